@@ -257,13 +257,9 @@ class Run:
         return [Lane(f"GPU {number}", worker) for number, worker in workers.items()]
 
     def _cluster_lanes(self, stack: ExitStack, address: str) -> list[Lane]:
-        """More lanes than workers: one that is done finds its next point waiting."""
-        from core.many.cluster import opened
+        from core.many.cluster import gpu_lanes
 
-        cluster = stack.enter_context(
-            opened(address, "GPU", jobs=0, tell=lambda text: typer.echo(text, err=True))
-        )
-        return [Lane(f"cluster {number}", cluster) for number in range(2 * cluster.workers + 2)]
+        return stack.enter_context(gpu_lanes(address, lambda text: typer.echo(text, err=True)))
 
     def _keep(self, outcome: Outcome) -> None:
         self._done.append(outcome)

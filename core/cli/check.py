@@ -1,10 +1,15 @@
-"""`tilescope check`: every launch of files, in several orders of the warps, for a build to fail."""
+"""`tilescope check`: every launch of files, in several orders of the warps, for a build to fail.
+
+Files are checked one after another here, or by the workers of a cluster, each of which gets the
+file's text and its headers'. What is printed, and the exit status, are the same.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,15 +33,51 @@ _SECONDS = 30.0  # of processor time for each order
 _DEFAULT_ORDERS = 5
 
 
+def _print(said: Text | str) -> None:
+    """A line for standard output, or the sentence of an error."""
+    if isinstance(said, str):
+        show_error(TilescopeError(said))
+    else:
+        standard_console().print(said, soft_wrap=True)
+
+
 @dataclass
 class _Checked:
-    """What came of the launches so far."""
+    """What came of the launches so far; `tell` hears what is to be printed."""
 
+    tell: Callable[[Text | str], None] = _print
     results: list[Result] = field(default_factory=list)
     refused: list[Result] = field(default_factory=list)
     counted: list[tuple[Path, tuple[Mapping[str, Any], Mapping[str, int]]]] = field(
         default_factory=list
     )
+
+
+@dataclass(frozen=True)
+class _File:
+    """One file to check. `shown` and `here` are its paths as it was given, and from the folder.
+
+    `path` is where it lies for whoever checks it; a file that was `named` must have a kernel.
+    """
+
+    shown: Path
+    here: Path
+    path: Path
+    is_named: bool
+    kernel: str | None
+    define: tuple[str, ...]
+    expected: tuple[Expected, ...]
+    orders: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """A file as a worker gets it: with the texts of itself and its headers, by absolute path."""
+
+    file: _File
+    texts: Mapping[str, str]
+    repository: str
 
 
 def check(
@@ -68,6 +109,18 @@ def check(
         Path | None,
         typer.Option("--sarif", help="Write the findings as SARIF 2.1.0.", show_default=False),
     ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="tcp://HOST:8786|local",
+            help="Spread the files over a dask scheduler's workers.",
+            show_default=False,
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", "-j", help="Processes of --cluster local.", min=1),
+    ] = None,
     no_fail: Annotated[
         bool, typer.Option("--no-fail", help="Exit with status 0 even if there are faults.")
     ] = False,
@@ -79,9 +132,18 @@ def check(
     """
     expected = read_expected(expect) if expect is not None else ()
     found = _Checked()
-    for file in sources(paths):
-        named = file in paths
-        _check_file(file, kernel, define or [], expected, orders, seed, found, is_named=named)
+    files = (
+        _File(
+            file, _here(file), file.absolute(), file in paths, kernel, tuple(define or ()),
+            expected, orders, seed,
+        )
+        for file in sources(paths)
+    )  # fmt: skip
+    if cluster is None:
+        for file in files:
+            _check_file(file, found)
+    else:
+        _check_remotely(tuple(files), cluster, jobs, found)
     _missed(expected, expect, found)
     if write is not None:
         write_expected(write, found.counted)
@@ -113,17 +175,7 @@ def sources(paths: Iterable[Path]) -> Iterator[Path]:
                 yield file
 
 
-def _check_file(
-    file: Path,
-    kernel: str | None,
-    define: Sequence[str],
-    expected: Sequence[Expected],
-    orders: int,
-    seed: int,
-    found: _Checked,
-    *,
-    is_named: bool,
-) -> None:
+def _check_file(file: _File, found: _Checked) -> None:
     """Checks the launches of a file; one that was only found in a folder may have none."""
     from core.compiler.kernel_signature import kernel_names
     from core.launching.file_launch import parse_defines
@@ -132,9 +184,9 @@ def _check_file(
     from core.source.constants import with_defines
 
     try:
-        text = with_defines(read_source(file), parse_defines(define))
+        text = with_defines(read_source(file.path), parse_defines(file.define))
         names = stoppable(kernel_names, text)
-        if is_named and not names:
+        if file.is_named and not names:
             raise TilescopeError("it has no kernel: mark a function __global__.")
     except Cancelled:
         raise
@@ -142,13 +194,13 @@ def _check_file(
         _refuse(file, "", error, found)
         return
     for name in names:
-        if kernel is not None and kernel not in (name, name.partition("<")[0]):
+        if file.kernel is not None and file.kernel not in (name, name.partition("<")[0]):
             continue
-        meant: list[Expected | None] = [one for one in expected if one.is_of(file, name)]
+        meant: list[Expected | None] = [o for o in file.expected if o.is_of(file.shown, name)]
         for one in meant or [None]:
-            launch = {"define": list(define), **(one.options if one else {}), "kernel": name}
+            launch = {"define": [*file.define], **(one.options if one else {}), "kernel": name}
             try:
-                _check_launch(file, launch, one, orders, seed, found)
+                _check_launch(file, launch, one, found)
             except Cancelled:
                 raise
             except TilescopeError as error:
@@ -156,53 +208,110 @@ def _check_file(
 
 
 def _check_launch(
-    file: Path,
-    launch: Mapping[str, Any],
-    expected: Expected | None,
-    orders: int,
-    seed: int,
-    found: _Checked,
+    file: _File, launch: Mapping[str, Any], expected: Expected | None, found: _Checked
 ) -> None:
     from core.runs.recording import CutShort
 
-    own = file_launch(file, {}, launch, seed)
-    console, what = standard_console(), f"{file}: {own.workload.kernel}"
+    own = file_launch(file.path, {}, launch, file.seed)
+    what = f"{file.shown}: {own.workload.kernel}"
     traces: list[Trace] = []
     with progress_bar(f"checking {what}") as progress:
-        for number in range(orders):
+        for number in range(file.orders):
             try:
-                traces.append(_run(own, number, seed, progress))
+                traces.append(_run(own, number, file.seed, progress))
             except CutShort as error:
                 traces.append(error.so_far)
                 _refuse(file, own.workload.kernel, error, found)
                 break
     first = traces[0]
-    console.print(Text.assemble((what, "bold"), f": {_sizes(own)}"), soft_wrap=True)
+    found.tell(Text.assemble((what, "bold"), f": {_sizes(own)}"))
     for line in verdict(first, own):
-        console.print(Text("  ").append_text(line), soft_wrap=True)
+        found.tell(Text("  ").append_text(line))
     seen = {(f.kind, f.line, f.array) for f in first.findings}
-    found.results += [Result(f.kind, f.message, _here(file), f.line) for f in first.findings]
+    found.results += [Result(f.kind, f.message, file.here, f.line) for f in first.findings]
     for trace in traces[1:]:
         for f in trace.findings:
             if (f.kind, f.line, f.array) not in seen:
                 seen.add((f.kind, f.line, f.array))
                 message = f"{f.message} (In another order of the warps.)"
-                found.results.append(Result(f.kind, message, _here(file), f.line))
+                found.results.append(Result(f.kind, message, file.here, f.line))
                 kind = f"  {f.kind.replace('_', ' ')}: "
-                console.print(Text.assemble((kind, "bold red"), message), soft_wrap=True)
+                found.tell(Text.assemble((kind, "bold red"), message))
     counters = {name: int(c.value) for name, c in first.counters.totals.items()}
     if first.complete:
-        found.counted.append((_here(file), (_as_options(own), counters)))
+        found.counted.append((file.here, (_as_options(own), counters)))
     for sentence in expected.exceeded(counters) if expected is not None else ():
-        found.results.append(
-            Result(
-                "exceeds_expectation",
-                f"{own.workload.kernel}: {sentence}",
-                _here(file),
-                _line_of(own),
-            )
-        )
-        console.print(Text.assemble(("  too much: ", "bold red"), sentence), soft_wrap=True)
+        message = f"{own.workload.kernel}: {sentence}"
+        found.results.append(Result("exceeds_expectation", message, file.here, _line_of(own)))
+        found.tell(Text.assemble(("  too much: ", "bold red"), sentence))
+
+
+def _check_remotely(
+    files: Sequence[_File], address: str, jobs: int | None, found: _Checked
+) -> None:
+    """Has workers check the files; what they say is printed in the order of the files."""
+    from core.many.cluster import opened
+    from core.many.processes import usual_jobs
+
+    def tell(text: str) -> None:
+        typer.echo(text, err=True)
+
+    with (
+        opened(address, "EMULATOR", jobs=jobs or usual_jobs(len(files)), tell=tell) as cluster,
+        progress_bar(f"checking {len(files)} files") as progress,
+    ):
+        every = [sent(file) for file in files]
+        futures = [None if one is None else cluster.submit(check_sent, one) for one in every]
+        for done, (file, future) in enumerate(zip(files, futures, strict=True), 1):
+            if future is None:
+                _check_file(file, found)
+                continue
+            try:
+                part, said = future.result()
+            except Cancelled:
+                raise
+            except TilescopeError as error:  # of the cluster
+                _refuse(file, "", error, found)
+                continue
+            for one in said:
+                found.tell(one)
+            for field_name in ("results", "refused", "counted"):
+                getattr(found, field_name).extend(part[field_name])
+            progress(done / len(files))
+
+
+def sent(file: _File) -> _Sent | None:
+    """A file with all that a worker needs of this machine's disk; None where it cannot be read."""
+    from core.launching.user_files import local_files, read_source, repository_of
+
+    try:
+        text = read_source(file.path)
+        headers = local_files(text, str(file.path)).values()
+    except TilescopeError:
+        return None
+    texts = {str(path.absolute()): its for path, its in headers}
+    repository = repository_of(file.path)
+    return _Sent(file, {**texts, str(file.path): text}, str(repository or ""))
+
+
+def check_sent(one: _Sent) -> tuple[dict[str, list[Any]], list[Text | str]]:
+    """Checks a file where it was sent to; what came of it, and what is to be printed."""
+    said: list[Text | str] = []
+    found = _Checked(said.append)
+    with tempfile.TemporaryDirectory(prefix="tilescope-") as folder:
+        for path, text in one.texts.items():
+            place = _below(folder, path)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, encoding="utf-8", newline="")
+        if one.repository:  # headers are looked for up to its root
+            (_below(folder, one.repository) / ".git").mkdir(parents=True, exist_ok=True)
+        _check_file(replace(one.file, path=_below(folder, str(one.file.path))), found)
+    return {name: getattr(found, name) for name in ("results", "refused", "counted")}, said
+
+
+def _below(folder: str, path: str) -> Path:
+    """Where an absolute path of another machine lies in a folder here."""
+    return Path(folder, *Path(path).parts[1:])
 
 
 def _run(own: OwnLaunch, number: int, seed: int, progress: Any) -> Trace:
@@ -258,10 +367,10 @@ def _line_of(own: OwnLaunch) -> int:
     return next((n for n, line in enumerate(lines, 1) if f"{name}(" in line), 1)
 
 
-def _refuse(file: Path, kernel: str, error: TilescopeError, found: _Checked) -> None:
+def _refuse(file: _File, kernel: str, error: TilescopeError, found: _Checked) -> None:
     message = f"{kernel}: {error}" if kernel else str(error)
-    found.refused.append(Result("refused", message, _here(file)))
-    show_error(TilescopeError(f"{file}: {message}"))
+    found.refused.append(Result("refused", message, file.here))
+    found.tell(f"{file.shown}: {message}")
 
 
 def _missed(expected: Sequence[Expected], path: Path | None, found: _Checked) -> None:
@@ -271,8 +380,10 @@ def _missed(expected: Sequence[Expected], path: Path | None, found: _Checked) ->
         there = any(one.is_of(file, name) for file, name in names)
         refused = any(one.file in result.file.as_posix() for result in found.refused)
         if not there and not refused:
-            error = TilescopeError(f"{one.kernel} of {one.file} is expected, and no file has it.")
-            _refuse(path or Path(), "", error, found)
+            message = f"{one.kernel} of {one.file} is expected, and no file has it."
+            file = path or Path()
+            found.refused.append(Result("refused", message, _here(file)))
+            found.tell(f"{file}: {message}")
 
 
 def _show_sum(found: _Checked) -> None:

@@ -123,6 +123,7 @@ def as_data(found: Comparison) -> dict[str, Any]:
             {"line": one.line, "what": one.what, "tilescope": one.ours, "ncu": one.theirs}
             for one in found.lines
         ],
+        "more": found.more,
         "notes": list(found.notes),
     }
 
@@ -142,7 +143,8 @@ def _show(found: Comparison) -> None:
         console.print(f"{one.name}: {one.why}.", soft_wrap=True, highlight=False, style="yellow")
     if found.lines:
         console.print(_by_line(found))
-    for note in found.notes:
+    more = [f"The profile has {found.more} more of it; --id chooses one."] if found.more else []
+    for note in (*more, *found.notes):
         console.print(note, soft_wrap=True, highlight=False)
     if missing := [one.name for one in found.missing if one.ours]:
         names = ", ".join(missing)

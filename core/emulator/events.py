@@ -195,6 +195,18 @@ class TransferEvent:
 
 
 @dataclass(frozen=True, eq=False)
+class LandEvent:
+    """What a bulk copy brings is there: `data` uint8 (pieces, bytes) of its `writes`, in order.
+
+    `number` is that of its `TransferEvent`. A copy to global memory is not told.
+    """
+
+    tick: int
+    number: int
+    data: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
 class AwaitEvent:
     """Lanes know now that all operations of an agent up to `number` are done."""
 
@@ -205,14 +217,18 @@ class AwaitEvent:
 
 @dataclass(frozen=True, eq=False)
 class PhaseEvent:
-    """Lanes "arrive" at mbarriers, a phase is at its "end", or lanes know so: they "wait" no more.
+    """What happens to mbarriers; `places` are theirs among the 64-bit words of shared memory.
 
-    `places` are those of the mbarriers, one a lane, among the 64-bit words of shared memory.
+    `kind`: lanes "arrive"; a phase is at its "end"; lanes "block" until it is; lanes know that it
+    has ended, and "wait" no more. But for "end" there is one place a lane. A place less than 0 is
+    the barrier of a cluster, -1 that of the first. `pc` is the lanes' instruction, -1 at an "end".
     """
 
     kind: str
     places: NDArray[np.intp]
     lanes: NDArray[np.intp]
+    tick: int = -1
+    pc: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +282,9 @@ class Observer:
 
     def on_transfer(self, event: TransferEvent) -> None:
         """An asynchronous operation began."""
+
+    def on_land(self, event: LandEvent) -> None:
+        """What a bulk copy brings to shared memory is there."""
 
     def on_await(self, event: AwaitEvent) -> None:
         """Lanes know of the end of asynchronous operations."""

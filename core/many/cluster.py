@@ -16,13 +16,16 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, as_completed
+from concurrent.futures import Executor, Future, InvalidStateError, as_completed
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import uuid4
 
+from core.cancelling import check
 from core.errors import TilescopeError
 from core.gpu.failures import WorkerFailure
+from core.gpu.sweep import Lane
 from core.many import remote
 from core.many.remote import Answer, GpuTask
 
@@ -32,6 +35,8 @@ PORT = 8786
 _CONNECT_S = 20.0
 _LOOK_S = 0.2
 _FETCH_S = 30.0
+_ASK_S = 10.0  # that a scheduler may take for a question
+_SETTLE_S = 5.0  # that others may take to come where workers are there and none of them suits
 _MIND_S = 2.0
 _AT_ONCE = 256
 
@@ -40,11 +45,26 @@ _NO_DISTRIBUTED = (
     "and on every worker."
 )
 _log = logging.getLogger(__name__)
+_VERSION = "tilescope-"
 
 
 def version_resource() -> str:
     """The resource that only workers with the same sources have."""
-    return f"tilescope-{remote.version()}"
+    return f"{_VERSION}{remote.version()}"
+
+
+@dataclass(frozen=True)
+class Roll:
+    """Who is there: workers that suit, those of other versions (`versions`), and all the rest."""
+
+    fit: int = 0
+    versions: tuple[str, ...] = ()
+    rest: int = 0
+
+    @property
+    def others(self) -> int:
+        """Workers that do not suit."""
+        return len(self.versions) + self.rest
 
 
 class Cluster(Executor):
@@ -52,7 +72,7 @@ class Cluster(Executor):
 
     patience_s: how long a scheduler, or the last worker, may be away. tell: hears in sentences what
     happens to the cluster, from another thread. Raises TilescopeError where the scheduler cannot
-    be reached, or no worker suits.
+    be reached, or no worker suits, and Cancelled where nobody waits for it any more.
     """
 
     def __init__(
@@ -71,15 +91,22 @@ class Cluster(Executor):
         self._sent: dict[str, Any] = {}  # dask's futures, which hold the tasks
         self._events: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._attempt = 0
-        self._closing = False
+        self._closing = self._stopping = False
         self._client = self._connected()
         try:
             self.workers = self._awaited_workers()
-        except BaseException:
-            self._client.close(timeout=2)
+        except BaseException as error:
+            with suppress(Exception):
+                self._client.close(timeout=2)
+            if isinstance(error, TimeoutError):
+                raise TilescopeError(
+                    f"The scheduler at {self._address} does not answer: look whether it runs, and "
+                    "the network between."
+                ) from None
             raise
         self._most = self._seen = self.workers
         self._alone_since: float | None = None
+        self._silent_since: float | None = None
         self._thread = threading.Thread(target=self._manage, name="cluster", daemon=True)
         self._thread.start()
 
@@ -110,9 +137,8 @@ class Cluster(Executor):
         return _unpacked(self.ask(remote.on_gpu, GpuTask(fn, job)), on_event)
 
     def stop(self) -> None:
-        """Ask running jobs of GPUs to finish with what they have."""
-        with suppress(Exception):
-            self._client.run(remote.stop_job, wait=False)
+        """Ask running jobs of GPUs to finish with what they have; returns at once."""
+        self._stopping = True
 
     def kill(self) -> None:
         """Give up what is not done."""
@@ -134,7 +160,7 @@ class Cluster(Executor):
             self._closing = True
         self._thread.join(timeout=_CONNECT_S)
         with suppress(Exception):
-            self._client.run(remote.forget, self._run)
+            self._run_on_all(remote.forget, self._run)
         with suppress(Exception):
             self._client.close(timeout=2)
 
@@ -147,41 +173,82 @@ class Cluster(Executor):
             raise TilescopeError(_NO_DISTRIBUTED) from None
         for name in ("distributed.client", "distributed.comm", "distributed.core"):
             logging.getLogger(name).setLevel(logging.CRITICAL)  # what they report is told here
+        made: Future[Any] = Future()
+
+        def connect() -> None:
+            """In a thread that may be left: dask waits for ever to close what nobody answers."""
+            try:
+                client = Client(self._address, timeout=_CONNECT_S, set_as_default=False)
+            except BaseException as error:  # noqa: BLE001 - the future carries it
+                with suppress(InvalidStateError):
+                    made.set_exception(error)
+                return
+            try:
+                made.set_result(client)
+            except InvalidStateError:  # too late
+                client.close(timeout=2)
+
+        threading.Thread(target=connect, name="connecting", daemon=True).start()
         try:
-            return Client(self._address, timeout=_CONNECT_S, set_as_default=False)
+            return made.result(_CONNECT_S + 2)
         except (OSError, TimeoutError, ValueError, TypeError) as error:
+            made.cancel()
             raise TilescopeError(
                 f"There is no scheduler at {self._address} ({type(error).__name__}): start one "
                 f"with `dask scheduler`, and workers with `tilescope worker {self._address}`."
             ) from None
 
-    def _workers(self) -> tuple[int, int]:
-        """Workers that suit, and those of another version or without the resource."""
-        there = self._client.scheduler_info(n_workers=-1)["workers"].values()
-        fit = sum(
-            self._resource in one["resources"] and version_resource() in one["resources"]
-            for one in there
-        )
-        return fit, len(there) - fit
+    def _run_on_all(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        """What `function` gives on each worker; raises TimeoutError where nobody answers."""
+        client = self._client
+        return client.sync(client._run, function, *args, callback_timeout=_ASK_S, **options)
+
+    def _workers(self) -> Roll:
+        """Who is there; raises TimeoutError where the scheduler does not answer."""
+        client = self._client
+        client.sync(client._update_scheduler_info, n_workers=-1, callback_timeout=_ASK_S)
+        fit, rest, versions = 0, 0, []
+        for one in client._scheduler_identity["workers"].values():
+            its = [name for name in one["resources"] if name.startswith(_VERSION)]
+            if self._resource not in one["resources"] or not its:
+                rest += 1
+            elif its == [version_resource()]:
+                fit += 1
+            else:
+                versions.append(its[0].removeprefix(_VERSION))
+        return Roll(fit, tuple(versions), rest)
 
     def _awaited_workers(self) -> int:
         """The number of workers that suit, once there is one."""
         deadline = time.monotonic() + self._patience_s
         while True:
-            fit, others = self._workers()
-            if fit:
-                return fit
+            check()
+            roll = self._workers()
+            if roll.fit:
+                if roll.versions:
+                    self._tell(
+                        f"{len(roll.versions)} of the workers at {self._address} run another "
+                        "version of Tilescope and get no task."
+                    )
+                return roll.fit
+            if roll.others:
+                deadline = min(deadline, time.monotonic() + _SETTLE_S)
             if time.monotonic() > deadline:
-                raise TilescopeError(self._without_workers(others))
+                raise TilescopeError(self._without_workers(roll))
             time.sleep(_LOOK_S)
 
-    def _without_workers(self, others: int) -> str:
+    def _without_workers(self, roll: Roll) -> str:
         start = f"`tilescope worker {self._address}`"
-        if others:
+        if roll.versions:
             return (
-                f"None of the {others} workers at {self._address} has what this needs, "
-                f"{self._resource} and version {remote.version()} of Tilescope: update them, or "
-                f"start others with {start}."
+                f"The workers at {self._address} run version {roll.versions[0]} of Tilescope and "
+                f"this is version {remote.version()}: bring both to one state of the sources, and "
+                f"start them again with {start}."
+            )
+        if roll.rest:
+            return (
+                f"None of the {roll.rest} workers at {self._address} offers the resource "
+                f"{self._resource}: start others with {start}."
             )
         return f"The scheduler at {self._address} has no workers: start some with {start}."
 
@@ -192,6 +259,9 @@ class Cluster(Executor):
         while not self._closing:
             keys = self._due()
             try:
+                if self._stopping:
+                    self._stopping = False
+                    self._run_on_all(remote.stop_job, wait=False)
                 if keys:
                     self._look_at(keys)
                 elif self._client.status != "running":
@@ -199,7 +269,10 @@ class Cluster(Executor):
                 if self._open and time.monotonic() - looked > _MIND_S:
                     looked = time.monotonic()
                     self._mind_workers()
+                    self._hear_again()
                     self._look_again()
+            except TimeoutError:
+                self._mind_silence()
             except Exception as error:  # noqa: BLE001 - the scheduler may go at any moment
                 _log.info("the cluster: %s", error)
                 if self._client.status == "running":
@@ -294,16 +367,15 @@ class Cluster(Executor):
     def _fail(self, error: TilescopeError) -> None:
         with self._lock:
             keys = list(self._open)
-        with suppress(Exception):
-            self._client.cancel(list(self._sent.values()), asynchronous=True)
-        for key in keys:
+        for key in keys:  # the scheduler gives up tasks whose futures nobody holds
             self._settle(key, Answer(error=error))
 
     def _mind_workers(self) -> None:
         """Say when workers come or go, and give up when none has been there for long."""
-        fit, others = self._workers()
+        roll = self._workers()
         if self._client.status != "running":
             return
+        fit = roll.fit
         if (
             fit != self.workers and fit == self._seen
         ):  # twice in a row: not in the midst of a change
@@ -314,23 +386,39 @@ class Cluster(Executor):
         now = time.monotonic()
         self._alone_since = None if fit else self._alone_since or now
         if self._alone_since is not None and now - self._alone_since > self._patience_s:
-            self._fail(WorkerFailure(self._without_workers(others), "worker_died"))
+            self._fail(WorkerFailure(self._without_workers(roll), "worker_died"))
+
+    def _mind_silence(self) -> None:
+        """Say that a scheduler to which there is a connection answers nothing, and give up late."""
+        if self._silent_since is None:
+            self._silent_since = time.monotonic() - _ASK_S
+            self._tell(self._waiting_text())
+        if time.monotonic() - self._silent_since > self._patience_s:
+            self._fail(WorkerFailure(self._silent_text(), "worker_died"))
+
+    def _hear_again(self) -> None:
+        if self._silent_since is not None:
+            self._silent_since = None
+            self._tell(f"The scheduler at {self._address} answers again.")
+
+    def _waiting_text(self) -> str:
+        return f"The scheduler at {self._address} does not answer: waiting for it."
+
+    def _silent_text(self) -> str:
+        return (
+            f"The scheduler at {self._address} has not answered for {self._patience_s:.0f} s; what "
+            "was measured is kept."
+        )
 
     def _recover(self) -> None:
         """Wait for a scheduler, fetch what was written down, and send the rest again."""
         if self._closing:
             return
         deadline = time.monotonic() + self._patience_s
-        self._tell(f"The scheduler at {self._address} does not answer: waiting for it.")
+        self._tell(self._waiting_text())
         while self._client.status != "running":
             if time.monotonic() > deadline or self._closing:
-                self._fail(
-                    WorkerFailure(
-                        f"The scheduler at {self._address} has not answered for "
-                        f"{self._patience_s:.0f} s; what was measured is kept.",
-                        "worker_died",
-                    )
-                )
+                self._fail(WorkerFailure(self._silent_text(), "worker_died"))
                 return
             if self._client.status == "closed":
                 with suppress(TilescopeError):
@@ -353,7 +441,7 @@ class Cluster(Executor):
         """Wait a little for the workers that were there, so that what they have can be fetched."""
         soon = min(deadline, time.monotonic() + _CONNECT_S)
         while True:
-            self.workers, _ = self._workers()
+            self.workers = self._workers().fit
             if self.workers >= self._most or (time.monotonic() > soon and self.workers):
                 return
             if time.monotonic() > deadline:
@@ -362,7 +450,7 @@ class Cluster(Executor):
 
     def _fetch_held(self) -> int:
         answers: dict[str, Answer] = {}
-        for found in self._client.run(remote.held, self._run, on_error="ignore").values():
+        for found in self._run_on_all(remote.held, self._run, on_error="ignore").values():
             answers |= found
         kept = 0
         for key, answer in answers.items():
@@ -442,3 +530,15 @@ def opened(
         Cluster(here, resource, tell=tell, patience_s=patience_s) as cluster,
     ):
         yield cluster
+
+
+@contextmanager
+def gpu_lanes(
+    address: str, tell: Callable[[str], None], *, patience_s: float = 60.0
+) -> Iterator[list[Lane]]:
+    """The GPUs of a cluster as lanes of a sweep; "local" is every GPU of this machine.
+
+    There are more lanes than workers: one that is done finds its next point waiting.
+    """
+    with opened(address, "GPU", jobs=0, tell=tell, patience_s=patience_s) as cluster:
+        yield [Lane(f"cluster {number}", cluster) for number in range(2 * cluster.workers + 2)]

@@ -142,7 +142,13 @@ def local_cluster(resource: Resource, jobs: int) -> Iterator[str]:
         workers={place: {"cls": Nanny, "options": dict(one)} for place, one in enumerate(every)},
         scheduler={
             "cls": Scheduler,
-            "options": {"protocol": "tcp://", "host": "127.0.0.1", "port": 0, "dashboard": False},
+            "options": {
+                "protocol": "tcp://",
+                "host": "127.0.0.1",
+                "port": 0,
+                "dashboard": False,
+                "dashboard_address": ":0",  # it serves HTTP even so
+            },
         },
         silence_logs=logging.CRITICAL,
     ) as cluster:

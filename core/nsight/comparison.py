@@ -83,7 +83,8 @@ class ComparedLine:
 class Comparison:
     """A launch of the profile beside the same launch counted here.
 
-    `build` is the one that was counted. `notes` are sentences that hold for all of it.
+    `build` is the one that was counted. `notes` are sentences that hold for all of it. `more` is
+    how many more launches of the profile fit.
     """
 
     profiled: ProfiledLaunch
@@ -91,6 +92,7 @@ class Comparison:
     counters: tuple[Compared, ...]
     lines: tuple[ComparedLine, ...]
     notes: tuple[str, ...]
+    more: int = 0
 
     @property
     def differing(self) -> tuple[Compared, ...]:
@@ -155,8 +157,8 @@ def compare(
         reasons.compared(name, metric) for name, metric in METRICS.items() if name in COUNTERS
     )
     lines = _lines(profiled, counted.counters)
-    notes = _notes(profiled, counted, workload, more)
-    return Comparison(profiled, kind, compared, lines, notes)
+    notes = _notes(profiled, counted, workload)
+    return Comparison(profiled, kind, compared, lines, notes, more)
 
 
 def _differences(profiled: ProfiledLaunch, counters: Counters) -> int:
@@ -262,10 +264,8 @@ def _lines(profiled: ProfiledLaunch, counters: Counters) -> tuple[ComparedLine, 
     return tuple(sorted(found, key=lambda one: (one.line, one.what)))
 
 
-def _notes(
-    profiled: ProfiledLaunch, counted: Counted, workload: Workload, more: int
-) -> tuple[str, ...]:
-    notes = [f"The profile has {more} more of it; --id chooses one."] if more else []
+def _notes(profiled: ProfiledLaunch, counted: Counted, workload: Workload) -> tuple[str, ...]:
+    notes = []
     if profiled.grid is None:
         notes.append(
             f"The profile does not say grid and block; {workload.launch.grid} and "

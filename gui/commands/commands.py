@@ -9,6 +9,7 @@ from gui.commands.large_view import Enlarging
 from gui.commands.moments import Lecture, Moments
 from gui.commands.pictures import Exporter
 from gui.commands.presenting import Presenting
+from gui.commands.profiling import Profiling
 from gui.commands.reporting import Reporter
 from gui.commands.taking_along import Taker
 from gui.commands.teaching import Teaching
@@ -33,6 +34,8 @@ class Commands:
         self.reporter = Reporter(window, bench)
         self.taker = Taker(window, self.moments)
         bench.waiting.stopped.connect(self.taker.cancel)
+        self.profiling = Profiling(window)
+        bench.waiting.stopped.connect(self.profiling.cancel)
         self.teaching = Teaching(window, self.moments, bench, self.explaining)
         self.presenting = Presenting(window, self.teaching)
 
@@ -59,4 +62,5 @@ class Commands:
         self.workbench.close()
         self.exporter.close()
         self.taker.cancel()
+        self.profiling.close()
         self.teaching.close()

@@ -152,7 +152,7 @@ class Reporter(QObject):
     def _announce_prints(self, said: str) -> None:
         """Show what the kernel printed, at least how it begins, after what is said anyway."""
         trace = self.session.trace
-        lines = trace.printed if trace is not None else ()
+        lines = trace.printed if trace is not None and not self.session.veiled else ()
         if not lines:
             if said:
                 self.main.message.show_message(said, kind="info")

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 from psygnal import Signal
 
 from core.errors import TilescopeError
+from core.gpu.benchmark import run_benchmark
 from core.gpu.files import Journal, read_results
-from core.gpu.jobs import Timing
+from core.gpu.jobs import BenchmarkJob, Timing
 from core.gpu.plan import (
     SIZE,
     CublasKernel,
@@ -33,7 +34,9 @@ from core.gpu.protocol import Begun, Sample, Sensed, Stage
 from core.gpu.result import BenchmarkResult, DeviceReport, Readings, load_recorded, summarise
 from core.gpu.sweep import Ended, Lane, LaneClosed, Outcome, Progress, Started, Sweep, Told, Update
 from core.launching.user_files import read_source
+from gui.scenes.bench_places import LOCAL, Addresses
 from gui.scenes.differences import factor
+from gui.scenes.joining import Joined, Joining, Refused, Said
 from gui.scenes.text import capital, grouped, plural, spaced
 
 if TYPE_CHECKING:
@@ -257,7 +260,7 @@ def machine_sentence(measured: Sequence[Measured]) -> str:
     versions = [f"driver {device.driver} (CUDA {device.cuda_driver})"]
     nvrtc = next((m.result.nvrtc for m in measured if m.result.architecture != "cuBLAS"), None)
     versions += [f"NVRTC {nvrtc}"] if nvrtc else []
-    versions += [f"{n} {v}" for n, v in result.software.items() if n == "pycuda"]
+    versions += [f"{n} {v}" for n, v in result.software.items() if n in ("pycuda", "cuda-bindings")]
     return f"{device.name}, {when}: {', '.join(versions)}; {flushed} before each launch."
 
 
@@ -269,6 +272,8 @@ def state_sentence(model: BenchModel) -> str:
     progress = model.progress
     if progress is not None:
         return _running(model, progress)
+    if model.cluster:
+        return model.said or f"Looking for the workers at {model.cluster} …"
     if model.left or model.failed or model.closed_lanes:
         return ended_sentence(model)
     if model.devices:
@@ -305,6 +310,10 @@ def _running(model: BenchModel, progress: Progress) -> str:
         parts.append("paused" if waits else "pausing when this launch is measured")
     elif progress.left_s is not None:
         parts.append(f"{clock(progress.left_s)} left")
+    if model.cluster:
+        sent = sum(not live.done for live in model.live.values())
+        parts.append(f"{plural(sent, 'launch', 'launches')} sent to {model.cluster}")
+        return f"{capital('; '.join(parts))}. {model.said}".rstrip()
     for lane, live in model.live.items():
         if live.done:
             continue
@@ -345,9 +354,9 @@ def ended_sentence(model: BenchModel) -> str:
 
 
 def failure_sentence(model: BenchModel) -> str:
-    """The last failure of the sweep, whole; empty without one."""
+    """Why a sweep could not begin, or its last failure, whole; empty without one."""
     if not model.failed:
-        return ""
+        return model.refused
     last = model.failed[-1]
     assert last.failure is not None
     kept = ""
@@ -686,12 +695,20 @@ class BenchModel:
 
     changed = Signal(frozenset)
 
-    def __init__(self, make_worker: MakeWorker, folder: Path | None = None) -> None:
-        """folder: where each sweep's outcomes are kept as they come; None keeps them nowhere."""
-        self._make_worker, self._folder = make_worker, folder
+    def __init__(
+        self,
+        make_worker: MakeWorker,
+        folder: Path | None = None,
+        measure: Callable[[BenchmarkJob], BenchmarkResult] = run_benchmark,
+    ) -> None:
+        """folder: where each sweep's outcomes are kept as they come; None keeps them nowhere.
+
+        measure: what measures a point, in the process that owns the GPU.
+        """
+        self._make_worker, self._folder, self._measure = make_worker, folder, measure
         self._workers: dict[int, Any] = {}
         self._probe: Future[Any] | None = None
-        self._told: queue.SimpleQueue[Update] = queue.SimpleQueue()
+        self._told: queue.SimpleQueue[Update | Joined | Refused | Said] = queue.SimpleQueue()
         self._sweep: Sweep | None = None
         self._journal: Journal | None = None
         self.devices: tuple[DeviceReport, ...] = ()
@@ -703,6 +720,13 @@ class BenchModel:
         self.left: tuple[Point, ...] = ()
         self.stopping = False
         self.kept: Path | None = None
+        self.addresses = Addresses(folder)
+        self.refused = ""
+        """Why the last sweep could not begin on its cluster."""
+        self.said = ""
+        """What happened last to the cluster, in a sentence."""
+        self._joining: Joining | None = None
+        self._to_run: tuple[Plan, Timing] | None = None
 
     # ---- what there is
 
@@ -741,13 +765,23 @@ class BenchModel:
 
     @property
     def running(self) -> bool:
-        """Whether a sweep is under way, paused or not."""
-        return self._sweep is not None
+        """Whether a sweep is under way, paused or not, or its cluster is being joined."""
+        return self._sweep is not None or self._joining is not None
+
+    @property
+    def cluster(self) -> str:
+        """The address of the cluster that is joined, or being joined; "" for none."""
+        return self._joining.address if self._joining is not None else ""
+
+    @property
+    def recorded_machines(self) -> tuple[str, ...]:
+        """The machines whose results come with the program."""
+        return machines(m for m in self.measured if m.origin == RECORDED)
 
     @property
     def busy(self) -> bool:
         """Whether `drain` has something to wait for."""
-        return self._sweep is not None or self._probe is not None
+        return self.running or self._probe is not None
 
     @property
     def paused(self) -> bool:
@@ -759,24 +793,39 @@ class BenchModel:
         """How far the sweep is; None without one."""
         return None if self._sweep is None else self._sweep.progress
 
-    def run(self, plan: Plan, timing: Timing, ordinals: Sequence[int]) -> None:
-        """Start a sweep on these GPUs; the results of it are kept as they come.
+    def run(
+        self, plan: Plan, timing: Timing, ordinals: Sequence[int] = (), cluster: str = ""
+    ) -> None:
+        """Start a sweep on these GPUs, or on a cluster's; its results are kept as they come.
 
-        Raises TilescopeError where they cannot be kept.
+        A cluster is joined first, and what is wrong with it is `refused`. Raises TilescopeError
+        where the results cannot be kept, or the address is none.
         """
-        if self._sweep is not None:
+        if self.running:
             return
+        if cluster and cluster != LOCAL:
+            from core.many.cluster import checked_address
+
+            cluster = checked_address(cluster)
+            self.addresses.remember(cluster)
+        self.live, self.closed_lanes, self.left, self.failed = {}, {}, (), []
+        self.stopping, self.refused, self.said = False, "", ""
+        if cluster:
+            self._to_run = plan, timing
+            self._joining = Joining(cluster, self._told.put)
+        else:
+            lanes = [Lane(f"GPU {number}", self._worker(number)) for number in ordinals]
+            self._begin(plan, timing, lanes)
+        self.changed.emit(frozenset(("state", "progress", "live")))
+
+    def _begin(self, plan: Plan, timing: Timing, lanes: Sequence[Lane]) -> None:
         keep = None
         if self._folder is not None:
             now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H%M%S")
             self._journal = Journal(self._folder / f"{now}.jsonl")
             self.kept, keep = self._journal.path, self._journal.keep
-        lanes = [Lane(f"GPU {number}", self._worker(number)) for number in ordinals]
-        self.live, self.closed_lanes, self.left, self.failed = {}, {}, (), []
-        self.stopping = False
-        self._sweep = Sweep(plan.points, lanes, timing, self._told.put, keep)
+        self._sweep = Sweep(plan.points, lanes, timing, self._told.put, keep, self._measure)
         self._sweep.start()
-        self.changed.emit(frozenset(("state", "progress", "live")))
 
     def pause(self) -> None:
         """Begin no further point, or go on."""
@@ -790,6 +839,9 @@ class BenchModel:
             self._sweep.stop(now=self.stopping)
             self.stopping = True
             self.changed.emit(frozenset(("state",)))
+        elif self._joining is not None:
+            self._leave()
+            self.changed.emit(frozenset(("state", "progress")))
 
     def drain(self) -> None:
         """Take what came since the last time; emits `changed` at most once."""
@@ -811,10 +863,14 @@ class BenchModel:
 
     def shut_down(self) -> None:
         """End a sweep and the workers, and wait for them; what was measured is kept."""
+        joining = self._joining
         if self._sweep is not None:
             self._sweep.stop(now=True)
             self._sweep.wait(10.0)
             self.drain()
+        self._leave()
+        if joining is not None:
+            joining.wait(10.0)
         for worker in self._workers.values():
             kill = getattr(worker, "kill", None)
             if kill is not None:
@@ -834,7 +890,7 @@ class BenchModel:
         else:
             self.trouble = str(error)
 
-    def _take(self, update: Update) -> set[str]:
+    def _take(self, update: Update | Joined | Refused | Said) -> set[str]:
         match update:
             case Started(point, lane):
                 self.live[lane] = Live(point)
@@ -854,7 +910,34 @@ class BenchModel:
             case Ended(left):
                 self.left, self._sweep, self.stopping = left, None, False
                 self._close_journal()
+                self._leave()
                 return {"state", "progress", "live", "ended"}
+            case Joined(by) | Refused(by) | Said(by):
+                return self._hear_of_cluster(update) if by is self._joining else set()
+
+    def _hear_of_cluster(self, update: Joined | Refused | Said) -> set[str]:
+        match update:
+            case Said(_, text):
+                self.said = text
+            case Refused(_, why):
+                self._refuse(why)
+            case Joined(_, lanes):
+                assert self._to_run is not None
+                try:
+                    self._begin(*self._to_run, lanes)
+                except TilescopeError as error:  # its results cannot be kept
+                    self._refuse(str(error))
+        return {"state", "progress"}
+
+    def _refuse(self, why: str) -> None:
+        self.refused = why
+        self._leave()
+
+    def _leave(self) -> None:
+        """Let go of a cluster."""
+        joining, self._joining = self._joining, None
+        if joining is not None:
+            joining.leave()
 
     @staticmethod
     def _hear(live: Live, event: Any) -> set[str]:

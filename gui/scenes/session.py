@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from core.trace import BlockTrace, Trace
     from gui.scenes.asking import Lit, Pick
     from gui.scenes.correspondence import Course
+    from gui.scenes.profile import Profile
 
 
 def _speed(_: object, speed: float) -> float:
@@ -70,6 +71,12 @@ def _offered(name: str) -> Callable[[Session, str], str]:
 
 def _nearest(value: float, choices: tuple[int, ...]) -> int:
     return min(choices, key=lambda choice: abs(choice - value))
+
+
+def _counts_by(session: Session, value: str) -> str:
+    """A session from a file, or the other side of a comparison, may have no profile."""
+    chosen = one_of("array", "line", "profile")(session, value)
+    return "array" if chosen == "profile" and session.profile is None else chosen
 
 
 def _whole(_: object, value: int | None) -> int | None:
@@ -111,6 +118,7 @@ class Session(Settings):
     close_up_changed = Signal(bool)
     warp_trail_changed = Signal(bool)
     warp_table_changed = Signal(bool)
+    profile_changed = Signal(object)
     counts_by_changed = Signal(str)
     follow_memory_changed = Signal(bool)
     versus_changed = Signal(object)
@@ -183,8 +191,10 @@ class Session(Settings):
     """Whether the matrices show what the whole warp has read so far, not the thread alone."""
     warp_table: Setting[bool] = Setting(False, lambda _, on: bool(on))
     """Whether the variables are those of the whole warp, lane by lane."""
-    counts_by: Setting[str] = Setting("array", one_of("array", "line"))
-    """What the counters are sorted by."""
+    profile: Setting[Profile | None] = Setting(None, lambda self, p: self.fit_profile(p))
+    """A profile of Nsight Compute beside the shown launch; it goes when another is shown."""
+    counts_by: Setting[str] = Setting("array", _counts_by)
+    """What the counters are sorted by; "profile", where there is one, shows them beside it."""
     follow_memory: Setting[bool] = Setting(True, lambda _, on: bool(on))
     """Whether the view of the memory that a step accesses comes to the front."""
     versus: Setting[Configuration | None] = Setting(None)
@@ -256,6 +266,9 @@ class Session(Settings):
         self._shown.trace = trace
         if not self._shown.is_of_launch(self._counted) or self._counted_for != self._asked_for:
             self._counted = None
+        if self.values["profile"] is not None and self.fit_profile(self.profile) is None:
+            self.values["profile"] = None
+            self.values["counts_by"] = _counts_by(self, self.counts_by)
         self.values["hover"] = None
         if same:
             self._carry_lines(left, old, trace)  # type: ignore[arg-type]
@@ -505,6 +518,10 @@ class Session(Settings):
     def fit_element(self, element: Element | None) -> Element | None:
         """The element if the shown launch has it; any before there is a launch."""
         return element if self.trace is None or self._shown.has(element) else None
+
+    def fit_profile(self, profile: Profile | None) -> Profile | None:
+        """The profile if it is of the shown launch."""
+        return profile if self._shown.is_of_launch(profile) else None
 
     @property
     def _asked_for(self) -> Configuration | None:

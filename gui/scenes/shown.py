@@ -12,6 +12,7 @@ from gui.scenes.selection import Breakpoint, Element, exists
 if TYPE_CHECKING:
     from core.runs.counting import Counted
     from core.trace import BlockTrace, Trace
+    from gui.scenes.profile import Profile
 
 
 class Shown:
@@ -65,8 +66,8 @@ class Shown:
         """Whether the launch has an element."""
         return element is not None and self.trace is not None and exists(self.trace, element)
 
-    def is_of_launch(self, counted: Counted | None) -> bool:
-        """Whether counts are of the launch that was recorded."""
+    def is_of_launch(self, counted: Counted | Profile | None) -> bool:
+        """Whether counts, or a profile's, are of the launch that was recorded."""
         if counted is None or self.trace is None:
             return False
         a, b = counted.workload, self.trace.workload

@@ -21,6 +21,7 @@ from gui.views.transport_bar import UNIT_TIPS
 if TYPE_CHECKING:
     from core.emulator.run_queue import WarpOrder
     from gui.commands.commands import Commands
+    from gui.commands.profiling import Profiling
     from gui.commands.window import Window
     from gui.shell.compare_page import ComparePage
 
@@ -177,7 +178,7 @@ DOCKS |= {"Counters": "Counters"}
 """Views of the step page that a comparison has too, by the names of both."""
 
 
-def compare_commands(window: Window) -> list[Command]:
+def compare_commands(window: Window, profiling: Profiling) -> list[Command]:
     """Everything that can be done with a comparison; each shows its page first."""
 
     def on_page(act: Callable[[ComparePage], object]) -> Callable[[], None]:
@@ -216,6 +217,13 @@ def compare_commands(window: Window) -> list[Command]:
         ),
         Command("Next view of both sides", ("V",), partial(next_view, window), line=True),
         Command("Differences by array, or totals", ("G",), on_page(lambda p: p.toggle_grouping())),
+        Command(
+            "Compare with a profile…",
+            ("Ctrl+Alt+P",),
+            profiling.ask_and_compare,
+            "Nsight Compute's counters of this launch, from a CSV file or a report",
+            line=True,
+        ),
         *(
             Command(preset.title, (), example(preset), preset.lesson, line=preset is PRESETS[0])
             for preset in PRESETS
@@ -263,7 +271,7 @@ def build_menus(window: Window, do: Commands, bar: QMenuBar) -> dict[str, list[C
         "&Breakpoints": _break_commands(do),
         "&Select": _select_commands(window, do),
         "&View": view_commands(window, do),
-        "&Compare": compare_commands(window),
+        "&Compare": compare_commands(window, do.profiling),
         "&Help": [
             Command("Keyboard shortcuts", ("F1",), window.show_cheat_sheet),
             Command("Glossary", ("Shift+F1",), window.show_glossary),
@@ -331,6 +339,12 @@ def _edit_commands(do: Commands) -> list[Command]:
         Command("Run the edited source", ("Ctrl+Return", "Ctrl+Enter"), bench.run_source),
         Command("Original source", ("Ctrl+Shift+O",), bench.run_original),
         Command("Copy link", ("Ctrl+Shift+C",), do.moments.copy_link, line=True),
+        Command(
+            "Copy link with instructions",
+            (),
+            do.moments.copy_instructions,
+            "For people who do not have the application",
+        ),
         Command(
             "Copy a picture of the view",
             ("Ctrl+Alt+C",),

@@ -201,7 +201,7 @@ def _moment(session: Session, words: Pool) -> dict[str, Any]:
     return {
         "step": session.step,
         "line": session.current_line or 0,
-        "phase": words.number(phase_label(session)),
+        "phase": words.number(_unless(session, "transport", phase_label)),
         "event": words.number(_unless(session, "transport.caption", event_caption)),
         "source": words.number(_unless(session, "gutter", source_caption)),
         "who": words.number(_unless(session, "variables", _who)),

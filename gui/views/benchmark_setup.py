@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
@@ -26,13 +25,10 @@ from PySide6.QtWidgets import (
 
 from gui.looks.style import set_icon, set_style, styled_label
 from gui.looks.theme import current_theme
+from gui.scenes.bench_places import Place
 from gui.scenes.benchmark import CONFIGURED, Setup
 from gui.scenes.text import plural
 from gui.views.base import Caption
-
-if TYPE_CHECKING:
-    from core.gpu.result import DeviceReport
-
 
 # Which kernels a sweep measures: a list of ticks that opens below its button.
 
@@ -128,10 +124,13 @@ class SetupStrip(QWidget):
     pause_wanted = Signal()
     stop_wanted = Signal()
     file_wanted = Signal()
+    placed = Signal()
+    """Another place was chosen, or another address is being typed."""
 
     def __init__(self) -> None:
         super().__init__()
         self._setup = Setup()
+        self._is_chosen = False  # by hand; until then the first place is
         self._make_kernels()
         self._make_fields()
         self._make_buttons()
@@ -165,22 +164,36 @@ class SetupStrip(QWidget):
         self.tuned.setChecked(setup.tuned)
         self._name_kernels(choices)
 
-    def offer_gpus(self, devices: Sequence[DeviceReport]) -> None:
-        """Show the GPUs that there are; all of them together where there are several."""
-        self.gpus.clear()
-        for device in devices:
-            self.gpus.addItem(f"GPU {device.ordinal}: {device.name}", (device.ordinal,))
-        if len(devices) > 1:
-            every = tuple(device.ordinal for device in devices)
-            self.gpus.addItem(f"All {len(devices)} GPUs", every)
-        if not devices:
-            self.gpus.addItem("no GPU here", ())
-        self.gpus.setEnabled(len(devices) > 1)
+    def offer_places(self, offered: Sequence[Place]) -> None:
+        """Show where a sweep may run; what was chosen stays, if it is there."""
+        chosen = self.gpus.currentData()
+        with QSignalBlocker(self.gpus):
+            self.gpus.clear()
+            for place in offered:
+                self.gpus.addItem(place.title, place)
+            titles = [place.title for place in offered]
+            kept = isinstance(chosen, Place) and self._is_chosen and chosen.title in titles
+            self.gpus.setCurrentIndex(titles.index(chosen.title) if kept else 0)
+        listed = self.gpus.view()
+        listed.setMinimumWidth(listed.sizeHintForColumn(0) + 24)  # else as narrow as the field
+        self._show_address()
 
     @property
-    def ordinals(self) -> tuple[int, ...]:
-        """The chosen GPUs."""
-        return tuple(self.gpus.currentData() or ())
+    def place(self) -> Place:
+        """The chosen place; a typed address as it stands there."""
+        found = self.gpus.currentData()
+        chosen = found if isinstance(found, Place) else Place("")
+        return replace(chosen, cluster=self.address.text().strip()) if chosen.is_typed else chosen
+
+    def _on_place(self) -> None:
+        self._is_chosen = True
+        self._show_address()
+        if self.place.is_typed:
+            self.address.setFocus()
+        self.placed.emit()
+
+    def _show_address(self) -> None:
+        self.address.setVisible(self.place.is_typed)
 
     def show_state(self, *, ready: bool, running: bool, paused: bool, stopping: bool) -> None:
         """Offer what can be done now."""
@@ -201,7 +214,8 @@ class SetupStrip(QWidget):
             self.budget,
         ):
             field.setEnabled(not running)
-        self.gpus.setEnabled(not running and self.gpus.count() > 1)
+        self.gpus.setEnabled(not running)
+        self.address.setEnabled(not running)
 
     def show_progress(self, done: int, total: int) -> None:
         """Fill the bar."""
@@ -216,7 +230,7 @@ class SetupStrip(QWidget):
     def restyle(self) -> None:
         """Take up the theme's icons, and the room that usual values need in its type."""
         digit = self.fontMetrics().horizontalAdvance("0")
-        for field, digits in ((self.sizes, 18), (self.tiles, 10)):
+        for field, digits in ((self.sizes, 18), (self.tiles, 10), (self.address, 20)):
             field.setMinimumWidth(digits * digit)
         self.kernels_button.setMinimumWidth(12 * digit)
         self.kernels_button.setMaximumWidth(36 * digit)
@@ -260,8 +274,19 @@ class SetupStrip(QWidget):
             QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         )
         self.gpus.setMinimumContentsLength(10)  # "All 2 GPUs"; a name has what room there is
-        self.gpus.setAccessibleName("GPU")
-        self.gpus.setToolTip("Measure on one GPU, or spread the sweep over all of them")
+        self.gpus.setAccessibleName("On")
+        self.gpus.setToolTip(
+            "A GPU here, or all of them; a machine whose results were recorded; the GPUs of a "
+            "cluster's workers"
+        )
+        self.gpus.activated.connect(lambda _: self._on_place())
+        self.address = QLineEdit()
+        self.address.setAccessibleName("Address of the cluster's scheduler")
+        self.address.setPlaceholderText("tcp://HOST:8786")
+        self.address.setToolTip("Where `dask scheduler` listens; workers: `tilescope worker`")
+        self.address.textEdited.connect(lambda _: self.placed.emit())
+        self.address.returnPressed.connect(self.run_wanted)
+        self.address.hide()
         self.plan = Caption(role="dim")
         self.plan.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.plan.may_take(2)
@@ -295,7 +320,7 @@ class SetupStrip(QWidget):
             (what, "N", self.sizes, 12),
             (what, "Tile", self.tiles, 5),
             (how, "at most", self.budget, 0),
-            (how, "on", self.gpus, 0),
+            (how, "on", self.gpus, 2),
         ):
             label = styled_label(text, role="dim")
             label.setBuddy(field)
@@ -303,8 +328,9 @@ class SetupStrip(QWidget):
             row.addWidget(field, stretch)
         what.addWidget(self.tuned)
         what.addStretch(0)
+        how.addWidget(self.address, 2)
         how.addSpacing(space.gap)
-        how.addWidget(self.plan, 1)
+        how.addWidget(self.plan, 3)
         for button in (self.run_button, self.pause_button, self.stop_button):
             how.addWidget(button)
         layout = QGridLayout(self)

@@ -39,6 +39,8 @@ from gui.looks.style import styled_label
 from gui.looks.theme import current_theme
 from gui.pictures.files import Picture, write_picture
 from gui.pictures.painted import image_of, pdf_of
+from gui.scenes.asking import waits
+from gui.scenes.bench_places import places
 from gui.scenes.benchmark import (
     FAMILIES,
     HERE,
@@ -526,6 +528,7 @@ class BenchmarkView(PageView):
         self.curves.order = ladder.names
         self.model.load()
         self._connect()
+        self._offer_places()
         self._say_state()
 
     @property
@@ -580,8 +583,8 @@ class BenchmarkView(PageView):
         try:
             plan = self.plan()
             self.picked = None
-            timing = Timing(budget_s=self.setup.budget_s)
-            self.model.run(plan, timing, self.strip.ordinals)
+            timing, place = Timing(budget_s=self.setup.budget_s), self.strip.place
+            self.model.run(plan, timing, place.ordinals, place.cluster)
         except TilescopeError as error:
             self.strip.show_plan(str(error), wrong=True)
             return
@@ -610,9 +613,24 @@ class BenchmarkView(PageView):
             self.strip.show_plan(plan_sentence(plan), wrong=False)
             self._enable(ready=True)
 
+    def _offer_places(self) -> None:
+        model = self.model
+        self.strip.offer_places(
+            places(model.devices, model.recorded_machines, model.addresses.known)
+        )
+
+    def _on_place(self) -> None:
+        """Show the results of a recorded machine; else say what would be measured."""
+        recorded = self.strip.place.recorded
+        if recorded:
+            self.results.show_machine(recorded)
+            self._on_machine()
+        self._show_plan()
+
     def _enable(self, *, ready: bool) -> None:
+        place = self.strip.place
         self.strip.show_state(
-            ready=ready and bool(self.model.devices),
+            ready=ready and bool(place.ordinals or place.cluster),
             running=self.model.running,
             paused=self.model.paused,
             stopping=self.model.stopping,
@@ -644,8 +662,8 @@ class BenchmarkView(PageView):
     # ---- what the model says
 
     def _on_model(self, names: frozenset[str]) -> None:
-        if "devices" in names:
-            self.strip.offer_gpus(self.model.devices)
+        if "devices" in names or ("state" in names and self.model.cluster):
+            self._offer_places()
         if names & {"devices", "state"}:
             self._show_plan()
         if "results" in names:
@@ -662,7 +680,7 @@ class BenchmarkView(PageView):
     def _say_state(self) -> None:
         self.caption.setText(state_sentence(self.model))
         self.trouble.setText(failure_sentence(self.model))
-        self.trouble.setVisible(bool(self.model.failed))
+        self.trouble.setVisible(bool(self.trouble.text()))
 
     def _tick(self) -> None:
         self.model.drain()
@@ -684,6 +702,9 @@ class BenchmarkView(PageView):
             self.said.emit(f"{count} results taken from {path.name}.", True)
 
     def _save(self) -> None:
+        if self.session.hides("benchmark"):
+            self.said.emit(waits(self.session, "a file of the results"), False)
+            return
         failures = [
             (o.point.text, o.failure.message) for o in self.model.failed if o.failure is not None
         ]
@@ -694,6 +715,11 @@ class BenchmarkView(PageView):
     def _show_live(self) -> None:
         live = next((one for one in reversed(self.model.live.values()) if not one.done), None)
         if live is None:
+            return
+        if self.model.cluster and not live.times:  # its launches come once all of them are done
+            here = [m for m in self.model.measured if m.origin == HERE]
+            if here and self.model.progress is not None and self.model.progress.done:
+                self._show_measured(here[-1])
             return
         self.shown.setText(live_sentence(live))
         if live.times:  # until then the launches before stay: no plot flickers between points
@@ -821,6 +847,7 @@ class BenchmarkView(PageView):
         self.model.changed.connect(self._on_model)
         self._timer.timeout.connect(self._tick)
         self.strip.changed.connect(self._on_fields)
+        self.strip.placed.connect(self._on_place)
         self.strip.run_wanted.connect(self.run)
         self.strip.pause_wanted.connect(self.model.pause)
         self.strip.stop_wanted.connect(self.model.stop)

@@ -1,18 +1,27 @@
-"""What the launch moved, actual against ideal, by array or by source line."""
+"""What the launch moved: actual against ideal, by array or line; beside Nsight Compute's."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QModelIndex, QRectF, Qt
 from PySide6.QtGui import QPainter, QResizeEvent
-from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtWidgets import QStackedWidget, QStyledItemDelegate, QStyleOptionViewItem
 
 from gui.looks.style import fill
 from gui.looks.theme import current_theme
 from gui.scenes.asking import ANSWER_FIRST
 from gui.scenes.counters import CounterRow, counter_rows, counters_caption, sections
+from gui.scenes.profile import (
+    Profile,
+    ProfileRow,
+    first_difference,
+    profile_caption,
+    profile_rows,
+)
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
-from gui.scenes.text import grouped
+from gui.scenes.text import capital, grouped, spaced
 from gui.views.base import Caption, SessionView
 from gui.views.tables import Index, RowModel, RowTable
 from gui.views.veil import Veil
@@ -90,65 +99,138 @@ class RatioBar(QStyledItemDelegate):
         painter.restore()
 
 
-class CountersView(SessionView):
-    """The table of counts. A row of the by-line table selects its source line."""
+class ProfileModel(RowModel[ProfileRow]):
+    """The rows of `gui.scenes.profile` for a table."""
 
-    WATCHES = frozenset({"trace", "counts", "line", "counts_by"})
+    HEADS = ("Where", "Counter", "Tilescope", "Nsight", "Nsight − Tilescope")
+    RIGHT = frozenset({2, 3})
+
+    def text(self, row: ProfileRow, column: int) -> str:
+        """A place, what is counted there, both figures, and by how much they differ."""
+        figures = grouped(row.ours), grouped(round(row.theirs)), row.difference
+        return (capital(row.place), row.what, *figures)[column]
+
+    def tip(self, row: ProfileRow) -> str:
+        """Both figures in a sentence, and the reason for a difference."""
+        return spaced(row.sentence)
+
+    def color(self, row: ProfileRow, column: int) -> str:
+        """What differs is marked."""
+        if not row.equal:
+            return "conflict"
+        return "text_dim" if column in (1, 4) else "text"
+
+    def bold(self, row: ProfileRow, column: int) -> bool:
+        """What differs is marked without colour, too."""
+        return not row.equal
+
+
+class CountersView(SessionView):
+    """The table of counts, or Nsight Compute's beside them. A row of a line selects that line."""
+
+    WATCHES = frozenset({"trace", "counts", "line", "counts_by", "profile"})
     READ = True
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.caption = Caption()
         self.grouping = Segmented(
-            {"array": "By array", "line": "By line"},
-            {"array": "What each array cost", "line": "What each source line cost"},
+            {"array": "By array", "line": "By line", "profile": "Nsight"},
+            {
+                "array": "What each array cost",
+                "line": "What each source line cost",
+                "profile": "Nsight Compute's counters beside these",
+            },
         )
         self.model = CounterModel()
         self.table = RowTable(self.model, "Counters")
         self.table.setItemDelegateForColumn(5, RatioBar(self.table))
-        fill(self, self.table)
-        self.grouping.bind(session, "counts_by", {"array": "array", "line": "line"})
+        self.beside = ProfileModel()
+        self.beside_table = RowTable(self.beside, "Counters beside Nsight Compute's")
+        self.tables = QStackedWidget()
+        fill(self, self.tables)
+        keys = {key: key for key in ("array", "line", "profile")}
+        self.grouping.bind(session, "counts_by", keys)
         self.controls = (self.grouping,)
-        self.table.clicked.connect(self._clicked)
-        self.table.pointed.connect(self._point)
-        Veil(session, "counters", self.table)
+        for table in (self.table, self.beside_table):
+            self.tables.addWidget(table)
+            table.clicked.connect(self._clicked)
+            table.pointed.connect(self._point)
+        self.beside_table.selectionModel().selectionChanged.connect(lambda *_: self._explain())
+        Veil(session, "counters", self)
         self.restyle()
+
+    @property
+    def _profile(self) -> Profile | None:
+        """The profile that is shown beside the counts."""
+        if self.session.counts_by != "profile" or self.session.hides("counters"):
+            return None
+        return self.session.profile
+
+    @property
+    def _rows(self) -> Sequence[CounterRow | ProfileRow | str]:
+        return self.beside.rows if self._profile is not None else self.model.rows
 
     def refresh(self, names: frozenset[str]) -> None:
         """Show the trace's counts; mark the selected line's row."""
-        trace, by_line = self.session.trace, self.session.counts_by == "line"
-        if names & {"trace", "counts", "counts_by", "veiled"}:
-            counted, veiled = self.session.counted, self.session.hides("counters")
-            shown = trace if not veiled else None
-            rows = counter_rows(shown, "line" if by_line else "array", counted) if shown else ()
-            self.model.by_line = by_line
-            self.model.load(sections(rows))
-            words = f"{ANSWER_FIRST}." if veiled else counters_caption(self.session)
-            self.caption.setText(words)
-            self.table.fit()
+        if names & {"trace", "counts", "counts_by", "profile", "veiled"}:
+            self.grouping.offer("profile", self.session.profile is not None)
+            profile = self._profile
+            self.tables.setCurrentWidget(self.table if profile is None else self.beside_table)
+            if profile is None:
+                self._show_counts()
+            else:
+                self.beside.load(profile_rows(profile))
+                self.beside_table.fit()
+                self._explain()
+        by_line = self.session.counts_by != "array" and self.session.line is not None
+        shown = self.table if self._profile is None else self.beside_table
         chosen = [
             i
-            for i, r in enumerate(self.model.rows)
-            if isinstance(r, CounterRow) and r.line == self.session.line
+            for i, r in enumerate(self._rows)
+            if not isinstance(r, str) and r.line == self.session.line
         ]
-        if by_line and chosen and self.session.line is not None:
-            self.table.selectRow(chosen[0])
-        else:
-            self.table.clearSelection()
+        if by_line and chosen:
+            shown.selectRow(chosen[0])
+        elif names & {"line", "trace", "counts_by"}:
+            shown.clearSelection()
+
+    def _show_counts(self) -> None:
+        trace, by_line = self.session.trace, self.session.counts_by == "line"
+        counted, veiled = self.session.counted, self.session.hides("counters")
+        shown = trace if not veiled else None
+        rows = counter_rows(shown, "line" if by_line else "array", counted) if shown else ()
+        self.model.by_line = by_line
+        self.model.load(sections(rows))
+        self.caption.setText(f"{ANSWER_FIRST}." if veiled else counters_caption(self.session))
+        self.table.fit()
+
+    def _explain(self) -> None:
+        """Say of the chosen row, else of the first that differs, what both have, and why."""
+        profile = self._profile
+        if profile is None:
+            return
+        chosen = self.beside_table.selectionModel().selectedRows()
+        row = self.beside.rows[chosen[0].row()] if chosen else None
+        if not isinstance(row, ProfileRow):
+            row = first_difference(self.beside.rows)
+        self.caption.setText(spaced(profile_caption(profile, row)))
 
     def restyle(self) -> None:
         """Take up the theme's sizes."""
         self.table.fit()
+        self.beside_table.fit()
 
     def _point(self, place: int) -> None:
-        row = self.model.rows[place] if place >= 0 else None
-        line = row.line if isinstance(row, CounterRow) else None
+        row = self._rows[place] if place >= 0 else None
+        line = row.line if row is not None and not isinstance(row, str) else None
         self.session.hover = Hover(line=line) if line is not None else None
 
     def _clicked(self, index: QModelIndex) -> None:
-        row = self.model.rows[index.row()]
-        if isinstance(row, CounterRow) and row.line is not None:
+        row = self._rows[index.row()]
+        if not isinstance(row, str) and row.line is not None:
             self.session.line = row.line
+        self._explain()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Hide the requests in a narrow table; the tips have them."""

@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.looks.style import styled_label
+from gui.looks.style import set_style, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.launch_form import moved, place_of, reach_text
 from gui.scenes.session import Session
@@ -110,6 +110,14 @@ class Segmented(QWidget):
     def name(self, key: str, label: str) -> None:
         """Write another label on a choice that means something else now."""
         self.button(key).setText(label)
+
+    def offer(self, key: str, on: bool) -> None:
+        """Show or hide a choice; those at the ends have round corners."""
+        self.button(key).setVisible(on)
+        shown = [b for b in map(self.button, self._keys) if not b.isHidden()]
+        for button in shown:
+            ends = {shown[0]: "first", shown[-1]: "last"}
+            set_style(button, "place", ends.get(button, "middle"))
 
     @property
     def value(self) -> str:

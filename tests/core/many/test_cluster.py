@@ -26,6 +26,7 @@ from core.gpu.failures import WorkerFailure
 from core.gpu.plan import RungKernel, make_plan
 from core.gpu.session import describe_devices
 from core.ladder import load_ladder
+from core.many import cluster as cluster_module
 from core.many import remote
 from core.many.cluster import Cluster, checked_address, spread_over
 from core.many.scan import Task, ranked, scan_point
@@ -104,9 +105,9 @@ def machines(tmp_path, monkeypatch):
 def connected(machines, workers: int, resource="EMULATOR", **options) -> Cluster:
     cluster = Cluster(machines.address, resource, **{"patience_s": 150, **options})
     deadline = time.monotonic() + 150
-    while cluster._workers()[0] < workers and time.monotonic() < deadline:
+    while cluster._workers().fit < workers and time.monotonic() < deadline:
         time.sleep(0.2)
-    cluster.workers = cluster._workers()[0]
+    cluster.workers = cluster._workers().fit
     assert cluster.workers == workers
     return cluster
 
@@ -169,16 +170,52 @@ def test_a_scheduler_that_does_not_come_back_is_told(machines, tmp_path) -> None
     cluster.shutdown()
 
 
+def test_a_scheduler_that_answers_nothing_is_told_and_may_come_back(
+    machines, tmp_path, monkeypatch
+) -> None:
+    """Its process is stopped: the connection stays, as where a network stalls."""
+    monkeypatch.setattr(cluster_module, "_ASK_S", 1.0)
+    monkeypatch.setattr(cluster_module, "_CONNECT_S", 2.0)
+    machines.start_workers("--emulate", "1")
+    said: list[str] = []
+    with connected(machines, 1, tell=said.append) as cluster:
+        future = cluster.submit(noted, (str(tmp_path), 3, 1.0))
+        machines.scheduler.send_signal(signal.SIGSTOP)
+        try:
+            until(lambda: any("does not answer: waiting" in text for text in said))
+            with pytest.raises(TilescopeError, match=r"no scheduler at|does not answer"):
+                Cluster(machines.address, "EMULATOR", patience_s=1)
+        finally:
+            machines.scheduler.send_signal(signal.SIGCONT)
+        assert future.result(60) == 9
+        until(lambda: any("answers again" in text for text in said) or not cluster._open)
+        cluster._patience_s = 3
+        lost = cluster.submit(noted, (str(tmp_path), 4, 60.0))
+        machines.scheduler.send_signal(signal.SIGSTOP)
+        try:
+            with pytest.raises(WorkerFailure, match="has not answered for 3 s"):
+                lost.result(60)
+        finally:
+            machines.scheduler.send_signal(signal.SIGCONT)
+
+
+def until(there) -> None:
+    deadline = time.monotonic() + 60
+    while not there():
+        assert time.monotonic() < deadline, "it hangs"
+        time.sleep(0.05)
+
+
 def test_mistakes_are_sentences(machines, monkeypatch) -> None:
     with pytest.raises(TilescopeError, match="has no workers: start some with `tilescope worker"):
         Cluster(machines.address, "EMULATOR", patience_s=1)
     machines.start_workers("--emulate", "1")
     with connected(machines, 1):
         pass
-    with pytest.raises(TilescopeError, match=r"None of the 1 workers.*GPU and version"):
+    with pytest.raises(TilescopeError, match=r"None of the 1 workers.*resource GPU"):
         Cluster(machines.address, "GPU", patience_s=1)
     monkeypatch.setattr(remote, "version", lambda: "another")
-    with pytest.raises(TilescopeError, match=r"version another of Tilescope: update them"):
+    with pytest.raises(TilescopeError, match=r"and this is version another: bring both"):
         Cluster(machines.address, "EMULATOR", patience_s=1)
     machines.scheduler.kill()
     machines.scheduler.wait()

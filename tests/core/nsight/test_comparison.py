@@ -23,6 +23,13 @@ LAUNCHES = json.loads((DATA / "launches.json").read_text())
 SCATTERED = {"transpose_naive", "uncoalesced"}  # whose stores replay counts a little otherwise
 
 
+HOPPER = ("tma_ld", "tma_st", "gmma")  # ways that no recorded profile was asked for
+
+
+def asked_for(name: str) -> bool:
+    return not any(way in name for way in HOPPER)
+
+
 def workload(number: int):
     row = LAUNCHES[number]
     return load_ladder()[row["rung"]].blank_workload(**row["parameters"])
@@ -45,7 +52,7 @@ def test_every_counter_of_a_csv_by_ncu_equals_ours(build, number) -> None:
     found = compare(
         read_profile(DATA / f"{build}-printed.csv"), workload(number), number=number, build=build
     )
-    assert not found.missing
+    assert not any(asked_for(one.name) or one.ours for one in found.missing)
     assert len(found.counters) == len(METRICS)
     assert not found.differing
     assert any(one.ours for one in found.counters)
@@ -55,7 +62,7 @@ def test_every_counter_of_a_csv_by_ncu_equals_ours(build, number) -> None:
 def test_reports_equal_ours_by_line_too(reports, number) -> None:
     for build, launches in reports.items():
         found = compare(launches, workload(number), number=number, build=build)
-        assert not found.missing
+        assert not any(asked_for(one.name) or one.ours for one in found.missing)
         assert {one.name for one in found.differing} <= {"global_st_sectors"}
         assert not found.differing or LAUNCHES[number]["rung"] in SCATTERED
         assert all("replay" in one.why and "as here" in one.why for one in found.differing)
@@ -69,7 +76,7 @@ def test_the_kinds_of_csv_and_the_report_say_the_same(reports) -> None:
     details = read_csv(DATA / "as_compiled-details.csv")
     assert len(raw) == len(details) == len(reports["as_compiled"]) == len(LAUNCHES)
     for one, other, third in zip(raw, details, reports["as_compiled"], strict=True):
-        for metric in METRICS.values():
+        for metric in (m for name, m in METRICS.items() if asked_for(name)):
             assert one.metrics[metric] == other.metrics[metric] == third.metrics[metric]
         assert (one.grid, one.block) == (other.grid, other.block) == (third.grid, third.block)
         assert one.number == other.number == third.number
@@ -98,7 +105,7 @@ def test_launches_are_found_by_kernel_grid_and_block() -> None:
     with pytest.raises(TilescopeError, match="is copy_stride"):
         compare(launches, other, number=0)
     twice = (*launches, replace(launches[4], number=40))
-    assert any("--id" in note for note in compare(twice, workload(4)).notes)
+    assert (compare(launches, workload(4)).more, compare(twice, workload(4)).more) == (0, 1)
 
 
 def test_units_are_read_and_numbers_have_commas(tmp_path) -> None:

@@ -95,6 +95,51 @@ def test_a_sweep_is_plotted_while_it_runs(qtbot, page, gpu):
     assert page.measured == tuple(m.result for m in page.results.measured)
 
 
+def choose(page, title):
+    page.strip.gpus.setCurrentIndex(page.strip.gpus.findText(title, Qt.MatchFlag.MatchContains))
+    page.strip.gpus.activated.emit(page.strip.gpus.currentIndex())
+
+
+def test_a_cluster_is_chosen_and_what_is_wrong_with_it_is_said(qtbot, page, monkeypatch):
+    from contextlib import contextmanager
+
+    from core.errors import TilescopeError
+    from core.gpu.sweep import Lane
+    from core.many import cluster as cluster_module
+
+    @contextmanager
+    def lanes(address, tell, *, patience_s):
+        if "wrong" in address:
+            raise TilescopeError(f"There is no scheduler at {address}.")
+        yield [Lane("cluster 0", FakeGpu()), Lane("cluster 1", FakeGpu())]
+
+    monkeypatch.setattr(cluster_module, "gpu_lanes", lanes)
+    assert page.strip.gpus.currentText() == "GPU 0: Fake GPU"
+    assert not page.strip.address.isVisible()
+    choose(page, "recorded")
+    assert not page.run_button.isEnabled()
+    assert page.results.machine.currentText() == page.strip.gpus.currentText()
+    choose(page, "Cluster at an address")
+    assert page.strip.address.isVisible()
+    assert not page.run_button.isEnabled()
+    qtbot.keyClicks(page.strip.address, "wrong:7")
+    page.run_button.click()
+    finish(qtbot, page)
+    assert page.trouble.text() == "There is no scheduler at tcp://wrong:7."
+    assert page.trouble.isVisible()
+    assert page.run_button.isEnabled()
+    page.strip.address.setText("ftp://x:1")
+    page.run_button.click()
+    assert "no address of a scheduler" in page.strip.plan.text()
+    page.strip.address.setText("there:8786")
+    page.run_button.click()
+    finish(qtbot, page)
+    assert len(page.results.rows) == 4
+    assert not page.trouble.isVisible()
+    assert page.strip.gpus.findText("tcp://there:8786") >= 0
+    assert "running" not in page.shown.text()
+
+
 def test_a_killed_worker_leaves_no_sign_of_running(qtbot, page, gpu):
     died = WorkerFailure("The GPU worker process was killed (SIGKILL).", "worker_died", fatal=True)
     gpu.faults, gpu.cut = (lambda job: died), 9

@@ -1,0 +1,77 @@
+"""The command that sets a profile of Nsight Compute beside the counters of the shown launch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QFileDialog
+
+from core.errors import TilescopeError
+from gui.background.work import Worker
+from gui.commands.window import Window
+from gui.jobs.profile_work import profile_job
+
+PROFILES = "Profiles of Nsight Compute (*.ncu-rep *.csv *.txt *.log)"
+NO_LAUNCH = "There is no launch to compare a profile with: choose a kernel, or open a file."
+
+
+class Profiling(QObject):
+    """Reads profiles and counts, both in another thread, and shows them in Counters."""
+
+    def __init__(self, window: Window) -> None:
+        super().__init__(window)
+        self.main, self.session = window, window.session
+        self.worker = Worker(self, "profile")
+        self.worker.finished.connect(self._show)
+        self.worker.failed.connect(self._refuse)
+        self._said = ""
+
+    def ask_and_compare(self) -> None:
+        """Ask for a profile of the shown launch, and compare."""
+        if self.session.trace is None:
+            self.main.message.show_message(NO_LAUNCH)
+            return
+        title = "Compare with a profile of Nsight Compute"
+        name, _ = QFileDialog.getOpenFileName(self.main, title, "", PROFILES)
+        if name:
+            self.compare(Path(name))
+
+    def compare(self, path: Path) -> None:
+        """Set a profile beside the shown launch."""
+        trace = self.session.trace
+        if trace is None:
+            return
+        self._said = f"Reading {path.name} and counting the launch …"
+        self.main.message.show_message(
+            self._said, kind="info", label="Stop (Ctrl+.)", action=self.cancel
+        )
+        self.worker.submit(profile_job(path, trace.workload))
+
+    def cancel(self) -> None:
+        """Give it up; what is shown stays."""
+        self.worker.cancel()
+        self._unsay()
+
+    def close(self) -> None:
+        """Give it up, and wait for the end."""
+        self.worker.close()
+
+    def _show(self, found: Any) -> None:
+        self._unsay()
+        self.session.profile = found
+        if self.session.profile is not found:  # another launch was chosen meanwhile
+            return
+        self.session.counts_by = "profile"
+        self.main.show_page("step")
+        self.main.step_page.front("Counters")
+
+    def _refuse(self, error: object) -> None:
+        if not isinstance(error, TilescopeError):
+            error = TilescopeError(f"The profile could not be compared: {error!r}.")
+        self.main.message.show_message(str(error))
+
+    def _unsay(self) -> None:
+        if self.main.message.sentence == self._said:
+            self.main.message.clear()
