@@ -121,6 +121,16 @@ def test_any_line_can_be_selected_while_a_question_asks_for_one(window, qtbot):
     assert session.line == now + 1  # no step is at the brace
 
 
+@pytest.mark.parametrize("index", [(1,), (0, 99), (0, 0, 0)])
+def test_an_element_that_is_none_is_typed_and_nothing_fails(window, qtbot, index):
+    view = opened(window, qtbot, "bank")
+    window.session.pick_target = None
+    name = window.session.trace.shared_arrays[0].name
+    window.session.lit = Lit("element", (), (Element(name, index),))
+    qtbot.wait(50)
+    assert not image_of(view, 1.0).isNull()
+
+
 @pytest.mark.parametrize(
     ("target", "right", "given"),
     [

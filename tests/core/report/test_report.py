@@ -119,3 +119,17 @@ def test_the_bytes_that_lanes_ask_for_are_drawn_where_they_lie():
     assert abs(float(used[0][1]) - wide * 4 / 32) < 0.2
     assert abs(float(used[-1][0]) - float(boxes[-1][0])) < 0.2
     assert abs(float(used[-1][1]) - wide * 28 / 32) < 0.2
+
+
+def test_a_text_that_does_not_compile_is_shown_at_its_line(tmp_path, capsys):
+    file = tmp_path / "x.cu"
+    file.write_text("__global__ void k(float* a) {\n  a[0] = b;\n}\n")
+    assert main(["report", str(file), "-o", str(tmp_path / "r.html")]) == 2
+    said = capsys.readouterr().err
+    assert "2 |   a[0] = b;" in said
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_a_saved_trace_takes_no_settings(tmp_path, capsys):
+    assert main(["report", "x.npz", "-o", str(tmp_path / "r.md"), "--set", "n=9"]) == 2
+    assert "leave out n" in capsys.readouterr().err
