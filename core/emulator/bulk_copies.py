@@ -232,7 +232,9 @@ class TensorCopy:
             place = self.signal.place(lanes, lane, told, rank)
             row = np.arange(len(places)) // what.counts[0]
             outside = np.bincount(row[places < 0], minlength=int(row[-1]) + 1) * what.nbytes
-            reads = Span(far.region, far.place[places >= 0], what.nbytes, -1, row[places >= 0])
+            there = np.flatnonzero(places >= 0)
+            number = there if self.loads else None
+            reads = Span(far.region, far.place[there], what.nbytes, -1, row[there], number)
             writes = here.span(what.swizzle)
             if not self.loads:
                 reads, writes = Span(found[0], near[places >= 0], what.nbytes, what.swizzle), reads

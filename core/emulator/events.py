@@ -160,7 +160,8 @@ class Span:
 
     `place` int64: the first byte of each in the region's data; `width` bytes each. `swizzle` is how
     the tile that they belong to is laid out in shared memory: 0 (not at all), 32, 64 or 128; -1
-    where nothing says so. `row` is the row of a box that each piece belongs to, if there are any.
+    where nothing says so. Of a box that is loaded, `row` is the row that each piece belongs to, and
+    `number` its place among the pieces written, of which some may lie outside the array.
     """
 
     region: Region
@@ -168,6 +169,7 @@ class Span:
     width: int
     swizzle: int = -1
     row: NDArray[np.int64] | None = None
+    number: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, eq=False)

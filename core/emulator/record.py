@@ -138,7 +138,9 @@ class ChunkRecord(Observer):
                 unique[id(array)] = array.nbytes
         for transfer in self.transfers:
             for span in (*transfer.reads, *transfer.writes):
-                unique[id(span.place)] = span.place.nbytes
+                for part in (span.place, span.row, span.number):
+                    if part is not None:
+                        unique[id(part)] = part.nbytes
         for landing in self.landings:
             unique[id(landing.data)] = landing.data.nbytes
         for phase in self.phases:

@@ -332,7 +332,8 @@ def _space(region: Region) -> str:
 def _transfer(event: TransferEvent, pool: Pool) -> list[Any]:
     def plain(span: Span) -> list[Any]:
         where = span.region.name, _space(span.region), pool.add(span.place)
-        return [*where, span.width, span.swizzle, pool.maybe(span.row)]
+        more = pool.maybe(span.row), pool.maybe(span.number)
+        return [*where, span.width, span.swizzle, *more]
 
     return [
         event.tick,
@@ -550,8 +551,15 @@ def _read_transfer(row: list[Any], arrays: Arrays, regions: _Regions) -> Transfe
 
     def spans(rows: list[list[Any]]) -> tuple[Span, ...]:
         return tuple(
-            Span(regions.region(name, space), arrays[place], width, swizzle, arrays.maybe(of_row))
-            for name, space, place, width, swizzle, of_row in rows
+            Span(
+                regions.region(name, space),
+                arrays[place],
+                width,
+                swizzle,
+                arrays.maybe(of_row),
+                arrays.maybe(number),
+            )
+            for name, space, place, width, swizzle, of_row, number in rows
         )
 
     return TransferEvent(

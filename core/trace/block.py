@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import AccessEvent, FaultEvent
+from core.emulator.events import AccessEvent, FaultEvent, TransferEvent
 from core.emulator.groups import WARP
 from core.emulator.record import ChunkRecord
 from core.launch import Dim3
@@ -189,6 +189,20 @@ class BlockTrace(ThreadAxis):
     def instructions(self) -> tuple[Instruction, ...]:
         """The PTX instructions, indexed by pc."""
         return self._program.module.instructions
+
+    @cached_property
+    def operations(self) -> tuple[tuple[int, TransferEvent], ...]:
+        """The copies and products that the block's threads begin, each with its step."""
+        lanes = self._lanes
+        return tuple(
+            (self.step_at(event.tick), event)
+            for event in self._record.transfers
+            if lanes.start <= int(event.lanes[0]) < lanes.stop
+        )
+
+    def array(self, name: str) -> Array | None:
+        """The array in global memory of that name."""
+        return self._program.array(name)
 
     def event_at(self, step: int) -> AccessEvent:
         """What the machine wrote down of the access that a step makes."""

@@ -237,7 +237,8 @@ class Teaching(QObject):
 
         assert self.progress is not None
         questions = tuple(Again(lesson, step, {}) for step in lesson.steps)
-        title = f"{lesson.name}  {lesson.title}"
+        named = lesson.title.lower().startswith(lesson.name.lower())
+        title = lesson.title if named else f"{lesson.name}  {lesson.title}"
         at = min(max(at, 0), len(questions) - 1)
         self._sit(Sitting(title, questions, self.progress.seed, at=at))
 
@@ -518,6 +519,8 @@ class Teaching(QObject):
         panel.show_sitting(sitting, asked)
         self.asked.emit()
         if sitting.is_built:
+            if self.session.page != "step":
+                self.main.show_page("step")  # where the editor is
             self.session.view = "Source"
             self._check_goals()
 

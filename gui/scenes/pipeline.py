@@ -134,6 +134,10 @@ def pipeline_caption(made: Pipeline, place: int, *, judged: bool = True) -> str:
     sizes = {stage.nbytes for stage in stages}
     each = f" of {stage_name(0, stages[0])[1]}" if len(sizes) == 1 else ""
     head = f"{plural(len(stages), 'stage')}{each}, filled by {hows}"
+    others = sorted({m.origin for m in made.moments if m.kind == "fill" and m.origin >= 0})
+    if others:
+        noun = "block" if len(others) == 1 else "blocks"
+        head += f", some of them by {noun} {numbers_name(others)} of the cluster"
     if place < 0:
         return f"{head}."
     text = sentence(made, place, judged=judged)

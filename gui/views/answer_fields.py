@@ -486,4 +486,6 @@ def field_of(asked: Asked) -> AnswerField:
         case Order(frame=frame):
             return OrderField(posed.items, code=bool(frame))
         case Edit():
-            return GoalsField(posed.goals, note="Ctrl+Return runs the text and checks the goals.")
+            return GoalsField(
+                posed.goals, note="F2 edits the text; Ctrl+Return runs it and checks the goals."
+            )

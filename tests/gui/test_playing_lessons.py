@@ -262,3 +262,23 @@ def test_a_draft_of_moments_does_not_end_the_marking(window, qtbot, tmp_path, mo
     assert sitting.marks == {0: "right"}
     qtbot.waitUntil(lambda: "A lesson of 1 step" in window.message.sentence, timeout=MOST_MS)
     assert file.exists()
+
+
+def test_an_exercise_that_does_not_compile_shows_its_text_and_its_errors(window, qtbot):
+    steps = course_lesson("exercises").steps
+    place = next(i for i, step in enumerate(steps) if step.question.start.count("d_A"))
+    teaching = begun(window, qtbot, "exercises", at=place)
+    qtbot.waitUntil(lambda: teaching.sitting.stage == "asked", timeout=MOST_MS)
+    source, sitting = window.step_page.source, teaching.sitting
+    qtbot.waitUntil(lambda: "is undefined" in window.message.sentence, timeout=MOST_MS)
+    start = sitting.question.step.question.start
+    assert source.edit.toPlainText() == start
+    assert source.edit.errors
+    assert window.session.trace is None
+    source.edit.set_text(start + "// still not right\n")
+    source.original.click()
+    assert source.edit.toPlainText() == start
+    source.edit.set_text(start.replace("d_", ""))
+    teaching.panel.run.click()
+    qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
+    assert sitting.reply.verdict.mark == "right"

@@ -1,7 +1,9 @@
 """Every veil covers something, says nothing, and lifts again."""
 
 import contextlib
+import importlib
 
+import numpy as np
 import pytest
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QWidget
 
@@ -319,3 +321,26 @@ def test_no_view_tells_the_number_of_phases_while_the_clock_is_veiled(window, qt
     window.session.set_veiled({"transport"})
     QApplication.processEvents()
     assert not says(heard(window), "of 0..1")
+
+
+def test_a_veiled_result_is_neither_drawn_nor_read_out_at_its_store(window, qtbot, monkeypatch):
+    shown_at(window, qtbot, "matrices.values")
+    with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+        window.moments.open_link("broken_inner_barrier?n=4&tile=2&inputs=small&at=store:C@phase0")
+    written = []
+    for module in ("matrix_drawing", "warp_view"):
+        name = "value_text"
+        kept = getattr(importlib.import_module(f"gui.views.{module}"), name)
+        monkeypatch.setattr(
+            f"gui.views.{module}.{name}",
+            lambda v, *a, kept=kept: written.append(float(v)) or kept(v, *a),
+        )
+    result = window.session.block_trace.access(window.session.step).values
+    sums = {value for value in np.ravel(result).tolist() if value > 9}  # inputs are at most 9
+    for veiled in ((), {"matrices.values"}):
+        window.session.set_veiled(veiled)
+        written.clear()
+        for view in ("Matrices", "Warp"):
+            image_of(window.step_page.views[view], 1.0)
+        assert not np.isnan(written).any()
+        assert bool(set(written) & sums) != bool(veiled)

@@ -156,7 +156,7 @@ def test_the_session_comes_back(open_window, qtbot, tmp_path):
     qtbot.waitUntil(lambda: page.arranged)
     assert not page.tabifiedDockWidgets(page.docks["PTX"])
     beside = {dock.objectName() for dock in page.tabifiedDockWidgets(page.docks["Phases"])}
-    assert beside == {"Source", "Variables", "Counters"}
+    assert beside == {"Source", "Pipeline", "Variables", "Counters"}
     page.reset_layout()
     assert not page.arranged
     assert page.docks["PTX"] in page.tabifiedDockWidgets(page.docks["Source"])
