@@ -37,7 +37,6 @@ class Traffic:
     now: set[int] = field(default_factory=set)
     ever: set[int] = field(default_factory=set)
     expected: int = 0  # bytes, in this phase
-    settled: bool = True
 
 
 @dataclass(frozen=True)
@@ -212,8 +211,6 @@ class InFlight:
             return
         self._put(place, Word(word.expected, word.expected, 0, (word.phase + 1) % 8))
         traffic = self.traffic[place]
-        met = np.zeros(self.state.count, bool)
-        met[list(traffic.now)] = True
         traffic.now.clear()
         traffic.expected = 0
         self._tell_end(place)

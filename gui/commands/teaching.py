@@ -107,11 +107,15 @@ class Teaching(QObject):
         self.worker = Worker(self, "lessons")
         self.worker.finished.connect(self._take)
         self.worker.failed.connect(self._fail)
+        self.drafter = Worker(self, "drafts")  # of its own: a draft must end no question's work
+        self.drafter.finished.connect(self._take)
+        self.drafter.failed.connect(lambda error: self._say(_sentence(error)))
         window.recorder.recorded.connect(self._check_goals)
 
     def close(self) -> None:
         """End what runs."""
         self.worker.close()
+        self.drafter.close()
 
     # ---- what can be sat
 
@@ -193,7 +197,7 @@ class Teaching(QObject):
         )
         if name:
             pairs = [(one.name, one.link) for one in moments]
-            self.worker.submit(draft_job(pairs, self._ladder, Path(name)))
+            self.drafter.submit(draft_job(pairs, self._ladder, Path(name)))
 
     def begin_review(self) -> None:
         """Ask five questions of lessons that were begun, with other numbers."""
@@ -564,7 +568,7 @@ class Teaching(QObject):
                 self._visit(link.varied({question.name: int(wanted[0])}, ladder), ladder)
 
     def _fail(self, error: object) -> None:
-        sentence = str(error) if isinstance(error, TilescopeError) else f"That failed: {error!r}."
+        sentence = _sentence(error)
         sitting, panel = self.sitting, self.panel
         if self.progress is None and self.path is not None:
             sentence += " Answers are not kept meanwhile."
@@ -637,3 +641,7 @@ class Teaching(QObject):
     def numbers(self) -> Mapping[str, Setting]:
         """What the question's variant sets; empty without a question."""
         return self.sitting.numbers if self.sitting is not None else {}
+
+
+def _sentence(error: object) -> str:
+    return str(error) if isinstance(error, TilescopeError) else f"That failed: {error!r}."

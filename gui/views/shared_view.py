@@ -876,7 +876,13 @@ class SharedView(PointedView):
     def _cells_of_element(scene: SharedScene, g: SharedGeometry, pick: Pick) -> list[QRectF]:
         for grid, box, cell in zip(scene.grids, g.grids, g.cells, strict=True):
             if not isinstance(pick, int) and grid.array.name == pick.array:
-                flat = int(np.ravel_multi_index(pick.index, grid.array.shape, mode="clip"))
+                shape = grid.array.shape
+                typed = pick.index  # it may be of no element
+                if len(typed) != len(shape) or any(
+                    i >= n for i, n in zip(typed, shape, strict=True)
+                ):
+                    return []
+                flat = int(np.ravel_multi_index(typed, shape))
                 return [cells_rect(box, cell, (*divmod(flat, grid.columns), 1, 1))]
         return []
 

@@ -8,6 +8,7 @@ from core.lessons.course import course_lesson, load_course
 from core.lessons.expressions import Element
 from core.lessons.posing import right_answer
 from gui.looks.theme import apply_theme
+from gui.scenes.link import Named
 from gui.shell.main_window import MainWindow
 from gui.views.answer_fields import ChoiceField, ClickField, OrderField, SliderField
 
@@ -246,6 +247,21 @@ def test_return_presses_the_button_that_has_the_keyboard(window, qtbot):
     assert first.text() == "Lesson 1B"
     qtbot.keyClick(first, Qt.Key.Key_Return)
     assert asked(window, qtbot).question.lesson.name == "1B"
+
+
+def test_a_draft_of_moments_does_not_end_the_marking(window, qtbot, tmp_path, monkeypatch):
+    teaching, file = begun(window, qtbot, "1A"), tmp_path / "mine.toml"
+    sitting = asked(window, qtbot)
+    place = "gui.commands.teaching.QFileDialog.getSaveFileName"
+    monkeypatch.setattr(place, lambda *_: (str(file), ""))
+    put(teaching.panel.field, right(sitting))
+    teaching.panel._commit(True)
+    assert sitting.stage == "marking"
+    teaching.make_of_moments([Named("First", "tiled?n=4&tile=2&step=12")])
+    qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
+    assert sitting.marks == {0: "right"}
+    qtbot.waitUntil(lambda: "A lesson of 1 step" in window.message.sentence, timeout=MOST_MS)
+    assert file.exists()
 
 
 def test_an_exercise_that_does_not_compile_shows_its_text_and_its_errors(window, qtbot):
