@@ -89,7 +89,7 @@ def caption_of(
         if filled:
             guarded = f"{masked} masked off, 0 in their place"
         if not placed:
-            guarded += ", where they would have gone is not in the record"
+            guarded += " (their places are not in the record)"
         said.append(guarded)
     if held:
         said.append(held)
