@@ -54,7 +54,7 @@ def bank_map_layout(found: BankMap, box: QRectF, theme: Theme) -> BankMapLayout:
     readout = QRectF(box.left(), box.bottom() - line, box.width(), line)
     passes_top = readout.top() - line - 6
     heads = QRectF(box.left(), box.top() + line + 2, gutter, 0)
-    room = passes_top - line - heads.top() - 4
+    room = passes_top - heads.top() - 4
     fit = max(1, int(room // (0.8 * line)))
     shown = found.lines[:fit]
     high = min(room / len(shown), TALLEST * line)

@@ -771,9 +771,9 @@ class SharedView(PointedView):
         BankMapPainter(painter, theme, self._map, lay).draw(self.session.lane)
         said = f"Round {self._map.chosen + 1} of {len(self._map.rounds)}: {self._map.round.name}"
         if self._map.swizzle >= 0:
-            said += " (cells say row:piece)"
+            said += " (cells: row:piece)"
         if len(self._map.rounds) > 1:
-            said += "; turn the wheel for the next"
+            said += "; the wheel turns"
         if self._pointed >= 0:
             said = words_at(self._map, self._pointed)
         text(painter, lay.readout, spaced(said), theme.color("text"), theme.font("small"), LEFT)
