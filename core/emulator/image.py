@@ -13,7 +13,7 @@ from core.emulator.groups import GRID_WORKSPACE
 from core.emulator.heap import HEAP_BYTES, HEAP_NAME, Heap
 from core.emulator.memory import PARAMETER_WINDOW, GlobalMemory, Region, zeros
 from core.emulator.program import FunctionCode
-from core.emulator.textures import Texels
+from core.emulator.texels import Texels
 from core.errors import LaunchError, TilescopeError
 from core.launch import ArrayArgument, Dim3, Launch, grouped, packed
 from core.ptx.ast import Function, Module, Variable

@@ -24,7 +24,8 @@ from core.emulator.events import (
     TransferEvent,
 )
 from core.emulator.groups import Group
-from core.emulator.mbarriers import Word
+from core.emulator.lanes import Lanes
+from core.emulator.mbarrier_word import Word
 from core.emulator.state import MachineState
 
 Land = Callable[[], None]
@@ -121,7 +122,7 @@ class InFlight:
         """An object is no more."""
         self.traffic.pop(place, None)
 
-    def initialised(self, lanes: Any, places: NDArray[np.intp]) -> Mask:
+    def initialised(self, lanes: Lanes, places: NDArray[np.intp]) -> Mask:
         """The active lanes whose object is there; a fault is told of the others."""
         there = np.fromiter(self.traffic, np.intp, len(self.traffic))
         known: Mask = np.isin(places, there) & lanes.active
@@ -130,12 +131,12 @@ class InFlight:
             self.fault("bad_mbarrier", lanes.op.instruction.pc, lanes.group.depth, wrong, places)
         return known
 
-    def tell(self, lanes: Any, kind: str, lane: int, detail: str) -> None:
+    def tell(self, lanes: Lanes, kind: str, lane: int, detail: str) -> None:
         """Tells of a fault of one lane that lies at no address."""
         pc = lanes.op.instruction.pc
         self.state.fault(kind, pc, lanes.group.depth, np.array([lane]), detail=detail)
 
-    def illegal(self, lanes: Any, kind: str, lane: int, address: int, width: int) -> None:
+    def illegal(self, lanes: Lanes, kind: str, lane: int, address: int, width: int) -> None:
         """Tells that a lane cannot use an address, so that its copy does not begin."""
         pc = lanes.op.instruction.pc
         self.state.fault(
@@ -185,7 +186,7 @@ class InFlight:
         traffic.expected += max(nbytes, 0)
         self._put(place, Word(word.expected, word.pending, word.missing_bytes + nbytes, word.phase))
 
-    def arrive(self, lanes: Any, place: int, lane: int, count: int, *, drop: bool) -> None:
+    def arrive(self, lanes: Lanes, place: int, lane: int, count: int, *, drop: bool) -> None:
         """A lane arrives; `drop` lowers the count of the phases to come, too."""
         word, traffic = self.word(place), self.traffic[place]
         traffic.now.add(lane)
@@ -232,7 +233,7 @@ class InFlight:
 
     # -- barriers of clusters -----------------------------------------------------------------
 
-    def cluster_arrive(self, lanes: Any) -> None:
+    def cluster_arrive(self, lanes: Lanes) -> None:
         """Lanes announce themselves at the barrier of their cluster."""
         active = lanes.active
         self._arrived[active] += 1
@@ -240,7 +241,7 @@ class InFlight:
         self.tell_phase("arrive", lanes.op.instruction.pc, self._clusters, active)
         self._cluster_wake()
 
-    def cluster_wait(self, lanes: Any) -> bool:
+    def cluster_wait(self, lanes: Lanes) -> bool:
         """Waits until all threads of the cluster have arrived as often; True if all go on."""
         active = lanes.active
         waiting = active & ~self._cluster_complete()
@@ -307,7 +308,7 @@ class InFlight:
 
     def sleep(
         self,
-        lanes: Any,
+        lanes: Lanes,
         waiting: Mask,
         places: NDArray[np.intp],
         parity: NDArray[np.int64],
@@ -364,7 +365,7 @@ class InFlight:
 
     def begin(
         self,
-        lanes: Any,
+        lanes: Lanes,
         lane: int,
         kind: str,
         reads: tuple[Span, ...],

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import Mask
+from core.emulator.events import Mask, Span
 from core.emulator.frame import Frame
 from core.emulator.groups import Geometry, Group, lanes_of_rows, warp_rows
+from core.emulator.mbarrier_word import Word
 from core.emulator.memory import Region
 from core.emulator.program import Kind, MemoryAccess, Op, Reader, Registers
+from core.emulator.texels import Texels
 from core.ptx.ast import Instruction
 from core.ptx.types import PtxType
-
-if TYPE_CHECKING:
-    from core.emulator.image import Image
-    from core.emulator.in_flight import InFlight
-    from core.emulator.products import Products
-    from core.emulator.textures import Texels
 
 Values = tuple[NDArray[Any], ...]
 
@@ -30,7 +26,6 @@ class Memory(Protocol):
     """What an action may ask of the machine's memory."""
 
     shared: Region
-    image: Image
     changes: int  # stores, and atomics that changed something, so far
 
     def execute(
@@ -50,11 +45,121 @@ class Memory(Protocol):
         """The region that holds so many bytes from an address on, and the place of the first."""
 
 
+class Flight(Protocol):
+    """What an action may ask of the machine's mbarriers, bulk copies and clusters.
+
+    An object is named by its place among the 64-bit words of shared memory.
+    """
+
+    def word(self, place: int) -> Word:
+        """An object's content."""
+
+    def phases(self, places: NDArray[np.intp]) -> NDArray[np.int64]:
+        """The phases, modulo 8, that the objects are in."""
+
+    def start(self, place: int, word: Word) -> None:
+        """An object is initialised."""
+
+    def forget(self, place: int) -> None:
+        """An object is no more."""
+
+    def initialised(self, lanes: Lanes, places: NDArray[np.intp]) -> Mask:
+        """The active lanes whose object is there; a fault is told of the others."""
+
+    def expect(self, place: int, nbytes: int) -> None:
+        """So many more bytes must come before the phase ends; less than 0: they have come."""
+
+    def arrive(self, lanes: Lanes, place: int, lane: int, count: int, *, drop: bool) -> None:
+        """A lane arrives; `drop` lowers the count of the phases to come, too."""
+
+    def settle(self, place: int) -> None:
+        """Ends the phase of an object if nothing is missing."""
+
+    def tell_phase(self, kind: str, pc: int, places: NDArray[np.intp], mask: Mask) -> None:
+        """Tells the observers what lanes do at their objects, see `PhaseEvent`."""
+
+    def sleep(
+        self,
+        lanes: Lanes,
+        waiting: Mask,
+        places: NDArray[np.intp],
+        parity: NDArray[np.int64],
+        writers: tuple[Callable[..., Any], ...],
+    ) -> None:
+        """Puts lanes to sleep until the phase of their parity is over; the others go on."""
+
+    def begin(
+        self,
+        lanes: Lanes,
+        lane: int,
+        kind: str,
+        reads: tuple[Span, ...],
+        writes: tuple[Span, ...],
+        land: Callable[[], None],
+        nbytes: int,
+        place: int = -1,
+        outside: NDArray[np.int64] | None = None,
+    ) -> None:
+        """A copy begins: it tells the mbarrier at `place`, or belongs to the lane's next group."""
+
+    def commit(self, lane: int) -> None:
+        """What the lane has begun since its last commit becomes a group, perhaps an empty one."""
+
+    def await_groups(self, lane: int, left: int) -> None:
+        """Waits until at most `left` of the lane's groups are not done."""
+
+    def cluster_arrive(self, lanes: Lanes) -> None:
+        """Lanes announce themselves at the barrier of their cluster."""
+
+    def cluster_wait(self, lanes: Lanes) -> bool:
+        """Waits until all threads of the cluster have arrived as often; True if all go on."""
+
+    def tell(self, lanes: Lanes, kind: str, lane: int, detail: str) -> None:
+        """Tells of a fault of one lane that lies at no address."""
+
+    def illegal(self, lanes: Lanes, kind: str, lane: int, address: int, width: int) -> None:
+        """Tells that a lane cannot use an address, so that its copy does not begin."""
+
+
+class Products(Protocol):
+    """What an action may ask of the products of the machine's warpgroups."""
+
+    def fence(self, mask: Mask | None) -> None:
+        """Registers are ready for the products of these lanes."""
+
+    def begin(
+        self,
+        lanes: Lanes,
+        slots: tuple[int, ...],
+        sources: tuple[int, ...],
+        warps: NDArray[np.intp],
+        spans: tuple[tuple[Span, ...], ...],
+    ) -> None:
+        """A product of some warps begins: the registers of its results, and those of its factor."""
+
+    def commit(self, active: Mask) -> None:
+        """What the warps have begun since their last commit becomes a group, perhaps empty."""
+
+    def wait(self, active: Mask, left: int) -> None:
+        """Waits until at most `left` groups of each warp are not done."""
+
+    def incomplete(self, lanes: Lanes, warps: NDArray[np.intp]) -> None:
+        """Some lanes of these warps do not take part in a product."""
+
+    def bad_descriptor(self, lanes: Lanes, warp: int, factor: str, problem: str) -> None:
+        """A descriptor leads beyond shared memory, or is not aligned as its swizzle needs it."""
+
+
 class Machine(Protocol):
     """What an action may ask of the machine that runs it."""
 
-    flight: InFlight  # its mbarriers and bulk copies
-    products: Products  # of its warpgroups
+    @property
+    def flight(self) -> Flight:
+        """Its mbarriers, bulk copies and clusters."""
+
+    @property
+    def products(self) -> Products:
+        """Those of its warpgroups."""
 
     @property
     def count(self) -> int:

@@ -28,7 +28,7 @@ from core.emulator.program import Kind, Op
 from core.emulator.record import ChunkRecord
 from core.emulator.run_queue import RunQueue, Schedule
 from core.emulator.state import MachineState
-from core.emulator.textures import Texels
+from core.emulator.texels import Texels
 from core.emulator.warp_sync import WarpSync
 from core.errors import BudgetExceeded
 

@@ -1,9 +1,7 @@
 """`mbarrier`: barriers that live in shared memory, and count arrivals and copied bytes.
 
-The 64-bit object is opaque to programs. Ours holds, from bit 0 on, the count that is expected (20
-bits), what is still to arrive (20 bits), the bytes that are still to come (21 bits, signed: they
-may come before they are expected) and the number of the phase, modulo 8. A phase ends when neither
-arrivals nor bytes are missing (PTX ISA, "mbarrier"). An arrival returns the word as it was before.
+A phase ends when neither arrivals nor bytes are missing (PTX ISA, "mbarrier"). An arrival returns
+the object's word as it was before.
 """
 
 from __future__ import annotations
@@ -16,38 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.lanes import Lanes, action_op
+from core.emulator.mbarrier_word import MOST, PENDING, PHASE, Word
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Kind, Op, Reader
 from core.ptx.arithmetic.operation import unsupported
 from core.ptx.ast import Address, Immediate, Instruction, Operand
 from core.ptx.types import PRED, TYPES
-
-_COUNT = (1 << 20) - 1
-_PENDING, _BYTES, _PHASE = 20, 40, 61
-_BYTES_MASK = (1 << 21) - 1
-
-
-@dataclass(frozen=True)
-class Word:
-    """The content of an object. `phase` is modulo 8."""
-
-    expected: int
-    pending: int
-    missing_bytes: int = 0
-    phase: int = 0
-
-    @classmethod
-    def of(cls, raw: int) -> Word:
-        """From its 64 bits."""
-        missing = raw >> _BYTES & _BYTES_MASK
-        missing -= (missing >> 20) << 21
-        return cls(raw & _COUNT, raw >> _PENDING & _COUNT, missing, raw >> _PHASE & 7)
-
-    @property
-    def raw(self) -> int:
-        """Its 64 bits, unsigned."""
-        low = (self.expected & _COUNT) | (self.pending & _COUNT) << _PENDING
-        return low | (self.missing_bytes & _BYTES_MASK) << _BYTES | self.phase << _PHASE
 
 
 def _places(lanes: Lanes, address: Reader) -> NDArray[np.intp]:
@@ -74,7 +46,7 @@ class Init:
             if self.count is None:
                 flight.forget(place)
             else:
-                count = int(lanes.read(self.count)[lane]) & _COUNT
+                count = int(lanes.read(self.count)[lane]) & MOST
                 flight.start(place, Word(count, count))
         return True
 
@@ -131,7 +103,7 @@ class Wait:
         if self.parity:
             phase = state.astype(np.int64) & 1
         else:
-            phase = (state.view(np.uint64) >> np.uint64(_PHASE)).astype(np.int64)
+            phase = (state.view(np.uint64) >> np.uint64(PHASE)).astype(np.int64)
         now = flight.phases(places)
         over = (now & 1 if self.parity else now) != phase
         waiting = known & ~over
@@ -152,8 +124,8 @@ class PendingCount:
 
     def run(self, lanes: Lanes) -> bool:
         """Reads it out of the state."""
-        pending = lanes.read(self.state).view(np.uint64) >> np.uint64(_PENDING)
-        lanes.write(((pending & np.uint64(_COUNT)).astype(np.uint32),), self.writers)
+        pending = lanes.read(self.state).view(np.uint64) >> np.uint64(PENDING) & np.uint64(MOST)
+        lanes.write((pending.astype(np.uint32),), self.writers)
         return True
 
 

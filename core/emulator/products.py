@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +17,13 @@ from numpy.typing import NDArray
 from core.emulator.events import AwaitEvent, Mask, Span, TransferEvent
 from core.emulator.frame import Frame
 from core.emulator.groups import Group, lanes_of_rows, warp_rows
+from core.emulator.lanes import Lanes
 from core.emulator.memory import LOCAL_WINDOW
 from core.emulator.program import Kind, Op
 from core.emulator.state import MachineState
 from core.ptx.ast import Address, Register, registers
-from core.ptx.opcodes import opcode_of, results, sources
-
-if TYPE_CHECKING:
-    from core.emulator.lanes import Lanes
-    from core.emulator.warpgroups import WarpgroupMultiply
+from core.ptx.opcodes import opcode_of, results
+from core.ptx.opcodes import sources as sources_of
 
 Numbers = NDArray[np.int64]  # of a product, one a lane; 0: of none
 
@@ -73,11 +71,12 @@ class Products:
     def begin(
         self,
         lanes: Lanes,
-        what: WarpgroupMultiply,
+        slots: tuple[int, ...],
+        sources: tuple[int, ...],
         warps: NDArray[np.intp],
         spans: tuple[tuple[Span, ...], ...],
     ) -> None:
-        """A product of some warps begins."""
+        """A product of some warps begins: the registers of its results, and those of its factor."""
         state, pc, depth = self.state, lanes.op.instruction.pc, lanes.group.depth
         active = lanes.active
         unready = np.flatnonzero(active & ~self._fenced)
@@ -85,14 +84,14 @@ class Products:
             state.fault("no_wgmma_fence", pc, depth, unready)
             self._fenced[unready] = True
         frame = lanes.frame
-        self._check(frame, what.sources, active, pc, depth, "reads")
+        self._check(frame, sources, active, pc, depth, "reads")
         self._number += 1
         self._pcs.append(pc)
         number = np.where(active, self._number, 0)
         self._latest = np.maximum(self._latest, number)
         made: dict[int, Numbers] = {}
-        for into, slots in ((self._results, what.slots), (self._factors, what.sources)):
-            for slot in slots:
+        for into, used in ((self._results, slots), (self._factors, sources)):
+            for slot in used:
                 old = into.get((id(frame), slot))
                 if id(old) not in made:
                     made[id(old)] = number if old is None else np.where(active, number, old)
@@ -283,7 +282,7 @@ class Products:
 def _uses(frame: Frame, op: Op) -> _Uses:
     """What an instruction reads and writes, by slots."""
     slots, instruction = frame.code.slots, op.instruction
-    values = [o for o in sources(instruction) if not isinstance(o, Address)]
+    values = [o for o in sources_of(instruction) if not isinstance(o, Address)]
     read = tuple(slots[name] for name in registers(*values) if name in slots)
     plain = instruction.opcode == "mov" and len(values) == 1 and isinstance(values[0], Register)
     if opcode_of(instruction).kind == "load":

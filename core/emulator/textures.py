@@ -17,17 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.lanes import Lanes, action_op
-from core.emulator.memory import Region
 from core.emulator.operands import OperandDecoder, elements
 from core.emulator.program import Op, Reader
 from core.emulator.registers import address_reader
+from core.emulator.texels import Index, Texels
 from core.errors import TilescopeError
 from core.launch import Texture
 from core.ptx.arithmetic.operation import types_of, unsupported
 from core.ptx.ast import Address, Instruction, Operand
 from core.ptx.types import TYPES, PtxType
-
-Index = NDArray[np.int64]
 
 _AXES = {"1d": 1, "2d": 2, "3d": 3, "a1d": 1, "a2d": 2}
 _LAYERED = ("a1d", "a2d")
@@ -37,35 +35,6 @@ _UNORM16 = 65535  # steps from 0 to 1 of what a filter makes of bytes
 _FOOTPRINT = ((1, 0), (1, 1), (0, 1), (0, 0))  # (row, column): counter-clockwise from lower left
 _FAR = 2.0**40  # a coordinate beyond it has no texel of its own
 _S32, _U32 = TYPES["s32"], TYPES["u32"]
-
-
-@dataclass(frozen=True)
-class Texels:
-    """A texture of a launch: the bytes it lies in, how it is read, its extents, x last."""
-
-    region: Region
-    texture: Texture
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-
-    @property
-    def extents(self) -> tuple[int, ...]:
-        """Texels along each dimension, x last; layers stand first."""
-        return self.shape[: self.texture.dimensions]
-
-    @property
-    def channels(self) -> int:
-        """Numbers in one texel."""
-        return int(np.prod(self.shape[self.texture.dimensions :], dtype=np.int64))
-
-    def at(self, index: Sequence[Index], inside: NDArray[np.bool_]) -> NDArray[Any]:
-        """Texels as numbers of their own type, shape (lanes, channels); 0 where not `inside`."""
-        count = int(np.prod(self.shape, dtype=np.int64))
-        rows = self.region.view(self.dtype)[:count].reshape(-1, self.channels)
-        place = np.zeros_like(index[0])
-        for extent, i in zip(self.extents, index, strict=True):
-            place = place * extent + np.clip(i, 0, extent - 1)
-        return np.where(inside[:, None], rows[place], self.dtype.type(0))
 
 
 def sampled(

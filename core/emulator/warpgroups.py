@@ -157,7 +157,7 @@ class WarpgroupMultiply:
             total = floats(left, right, before, self.result.name, self.shape.k, **kept)
         found = scatter_result(total, self.result, part)
         lanes.write(tuple(self._all(lanes, warps, r) for r in found), self.writers)
-        machine.products.begin(lanes, self, warps, tuple(used))
+        machine.products.begin(lanes, self.slots, self.sources, warps, tuple(used))
         return True
 
     def _all(self, lanes: Lanes, warps: NDArray[np.intp], rows: NDArray[Any]) -> NDArray[Any]:
