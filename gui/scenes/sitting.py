@@ -140,7 +140,7 @@ class Sitting:
             return None
         kept = self._answered(verdict, sure)
         if self.attempt == 0:
-            self.marks[self.at] = verdict.mark
+            self.marks[self.at] = "near" if self.solved else verdict.mark
         elif right:
             self.marks[self.at] = "near"
         once_more = verdict.mark == "near" and self.attempt == 0 and self.tells

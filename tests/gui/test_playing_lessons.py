@@ -223,6 +223,7 @@ def test_the_original_of_an_exercise_is_the_text_it_began_with(window, qtbot):
     teaching.show_solution()
     qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
     assert source.edit.toPlainText() == sitting.question.step.question.solution
+    assert sitting.marks[1] == "near"  # it was shown
     qtbot.waitUntil(lambda: settled(window), timeout=MOST_MS)
     assert not source.draft.stale
     teaching.leave()
