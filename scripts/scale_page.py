@@ -405,8 +405,8 @@ def _workers(data: Mapping[str, Any]) -> Iterator[str]:
     yield "## Over workers of one machine"
     yield ""
     yield (
-        f"A sweep of {data['swept']} launches that are scanned, through a scheduler and workers on the "
-        f"loop-back (`--cluster local`); one process without either took {data['alone_s']:.1f} s. "
+        f"A sweep of {data['swept']} launches that are scanned, through a scheduler and workers on "
+        f"the loop-back (`--cluster local`); one process without either took {data['alone_s']:.1f} s. "
         "Efficiency is the time of one worker over that of k workers and over k. Overhead is the "
         f"wall-clock time of a task that does nothing, of {NOTHINGS:,}."
     )
