@@ -407,7 +407,8 @@ def _workers(data: Mapping[str, Any]) -> Iterator[str]:
     yield (
         f"A sweep of {data['swept']} launches that are scanned, through a scheduler and workers on "
         "the loop-back (`--cluster local`); one process without either took "
-        f"{data['alone_s']:.1f} s. Efficiency is the time of one worker over that of k workers and over k. Overhead is the "
+        f"{data['alone_s']:.1f} s. Efficiency is the time of one worker over that of k workers "
+        "and over k. Overhead is the "
         f"wall-clock time of a task that does nothing, of {NOTHINGS:,}."
     )
     yield ""
