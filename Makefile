@@ -15,7 +15,7 @@ help:
 	@echo "make lock    take the newest versions that pyproject.toml allows into scripts/*.lock"
 	@echo "make lint    ruff, mypy and import-linter"
 	@echo "make bench   speed figures"
-	@echo "make app     build/app/: a folder that needs no Python (PyInstaller)"
+	@echo "make app     build/app/: a folder that needs no Python, its archive and a .deb (PyInstaller)"
 	@echo "make wheel   build/dist/tilescope-*.whl, which needs no checkout"
 	@echo "make clean   remove .venv and everything generated"
 
@@ -59,9 +59,8 @@ wheel: setup
 	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir build/dist .
 	@ls build/dist/*.whl
 
-app: setup
-	@$(BIN)/python -m pip install --quiet pyinstaller
-	@$(BIN)/python scripts/wheel/make_app.py
+app:
+	@$(PYTHON) scripts/wheel/make_app.py
 
 clean:
 	rm -rf .venv build out *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -77,7 +77,7 @@ class Cancelled(TilescopeError):
 
 
 class GpuUnavailable(TilescopeError):
-    """There is no usable NVIDIA GPU, driver or PyCUDA here."""
+    """There is no usable NVIDIA GPU, driver, PyCUDA or cuda-bindings here."""
 
 
 class GpuFailure(TilescopeError):

@@ -11,10 +11,14 @@ import sysconfig
 import tomllib
 import venv
 import zipfile
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
+
+from tests import bare_root
+from tests.gui.real_app import display, size
+
+__all__ = ["display", "size"]  # fixtures
 
 ROOT = Path(__file__).resolve().parents[1]
 BACKEND = ROOT / "scripts" / "wheel" / "tilescope_build.py"
@@ -123,20 +127,25 @@ def test_no_mac_is_asked_for_what_it_cannot_have():
 
 
 @pytest.fixture(scope="module")
-def installed(build, tmp_path_factory):
-    """The Python of a new environment with the wheel in it, and this one's packages beside it."""
-    folder = tmp_path_factory.mktemp("wheel")
-    dist = folder / "dist"
-    dist.mkdir()
+def wheel(tmp_path_factory):
+    """The file of the wheel, which holds one package."""
+    dist = tmp_path_factory.mktemp("dist")
     hook = "import sys; sys.path.insert(0, sys.argv[1]); import tilescope_build as b; "
     code = f"{hook}print(b.build_wheel(sys.argv[2]))"
     subprocess.run(
         [sys.executable, "-c", code, str(BACKEND.parent), str(dist)],
-        check=True, capture_output=True, cwd=folder,
+        check=True, capture_output=True, cwd=dist,
     )  # fmt: skip
-    (wheel,) = dist.glob("*.whl")
-    top = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+    (made,) = dist.glob("*.whl")
+    top = {name.split("/")[0] for name in zipfile.ZipFile(made).namelist()}
     assert {name for name in top if not name.endswith(".dist-info")} == {"tilescope"}
+    return made
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """The Python of a new environment with the wheel in it, and this one's packages beside it."""
+    folder = tmp_path_factory.mktemp("wheel")
     venv.create(folder / "env", with_pip=True, symlinks=os.name == "posix")
     scripts = folder / "env" / ("Scripts" if os.name == "nt" else "bin")
     python = scripts / Path(sys.executable).name
@@ -205,20 +214,26 @@ def test_the_suite_passes_against_the_wheel(installed, bare, tmp_path):
     assert " passed" in done.stdout
 
 
-def test_the_application_holds_every_module_and_the_compiler(build, tmp_path, monkeypatch):
-    """What `make app` tells PyInstaller, which cannot see what is imported by name."""
-    monkeypatch.syspath_prepend(str(BACKEND.parent))
-    monkeypatch.setitem(sys.modules, "tilescope_build", build)
-    spec = importlib.util.spec_from_file_location("make_app", BACKEND.with_name("make_app.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    package = tmp_path / "tilescope" / "core"
-    package.mkdir(parents=True)
-    for path in (package.parent / "__init__.py", package / "__init__.py", package / "run.py"):
-        path.touch()
-    given = module.options(tmp_path, tmp_path, tmp_path)
-    hidden = {b for a, b in pairwise(given) if a == "--hidden-import"}
-    assert hidden == {"tilescope", "tilescope.core", "tilescope.core.run"}
-    names = [library.name for library, _ in module.nvrtc()]
-    assert any(name.startswith(("libnvrtc.", "nvrtc64")) for name in names)
-    assert any("builtins" in name for name in names)
+@pytest.mark.slow
+@bare_root.NEEDED
+def test_a_bare_debian_and_a_fresh_user_need_the_wheel_alone(wheel, display, tmp_path):
+    """Of Debian: Python and the libraries that Qt takes from a desktop. No checkout, no network."""
+    root = bare_root.Root.made(
+        tmp_path / "root", "python3", "python3-venv", *bare_root.LIBRARIES_OF_QT
+    )
+    fetch(wheel, root.home / "wheels")
+    root.run("python3", "-m", "venv", "env")
+    quiet = ["-qq", "--no-index", "--find-links", "wheels"]
+    root.run("env/bin/pip", "install", *quiet, "tilescope")
+    assert str(ROOT) not in root.run("env/bin/pip", "list", "--verbose").stdout
+    bare_root.show_its_work(root, "env/bin/tilescope", display, tmp_path / "Xvfb_screen0")
+
+
+def fetch(wheel, folder):
+    """Wheels of everything that an installation brings, for this Python."""
+    versions = ROOT / "scripts" / "requirements-gpu.lock"
+    quiet = ["-qq", "--disable-pip-version-check", "--only-binary", ":all:"]
+    subprocess.run(
+        [sys.executable, "-m", "pip", "download", *quiet, "-c", versions, "-d", folder, wheel],
+        check=True,
+    )  # fmt: skip

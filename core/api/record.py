@@ -21,14 +21,18 @@ from core.trace import Trace
 from core.trace.access import Access
 from core.trace.finding import Finding
 
+_NAME = 32  # characters of an array's name
 ACCESS = np.dtype(
     [
         *(("block", "i8"), ("step", "i8"), ("line", "i4"), ("kind", "U6"), ("space", "U6")),
-        *(("array", "U32"), ("thread", "i4"), ("warp", "i4"), ("lane", "i1")),
+        *(("array", f"U{_NAME}"), ("thread", "i4"), ("warp", "i4"), ("lane", "i1")),
         *(("address", "i8"), ("element", "i8"), ("width", "i4")),
     ]
 )
-"""A row of `Record.accesses`: what one thread did in one memory instruction."""
+"""A row of `Record.accesses`: what one thread did in one memory instruction.
+
+Where an array's name is longer than 32 characters, `array` has as many as it needs.
+"""
 _STYLE = "max-width:48rem;overflow:auto"
 
 
@@ -125,7 +129,7 @@ class Record:
             if access is None:
                 continue
             threads = np.flatnonzero(access.active)
-            rows = np.zeros(len(threads), ACCESS)
+            rows = np.zeros(len(threads), _row_type(access.target))
             for name in ("step", "line", "kind", "space", "width"):
                 rows[name] = getattr(access, name)
             rows["block"], rows["array"] = number, access.target
@@ -193,6 +197,15 @@ class Record:
             )
         )
         return f'<div style="{_STYLE}">{body}</div>'
+
+
+def _row_type(array: str) -> np.dtype[np.void]:
+    """`ACCESS` with room for a name: NumPy would cut a longer one off without a word."""
+    if len(array) <= _NAME:
+        return ACCESS
+    return np.dtype(
+        [(n, f"U{len(array)}" if n == "array" else ACCESS[n]) for n in ACCESS.names or ()]
+    )
 
 
 def _values(counts: Counts) -> Mapping[str, int]:

@@ -13,7 +13,7 @@ from core.api.record import Record
 from core.errors import ArgumentError, ParameterError
 from core.ladder import load_ladder
 from core.ladder.rung import DEFAULT_SEED
-from core.launch import ArrayArgument, Workload
+from core.launch import Argument, ArrayArgument, InlineArgument, Workload
 from core.launching.file_launch import FileLaunch, at_its_kernels, file_workload, join_defines
 from core.launching.guess import completed
 from core.launching.trial import fitted
@@ -107,26 +107,33 @@ def _with_arrays(
     workload: Workload, arrays: Mapping[str, np.ndarray[Any, Any]], given: Mapping[str, Any]
 ) -> Workload:
     """The launch with the arrays that were given in the place of empty ones."""
-    made = workload.launch.arguments
-    known = {argument.name for argument in (*made, *workload.launch.symbols)}
+    launch = workload.launch
+    known = {argument.name for argument in (*launch.arguments, *launch.symbols)}
     if unknown := [name for name in given if name not in known]:
         raise ArgumentError(
             f"{workload.kernel} has no parameter {unknown[0]}: it has {', '.join(sorted(known))}."
         )
-    taken = tuple(
-        replace(argument, data=arrays[argument.name])
-        if isinstance(argument, ArrayArgument) and argument.name in arrays
-        else argument
-        for argument in made
+    taken, symbols = (
+        tuple(_filled(argument, arrays.get(argument.name)) for argument in part)
+        for part in (launch.arguments, launch.symbols)
     )
-    return replace(workload, launch=replace(workload.launch, arguments=taken))
+    return replace(workload, launch=replace(launch, arguments=taken, symbols=symbols))
+
+
+def _filled(argument: Argument, data: np.ndarray[Any, Any] | None) -> Argument:
+    if data is not None and isinstance(argument, ArrayArgument):
+        return replace(argument, data=data)
+    if data is not None and isinstance(argument, InlineArgument):
+        return replace(argument, value=data.reshape(argument.value.shape))
+    return argument
 
 
 def _array(value: Any) -> np.ndarray[Any, Any]:
-    """A copy in this machine's memory; CuPy's arrays have `get` for that."""
+    """A copy in this machine's memory and byte order; CuPy's arrays have `get` for that."""
     if not isinstance(value, np.ndarray) and hasattr(value, "get"):
         value = value.get()
-    return np.array(value, order="C", copy=True)
+    data = np.array(value, order="C", copy=True)
+    return data.astype(data.dtype.newbyteorder("="), copy=False)
 
 
 def _described(name: str, data: np.ndarray[Any, Any]) -> str:

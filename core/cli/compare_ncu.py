@@ -146,8 +146,8 @@ def _show(found: Comparison) -> None:
     more = [f"The profile has {found.more} more of it; --id chooses one."] if found.more else []
     for note in (*more, *found.notes):
         console.print(note, soft_wrap=True, highlight=False)
-    if found.missing:
-        names = ", ".join(one.name for one in found.missing)
+    if missing := [one.name for one in found.missing if one.ours]:
+        names = ", ".join(missing)
         console.print(f"Not in the profile: {names}.", soft_wrap=True, highlight=False, style="dim")
     there = [one for one in found.counters if one.theirs is not None]
     equal = sum(one.equal for one in there)

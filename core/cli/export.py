@@ -14,6 +14,7 @@ from core.errors import ParameterError
 
 WHERE = "gui.takeaway.command"
 """What does the work: `core` itself never imports `gui`, whose libraries a server may lack."""
+SLOWEST, FASTEST = 0.05, 60.0  # steps a second
 
 
 def export(
@@ -41,9 +42,13 @@ def export(
     percent: Annotated[bool, typer.Option("--percent", hidden=True)] = False,
 ) -> None:
     """Export recorded steps: one HTML page to replay them anywhere, or a film."""
+    if not SLOWEST <= speed <= FASTEST:
+        raise ParameterError(
+            f"The speed is {speed:g}: give {SLOWEST:g} to {FASTEST:g} steps a second."
+        )
+    first, last = steps_of(steps)
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     command = importlib.import_module(WHERE)
-    first, last = steps_of(steps)
     command.export(
         what,
         out,
@@ -69,7 +74,10 @@ def steps_of(text: str) -> tuple[int | None, int | None]:
     first = int(found[1]) if found[1] else None
     if found[2] is None:
         return first, first
-    return first, int(found[2]) if found[2] else None
+    last = int(found[2]) if found[2] else None
+    if first is not None and last is not None and first > last:
+        raise ParameterError(f"The steps are `{text}`: write them as {last}..{first}.")
+    return first, last
 
 
 def size_of(text: str) -> tuple[int, int]:

@@ -115,12 +115,12 @@ def _rung(rung: Rung) -> RungKernel:
     return RungKernel(rung, sizes, tuned=True)
 
 
-def settings_of(texts: Sequence[str]) -> dict[str, str | None]:
+def settings_of(texts: Sequence[str], option: str = "--set") -> dict[str, str | None]:
     """`--set NAME=VALUES`, by name; raises ArgumentError."""
     found: dict[str, str | None] = {}
     for text in texts:
         name, equals, values = text.partition("=")
         if not equals:
-            raise ArgumentError(f"`--set {text}` is not NAME=VALUES: write --set n=64,128.")
+            raise ArgumentError(f"`{option} {text}` is not NAME=VALUES: write {option} n=64,128.")
         found[name.strip()] = values
     return found

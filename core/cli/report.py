@@ -71,15 +71,21 @@ def report(
 
 
 def _trace(what: str, sizes: dict[str, int], launch: Mapping[str, Any]) -> Trace:
+    from core.cli.console import compile_errors
     from core.cli.workloads import file_launch, is_file, ptx_launch, rung_workload
     from core.runs.recording import record
     from core.runs.storage import load_trace
 
     path = Path(what)
     if path.suffix == ".npz":
+        if given := [*sizes, *(name for name, value in launch.items() if value)]:
+            raise ParameterError(f"{path.name} is a recorded launch: leave out {given[0]}.")
         return load_trace(path)
     if path.suffix == ".ptx":
-        return record(ptx_launch(path, sizes, launch, 0).workload)
-    if is_file(what):
-        return record(file_launch(path, sizes, launch, 0).workload)
-    return record(rung_workload(what, sizes, launch, 0, blank=False))
+        workload = ptx_launch(path, sizes, launch, 0).workload
+    elif is_file(what):
+        workload = file_launch(path, sizes, launch, 0).workload
+    else:
+        workload = rung_workload(what, sizes, launch, 0, blank=False)
+    with compile_errors(workload):
+        return record(workload)

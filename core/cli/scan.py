@@ -162,7 +162,7 @@ class Found:
 def _without_axis(axis: str, chosen: Sequence[Kernel]) -> str:
     having = [rung.name for rung in load_ladder().values() if axis in rung.defaults]
     titles = listing([one.title for one in chosen], "or")
-    there = f"; the rungs that have are {listing(having)}" if having else ""
+    there = f"; the rungs that have one are {listing(having)}" if having else ""
     return f"There is no parameter {axis} in {titles}, so it is left out{there}."
 
 
@@ -315,7 +315,7 @@ def _table(rows: Sequence[Scanned], varied: Sequence[str]) -> Table:
             *parameters,
             *counts,
             f"{one.occupancy:.0%}",
-            one.binding or "no floating-point work",
+            one.binding or "no FLOP",
             rate,
             share,
         )

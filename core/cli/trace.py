@@ -150,7 +150,7 @@ def show_trace(trace: Trace, console: Console | None = None, own: OwnLaunch | No
     """Print the tables for people; `own` says what was guessed of a file's launch."""
     console = console or standard_console()
     console.print(_headline(trace), soft_wrap=True)
-    for table in _tables(trace, console.width):
+    for table in _tables(trace, console.width, trace.constants):
         console.print(table)
     if trace.printed:
         console.print("Printed by the kernel:", style="bold")
@@ -250,9 +250,18 @@ def _headline(trace: Trace | Counted) -> Text:
     )
 
 
-def _tables(trace: Trace | Counted, width: int) -> Iterator[Table]:
+def _tables(
+    trace: Trace | Counted, width: int, constants: frozenset[str] = frozenset()
+) -> Iterator[Table]:
+    """Tables by array and by line.
+
+    Generic loads of `constants`, which hardware counts as global loads, are marked by array.
+    """
     counters = trace.counters
-    arrays = [_Row((name,), row) for name, row in counters.by_array.items()]
+    arrays = [
+        _Row((f"{name} (constant)" if name in constants else name,), row)
+        for name, row in counters.by_array.items()
+    ]
     total = _Row(("all",), counters.totals)
     yield from _pair("by array", ("array",), arrays, total)
     source = trace.workload.source.splitlines()

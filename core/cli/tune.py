@@ -108,16 +108,20 @@ def tune(
     texts = LaunchTexts(
         kernel_name, grid, block, shared, tuple(define or ()), tuple(arg or ()), flops, expect
     )
-    tuned = settings_of(param)
+    tuned = settings_of(param, "--param")
     fixed = settings_of(settings or [])
     if twice := sorted(set(tuned) & set(fixed)):
         raise ParameterError(f"{twice[0]} is both tuned and set: leave out one.")
-    plan = plan_of(chosen_kernels([kernel], texts), values_of({**tuned, **fixed}), seed)
+    chosen = chosen_kernels([kernel], texts)
+    if len(chosen) != 1:
+        raise ParameterError(f"`{kernel}` is not one kernel: name a rung or a .cu file.")
+    plan = plan_of(chosen, values_of({**tuned, **fixed}), seed)
+    names = _names(plan, [name for axis in tuned for name in chosen[0].targets(axis)])
     timing = Timing(budget_s=budget, launch_limit_s=launch_limit)
     with ExitStack() as stack:
         executor = _executor(stack, cluster, device)
         report = _gpu_of(executor)
-        candidates = _candidates(plan, list(tuned), model or report.name, keep)
+        candidates = _candidates(plan, names, model or report.name, keep)
         known = _known(cache, report, plan, candidates)
         search = _Search(executor, timing, known, cache)
         search.run(candidates, trials, seed)
@@ -125,7 +129,7 @@ def tune(
         from core.many.kernel_tuner_files import write_t4
 
         write_t4(t4, search.cache)
-    _show(plan, search, as_json=as_json)
+    _show(plan, names, search, as_json=as_json)
 
 
 def _executor(stack: ExitStack, cluster: str | None, device: int) -> Executor:
@@ -165,6 +169,15 @@ def _candidates(plan: Plan, names: Sequence[str], device: str, keep: int) -> lis
         return candidates_of(plan, names, device, keep=keep, progress=progress)
 
 
+def _names(plan: Plan, tuned: Sequence[str]) -> list[str]:
+    """The parameters that name a configuration: what is tuned, and what else is no problem size.
+
+    Without the latter a cache would give the times of one `--set pad=0` for another.
+    """
+    others = [name for name in plan.points[0].parameters if name not in SIZE_NAMES]
+    return list(dict.fromkeys([*tuned, *others]))
+
+
 def _known(
     path: Path | None, report: DeviceReport, plan: Plan, candidates: Sequence[Candidate]
 ) -> Cache:
@@ -172,8 +185,8 @@ def _known(
     from core.many.kernel_tuner_files import Cache, read_cache
 
     first = candidates[0]
-    sizes = [v for name, v in first.point.parameters.items() if name in SIZE_NAMES]
     names = list(first.values)
+    sizes = [v for n, v in first.point.parameters.items() if n in SIZE_NAMES and n not in names]
     values = {name: sorted({p.parameters[name] for p in plan.points}) for name in names}
     fresh = Cache(report.name, first.point.title, tuple(sizes), values, ())
     if path is None or not path.exists():
@@ -242,9 +255,14 @@ def _text(values: Mapping[str, int]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in values.items())
 
 
-def _show(plan: Plan, search: _Search, *, as_json: bool) -> None:
+def _show(plan: Plan, names: Sequence[str], search: _Search, *, as_json: bool) -> None:
+    """The results of what was asked for: a cache may hold others."""
+    from core.many.tune import configuration_of
+
+    asked = [configuration_of(point, names) for point in plan.points]
     entries = sorted(
-        search.cache.entries, key=lambda one: (one.time_ms is None, one.time_ms or 0.0)
+        (one for one in search.cache.entries if dict(one.configuration) in asked),
+        key=lambda one: (one.time_ms is None, one.time_ms or 0.0),
     )
     best = next((one for one in entries if one.time_ms is not None), None)
     if as_json:
@@ -262,7 +280,11 @@ def _show(plan: Plan, search: _Search, *, as_json: bool) -> None:
         _print_table(plan, search, entries)
     if best is None:
         raise TilescopeError(
-            "Nothing could be timed: " + next(iter(search.why.values()), "stopped.")
+            "Nothing could be timed: "
+            + next(
+                iter(search.why.values()),
+                "the cache file has failures alone." if entries else "stopped.",
+            )
         )
 
 

@@ -202,6 +202,8 @@ def _left_out(missing: Mapping[str, int]) -> str:
     name, line = next(iter(missing.items()))
     more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
     where = f", included in line {line}," if line else ", which another header includes,"
+    if random := next((n for n in missing if n.startswith("curand")), None):
+        return f"{random} is not here: install cuRAND's headers (pip install nvidia-curand)"
     if name.startswith(HOST_LIBRARIES):
         return (
             f"{name}{more}{where} serves the host only: "

@@ -72,7 +72,10 @@ _NUMBERS: Mapping[str, str] = {
     **{f"{u}int{bits}_t": f"{u}int{bits}" for u in ("", "u") for bits in (8, 16, 32, 64)},
 }
 _VECTOR = re.compile(r"(char|uchar|short|ushort|int|uint|longlong|ulonglong|float|double)([1-4])")
-_BITS_OF = {"half": "float16", "__half": "float16", "__nv_bfloat16": "uint16"}  # structures in CUDA
+_BITS_OF = {  # structures, in CUDA and in PyTorch
+    **dict.fromkeys(("half", "__half", "Half", "at::Half"), "float16"),
+    **dict.fromkeys(("__nv_bfloat16", "BFloat16", "at::BFloat16"), "uint16"),
+}
 _PAIRS = {"half2": "float16", "__half2": "float16", "__nv_bfloat162": "uint16"}
 EMPTY = "empty structure"
 TENSOR_MAP = "CUtensorMap"
@@ -160,7 +163,9 @@ def read_signature(
             f"as {found.name}<{', '.join(_example(p) for p in found.template)}>; a function that a "
             "kernel calls must be a struct with operator(): a lambda of the host has no name."
         )
-    declared = [_declared(text) for text in found.parameters]
+    declared = [
+        _declared(_named(text, f"unnamed_{at}")) for at, text in enumerate(found.parameters, 1)
+    ]
     bound = dict(zip((p.name for p in found.template), given, strict=False))
     program = Program("", {"": source, **headers})
     names = {**program.plain_macros, **defines, **bound}
@@ -170,6 +175,8 @@ def read_signature(
         return tuple(p for p in plain if p is not None)
     instance = f"{found.qualified}<{', '.join(given)}>" if given else found.qualified
     asked = _ask(source, instance, tuple(sorted(defines.items())), tuple(headers.items()), name)
+    if len(asked.parameters) != len(declared) and any(_is_unnamed(p) for p in declared):
+        asked = _with_unnamed(asked, [_is_unnamed(p) for p in declared])
     if len(asked.parameters) != len(declared):
         raise ArgumentError(
             f"The compiler knows {len(asked.parameters)} of the {len(declared)} parameters of "
@@ -250,6 +257,20 @@ def _declared(declaration: str) -> tuple[str, str, str]:
     return declaration, words + (" *" if match["array"] else ""), match["name"]
 
 
+def _named(declaration: str, name: str) -> str:
+    """A parameter that has no name, such as `std::true_type` or `Tag<4>`, with one."""
+    ends = re.search(r"[>*&]\s*$", declaration)
+    return (
+        f"{declaration} {name}"
+        if ends or re.fullmatch(r"\w+::[\w:]+", declaration)
+        else declaration
+    )
+
+
+def _is_unnamed(declared: tuple[str, str, str]) -> bool:
+    return re.fullmatch(r"unnamed_\d+", declared[2]) is not None
+
+
 def _indirect(declaration: str) -> ArgumentError:
     return ArgumentError(
         f"The parameter `{declaration}` is a pointer to a pointer or a reference: "
@@ -324,8 +345,21 @@ class _Asked:
 
     parameters: tuple[tuple[str, DwarfType], ...]
     alignments: tuple[int, ...]
+    nbytes: tuple[int, ...]  # of each parameter
     symbols: tuple[tuple[str, DwarfType], ...]
     sizes: Mapping[str, int]
+
+
+def _with_unnamed(asked: _Asked, unnamed: list[bool]) -> _Asked:
+    """The parameters with those of which debug information says nothing, as no code names them."""
+    given, found = iter(asked.parameters), []
+    for at, is_unnamed in enumerate(unnamed):
+        nbytes = asked.nbytes[at] if at < len(asked.nbytes) else 1
+        nothing = DwarfType(EMPTY, "struct", nbytes)
+        following = (f"unnamed_{at + 1}", nothing) if is_unnamed else next(given, None)
+        if following is not None:
+            found.append(following)
+    return replace(asked, parameters=tuple(found))
 
 
 @lru_cache(maxsize=32)
@@ -353,7 +387,9 @@ def _ask(
     sizes = {name: kind.nbytes for name, kind in symbols}
     for _, kind in (*parameters, *symbols):
         _collect_sizes(kind, sizes)
-    return _Asked(parameters, _alignments(build.ptx, entry), symbols, sizes)
+    places = _places(build.ptx, entry)
+    alignments, nbytes = (tuple(place[i] for place in places) for i in (0, 1))
+    return _Asked(parameters, alignments, nbytes, symbols, sizes)
 
 
 def _collect_sizes(kind: DwarfType, sizes: dict[str, int]) -> None:
@@ -368,14 +404,16 @@ def _collect_sizes(kind: DwarfType, sizes: dict[str, int]) -> None:
         _collect_sizes(member.type, sizes)
 
 
-def _alignments(ptx: str, entry: str) -> tuple[int, ...]:
-    """Bytes to which each parameter of a kernel is aligned."""
+def _places(ptx: str, entry: str) -> tuple[tuple[int, int], ...]:
+    """Bytes to which each parameter of a kernel is aligned, and bytes that it has."""
     head = re.search(rf"\.entry\s+{re.escape(entry)}\s*\(([^)]*)\)", ptx)
     found = []
     for text in re.findall(r"\.param\s+([^,]*)", head[1] if head else ""):
+        row = re.search(r"\[(\d+)\]", text)
+        bits = re.search(r"\.[a-z]+(\d+)\s+[\w$]+", text)
         aligned = re.match(r"\.align\s+(\d+)", text)
-        bits = re.match(r"\.[a-z]+(\d+)", text)
-        found.append(int(aligned[1]) if aligned else int(bits[1]) // 8 if bits else 1)
+        size = int(bits[1]) // 8 if bits else 1
+        found.append((int(aligned[1]) if aligned else size, size * int(row[1]) if row else size))
     return tuple(found)
 
 
@@ -467,7 +505,7 @@ def _as_row(kind: DwarfType, leaves: list[_Leaf]) -> _Leaf | None:
 def _leaves(kind: DwarfType, path: str, offset: int) -> Iterator[_Leaf]:
     """What a value of a type consists of."""
     plain = _plain_name(kind)
-    if plain in _BITS_OF:
+    if plain in _BITS_OF and kind.nbytes == 2:
         yield _Leaf(path, plain, np.dtype(_BITS_OF[plain]), offset)
     elif kind.kind == "pointer":
         yield replace(_pointer(kind), path=path, offset=offset)

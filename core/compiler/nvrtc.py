@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import cache
 
 from core.compiler.device_part import HOST_LIBRARIES, compile_part, warnings
+from core.compiler.nvrtc_library import CURAND, include_folders
 from core.compiler.nvrtc_library import Program as Translation
-from core.compiler.nvrtc_library import include_folders
 from core.compiler.request import Compiled, Request
 from core.errors import CompileError, Diagnostic
 from core.source.constants import with_defines
@@ -45,7 +45,10 @@ def stand_ins() -> Mapping[str, str]:
     if not folders:
         return {**STAND_INS, **dict.fromkeys(_RUNTIME, "#pragma once\n")}
     has_libraries = any((folder / "cuda" / "std").is_dir() for folder in folders)
-    return with_libraries() if has_libraries else STAND_INS
+    found = dict(with_libraries() if has_libraries else STAND_INS)
+    if any((folder / CURAND).is_file() for folder in folders):
+        del found["curand.h"]  # cuRAND's own has the types of its device functions
+    return found
 
 
 _UNMARKED_IS_DEVICE = "--device-as-default-execution-space"
@@ -65,7 +68,7 @@ def compile_here(request: Request) -> Compiled:
     program = Program("", {"": request.source, **dict(request.headers)})
     missing = _missing_headers(program)
 
-    def attempt(kept: frozenset[Part], errors: bool) -> Compiled:
+    def attempt(kept: frozenset[Part], errors: bool, instance: str) -> Compiled:
         texts = {
             name: _QUOTED_SPACE.sub(r"\1 ", text if errors or not name else _ERROR.sub("", text))
             for name, text in program.texts(kept).items()
@@ -78,12 +81,23 @@ def compile_here(request: Request) -> Compiled:
                 options=(*request.options, *plain),
                 headers=(*texts.items(), *((name, "") for name in missing)),
             ),
-            program.qualified(request.kernel) if "<" in request.kernel else "",
+            instance,
         )
 
-    try:
-        made = compile_part(program, request.kernel, missing, attempt)
+    def compiled(instance: str) -> Compiled:
+        made = compile_part(
+            program, request.kernel, missing, lambda kept, errors: attempt(kept, errors, instance)
+        )
         return replace(made, diagnostics=(*made.diagnostics, *warnings(missing)))
+
+    one_of_several = program.overload(request.kernel)
+    try:
+        if one_of_several:
+            return compiled(one_of_several)
+    except CompileError:  # they may stand in branches of a conditional, only one of which counts
+        pass
+    try:
+        return compiled(program.qualified(request.kernel) if "<" in request.kernel else "")
     except CompileError as error:
         if whole := _as_it_stands(request, program, missing):
             return whole

@@ -75,31 +75,35 @@ def _elsewhere() -> Path:
 
 # NVRTC brings no headers. CUDA's (cuda_fp16.h, mma.h, cooperative_groups.h …) come with a toolkit
 # or the PyPI packages nvidia-cuda-runtime, nvidia-cuda-crt and nvidia-cuda-cccl; for the host's see
-# `core.source.host_headers`.
+# `core.source.host_headers`. cuRAND's (nvidia-curand) compile as they are.
 
 
 _MARKS = ("cuda_fp16.h", "crt/mma.h", "cccl")  # one of each of the three packages
+CURAND = "curand_kernel.h"
 
 
 @cache
 def include_folders() -> tuple[Path, ...]:
     """The folders with CUDA's headers, or none: the place that has most of them.
 
-    PyPI packages come before a toolkit that has as much.
+    PyPI packages come before a toolkit that has as much. Where that place lacks cuRAND's headers
+    the first one that has them comes last.
     """
     folders = [f for f in _candidates() if (f / _MARKS[0]).is_file()]
     if not folders:
         return ()
     best = max(folders, key=lambda f: sum((f / mark).exists() for mark in _MARKS))
+    random = [f for f in (best, *_candidates()) if (f / CURAND).is_file()][:1]
     cccl = best / "cccl"
-    return (best, cccl) if cccl.is_dir() else (best,)
+    return tuple(dict.fromkeys((best, *((cccl,) if cccl.is_dir() else ()), *random)))
 
 
 def _candidates() -> Iterator[Path]:
     package = importlib.util.find_spec("nvidia")
     for root in package.submodule_search_locations or () if package else ():
         yield from sorted(Path(root).glob("cu[0-9]*/include"), reverse=True)
-        yield Path(root) / "cuda_runtime" / "include"  # the layout of CUDA 12's packages
+        for part in ("cuda_runtime", "curand"):  # the layout of CUDA 12's packages
+            yield Path(root) / part / "include"
     for name in ("CUDA_PATH", "CUDA_HOME"):
         if name in os.environ:
             yield Path(os.environ[name]) / "include"

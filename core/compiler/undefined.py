@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from core.compiler.compiler import compile_ptx
 from core.errors import CompileError
+from core.source.constants import blanked
 from core.source.slicing import Part, Program
 
 if TYPE_CHECKING:
@@ -34,6 +35,12 @@ _DECLARING = {
     "type_definition",
     "field_declaration",
 }
+_LONGEST_HEAD = 1000  # characters from `__global__` to a kernel's name
+_GLOBAL_BEFORE = re.compile(r"__global__[^;{}]*$")
+_CONDITIONAL = re.compile(
+    r"^[ \t]*#[ \t]*(?P<word>ifdef|ifndef|if|elif\w*|else|endif)\b(?P<rest>[^\n]*)", re.MULTILINE
+)
+_ASKED = re.compile(r"\(*\s*(?:defined\b)?\s*\(?\s*([A-Za-z_]\w*)\s*\)*")
 _MOST_ROUNDS = 3  # as one may hide behind another
 
 
@@ -75,6 +82,44 @@ def _undefined(
             break
         found |= more
     return {n: found[n] for n in candidates if n in found}
+
+
+def switches(source: str, kernel: str, headers: Mapping[str, str]) -> Mapping[str, str]:
+    """Macros without which a kernel is not there, as `#ifdef USE_CUDA` around a whole file has it.
+
+    Each with the value 1. Empty where the source has the kernel outside such conditionals, too.
+    """
+    plain = blanked(source)
+    wanted = kernel.partition("<")[0].rpartition("::")[2]
+    places = [m.start() for m in re.finditer(rf"\b{re.escape(wanted)}\s*\(", plain)]
+    bodies = [
+        place
+        for place in places
+        if _GLOBAL_BEFORE.search(plain, max(0, place - _LONGEST_HEAD), place)
+    ]
+    found = [dict.fromkeys(_asked_at(plain, place), "1") for place in bodies]
+    if not found or not all(found):
+        return {}
+    known = Program("", {"": source, **headers}).macros
+    return {name: "1" for name in found[0] if name not in known and not name.startswith("__")}
+
+
+def _asked_at(text: str, place: int) -> tuple[str, ...]:
+    """The macros that the conditionals around a place ask for, other than by `#else`."""
+    around: list[str] = []
+    for found in _CONDITIONAL.finditer(text, 0, place):
+        if found["word"].startswith("if"):
+            asked = _ASKED.fullmatch(found["rest"].strip()) if found["word"] != "ifndef" else None
+            plain = found["word"] == "ifdef" or (asked is not None)
+            name = re.search(
+                r"[A-Za-z_]\w*", (asked[1] if asked else found["rest"]) if plain else ""
+            )
+            around.append(name[0] if name else "")
+        elif around and found["word"] == "endif":
+            around.pop()
+        elif around:
+            around[-1] = ""
+    return tuple(name for name in around if name)
 
 
 def _unknown(program: Program, part: Part) -> Iterator[tuple[str, bool]]:

@@ -95,7 +95,7 @@ class MemoryUnit:
         self.count = geometry.lanes
         blocks = len(geometry.blocks)
         size = image.shared_bytes
-        stride = -(-max(size, 1) // 128) * 128
+        stride = image.shared_stride
         offsets = np.repeat(np.arange(blocks, dtype=np.int64) * stride, geometry.threads)
         self.shared = Region(
             "shared memory", "shared", SHARED_WINDOW, size, zeros(blocks * stride), offsets

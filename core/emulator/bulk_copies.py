@@ -199,7 +199,7 @@ class TensorCopy:
         if self.loads or min(corner) >= 0:
             return True
         text = ", ".join(map(str, corner))
-        lanes.machine.flight.tell(lanes, "beyond_map", lane, f"{text}|")
+        lanes.machine.flight.tell(lanes, "beyond_map", lane, text)
         return False
 
     def _begin(
@@ -219,10 +219,6 @@ class TensorCopy:
         if array is None:
             lanes.machine.flight.illegal(lanes, "out_of_bounds", lane, what.address, whole)
             return
-        if not (places >= 0).any():
-            text = ", ".join(map(str, corner))
-            sizes = " x ".join(map(str, what.sizes))
-            lanes.machine.flight.tell(lanes, "beyond_map", lane, f"{text}|{sizes}")
         far = _End(array[0], np.where(places >= 0, places + array[1], -1), what.nbytes)
         for rank in ranks(blocks):
             found = unit.shared_bytes(lane, address, what.extent, rank)
@@ -236,7 +232,9 @@ class TensorCopy:
             place = self.signal.place(lanes, lane, told, rank)
             row = np.arange(len(places)) // what.counts[0]
             outside = np.bincount(row[places < 0], minlength=int(row[-1]) + 1) * what.nbytes
-            reads = Span(far.region, far.place[places >= 0], what.nbytes, -1, row[places >= 0])
+            there = np.flatnonzero(places >= 0)
+            number = there if self.loads else None
+            reads = Span(far.region, far.place[there], what.nbytes, -1, row[there], number)
             writes = here.span(what.swizzle)
             if not self.loads:
                 reads, writes = Span(found[0], near[places >= 0], what.nbytes, what.swizzle), reads

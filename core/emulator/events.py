@@ -160,7 +160,8 @@ class Span:
 
     `place` int64: the first byte of each in the region's data; `width` bytes each. `swizzle` is how
     the tile that they belong to is laid out in shared memory: 0 (not at all), 32, 64 or 128; -1
-    where nothing says so. `row` is the row of a box that each piece belongs to, if there are any.
+    where nothing says so. Of a box that is loaded, `row` is the row that each piece belongs to, and
+    `number` its place among the pieces written, of which some may lie outside the array.
     """
 
     region: Region
@@ -168,6 +169,7 @@ class Span:
     width: int
     swizzle: int = -1
     row: NDArray[np.int64] | None = None
+    number: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,6 +197,18 @@ class TransferEvent:
 
 
 @dataclass(frozen=True, eq=False)
+class LandEvent:
+    """What a bulk copy brings is there: `data` uint8 (pieces, bytes) of its `writes`, in order.
+
+    `number` is that of its `TransferEvent`. A copy to global memory is not told.
+    """
+
+    tick: int
+    number: int
+    data: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
 class AwaitEvent:
     """Lanes know now that all operations of an agent up to `number` are done."""
 
@@ -205,14 +219,18 @@ class AwaitEvent:
 
 @dataclass(frozen=True, eq=False)
 class PhaseEvent:
-    """Lanes "arrive" at mbarriers, a phase is at its "end", or lanes know so: they "wait" no more.
+    """What happens to mbarriers; `places` are theirs among the 64-bit words of shared memory.
 
-    `places` are those of the mbarriers, one a lane, among the 64-bit words of shared memory.
+    `kind`: lanes "arrive"; a phase is at its "end"; lanes "block" until it is; lanes know that it
+    has ended, and "wait" no more. But for "end" there is one place a lane. A place less than 0 is
+    the barrier of a cluster, -1 that of the first. `pc` is the lanes' instruction, -1 at an "end".
     """
 
     kind: str
     places: NDArray[np.intp]
     lanes: NDArray[np.intp]
+    tick: int = -1
+    pc: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +284,9 @@ class Observer:
 
     def on_transfer(self, event: TransferEvent) -> None:
         """An asynchronous operation began."""
+
+    def on_land(self, event: LandEvent) -> None:
+        """What a bulk copy brings to shared memory is there."""
 
     def on_await(self, event: AwaitEvent) -> None:
         """Lanes know of the end of asynchronous operations."""

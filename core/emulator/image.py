@@ -29,6 +29,7 @@ MOST_OF_CLUSTER = 16  # blocks, and that only where the host asks for more than 
 CODE_WINDOW = 1 << 43  # addresses of functions, apart from those of data
 _CODE_STEP = 16
 _WORKSPACE_BYTES = 64
+_BLOCKS = 128  # bytes, of which each block's shared memory begins at a multiple
 
 
 class Image:
@@ -63,6 +64,7 @@ class Image:
         _check_bounds(self.function, launch.block)
         self.cluster = _cluster(self.function, launch)
         self.shared_bytes = static + launch.shared_bytes
+        self.shared_stride = -(-max(self.shared_bytes, 1) // _BLOCKS) * _BLOCKS  # block to block
         self._addresses = self._place_variables()
         if any("%envreg1" in instruction.text for instruction in module.instructions):
             self.memory.regions.append(

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from core.emulator.events import (
     AwaitEvent,
+    LandEvent,
     Mask,
     PhaseEvent,
     Span,
@@ -36,7 +37,6 @@ class Traffic:
     now: set[int] = field(default_factory=set)
     ever: set[int] = field(default_factory=set)
     expected: int = 0  # bytes, in this phase
-    settled: bool = True
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,7 @@ class Copy:
     nbytes: int
     land: Land
     place: int = -1
+    writes: tuple[Span, ...] = ()
 
 
 @dataclass
@@ -210,18 +211,20 @@ class InFlight:
             return
         self._put(place, Word(word.expected, word.expected, 0, (word.phase + 1) % 8))
         traffic = self.traffic[place]
-        met = np.zeros(self.state.count, bool)
-        met[list(traffic.now)] = True
         traffic.now.clear()
         traffic.expected = 0
-        self._tell(PhaseEvent("end", np.array([place]), np.zeros(0, np.intp)))
+        self._tell_end(place)
         self._wake()
 
-    def tell_phase(self, kind: str, places: NDArray[np.intp], mask: Mask) -> None:
-        """Tells the observers that lanes arrive at their objects, or know that a phase is over."""
+    def tell_phase(self, kind: str, pc: int, places: NDArray[np.intp], mask: Mask) -> None:
+        """Tells the observers what lanes do at their objects, see `PhaseEvent`."""
         lanes = np.flatnonzero(mask)
         if len(lanes):
-            self._tell(PhaseEvent(kind, places[lanes], lanes))
+            self._tell(PhaseEvent(kind, places[lanes], lanes, self.state.tick - 1, pc))
+
+    def _tell_end(self, place: int) -> None:
+        nobody = np.zeros(0, np.intp)
+        self._tell(PhaseEvent("end", np.array([place]), nobody, self.state.tick - 1))
 
     def _tell(self, event: PhaseEvent) -> None:
         for observer in self.state.observers:
@@ -234,17 +237,18 @@ class InFlight:
         active = lanes.active
         self._arrived[active] += 1
         self._came_from[active] = lanes.op.instruction.pc
-        self.tell_phase("arrive", self._clusters, active)
+        self.tell_phase("arrive", lanes.op.instruction.pc, self._clusters, active)
         self._cluster_wake()
 
     def cluster_wait(self, lanes: Any) -> bool:
         """Waits until all threads of the cluster have arrived as often; True if all go on."""
         active = lanes.active
         waiting = active & ~self._cluster_complete()
-        self.tell_phase("wait", self._clusters, active & ~waiting)
+        pc, depth = lanes.op.instruction.pc, lanes.group.depth
+        self.tell_phase("wait", pc, self._clusters, active & ~waiting)
         if not waiting.any():
             return True
-        pc, depth = lanes.op.instruction.pc, lanes.group.depth
+        self.tell_phase("block", pc, self._clusters, waiting)
         group = Group(pc, depth, waiting, lanes.group.warp)
         self.in_cluster.append((group, self.state.tick - 1))
         rest = ~waiting if lanes.group.mask is None else lanes.group.mask & ~waiting
@@ -278,7 +282,7 @@ class InFlight:
                 continue
             self._rounds[number] = times
             missed = np.flatnonzero(members & (self._arrived < times))
-            self._tell(PhaseEvent("end", np.array([-1 - number]), np.zeros(0, np.intp)))
+            self._tell_end(-1 - number)
             if len(missed):
                 here = np.flatnonzero(members & (self._arrived >= times))
                 pc = int(self._came_from[here[0]])
@@ -291,7 +295,7 @@ class InFlight:
             if stay.any():
                 self.in_cluster.append((Group(group.pc, group.depth, stay, group.warp), tick))
             if go.any():
-                self.tell_phase("wait", self._clusters, go)
+                self.tell_phase("wait", group.pc, self._clusters, go)
                 self._place(group.pc + 1, group.depth, go)
 
     def exited(self) -> None:
@@ -312,6 +316,7 @@ class InFlight:
         """Puts lanes to sleep until the phase of their parity is over; the others go on."""
         pc, depth = lanes.op.instruction.pc, lanes.group.depth
         count = self.state.count
+        self.tell_phase("block", pc, places, waiting)
         group = Group(pc, depth, waiting, lanes.group.warp)
         self.sleepers.append(
             Sleeper(
@@ -352,7 +357,7 @@ class InFlight:
             group = sleeper.group
             frame = self.state.frame(group)
             self.state.write(frame, sleeper.slot, sleeper.convert(np.ones(1, bool)), over)
-            self.tell_phase("wait", sleeper.place, over)
+            self.tell_phase("wait", group.pc, sleeper.place, over)
             self._place(group.pc + 1, group.depth, over)
 
     # -- copies -----------------------------------------------------------------------------
@@ -373,7 +378,7 @@ class InFlight:
         self._number += 1
         pc = lanes.op.instruction.pc
         agent: Hashable = ("barrier", place) if place >= 0 else ("group", lane)
-        copy = Copy(self._number, pc, lane, agent, nbytes, land, place)
+        copy = Copy(self._number, pc, lane, agent, nbytes, land, place, writes)
         event = TransferEvent(
             self.state.tick - 1,
             pc,
@@ -419,6 +424,13 @@ class InFlight:
     def _land(self, copy: Copy) -> None:
         copy.land()
         self.state.unit.changes += 1
+        for span in copy.writes:
+            if span.region.space != "shared":
+                continue
+            pieces = span.place[:, None] + np.arange(span.width)
+            event = LandEvent(self.state.tick - 1, copy.number, span.region.data[pieces])
+            for observer in self.state.observers:
+                observer.on_land(event)
 
     def unblock(self) -> bool:
         """Nobody can go on: copies land until somebody can, or none is left; whether any did."""

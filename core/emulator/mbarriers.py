@@ -99,7 +99,7 @@ class Arrive:
         counts = nothing if self.count is None else lanes.read(self.count).astype(np.int64)
         nbytes = nothing if self.bytes is None else lanes.read(self.bytes).astype(np.int64)
         if self.count is not None:
-            flight.tell_phase("arrive", places, active)
+            flight.tell_phase("arrive", lanes.op.instruction.pc, places, active)
         for lane in np.flatnonzero(active):
             place, count = int(places[lane]), int(counts[lane])
             states[lane] = flight.word(place).raw
@@ -136,7 +136,7 @@ class Wait:
         over = (now & 1 if self.parity else now) != phase
         waiting = known & ~over
         lanes.write((~waiting,), self.writers)  # a fault is told once, and the kernel goes on
-        flight.tell_phase("wait", places, known & over)
+        flight.tell_phase("wait", lanes.op.instruction.pc, places, known & over)
         if not self.blocks or not waiting.any():
             return True
         flight.sleep(lanes, waiting, places, phase & 1, self.writers)

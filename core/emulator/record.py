@@ -17,8 +17,10 @@ from core.emulator.events import (
     AccessEvent,
     BarrierEvent,
     FaultEvent,
+    LandEvent,
     Mask,
     Observer,
+    PhaseEvent,
     TransferEvent,
 )
 from core.emulator.groups import Geometry
@@ -35,7 +37,8 @@ class ChunkRecord(Observer):
 
     Segments are straight stretches of code that a group ran through: `ticks[i]` is when, `firsts`
     and `ends` which instructions, `masks` who (None: every lane), `depths` how many calls deep.
-    `transfers` are the asynchronous operations, as they began.
+    `transfers` are the asynchronous operations, as they began, `landings` what they
+    brought to shared memory and when, `phases` what happened to mbarriers.
     `faults` are the illegal accesses of lanes, by the place in `accesses` of what the other lanes
     of the instruction did; where no other lane accessed memory, that place holds an access without
     lanes. `values` holds, for each function, depth and register, every value it was given;
@@ -52,6 +55,8 @@ class ChunkRecord(Observer):
     faults: dict[int, list[FaultEvent]] = field(default_factory=dict)
     barriers: list[BarrierEvent] = field(default_factory=list)
     transfers: list[TransferEvent] = field(default_factory=list)
+    phases: list[PhaseEvent] = field(default_factory=list)
+    landings: list[LandEvent] = field(default_factory=list)
     values: dict[tuple[str, int], dict[int, Log]] = field(default_factory=dict)
     stack_bases: dict[tuple[str, int], int] = field(default_factory=dict)
 
@@ -88,6 +93,14 @@ class ChunkRecord(Observer):
         """Notes that an asynchronous operation begins."""
         self.transfers.append(event)
 
+    def on_land(self, event: LandEvent) -> None:
+        """Notes what an asynchronous operation has brought."""
+        self.landings.append(event)
+
+    def on_phase(self, event: PhaseEvent) -> None:
+        """Notes what happens to mbarriers."""
+        self.phases.append(event)
+
     def on_fault(self, event: FaultEvent) -> None:
         """Notes an illegal access, which comes after the legal ones of its instruction."""
         if not event.access:
@@ -114,7 +127,8 @@ class ChunkRecord(Observer):
     def entries(self) -> int:
         """How many accesses, values and stretches of code are noted."""
         values = sum(len(log) for logs in self.values.values() for log in logs.values())
-        return len(self.accesses) + len(self.ticks) + values
+        asynchronous = len(self.transfers) + len(self.phases)
+        return len(self.accesses) + len(self.ticks) + asynchronous + values
 
     def nbytes(self) -> int:
         """Roughly the memory that the record holds on to."""
@@ -124,7 +138,13 @@ class ChunkRecord(Observer):
                 unique[id(array)] = array.nbytes
         for transfer in self.transfers:
             for span in (*transfer.reads, *transfer.writes):
-                unique[id(span.place)] = span.place.nbytes
+                for part in (span.place, span.row, span.number):
+                    if part is not None:
+                        unique[id(part)] = part.nbytes
+        for landing in self.landings:
+            unique[id(landing.data)] = landing.data.nbytes
+        for phase in self.phases:
+            unique[id(phase.lanes)] = phase.lanes.nbytes + phase.places.nbytes
         for logs in self.values.values():
             for log in logs.values():
                 for _, array in log:

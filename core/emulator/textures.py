@@ -175,7 +175,7 @@ class _Access:
                 word = lanes.op.instruction.opcode
                 raise TilescopeError(
                     f"`{word}` gets a handle that is no texture: write the kernel's argument as "
-                    "texture:float32[64,64], with :linear, :normalized or :wrap where it is so."
+                    "`float32[64,64]:2d`, with :linear, :normalized or :wrap where it is so."
                 )
             yield known[int(handle)], active[handles[active] == handle]
 
@@ -186,7 +186,7 @@ class _Access:
             raise TilescopeError(
                 f"`{lanes.op.instruction.opcode}` reads {texels.region.name} with {needed} "
                 f"coordinates, and it has {texels.texture.dimensions} dimensions: give its "
-                f"argument {needed}, as texture:float32[{','.join(['16'] * needed)}]."
+                f"argument {needed}, as in `float32[{','.join(['16'] * needed)}]:{needed}d`."
             )
 
 

@@ -614,7 +614,7 @@ class Order:
                 if parts:
                     parts = parts if old is None else [*parts, old]
                     self.timeline.published[name, place] = merged(parts)
-        else:
+        elif event.kind == "arrive":
             self.timeline.next()
             for place in np.unique(event.places).tolist():
                 lanes = event.lanes[event.places == place]

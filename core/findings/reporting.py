@@ -341,15 +341,9 @@ class Reporter:
         )
 
     def _beyond_map(self, event: FaultEvent, _: Place) -> str:
-        corner, sizes = event.detail.split("|")
-        if not sizes:
-            return (
-                f"{self._thread(int(event.lanes[0]))} stores the box at ({corner}); a coordinate "
-                "of a store cannot be less than 0, and a GPU stops there."
-            )
         return (
-            f"{self._thread(int(event.lanes[0]))} copies the box at ({corner}), all of which lies "
-            f"outside the array of {sizes} elements; coordinates are elements, innermost first."
+            f"{self._thread(int(event.lanes[0]))} stores the box at ({event.detail}); a coordinate "
+            "of a store cannot be less than 0, and a GPU stops there."
         )
 
     def _hazard(self, hazard: Hazard) -> Finding:

@@ -6,6 +6,7 @@ import contextlib
 import datetime
 import hashlib
 import platform
+import sys
 import time
 from dataclasses import replace
 from importlib import metadata
@@ -155,9 +156,10 @@ def bytes_once(launch: Launch) -> int:
 
 
 def software() -> dict[str, str]:
-    """Versions of what measured."""
+    """Versions of what measured; of the packages that drive a GPU, of the one that did."""
     found = {"python": platform.python_version(), "system": platform.system()}
-    for name in ("tilescope", "pycuda"):
+    drives = "cuda-bindings" if "cuda.bindings.driver" in sys.modules else "pycuda"
+    for name in ("tilescope", drives):
         with contextlib.suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
     return found

@@ -51,8 +51,8 @@ class GpuWorker(Executor):
     device: ordinal of the GPU. stall_s: how long the worker may give no sign before it is stopped,
     unless the job names its own limit (`reporting.Stage.limit_s`).
     A job that fails raises from its future: WorkerFailure (the GPU or the worker), GpuUnavailable
-    (no driver, no GPU, no PyCUDA), or what the function itself raised. The worker starts with the
-    first job, and anew after a failure that ended it.
+    (no driver, no GPU, nothing to drive it), or what the function itself raised. The worker starts
+    with the first job, and anew after a failure that ended it.
     """
 
     def __init__(

@@ -1,7 +1,8 @@
-"""PyCUDA and one CUDA context: the only module that imports `pycuda`, in the worker process only.
+"""The CUDA driver and one context: the only module that imports `pycuda`, in the worker alone.
 
 `pycuda.driver` loads the driver's library when imported, and a context that is not popped before
-the process ends makes PyCUDA abort it; `close` pops it.
+the process ends makes PyCUDA abort it; `close` pops it. Where PyCUDA is not installed,
+cuda-bindings takes its place (`core.gpu.bound_driver`).
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ import atexit
 import contextlib
 import ctypes
 import importlib
+import os
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from core.errors import GpuUnavailable
+from core.gpu.bound_driver import BoundDriver
 from core.gpu.failures import from_driver
 from core.gpu.result import DeviceReport, Readings
 
@@ -72,9 +75,13 @@ def _text(value: str | bytes) -> str:
     return value.decode() if isinstance(value, bytes) else value
 
 
-_NO_PYCUDA = (
-    "This machine has an NVIDIA driver, but PyCUDA is not installed: run `make setup`, which "
-    "builds it where it finds a driver."
+WAY = "TILESCOPE_GPU_DRIVER"
+"""Names the package that drives the GPU, one of `WAYS`; the first one installed otherwise."""
+WAYS = ("pycuda", "cuda-bindings")
+_NEITHER = (
+    "This machine has an NVIDIA driver, but neither PyCUDA nor cuda-bindings is installed: run "
+    "`make setup` in a checkout, which builds PyCUDA where it finds a driver, or "
+    '`pip install "tilescope[gpu]"`.'
 )
 _NO_DRIVER = "This machine has no NVIDIA driver (its CUDA library was not found)."
 _NO_GPU = "The NVIDIA driver finds no GPU on this machine."
@@ -89,16 +96,28 @@ def _driver_is_installed() -> bool:
     return True
 
 
+def _bound() -> Any:
+    """`pycuda.driver`, or what has its face; raises GpuUnavailable."""
+    asked = os.environ.get(WAY)
+    if asked is not None and asked not in WAYS:
+        raise GpuUnavailable(f"{WAY} is `{asked}`: use {' or '.join(WAYS)}.")
+    for way in WAYS if asked is None else (asked,):
+        module = "pycuda.driver" if way == "pycuda" else "cuda.bindings.driver"
+        try:
+            found = importlib.import_module(module)
+        except ModuleNotFoundError:
+            continue
+        except ImportError as error:
+            raise GpuUnavailable(f"{module} cannot be loaded: {str(error).strip()}.") from error
+        return found if way == "pycuda" else BoundDriver(found)
+    raise GpuUnavailable(_NEITHER if asked is None else f"{asked} is not installed here.")
+
+
 def load_driver() -> Any:
-    """`pycuda.driver`, initialised; raises GpuUnavailable with the reason in a sentence."""
+    """`pycuda.driver` or its like, initialised; raises GpuUnavailable with the reason."""
     if not _driver_is_installed():
         raise GpuUnavailable(_NO_DRIVER)
-    try:
-        cuda = importlib.import_module("pycuda.driver")
-    except ModuleNotFoundError as error:
-        raise GpuUnavailable(_NO_PYCUDA) from error
-    except ImportError as error:
-        raise GpuUnavailable(f"PyCUDA cannot be loaded: {str(error).strip()}.") from error
+    cuda = _bound()
     try:
         cuda.init()
         count = cuda.Device.count()

@@ -11,9 +11,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from core.compiler.kernel_signature import (
-    SignatureParameter,
-)
+from core.compiler.kernel_signature import EMPTY, SignatureParameter
 from core.launching.host_guess import HostGuess
 from core.launching.indices import only_axis, strides
 from core.launching.texture_guess import guess_texture
@@ -86,6 +84,8 @@ def guess_scalar(parameter: SignatureParameter, extents: Extents, has_size: bool
     kind = parameter.dtype.kind if parameter.dtype is not None else "i"
     if known is not None:
         return _number(known, kind)
+    if parameter.type == EMPTY or parameter.name.startswith("unnamed_"):
+        return "0"  # nobody reads it
     if kind == "f":
         return str(_VALUE)
     if kind == "b":
@@ -178,7 +178,7 @@ def guess_array(parameter: SignatureParameter, text: str, extents: Extents) -> s
 
 
 def _dtype(parameter: SignatureParameter) -> str:
-    if "bfloat16" in parameter.type:
+    if "bfloat16" in parameter.type.lower():
         return "bfloat16"
     return parameter.dtype.name if parameter.dtype is not None else "float32"
 

@@ -15,13 +15,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from core.compiler.compiler import compile_ptx
 from core.compiler.kernel_signature import (
     SignatureParameter,
     kernel_names,
     read_signature,
     type_sizes,
 )
-from core.compiler.undefined import undefined_macros
+from core.compiler.undefined import switches, undefined_macros
 from core.errors import ArgumentError, CompileError, TilescopeError
 from core.ladder.limits import MAX_SHARED_BYTES
 from core.ladder.rules import listing
@@ -58,12 +59,14 @@ from core.source.constants import knobs, with_defines
 from core.source.expressions import Number
 from core.source.host_code import without_host_code
 from core.source.kernel_text import (
+    instances,
     kernels,
     split_instance,
     without_comments,
 )
 
 _BLANK = re.compile(r"FIX_?ME|TO_?DO|XXX+|FILL_?(ME_?)?(IN)?|YOUR_\w+")
+_HALVES = re.compile(r"\b(?:__)?half2?\b")
 _SMALL = 1 << 12  # a size that can be followed
 _NO_LAUNCH: Mapping[str, str] = MappingProxyType({})
 
@@ -111,10 +114,20 @@ def guessed(source: str, asked: FileLaunch) -> Guess:
     parameters cannot be read.
     """
     try:
-        return _guessed(source, asked)
+        found = _guessed(source, asked)
+        if _of_halves(source, asked):
+            _compile(source, found.launch)
+        return found
     except CompileError as error:
         if asked.included:
             raise
+        if halves := _of_halves(source, asked):
+            try:
+                found = _guessed(source, replace(asked, kernel=halves))
+                _compile(source, found.launch)
+                return found
+            except TilescopeError:
+                pass
         user = _user(source, "\n".join(headers_of(source, asked).values()), asked)
         first = user.path if user is not None and user.includes_it else None
         for path in dict.fromkeys((first, program_of(asked.path))):
@@ -124,6 +137,33 @@ def guessed(source: str, asked: FileLaunch) -> Guess:
             except TilescopeError:
                 continue
         raise error from None
+
+
+def _compile(source: str, launch: FileLaunch) -> None:
+    """Raises CompileError where the launch's kernel does not compile."""
+    compile_ptx(
+        source,
+        source_name=launch.name,
+        defines=split_defines(launch.defines),
+        kernel=launch.kernel,
+        headers=headers_of(source, launch),
+        architecture=launch.architecture,
+    )
+
+
+def _of_halves(source: str, asked: FileLaunch) -> str:
+    """The first kernel's instance for `half` where float was taken for its type; "" for no such.
+
+    PyTorch's macros name the types that a file is made for where no text says them.
+    """
+    first = next(iter(kernels(source)), None)
+    if asked.kernel or first is None or not (first.template and _HALVES.search(source)):
+        return ""
+    whole = "\n".join((*headers_of(source, asked).values(), source))
+    plain, given = split_instance(instances(whole, first)[0])
+    if "float" not in given:
+        return ""
+    return f"{plain}<{', '.join('half' if text == 'float' else text for text in given)}>"
 
 
 def _user(source: str, before: str, asked: FileLaunch) -> User | None:
@@ -146,6 +186,7 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
     if not names:
         raise TilescopeError(f"{asked.name} has no kernel: mark a function __global__.")
     name = instance_of(asked.kernel, names) if asked.kernel else names[0]
+    given_defines = {**switches(source, name, headers), **given_defines}
     device = without_comments(without_host_code(source))
     text = _body(source, name) or device
     dimensions = dimensions_of(text)

@@ -36,6 +36,7 @@ _ALLOCATED = re.compile(
     r"(?:<[^>]*>)?\s*\("
 )
 _POINTER = re.compile(r"\s*(?:const\s+)?\w+(?:\s+\w+)?\s*\*")  # `float *a, *b = nullptr`
+_IN_BRACES = re.compile(r"(\bdim3\s+\w+)\s*=?\s*\{([^{};]*)\}")
 ROUND = "([{)]}"
 
 
@@ -72,6 +73,7 @@ Statement = Setting | Allocation | PitchedAllocation
 def statements(text: str) -> Iterator[Statement]:
     """What a text without comments sets, loops and conditions taken as if they ran once."""
     text = re.sub(r"^[ \t]*#[^\n]*", "", text, flags=re.MULTILINE)
+    text = _IN_BRACES.sub(r"\1(\2)", text)
     for statement in re.split(r"[;{}]", _without_bodies_of_loops(text)):
         yield from _of(statement.strip())
 

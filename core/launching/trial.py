@@ -51,13 +51,15 @@ class Reach(Observer):
 
     `sizes` are the elements that would hold every access behind an array's end, by array; `astray`
     says whether any lies elsewhere: in front of an array, or near none. `shared` are the bytes of
-    dynamic shared memory that would hold every access to it, 0 where none was too far.
+    dynamic shared memory that would hold every access to it, 0 where none was too far. `ended` says
+    that every block ran to its end.
     """
 
     touched: bool = False
     shared: int = 0
     sizes: dict[str, int] = field(default_factory=dict)
     astray: bool = False
+    ended: bool = False
 
     def on_access(self, event: AccessEvent) -> None:
         """A legal access."""
@@ -104,7 +106,10 @@ def reach_of(workload: Workload, seconds: float = _SECONDS) -> Reach:
         except BudgetExceeded:
             break
         if time.thread_time() - start > seconds * (_MORE_ASTRAY if found.sizes else 1):
+            found.ended = first == (firsts[1] if len(firsts) > 1 else firsts[0])
             break
+    else:
+        found.ended = True
     sizes = {a.name: a.data.dtype.itemsize for a in launch.arrays}
     found.shared = found.shared and launch.shared_bytes + found.shared
     found.sizes = {n: -(-end // sizes[n]) for n, end in found.sizes.items() if n in sizes}
@@ -162,17 +167,27 @@ def _fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
                 indices, again = larger, tried(larger)
             if not again.astray and not again.sizes:
                 return indices
-        numbers = {
-            n: str(_SMALL)
-            for n, text in launch.arguments
-            if n in guess.open and text.isdecimal() and int(text) > _SMALL
-        }
+        numbers = _small_numbers(launch, guess)
         meant = any(n in guess.tied and s <= _meant(guess, n) for n, s in found.sizes.items())
         for other in (launch, indices) if numbers and not meant else ():
             small, again = _grown(with_arguments(other, numbers), guess, tried)
             if again.touched and not again.astray and not again.sizes:
                 return small
+    elif launch != guess.launch and not found.ended:  # what was not run may reach further yet
+        numbers = _small_numbers(launch, guess)
+        small, again = _grown(with_arguments(launch, numbers), guess, tried)
+        if numbers and again.touched and again.ended and not again.astray and not again.sizes:
+            return small
     return launch
+
+
+def _small_numbers(launch: FileLaunch, guess: Guess) -> dict[str, str]:
+    """The numbers that may as well be smaller, so small."""
+    return {
+        n: str(_SMALL)
+        for n, text in launch.arguments
+        if n in guess.open and text.isdecimal() and int(text) > _SMALL
+    }
 
 
 def _grown(

@@ -33,6 +33,7 @@ VEILS: Mapping[str, str] = MappingProxyType(
         "shared.banks": "which lanes meet in which bank",
         "shared.writers": "who stored each element, in colour",
         "phases": "the phase table, or one column of it: `phases:1`",
+        "pipeline": "the stages of shared memory, and who fills and reads them when",
         "variables": "the variables of the thread and of its warp",
         "counters": "the tables of counters, and the first-order counts",
         "findings": "the findings, the banner that announces them, and the marks at their steps",

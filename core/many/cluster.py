@@ -283,7 +283,8 @@ class Cluster(Executor):
                     for key in keys:
                         self._events.put(key)
                 else:
-                    self._recover()
+                    with suppress(Exception):  # it may go once more: the next turn tries again
+                        self._recover()
 
     def _due(self) -> set[str]:
         """The tasks of which there is news, all at once: each fetch costs a turn of the network."""

@@ -20,11 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.compiler.compiler import BuildKind, build_of, find_entry
-from core.emulator.events import AccessEvent, Observer
+from core.emulator.events import AccessEvent, Observer, TransferEvent
 from core.emulator.groups import Geometry
 from core.emulator.heap import HEAP_NAME
 from core.emulator.image import Image
 from core.emulator.machine import Limits
+from core.emulator.memory import Region
 from core.findings.reporting import counted
 from core.gpu.jobs import FileSubject, RungSubject, WorkloadSubject
 from core.launch import Workload
@@ -80,13 +81,25 @@ class Footprints:
         address = np.broadcast_to(event.address, lanes) - region.base
         address = address if event.mask is None else address[event.mask]
         for kind, table in (("store", self.read), ("load", self.written)):
-            if event.kind == kind:
-                continue
-            flags = table.get(region.name)
-            if flags is None:
-                flags = table[region.name] = np.zeros(region.nbytes, bool)
-            for byte in range(event.width):
-                flags[address + byte] = True
+            if event.kind != kind:
+                _flag(table, region, address, event.width)
+
+    def copy(self, event: TransferEvent) -> None:
+        """Notes what an asynchronous copy reads and writes."""
+        for spans, table in ((event.reads, self.read), (event.writes, self.written)):
+            for span in spans:
+                if span.region.space == "global":
+                    _flag(table, span.region, span.place, span.width)
+
+
+def _flag(
+    table: dict[str, NDArray[np.bool_]], region: Region, places: NDArray[np.int64], width: int
+) -> None:
+    flags = table.get(region.name)
+    if flags is None:
+        flags = table[region.name] = np.zeros(region.nbytes, bool)
+    for byte in range(width):
+        flags[places + byte] = True
 
 
 class _Marks(Observer):
@@ -96,6 +109,9 @@ class _Marks(Observer):
     def on_access(self, event: AccessEvent) -> None:
         if event.region.space == "global" and event.region.name != HEAP_NAME:
             self._into.mark(event, self._lanes)
+
+    def on_transfer(self, event: TransferEvent) -> None:
+        self._into.copy(event)
 
 
 def run_blocks(task: PartTask) -> Ran:
@@ -153,10 +169,13 @@ def trace_in_parts(
 ) -> Trace:
     """The counters and faults of a launch, split into about so many parts; no step is recorded.
 
-    The trace has no outputs. Its note says how it was run. Raises as `record` does.
+    Where it has clusters or textures it is run whole. The trace has no outputs. Its note says how
+    it was run. Raises as `record` does.
     """
     workload = subject.workload()
     total = workload.launch.grid.count
+    together = _why_together(workload, kind)
+    parts = 1 if together else parts
     edges = np.linspace(0, total, min(parts, total) + 1).astype(int).tolist()
     tasks = [
         PartTask(subject, first, end, kind, checks) for first, end in itertools.pairwise(edges)
@@ -168,7 +187,9 @@ def trace_in_parts(
             progress(len(found) / len(tasks))
     in_order = [found[place] for place in sorted(found)]
     note = f"{total:,} blocks ran in {len(tasks)} parts, and no part touches what another writes."
-    if len(tasks) > 1 and communicate(in_order):
+    if together:
+        note = f"{together}, so all {total:,} blocks ran in one place."
+    elif len(tasks) > 1 and communicate(in_order):
         whole = PartTask(subject, 0, total, kind, checks)
         ((_, ran),) = spreading(run_blocks, [whole])
         in_order = [ran]
@@ -176,6 +197,19 @@ def trace_in_parts(
             f"Blocks communicate through global memory, so all {total:,} ran together in one place."
         )
     return _joined(workload, kind, in_order, note, checks)
+
+
+def _why_together(workload: Workload, kind: BuildKind) -> str:
+    """Why the blocks of a launch cannot run apart, "" if they can."""
+    from core.assembler.assembled_module import module_of
+
+    if any(array.texture is not None for array in workload.launch.arrays):
+        return "What textures and surfaces touch is not followed"
+    build = build_of(workload, kind)
+    entry = find_entry(build, workload.kernel)
+    if Image(module_of(build, entry), entry, workload.launch).cluster.count > 1:
+        return "The blocks of a cluster run together"
+    return ""
 
 
 def _joined(

@@ -53,7 +53,7 @@ class Measured:
 
 def all_candidates(plan: Plan, names: Sequence[str]) -> list[Candidate]:
     """Every point of a plan, in its order, where all are to be timed; `names` are tuned."""
-    return [Candidate(point, _values(point.parameters, names)) for point in plan.points]
+    return [Candidate(point, configuration_of(point, names)) for point in plan.points]
 
 
 def candidates_of(
@@ -81,12 +81,12 @@ def candidates_of(
     if not rows:
         raise TilescopeError("No combination can be launched: `tilescope scan` says why.")
     points = [point_of[tuple(one.parameters.items())] for one in ranked(rows)[:keep]]
-    return [Candidate(point, _values(point.parameters, names)) for point in points]
+    return [Candidate(point, configuration_of(point, names)) for point in points]
 
 
-def _values(parameters: Mapping[str, int], names: Sequence[str]) -> dict[str, int]:
-    """The tuned parameters of a point; a shorthand has the value that its targets have."""
-    return {name: parameters[name] for name in names if name in parameters} or dict(parameters)
+def configuration_of(point: Point, names: Sequence[str]) -> dict[str, int]:
+    """The parameters of a point that name its configuration."""
+    return {name: point.parameters[name] for name in names}
 
 
 def measure(executor: Executor, timing: Timing, candidate: Candidate) -> Measured:

@@ -15,15 +15,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from core.errors import TilescopeError
+from core.errors import ParameterError, TilescopeError
 from core.many.cluster import Resource, checked_address, version_resource
 
 _AGAIN_S = 0.5
+_VISIBLE = "CUDA_VISIBLE_DEVICES"
 _NO_DISTRIBUTED = "A worker needs the package distributed: `pip install distributed`."
 
 
 def worker_options(resource: Resource, gpu: int | None = None) -> Mapping[str, Any]:
-    """A Nanny's options for a worker that does one task at a time, on a GPU of that number."""
+    """A Nanny's options for a worker that does one task at a time, on a GPU of that number.
+
+    Raises ParameterError where this process does not see so many GPUs.
+    """
     options: dict[str, Any] = {
         "nthreads": 1,
         "resources": {resource: 1, version_resource(): 1},
@@ -31,10 +35,21 @@ def worker_options(resource: Resource, gpu: int | None = None) -> Mapping[str, A
         "silence_logs": logging.CRITICAL,
     }
     if gpu is not None:
-        visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-        chosen = visible.split(",")[gpu] if visible else str(gpu)
-        options["env"] = {"CUDA_VISIBLE_DEVICES": chosen}
+        options["env"] = {_VISIBLE: _name_of(gpu)}
     return options
+
+
+def _name_of(gpu: int) -> str:
+    """What CUDA calls the GPU of a number; raises ParameterError where this process sees fewer."""
+    visible = os.environ.get(_VISIBLE)
+    if visible is None:
+        return str(gpu)
+    names = [name.strip() for name in visible.split(",") if name.strip()]
+    if gpu >= len(names):
+        raise ParameterError(
+            f"There is no GPU {gpu}: {_VISIBLE} names {len(names)}, which count from 0."
+        )
+    return names[gpu]
 
 
 def gpus_here() -> int:

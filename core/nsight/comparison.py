@@ -203,7 +203,7 @@ class _Reasons:
                 f"the profile is of compute capability {self.profiled.capability}, and machine "
                 "code of 9.0 is counted: a compiler may join and unroll otherwise"
             )
-        if "atom" in name or "red" in name:
+        if {"atom", "red"} & set(name.split("_")):
             return "how often atomics try again can depend on the order in which warps come"
         if self.counted.note:
             return "addresses or branches depend on data, which the profile may have had otherwise"

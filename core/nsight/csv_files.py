@@ -8,6 +8,7 @@ column of them in the second; sizes of counters may be in thousands ("Ksector").
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -46,7 +47,10 @@ def read_csv(path: Path) -> tuple[ProfiledLaunch, ...]:
             f"{path} is no CSV of Nsight Compute: write one with `ncu --csv --page raw`."
         )
     heads = rows[0]  # rows of metrics leave out the last columns, which are those of rules
-    table = [dict(zip(heads, row, strict=False)) for row in rows[1:] if len(row) <= len(heads)]
+    least = max(heads.index("ID"), heads.index("Kernel Name"))  # less is what a program printed
+    table = [
+        dict(zip(heads, row, strict=False)) for row in rows[1:] if least < len(row) <= len(heads)
+    ]
     launches = _long(table) if _NAME in heads else _wide(table)
     if not launches:
         raise TilescopeError(f"{path} has no launch: profile with `ncu --csv --page raw`.")
@@ -113,6 +117,8 @@ def _number(text: str, unit: str) -> float | None:
     try:
         value = float(text.replace(",", ""))
     except ValueError:
+        return None
+    if not math.isfinite(value):
         return None
     scaled = _SCALED.match(unit)
     return value * _PREFIXES[scaled[1]] if scaled else value

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from core.devices.table import Device
 from core.errors import TilescopeError
 from core.gpu.result import BenchmarkResult, load_recorded
+from core.ladder import all_kernels, load_ladder
 from core.launch import ArrayArgument, ScalarArgument
 from core.models.ceilings import ceilings
 from core.models.counts import Counts, measure, measure_rung
@@ -74,7 +75,7 @@ def report_of(trace: Trace, counted: Counted | None = None, device: Device | Non
             notes.append(f"Ceilings are left out: {error}")
     tables += _recorded(trace)
     return Report(
-        title=f"{workload.title}" if workload.rung else workload.kernel,
+        title=workload.title if workload.rung else workload.kernel,
         facts=tuple(_facts(trace)),
         verdict=_verdict(trace, counters),
         tables=tuple(table for table in tables if table.rows),
@@ -179,20 +180,28 @@ def _ceilings(trace: Trace, device: Device) -> list[Table]:
 def _measured(trace: Trace) -> Counts:
     workload = trace.workload
     if workload.rung is not None:
-        from core.ladder import load_ladder
-
-        return measure_rung(load_ladder()[workload.rung], workload.parameters)
+        rung = all_kernels()[workload.rung]
+        return measure_rung(rung, workload.parameters, source=workload.source)
     return measure(workload)
 
 
 def _recorded(trace: Trace) -> list[Table]:
-    """The times that were measured of the rung elsewhere; none of a user's kernel."""
-    rung = trace.workload.rung
-    found = [one for one in load_recorded() if rung and one.rung == rung]
-    rows = tuple(_result_row(one) for one in found)
+    """The times that were measured of the rung elsewhere, a table a device.
+
+    None of a user's kernel, nor of a rung whose text was changed.
+    """
+    rung, ladder = trace.workload.rung, load_ladder()
+    if rung is None or rung not in ladder or ladder[rung].source != trace.workload.source:
+        return []
+    rows: dict[str, list[tuple[str, ...]]] = {}
+    for one in load_recorded():
+        if one.rung == rung:
+            rows.setdefault(one.device.name, []).append(_result_row(one))
     columns = ("parameters", "median ms", "GFLOPS")
-    where = found[0].device.name if found else ""
-    return [Table(f"Measured on {where}", columns, rows, frozenset({1, 2}))]
+    return [
+        Table(f"Measured on {device}", columns, tuple(there), frozenset({1, 2}))
+        for device, there in rows.items()
+    ]
 
 
 def _result_row(one: BenchmarkResult) -> tuple[str, ...]:

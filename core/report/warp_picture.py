@@ -51,15 +51,20 @@ def warp_svg(access: Access, warp: int = 0) -> str:
 
 def _sectors(one: WarpAccess) -> tuple[str, dict[int, float], str]:
     sectors = one.sectors[:MOST_SECTORS]
-    used = dict(zip(sectors.tolist(), one.bytes_used.tolist(), strict=False))
     wide = min((_WIDE - 2) / max(len(sectors), 1) - 2, 96)
     left = {int(sector): 1 + place * (wide + 2) for place, sector in enumerate(sectors.tolist())}
     boxes = "".join(
         f'<rect x="{x:.1f}" y="80" width="{wide:.1f}" height="22" fill="{_WASTE}"/>'
-        f'<rect x="{x:.1f}" y="80" width="{wide * used[sector] / SECTOR:.1f}" height="22" '
-        f'fill="{_USED}"/>'
-        for sector, x in left.items()
+        for x in left.values()
     )
+    for first, end in _stretches(one):
+        sector = first // SECTOR * SECTOR
+        if sector in left:
+            x = left[sector] + wide * (first - sector) / SECTOR
+            boxes += (
+                f'<rect x="{x:.1f}" y="80" width="{wide * (end - first) / SECTOR:.1f}" '
+                f'height="22" fill="{_USED}"/>'
+            )
     places = {}
     for lane in np.flatnonzero(one.active).tolist():
         address = int(one.addresses[lane])
@@ -68,6 +73,14 @@ def _sectors(one: WarpAccess) -> tuple[str, dict[int, float], str]:
             places[lane] = left[sector] + wide * (address - sector + one.width / 2) / SECTOR
     what = _counted(one.n_sectors, "sector")
     return boxes, places, f"{what} where {one.ideal_sectors:,} would do"
+
+
+def _stretches(one: WarpAccess) -> list[tuple[int, int]]:
+    """The bytes that lanes ask for: begin and end of each stretch that lies in one sector."""
+    asked = one.addresses[one.active][:, None] + np.arange(one.width)
+    places = np.unique(asked)
+    gaps = np.flatnonzero((np.diff(places) > 1) | (places[1:] % SECTOR == 0)) + 1
+    return [(int(part[0]), int(part[-1]) + 1) for part in np.split(places, gaps) if len(part)]
 
 
 def _banks(one: WarpAccess) -> tuple[str, dict[int, float], str]:

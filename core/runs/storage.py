@@ -19,7 +19,16 @@ from numpy.typing import NDArray
 from core.assembler.assembled_module import module_of
 from core.compiler.compiler import Build, find_entry
 from core.compiler.cubin import MachineAccess
-from core.emulator.events import AccessEvent, BarrierEvent, FaultEvent, Printed
+from core.emulator.events import (
+    AccessEvent,
+    BarrierEvent,
+    FaultEvent,
+    LandEvent,
+    PhaseEvent,
+    Printed,
+    Span,
+    TransferEvent,
+)
 from core.emulator.groups import Geometry
 from core.emulator.image import Image
 from core.emulator.memory import LOCAL_WINDOW, SHARED_WINDOW, Region, zeros
@@ -214,6 +223,7 @@ def _workload(workload: Workload, pool: Pool) -> dict[str, Any]:
         "arithmetic": workload.arithmetic,
         "grid": asdict(launch.grid),
         "block": asdict(launch.block),
+        "cluster": None if launch.cluster is None else asdict(launch.cluster),
         "shared_bytes": launch.shared_bytes,
         "arguments": [_argument(a, kept, pool) for a in launch.arguments],
         "symbols": [_argument(a, kept, pool) for a in launch.symbols],
@@ -264,7 +274,7 @@ def _record(record: ChunkRecord, pool: Pool) -> dict[str, Any]:
                 e.pc,
                 e.kind,
                 e.region.name,
-                e.region.space,
+                _space(e.region),
                 e.width,
                 e.site,
                 pool.add(e.base),
@@ -294,6 +304,11 @@ def _record(record: ChunkRecord, pool: Pool) -> dict[str, Any]:
             [e.tick, e.pc, pool.maybe(e.mask), pool.add(e.released), pool.maybe(e.met)]
             for e in record.barriers
         ],
+        "transfers": [_transfer(event, pool) for event in record.transfers],
+        "landings": [[e.tick, e.number, pool.add(e.data)] for e in record.landings],
+        "phases": [
+            [e.kind, pool.add(e.places), pool.add(e.lanes), e.tick, e.pc] for e in record.phases
+        ],
         "values": [
             [
                 function,
@@ -307,6 +322,32 @@ def _record(record: ChunkRecord, pool: Pool) -> dict[str, Any]:
         ],
         "stack_bases": [[*key, base] for key, base in record.stack_bases.items()],
     }
+
+
+def _space(region: Region) -> str:
+    """Its space; of another block's shared memory also where it begins, which its name leaves."""
+    return f"cluster@{region.base}" if region.space == "cluster" else region.space
+
+
+def _transfer(event: TransferEvent, pool: Pool) -> list[Any]:
+    def plain(span: Span) -> list[Any]:
+        where = span.region.name, _space(span.region), pool.add(span.place)
+        more = pool.maybe(span.row), pool.maybe(span.number)
+        return [*where, span.width, span.swizzle, *more]
+
+    return [
+        event.tick,
+        event.pc,
+        event.site,
+        event.kind,
+        pool.add(event.lanes),
+        [plain(span) for span in event.reads],
+        [plain(span) for span in event.writes],
+        event.agent,
+        event.number,
+        event.barrier,
+        pool.maybe(event.outside),
+    ]
 
 
 # From a saved header back to a trace: the module is parsed again, the record read as it was.
@@ -323,7 +364,7 @@ def trace_of(header: Mapping[str, Any], arrays: Arrays) -> Trace:
     debug = debug_info(module)
     image = Image(module, entry, workload.launch, lambda name: watched_registers(debug, name))
     regions = _Regions(image)
-    records = tuple(_read_record(r, arrays, regions, workload.launch) for r in header["records"])
+    records = tuple(_read_record(r, arrays, regions, image) for r in header["records"])
     return Trace(
         workload,
         build,
@@ -374,6 +415,7 @@ def _read_workload(plain: Mapping[str, Any], arrays: Arrays) -> Workload:
         tuple(_read_argument(a, arrays) for a in plain["arguments"]),
         plain["shared_bytes"],
         tuple(_read_argument(a, arrays) for a in plain.get("symbols", ())),
+        cluster=Dim3(**plain["cluster"]) if plain.get("cluster") else None,
     )
     return Workload(
         title=plain["title"],
@@ -437,14 +479,18 @@ class _Regions:
     def region(self, name: str, space: str) -> Region:
         key = (name, space)
         if key not in self._found:
-            self._found[key] = Region(name, space, self._windows.get(space, 0), 0, zeros(0))
+            plain, _, start = space.partition("@")
+            base = int(start) if start else self._windows.get(plain, 0)
+            self._found[key] = Region(name, plain, base, 0, zeros(0))
         return self._found[key]
 
 
 def _read_record(
-    plain: Mapping[str, Any], arrays: Arrays, regions: _Regions, launch: Launch
+    plain: Mapping[str, Any], arrays: Arrays, regions: _Regions, image: Image
 ) -> ChunkRecord:
-    record = ChunkRecord(Geometry(launch.grid, launch.block, arrays[plain["blocks"]]))
+    launch = image.launch
+    blocks = arrays[plain["blocks"]]
+    record = ChunkRecord(Geometry(launch.grid, launch.block, blocks, image.cluster))
     for name in ("ticks", "firsts", "ends", "depths"):
         getattr(record, name).extend(arrays[plain[name]].tolist())
     record.masks.extend(arrays.maybe(number) for number in arrays[plain["masks"]].tolist())
@@ -483,6 +529,12 @@ def _read_record(
         record.barriers.append(
             BarrierEvent(tick, pc, arrays.maybe(mask), arrays[released], arrays.maybe(met))
         )
+    for row in plain.get("transfers", ()):
+        record.transfers.append(_read_transfer(row, arrays, regions))
+    for tick, number, data in plain.get("landings", ()):
+        record.landings.append(LandEvent(tick, number, arrays[data]))
+    for kind, where, lanes, tick, pc in plain.get("phases", ()):
+        record.phases.append(PhaseEvent(kind, arrays[where], arrays[lanes], tick, pc))
     for function, depth, slot, ticks, numbers in plain["values"]:
         log: Log = [
             (tick, arrays[number])
@@ -494,12 +546,47 @@ def _read_record(
     return record
 
 
+def _read_transfer(row: list[Any], arrays: Arrays, regions: _Regions) -> TransferEvent:
+    tick, pc, site, kind, lanes, reads, writes, agent, number, barrier, outside = row
+
+    def spans(rows: list[list[Any]]) -> tuple[Span, ...]:
+        return tuple(
+            Span(
+                regions.region(name, space),
+                arrays[place],
+                width,
+                swizzle,
+                arrays.maybe(of_row),
+                arrays.maybe(number),
+            )
+            for name, space, place, width, swizzle, of_row, number in rows
+        )
+
+    return TransferEvent(
+        tick,
+        pc,
+        site,
+        kind,
+        arrays[lanes],
+        spans(reads),
+        spans(writes),
+        tuple(agent),
+        number,
+        barrier,
+        arrays.maybe(outside),
+    )
+
+
 FORMAT = "tilescope trace"
-VERSION = 3
-"""3 says where buffers lay and what the code was; 2 did not, and is read where that can be seen."""
+VERSION = 4
+"""4 has asynchronous operations, mbarriers and clusters.
+
+3 has none of these, and is read where the kernel needs none. 2 does not say where buffers lay and
+what the code was, and is read where that can be seen.
+"""
 MOST_UNPACKED = 2 * RECORD_BYTES  # bytes of all arrays: the record's, the buffers' and the header's
 MOST_HEADER, MOST_ARRAYS = 64 << 20, 1 << 22  # bytes, and arrays that a record refers to
-_BEFORE = 2
+_OLDEST = 2
 _AGAIN = "record it again"
 
 
@@ -524,15 +611,17 @@ def load_trace(path: Path) -> Trace:
         if header["format"] != FORMAT:
             raise KeyError(FORMAT)
         version = header.get("version")
-        if version not in (_BEFORE, VERSION):
+        if version not in range(_OLDEST, VERSION + 1):
             newer = isinstance(version, int) and version > VERSION
             what = "open it with a newer Tilescope" if newer else _AGAIN
             raise _other_version(path, version, what)
         _must_fit(path, header)
         trace = trace_of(header, Arrays(columns))
-        if version == _BEFORE and not seems_to_fit(trace):
+        if version == _OLDEST and not seems_to_fit(trace):
             raise _other_version(path, version, _AGAIN)
-        if version == VERSION and not is_laid_out_as(header["layout"], trace.image):
+        if version < VERSION and _is_asynchronous(trace.image):
+            raise _other_version(path, version, _AGAIN)
+        if version > _OLDEST and not is_laid_out_as(header["layout"], trace.image):
             raise TilescopeError(
                 f"{path} comes from a Tilescope with another layout of memory or code: {_AGAIN}."
             )
@@ -543,6 +632,13 @@ def load_trace(path: Path) -> Trace:
             f"{path} is not a trace saved by Tilescope, or it is damaged."
         ) from None
     return trace
+
+
+def _is_asynchronous(image: Image) -> bool:
+    """Whether its kernel has mbarriers, bulk copies, products of warpgroups, or clusters."""
+    used = {i.opcode for i in image.module.instructions}
+    bulk = any(i.opcode == "cp" and "bulk" in i.modifiers for i in image.module.instructions)
+    return bool(used & {"mbarrier", "wgmma"}) or bulk or image.cluster.count > 1
 
 
 def _columns(path: Path) -> dict[str, NDArray[Any]]:

@@ -218,15 +218,54 @@ template <class T, class I, int D> struct IndexToOffset {
 namespace torch { using namespace at; }
 namespace c10 { using namespace at; }
 """
-_TORCH_HALVES = """#include <cuda_fp16.h>
+_BESIDE = {"float": "float", "double": "double", "int": ""}  # what a sum with a half is, "" a half
+
+
+def _operator(result: str, op: str, left: str, right: str, computed: str) -> str:
+    """One operator, which computes as numbers of the type `computed` do."""
+    return (
+        f"{_INLINE} {result} operator{op}({left} a, {right} b) "
+        f"{{ return {computed}(a) {op} {computed}(b); }}\n"
+    )
+
+
+_INLINE = "__host__ __device__ inline"
+
+
+def _half(name: str, cuda: str) -> str:
+    """A number of 16 bits as PyTorch has it: its bits are `x`, and it computes as a float does."""
+    text = ""
+    for op in ("+", "-", "*", "/", "<", ">", "<=", ">=", "==", "!="):
+        is_sum = op in "+-*/"
+        text += _operator(name if is_sum else "bool", op, name, name, "float")
+        for other, to in _BESIDE.items():
+            result = (to or name) if is_sum else "bool"
+            text += _operator(result, op, name, other, to or "float")
+            text += _operator(result, op, other, name, to or "float")
+        if is_sum:
+            text += (
+                f"{_INLINE} {name}& operator{op}=({name}& a, {name} b) {{ return a = a {op} b; }}\n"
+            )
+    return f"""struct alignas(2) {name} {{
+    unsigned short x;
+    struct from_bits_t {{}};
+    {name}() = default;
+    __host__ __device__ {name}(unsigned short bits, from_bits_t) : x(bits) {{}}
+    __host__ __device__ {name}(float value) : {name}({cuda}(value)) {{}}
+    __host__ __device__ {name}({cuda} value) : x(__builtin_bit_cast(unsigned short, value)) {{}}
+    __host__ __device__ operator float() const {{ return float({cuda}(*this)); }}
+    __host__ __device__ operator {cuda}() const {{ return __builtin_bit_cast({cuda}, x); }}
+}};
+{text}{_INLINE} {name} operator-({name} a) {{ return -float(a); }}
+template <> struct OpMathType<{name}> {{ typedef float type; }};
+template <bool C> struct AccumulateType<{name}, C> {{ typedef float type; }};
+"""
+
+
+_TORCH_HALVES = f"""#include <cuda_fp16.h>
 #include <cuda_bf16.h>
-namespace at {
-typedef __half Half; typedef __nv_bfloat16 BFloat16;
-template <> struct OpMathType<__half> { typedef float type; };
-template <> struct OpMathType<__nv_bfloat16> { typedef float type; };
-template <bool C> struct AccumulateType<__half, C> { typedef float type; };
-template <bool C> struct AccumulateType<__nv_bfloat16, C> { typedef float type; };
-}
+namespace at {{
+{_half("Half", "__half")}{_half("BFloat16", "__nv_bfloat16")}}}
 """
 HALF_NAMES = re.compile(r"\bhalf[24]?\b|\b__half|bfloat16|\bat::(?:Half|BFloat16)|\bc10::")
 _WITH_HALVES = re.compile(r"cublas\w*\.h")  # they include CUDA's headers of these types
@@ -270,7 +309,7 @@ _FROM_LIBCUDACXX = {
     "type_traits": [
         *(f"{name}{end}" for name in _TRAITS for end in ("", "_v")),
         *(f"{name}{end}" for name in _TYPES for end in ("", "_t")),
-        *("true_type", "false_type", "integral_constant", "void_t"),
+        *("true_type", "false_type", "integral_constant", "bool_constant", "void_t"),
     ],
     # NVRTC has std::move and std::forward by itself
     "utility": [

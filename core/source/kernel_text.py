@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from core.source.branches import with_one_branch
 from core.source.constants import RAW_STRING, SourceText, evaluate
 from core.source.constants import read_source as read_constants
 
@@ -65,7 +66,8 @@ def without_comments(source: str) -> str:
     """The source with its comments taken out and continued lines joined.
 
     Strings stay, other than raw ones and such as a kernel's text, which are empty.
-    What stands between `#if 0` and its end goes, too; other conditions are not followed.
+    What stands between `#if 0` and its end goes, too, and all branches but the first that open the
+    same braces; other conditions are not followed.
     """
 
     def kept(match: re.Match[str]) -> str:
@@ -73,7 +75,7 @@ def without_comments(source: str) -> str:
             return '""'
         return " " if match[0][0] == "/" else match[0]
 
-    return without_disabled(_COMMENT.sub(kept, source.replace("\\\n", " ")))
+    return with_one_branch(without_disabled(_COMMENT.sub(kept, source.replace("\\\n", " "))))
 
 
 def without_disabled(text: str) -> str:
@@ -107,6 +109,13 @@ def kernels(source: str) -> tuple[KernelText, ...]:
         if known is None or kernel.body or not known.body:
             found[kernel.qualified] = kernel
     return tuple(found.values())
+
+
+@lru_cache(maxsize=16)
+def overloads(source: str, name: str) -> tuple[KernelText, ...]:
+    """The kernels of a name, no templates, that have a body, in order."""
+    found = _kernels(with_kernel_macros(without_comments(source)))
+    return tuple(k for k in found if k.name == name and k.body and not k.template)
 
 
 def with_kernel_macros(text: str) -> str:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from core.cancelling import check
+from core.source.kernel_text import overloads
 from core.source.syntax import WORD, Item, Span, Syntax, macros_of, syntax
 
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE | re.DOTALL)
@@ -101,21 +102,23 @@ class Program:
         )
 
     def roots(self, kernel: str) -> tuple[Part, ...]:
-        """The kernel of that name (without template arguments), all kernels for "".
+        """The kernel of that name with what its template arguments name, all kernels for "".
 
         Where no text declares it a macro makes it: then all that macros make are taken.
         """
-        name = re.split(r"[<\s]", kernel.strip(), maxsplit=1)[0].rpartition("::")[2]
+        plain, _, given = kernel.strip().partition("<")
+        name = plain.strip().rpartition("::")[2]
+        arguments = [p for word in WORD.findall(given) for p in self.by_name.get(word, ())]
         kernels = [
             part
             for part in self.parts
             if part.item.space == "global" and (not name or name in part.item.names)
         ]
         if name and any(part.item.is_body for part in kernels):
-            return tuple(kernels)
+            return (*kernels, *arguments)
         made = [p for p in self.parts if p.item.kind == "macro" and self.makes_code(p)]
         some = (*kernels, *made) or [p for p in self.parts if p.item.space == "global"]
-        return tuple(some or self.everything())
+        return tuple(dict.fromkeys((*(some or self.everything()), *arguments)))
 
     def everything(self) -> frozenset[Part]:
         """All declarations that a GPU may use."""
@@ -201,6 +204,28 @@ class Program:
         found = [p.item for p in self.parts if p.item.space == "global" and plain in p.item.names]
         scope = found[0].scope if found else tuple(name.strip().split("::")[:-1])
         return "::".join([*scope, plain]) + opens + given
+
+    def overload(self, kernel: str) -> str:
+        """An expression for the last body of a kernel's name that has several; "" for no such name.
+
+        A cast to its parameters says which: it is the one whose parameters are read.
+        """
+        name = kernel.strip().rpartition("::")[2]
+        bodies = {
+            (found.qualified, found.parameters)
+            for text in self.files.values()
+            if name in text.plain
+            for found in overloads(text.source, name)
+        }
+        if len({parameters for _, parameters in bodies}) < 2 or len({n for n, _ in bodies}) > 1:
+            return ""
+        chosen = next(
+            found
+            for text in self.files.values()
+            if name in text.plain
+            for found in reversed(overloads(text.source, name))
+        )
+        return f"(void (*)({', '.join(chosen.parameters)})) {chosen.qualified}"
 
     def texts(self, kept: frozenset[Part]) -> Mapping[str, str]:
         """The files with spaces in place of every declaration that is not kept."""

@@ -15,6 +15,7 @@ from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from core.cancelling import check
+from core.source.branches import with_one_branch
 from core.source.constants import BLANKED, blanked
 
 if TYPE_CHECKING:
@@ -182,6 +183,7 @@ class Syntax:
         self.macros = _macros(self.plain)
         self.specifiers = dict(macros.specifiers)
         text = _blanked_at(_parsed_text(source, self.specifiers), list(_disabled(self.plain)))
+        text = with_one_branch(text)
         text = _blanked_at(text, [call for _, *call in _calls(text, macros.attributes)])
         self.made = tuple(_made(text, macros))
         self._text = _blanked_at(text, self.made)

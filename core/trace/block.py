@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -9,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import FaultEvent
+from core.emulator.events import AccessEvent, FaultEvent, TransferEvent
 from core.emulator.groups import WARP
 from core.emulator.record import ChunkRecord
 from core.launch import Dim3
+from core.ptx.ast import Instruction
 from core.ptx.debug.names import source_name
 from core.trace.access import Access, Array, SharedArray, SharedState, owner_of, touching
 from core.trace.history import Moments, SharedHistory, SoFar, SumsSoFar
@@ -160,6 +162,64 @@ class BlockTrace(ThreadAxis):
         self._steps: Steps = build_steps(
             record, self._path, self._lanes, program.lines, program.exits, program.loops
         )
+
+    # -- the record ---------------------------------------------------------------------------
+
+    @property
+    def record(self) -> ChunkRecord:
+        """What the machine wrote down of the blocks that ran together."""
+        return self._record
+
+    @property
+    def lanes(self) -> slice[int, int]:
+        """The block's threads among the lanes of the record."""
+        return self._lanes
+
+    @property
+    def place(self) -> int:
+        """The block's place among those of the record."""
+        return self._lanes.start // self.n_threads
+
+    @property
+    def shared_stride(self) -> int:
+        """Bytes of shared memory from one of the record's blocks to the next."""
+        return self._program.shared_stride
+
+    @property
+    def instructions(self) -> tuple[Instruction, ...]:
+        """The PTX instructions, indexed by pc."""
+        return self._program.module.instructions
+
+    @cached_property
+    def operations(self) -> tuple[tuple[int, TransferEvent], ...]:
+        """The copies and products that the block's threads begin, each with its step."""
+        lanes = self._lanes
+        return tuple(
+            (self.step_at(event.tick), event)
+            for event in self._record.transfers
+            if lanes.start <= int(event.lanes[0]) < lanes.stop
+        )
+
+    def array(self, name: str) -> Array | None:
+        """The array in global memory of that name."""
+        return self._program.array(name)
+
+    def event_at(self, step: int) -> AccessEvent:
+        """What the machine wrote down of the access that a step makes."""
+        return self._record.accesses[int(self._steps.event[step])]
+
+    def ticks_of(self, thread: int, pcs: Sequence[int]) -> NDArray[np.int64]:
+        """When a thread executed any of these instructions, ascending."""
+        path = self._thread_path(thread)
+        return path.ticks[np.isin(path.pcs, pcs)]
+
+    def executions(self, pc: int) -> Iterator[tuple[int, NDArray[np.intp]]]:
+        """When the block's threads executed an instruction, and the lanes that did, by tick."""
+        every = np.arange(self._lanes.start, self._lanes.stop)
+        for place in np.flatnonzero(self._path.pcs == pc).tolist():
+            mask = self._segments.masks[int(self._path.segments[place])]
+            lanes = every if mask is None else every[mask[self._lanes]]
+            yield int(self._path.ticks[place]), lanes
 
     # -- columns ----------------------------------------------------------------------------
 
@@ -340,7 +400,8 @@ class BlockTrace(ThreadAxis):
 
     @cached_property
     def _shared_history(self) -> SharedHistory:
-        return SharedHistory(self._record, self._lanes, self._program.shared_arrays)
+        first = self.place * self.shared_stride
+        return SharedHistory(self._record, self._lanes, self._program.shared_arrays, first)
 
 
 # The step at which to look at a finding.

@@ -28,7 +28,7 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "hang": "threads that wait for a phase of an mbarrier that never ends",
         "bad_mbarrier": "an mbarrier that is not initialised, or gets more arrivals than it counts",
         "bad_tensor_map": "a tensor map that is none, or has other dimensions than the copy",
-        "beyond_map": "a copy whose box lies outside the array of its tensor map",
+        "beyond_map": "a store of a box that begins before the array of its tensor map",
         "assert": "an assertion that fails",
         "trap": "a trap, which stops the kernel",
         "bad_call": "a call of an address without a function",

@@ -28,20 +28,51 @@ _LEAST_APART = 16  # stores between two states that are kept
 _ROOM = 8_000_000  # bytes that the kept states of a block may take; where they are large, fewer are
 
 
+@dataclass(frozen=True)
+class _Landed:
+    """What a bulk copy has brought: bytes and their places in the block, and who began it."""
+
+    tick: int
+    place: NDArray[np.int64]
+    data: NDArray[np.uint8]
+    thread: int
+
+
+def _landed(record: ChunkRecord, lanes: slice, first: int, size: int) -> list[_Landed]:
+    """What bulk copies brought into a block's `size` bytes of shared memory from `first` on."""
+    began = {event.number: event for event in record.transfers if event.kind != "product"}
+    found = []
+    for landing in record.landings:
+        event = began[landing.number]
+        span = event.writes[0]
+        place = (span.place[:, None] - first + np.arange(span.width)).reshape(-1)
+        mine = (place >= 0) & (place < size)
+        if mine.any():
+            thread = int(event.lanes[0]) % (lanes.stop - lanes.start)
+            data = landing.data.reshape(-1)[mine]
+            found.append(_Landed(landing.tick, place[mine], data, thread))
+    return found
+
+
 class SharedHistory:
     """Replays the stores of one block. Some states are kept, so that going back is quick."""
 
-    def __init__(self, record: ChunkRecord, lanes: slice, arrays: tuple[SharedArray, ...]) -> None:
+    def __init__(
+        self, record: ChunkRecord, lanes: slice, arrays: tuple[SharedArray, ...], first: int
+    ) -> None:
+        """`first` is where the block's memory begins in that of all blocks."""
         self._lanes, self._arrays = lanes, arrays
-        self._stores = [
+        stores: list[AccessEvent | _Landed] = [
             e
             for e in record.accesses
             if e.region.space == "shared"
             and e.kind != "load"
             and (e.mask is None or e.mask[lanes].any())
         ]
-        self._ticks = [e.tick for e in self._stores]
         size = max((a.offset + a.nbytes for a in arrays), default=0)
+        landed = _landed(record, lanes, first, size)
+        self._stores = sorted((*stores, *landed), key=lambda e: e.tick) if landed else stores
+        self._ticks = [e.tick for e in self._stores]
         empty = (np.zeros(size, np.uint8), np.full(size, -1, np.int32))
         self._frames: list[tuple[NDArray[np.uint8], NDArray[np.int32]]] = [empty]
         whole = len(self._stores) * sum(part.nbytes for part in empty)
@@ -66,8 +97,14 @@ class SharedHistory:
         return data, writer
 
     def _apply(
-        self, event: AccessEvent, data: NDArray[np.uint8], writer: NDArray[np.int32]
+        self,
+        event: AccessEvent | _Landed,
+        data: NDArray[np.uint8],
+        writer: NDArray[np.int32],
     ) -> None:
+        if isinstance(event, _Landed):
+            data[event.place], writer[event.place] = event.data, event.thread
+            return
         lanes = self._lanes
         count = lanes.stop - lanes.start
         mask = np.ones(count, bool) if event.mask is None else event.mask[lanes]

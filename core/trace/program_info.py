@@ -33,6 +33,8 @@ class ProgramInfo:
     lines: NDArray[np.int32]
     exits: NDArray[np.bool_]
     loops: tuple[Loop, ...]
+    shared_stride: int
+    """Bytes of shared memory from one block that runs to the next beside it."""
 
     @cached_property
     def issues(self) -> IssueTable:
@@ -68,6 +70,7 @@ def program_info(image: Image, workload: Workload, debug: DebugInfo | None = Non
         source_lines(module),
         np.array([i.opcode in ("ret", "exit") for i in module.instructions], bool),
         outermost_loops(module, image.function),
+        image.shared_stride,
     )
 
 

@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from core.errors import ParameterError
+from gui.scenes.asking import waits
 from gui.scenes.link import parse_element
 from gui.scenes.selection import Breakpoint
 from gui.scenes.session import Session
@@ -90,6 +91,9 @@ class Stopping(QObject):
         """Go to the step that touches the selected element next (or did last)."""
         element = self._element()
         if element is None or go_to_touch(self.session, element, forward=forward):
+            return
+        if self.session.hides("matrices.loaded"):
+            self.message.show_message(waits(self.session, "whether it is touched"), kind="info")
             return
         where = "after" if forward else "before"
         said = f"This block does not touch {index_text(*element)} {where} this step."

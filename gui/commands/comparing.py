@@ -18,6 +18,7 @@ from gui.commands.recording import CONDITIONS, Recorder
 from gui.commands.window import Window
 from gui.commands.workbench import Workbench
 from gui.jobs.opening import Opened, open_job
+from gui.scenes.asking import waits
 from gui.scenes.compare import (
     Comparison,
     Measure,
@@ -64,7 +65,10 @@ class Differing(QObject):
     def go(self, *, forward: bool = True) -> None:
         """Go to the next (or previous) access of the selected warp that costs B something else."""
         pairs = self._pairs()
-        if pairs is not None:
+        if self.a.hides("compare"):
+            said = waits(self.a, "the next difference")
+            self.comparing.main.message.show_message(said, kind="info")
+        elif pairs is not None:
             where = "after" if forward else "before"
             said = f"Warp {pairs.warp} moves as much on both sides at every access {where} this."
             self._start(partial(next_difference, pairs, self.a.step, forward=forward), said)
@@ -280,6 +284,7 @@ class Comparing(QObject):
     def _veil(self, names: frozenset[str]) -> None:
         """A question is about both sides."""
         self.b.veiled = names
+        self.column.form.show_facts(launch_text(self.b))
 
     def _compare_with(self, versus: Configuration | None) -> None:
         if versus is None or not self.active or versus == self.b.configuration:

@@ -26,6 +26,7 @@ from gui.scenes.link import (
     parse_link,
     read,
     show_pages,
+    with_instructions,
     write,
 )
 from gui.scenes.selection import Configuration
@@ -69,11 +70,19 @@ class Moments(QObject):
             return
         QGuiApplication.clipboard().setText(link)
         shown = link if len(link) < 120 else f"{link[:117]}…"
+        self._say_copied(f'Copied. Open it with: tilescope "{shown}"')
+
+    def copy_instructions(self) -> None:
+        """Put the link on the clipboard with what people need who do not have the application."""
+        link = self.link_now()
+        if link is None:
+            return
+        QGuiApplication.clipboard().setText(with_instructions(self.session, link))
+        self._say_copied("Copied: what the link shows, how to install Tilescope, and the link.")
+
+    def _say_copied(self, sentence: str) -> None:
         typed = " It leads to the text that was run, not to what was typed since."
-        self.main.message.show_message(
-            f'Copied. Open it with: tilescope "{shown}"{typed if self._typed() else ""}',
-            kind="info",
-        )
+        self.main.message.show_message(f"{sentence}{typed if self._typed() else ''}", kind="info")
 
     def link_now(self) -> str | None:
         """A link to what is shown; None, and a sentence in the window, where there can be none."""

@@ -21,7 +21,7 @@ from gui.commands.window import Window
 from gui.docks.dock_area import DockArea, ViewDock
 from gui.pictures.files import SUFFIXES, Picture, write_picture
 from gui.pictures.painted import image_of, pdf_of
-from gui.scenes.asking import ANSWER_FIRST
+from gui.scenes.asking import waits
 from gui.scenes.step_views import VIEWS
 from gui.views.base import SessionView
 from gui.views.widgets import ask_choice
@@ -330,10 +330,11 @@ class Exporter(QObject):
 
     def _take(self, task: Task) -> None:
         place = self.gallery.places().get(task.name)
-        if place is not None and place.page not in ("", "step") and self.main.session.veiled:
-            sentence = f"{ANSWER_FIRST}: a picture of {task.name} may show what is veiled."
-            self._complain(TilescopeError(sentence))
-            return
+        if place is not None and place.page not in ("", "step"):
+            sentence = waits(self.main.session, f"a picture of {task.name}")
+            if sentence:
+                self._complain(TilescopeError(sentence))
+                return
         view = self.views().get(task.name)
         if view is not None:
             self._paint(task, view)

@@ -70,7 +70,8 @@ class Reporter(QObject):
     def _on_failure(self, error: TilescopeError) -> None:
         wanted, shown = self.session.configuration, self.session.origin
         another = shown is None or wanted is None or shown.configuration.key != wanted.key
-        if another and wanted is not None and wanted.own and not isinstance(error, Stopped):
+        own = wanted is not None and (wanted.own is not None or wanted.source is not None)
+        if another and wanted is not None and own and not isinstance(error, Stopped):
             self._show_nothing(wanted, error)
         self.session.trouble = _remedy(error)
         if isinstance(error, ParameterError):
@@ -98,20 +99,25 @@ class Reporter(QObject):
         )
 
     def _show_nothing(self, wanted: Configuration, error: TilescopeError) -> None:
-        """Show the text of a file that cannot be run, and nothing of the kernel before it."""
+        """Show a text that cannot be run, and nothing of the kernel before it."""
         source = self.main.step_page.source
         self.session.trouble = _remedy(error)
         self.session.origin = None
         self.session.trace = None
         if wanted.key == source.draft.key:
             return
-        assert wanted.own is not None
-        try:
-            original = wanted.source if wanted.untitled else read_source(Path(wanted.own.path))
-        except TilescopeError:
-            original = wanted.source
+        original = self._original(wanted)
         if original is not None:
             source.show_unrun(wanted.key, original, wanted.source or original)
+
+    def _original(self, wanted: Configuration) -> str | None:
+        """The text before any edit; None where it cannot be had."""
+        if wanted.own is None:
+            return self.recorder.ladder[wanted.rung].source
+        try:
+            return wanted.source if wanted.untitled else read_source(Path(wanted.own.path))
+        except TilescopeError:
+            return wanted.source
 
     def _repaired(self) -> str:
         """What has come of an edit, if it leaves nothing at fault where something was."""
@@ -152,7 +158,7 @@ class Reporter(QObject):
     def _announce_prints(self, said: str) -> None:
         """Show what the kernel printed, at least how it begins, after what is said anyway."""
         trace = self.session.trace
-        lines = trace.printed if trace is not None else ()
+        lines = trace.printed if trace is not None and not self.session.veiled else ()
         if not lines:
             if said:
                 self.main.message.show_message(said, kind="info")

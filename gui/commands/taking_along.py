@@ -14,6 +14,7 @@ from core.errors import TilescopeError
 from core.files import must_be_writable
 from gui.commands.moments import Moments
 from gui.commands.window import Window
+from gui.scenes.asking import waits
 from gui.scenes.session import Session
 
 KINDS = {
@@ -30,7 +31,8 @@ _PERCENT = re.compile(r"(\d+) %")
 class Taker(QObject):
     """Has `tilescope export` make a file of what one window shows; says so, and can be stopped.
 
-    It records the launch anew, from the link to it: nothing of it keeps this window's thread.
+    It records the launch anew, from the link to it: nothing of it keeps this window's thread, and
+    it knows of no question, so that it waits until one is answered.
     """
 
     def __init__(self, window: Window, moments: Moments) -> None:
@@ -47,6 +49,8 @@ class Taker(QObject):
 
     def ask_and_export(self) -> None:
         """Ask for a file, then export all steps of the block as its name says."""
+        if self._waits():
+            return
         first = f"{file_name(self.main.session)}.html"
         title, kinds = "Export the recorded steps", ";;".join(KINDS)
         file, kind = QFileDialog.getSaveFileName(self.main, title, first, kinds)
@@ -56,6 +60,8 @@ class Taker(QObject):
 
     def export(self, path: Path) -> None:
         """Make the file; what was there stays until all of it is."""
+        if self._waits():
+            return
         self.cancel()
         link = self.moments.link_now()
         if link is None:
@@ -81,12 +87,20 @@ class Taker(QObject):
         process.start(sys.executable, [*COMMAND, link, "-o", str(path), *theme])
         self._say_doing(0)
 
+    def _waits(self) -> bool:
+        """Say so where an open question would be answered by what is exported."""
+        sentence = waits(self.main.session, "a page or film of the steps")
+        if sentence:
+            self._say(sentence)
+        return bool(sentence)
+
     def cancel(self) -> None:
         """Give it up."""
         process, self._process = self._process, None
         if process is not None:
             process.finished.disconnect(self._end)
             process.errorOccurred.disconnect(self._fail)
+            process.readyReadStandardOutput.disconnect(self._hear)
             process.kill()
             process.waitForFinished(5000)
             process.deleteLater()

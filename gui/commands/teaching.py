@@ -107,11 +107,15 @@ class Teaching(QObject):
         self.worker = Worker(self, "lessons")
         self.worker.finished.connect(self._take)
         self.worker.failed.connect(self._fail)
+        self.drafter = Worker(self, "drafts")  # of its own: a draft must end no question's work
+        self.drafter.finished.connect(self._take)
+        self.drafter.failed.connect(lambda error: self._say(_sentence(error)))
         window.recorder.recorded.connect(self._check_goals)
 
     def close(self) -> None:
         """End what runs."""
         self.worker.close()
+        self.drafter.close()
 
     # ---- what can be sat
 
@@ -193,7 +197,7 @@ class Teaching(QObject):
         )
         if name:
             pairs = [(one.name, one.link) for one in moments]
-            self.worker.submit(draft_job(pairs, self._ladder, Path(name)))
+            self.drafter.submit(draft_job(pairs, self._ladder, Path(name)))
 
     def begin_review(self) -> None:
         """Ask five questions of lessons that were begun, with other numbers."""
@@ -233,7 +237,8 @@ class Teaching(QObject):
 
         assert self.progress is not None
         questions = tuple(Again(lesson, step, {}) for step in lesson.steps)
-        title = f"{lesson.name}  {lesson.title}"
+        named = lesson.title.lower().startswith(lesson.name.lower())
+        title = lesson.title if named else f"{lesson.name}  {lesson.title}"
         at = min(max(at, 0), len(questions) - 1)
         self._sit(Sitting(title, questions, self.progress.seed, at=at))
 
@@ -270,7 +275,7 @@ class Teaching(QObject):
             panel.why_wanted.connect(self.explaining.why)
             panel.solution_wanted.connect(self.show_solution)
             panel.run_wanted.connect(self.bench.run_source)
-            panel.place_wanted.connect(self._look)
+            panel.place_wanted.connect(partial(self._look, again=True))
             panel.closed.connect(self.leave)
             panel.changed.connect(self._show_picks)
             self.session.picked.connect(self._on_picked)
@@ -291,6 +296,7 @@ class Teaching(QObject):
         self._opened = ()
         self._watch()
         self.session.update(veiled=frozenset(), lit=None, pick_target=None)
+        self.main.step_page.source.end_exercise()
         self.recorder.ladder = self._ladder
         self.main.lesson_shown(False)
         self.left.emit()
@@ -357,14 +363,26 @@ class Teaching(QObject):
             pose_job(self._recorders, sitting.question, sitting.numbers, sitting.seed)
         )
 
-    def _look(self) -> None:
-        """Open the place that the question looks at."""
+    def _look(self, *, again: bool = False) -> None:
+        """Open the place that the question looks at; `again` keeps what an exercise has become."""
         if self.sitting is None or self.sitting.stage == "ended":
             return
         question = self.sitting.question
         numbers = {k: v for k, v in self.sitting.numbers.items() if isinstance(v, int)}
-        link = question.step.link.varied(numbers, question.lesson.ladder)
-        self._visit(link, question.lesson.ladder, getattr(question.step.question, "start", ""))
+        ladder = question.lesson.ladder
+        link = question.step.link.varied(numbers, ladder)
+        text, source = getattr(question.step.question, "start", ""), self.main.step_page.source
+        if not self.sitting.is_built:
+            source.end_exercise()
+        elif not again:
+            source.begin_exercise(link.rung, text or ladder[link.rung].source)
+        elif self._shown_rung() == link.rung and self.session.trace is not None:
+            text = self.session.trace.workload.source
+        self._visit(link, ladder, text)
+
+    def _shown_rung(self) -> str:
+        origin = self.session.origin
+        return origin.configuration.rung if origin is not None else ""
 
     def _visit(self, link: Link, ladder: Ladder, source: str = "") -> None:
         self.recorder.ladder = ladder
@@ -429,7 +447,7 @@ class Teaching(QObject):
             return
         if self.moments.awaited is not None or origin.configuration != self.session.configuration:
             return  # what is shown is still what was there before, or the text did not compile
-        if origin.configuration.key == sitting.posed.link.rung:
+        if self._shown_rung() == sitting.posed.link.rung:
             self._answer(self.session.trace.workload.source, True)
 
     def show_solution(self) -> None:
@@ -439,6 +457,7 @@ class Teaching(QObject):
             return
         sitting.solved = True
         source = getattr(sitting.question.step.question, "solution", "")
+        self.main.step_page.source.put(sitting.posed.link.rung, source)
         self._visit(sitting.posed.link, sitting.question.lesson.ladder, source)
         self.session.view = "Source"
 
@@ -500,6 +519,8 @@ class Teaching(QObject):
         panel.show_sitting(sitting, asked)
         self.asked.emit()
         if sitting.is_built:
+            if self.session.page != "step":
+                self.main.show_page("step")  # where the editor is
             self.session.view = "Source"
             self._check_goals()
 
@@ -547,7 +568,7 @@ class Teaching(QObject):
                 self._visit(link.varied({question.name: int(wanted[0])}, ladder), ladder)
 
     def _fail(self, error: object) -> None:
-        sentence = str(error) if isinstance(error, TilescopeError) else f"That failed: {error!r}."
+        sentence = _sentence(error)
         sitting, panel = self.sitting, self.panel
         if self.progress is None and self.path is not None:
             sentence += " Answers are not kept meanwhile."
@@ -620,3 +641,7 @@ class Teaching(QObject):
     def numbers(self) -> Mapping[str, Setting]:
         """What the question's variant sets; empty without a question."""
         return self.sitting.numbers if self.sitting is not None else {}
+
+
+def _sentence(error: object) -> str:
+    return str(error) if isinstance(error, TilescopeError) else f"That failed: {error!r}."

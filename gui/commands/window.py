@@ -51,6 +51,10 @@ class Window(QMainWindow):
     busy_sign: BusySign
     transport: TransportBar
 
+    def widen_left(self, width: int) -> None:
+        """Give the left column a width in pixels."""
+        raise NotImplementedError
+
     def show_lesson_panel(self, panel: QWidget) -> None:
         """Take up the panel of lessons, left of the page."""
         raise NotImplementedError

@@ -63,6 +63,7 @@ TELLS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "shared.banks": ("shared.caption", *_COUNTS),
         "shared.writers": (),
         "phases": (),
+        "pipeline": (),
         "variables": (),
         "counters": ("gutter", "compare"),
         "findings": ("matrices.caption", "warp.caption", "shared.caption", "transport.caption"),
@@ -70,7 +71,7 @@ TELLS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "ceilings": (),
         "occupancy": (),
         "gutter": (),
-        "transport": ("phases", "transport.caption"),
+        "transport": ("phases", "pipeline", "transport.caption", "matrices.caption"),
         "form": (),
         "benchmark": (),
     }
@@ -140,6 +141,14 @@ def checked_order(_: object, order: WarpOrder) -> WarpOrder:
     if order not in ORDERS:
         raise ValueError(f"expected one of {', '.join(ORDERS)}, not {order!r}")
     return order
+
+
+def waits(session: Session, what: str) -> str:
+    """Why something that is made of a whole launch waits while a question veils a part of it.
+
+    Empty where nothing is veiled. `what` begins as a part of a sentence: "a film of the steps".
+    """
+    return f"{ANSWER_FIRST}: {what} may show what is veiled." if session.veiled else ""
 
 
 @cache

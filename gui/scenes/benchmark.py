@@ -260,7 +260,7 @@ def machine_sentence(measured: Sequence[Measured]) -> str:
     versions = [f"driver {device.driver} (CUDA {device.cuda_driver})"]
     nvrtc = next((m.result.nvrtc for m in measured if m.result.architecture != "cuBLAS"), None)
     versions += [f"NVRTC {nvrtc}"] if nvrtc else []
-    versions += [f"{n} {v}" for n, v in result.software.items() if n == "pycuda"]
+    versions += [f"{n} {v}" for n, v in result.software.items() if n in ("pycuda", "cuda-bindings")]
     return f"{device.name}, {when}: {', '.join(versions)}; {flushed} before each launch."
 
 

@@ -217,8 +217,8 @@ def unmeasured(found: Ceilings, runs: Iterable[Run] = ()) -> str:
     other = ""
     if best is not None:
         other = (
-            f" Otherwise launched it was: {best.name}, {rate_text(round(best.gflops))} GFLOPS, "
-            "under ceilings of its own, which a click on its point shows."
+            f" Measured with another launch: {best.name}, {rate_text(round(best.gflops))} GFLOPS. "
+            "Click its point to see its ceilings."
         )
     return f"Not measured on {found.device.name}.{other}{spaced(rest)}"
 
@@ -276,9 +276,9 @@ def transfers(counts: Counts) -> str:
         return ""
     own, best = counts.flops / counts.transfers, counts.flops / counts.least_transfers
     return (
-        f"FLOP over transfers: {brief(counts.flops, 'FLOP')} / "
-        f"{brief(counts.transfers, 'elements')} loaded = {rate_text(own)}; "
-        f"with each element loaded once {rate_text(best)}."
+        f"FLOP for each element loaded: {brief(counts.flops, 'FLOP')} / "
+        f"{brief(counts.transfers, 'elements')} = {rate_text(own)}; "
+        f"if each were loaded only once: {rate_text(best)}."
     )
 
 

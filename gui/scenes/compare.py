@@ -373,6 +373,8 @@ def moment_text(session: Session) -> str:
     trace = session.block_trace
     if trace is None or not session.n_steps:
         return ""
+    if session.hides("transport"):
+        return ""
     step = f"step {step_label(session)}"
     part = part_name(trace, session.step)
     return f"{part}, {step}" if part else step
@@ -381,7 +383,7 @@ def moment_text(session: Session) -> str:
 def launch_text(session: Session) -> str:
     """What one side is a launch of: "n = 32, tile = 8; 16 blocks of 64 threads"."""
     trace = session.trace
-    if trace is None:
+    if trace is None or session.hides("form"):
         return ""
     launch = trace.workload.launch
     size = f"{plural(launch.grid.count, 'block')} of {plural(launch.block.count, 'thread')}"

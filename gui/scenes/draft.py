@@ -88,6 +88,9 @@ class Draft:
 
     `key` names the source (a rung, or a file's path). `original` is the text before any edit,
     `compiled` the one that the shown trace was made from, `text` what the editor holds.
+
+    While an exercise is on (`begin`, `end`) its own text is the `first` of its source, and what was
+    typed into that source before waits aside until the source is left.
     """
 
     def __init__(self) -> None:
@@ -96,6 +99,8 @@ class Draft:
         self.compiled = ""
         self._text = ""
         self._kept: dict[str, str] = {}
+        self._begun: tuple[str, str] | None = None  # an exercise's source and its first text
+        self._aside: dict[str, str] = {}
         self._places = _IDENTITY
         self._back = _IDENTITY
         self._heirs: Mapping[int, int] | None = None  # looked for when first asked for
@@ -120,6 +125,27 @@ class Draft:
         """The text is not the original."""
         return self._text != self.original
 
+    @property
+    def first(self) -> str:
+        """The text to go back to: an exercise's, else the original."""
+        begun = self._begun
+        return begun[1] if begun is not None and begun[0] == self.key else self.original
+
+    def begin(self, key: str, text: str) -> None:
+        """An exercise begins in a source, with a text of its own."""
+        self._keep()
+        self.end()
+        self._begun = key, text
+        kept = self._kept.pop(key, "")
+        if kept and key not in self._aside:
+            self._aside[key] = kept
+
+    def end(self) -> None:
+        """The exercise is over; what it left in its source stays there until that is left."""
+        self._begun = None
+        for key in self._aside.keys() - {self.key}:
+            self._kept[key] = self._aside.pop(key)
+
     def load(self, key: str, original: str, compiled: str) -> str:
         """A trace has arrived; returns the text that the editor has to show with it.
 
@@ -129,16 +155,14 @@ class Draft:
         if key == self.key:
             text = self._text if self.stale else compiled
         else:
-            self._keep()
-            text = self._kept.pop(key, compiled)
+            text = self._leave_for(key, compiled)
         self.key, self.original, self.compiled = key, original, compiled
         self.text = text
         return text
 
     def open(self, key: str, original: str, text: str) -> str:
         """Open a source that does not compile and has no trace; returns the text to show."""
-        self._keep()
-        text = self._kept.pop(key, text)
+        text = self._leave_for(key, text)
         self.key, self.original, self.compiled = key, original, NEVER
         self.text = text
         return text
@@ -146,7 +170,7 @@ class Draft:
     def kept(self) -> dict[str, str]:
         """Every edited text by key, the shown one with them."""
         self._keep()
-        return dict(self._kept)
+        return {**self._kept, **self._aside}
 
     def restore(self, kept: Mapping[str, str]) -> None:
         """Take up texts kept earlier; they appear when their sources do."""
@@ -187,6 +211,13 @@ class Draft:
             never = self.compiled == NEVER
             self._heirs = _IDENTITY if never else line_heirs(self.compiled, self._text)
         return self._heirs
+
+    def _leave_for(self, key: str, text: str) -> str:
+        """Keep the text of this source; the one that another was left with, or `text`."""
+        self._keep()
+        if self._begun is None and self.key in self._aside:
+            self._kept[self.key] = self._aside.pop(self.key)
+        return self._kept.pop(key, text)
 
     def _keep(self) -> None:
         if self.key and self.edited:

@@ -452,7 +452,7 @@ class History:
         One array of flat elements (each once) for each load instruction.
         """
         if phase not in self._phase_loads:
-            first, last = self._bounds_of(phase)
+            first, last = self.bounds_of(phase)
             self._scan(last)
             result: dict[str, list[Ints]] = {}
             for name, loads in self._loads.items():
@@ -466,7 +466,7 @@ class History:
             self._phase_loads[phase] = result
         return self._phase_loads[phase]
 
-    def _bounds_of(self, phase: int) -> tuple[int, int]:
+    def bounds_of(self, phase: int) -> tuple[int, int]:
         """The first and the last step of a phase; an empty span where the phase does not exist."""
         phases = self._trace.phases
         if phase == BEFORE and phases:

@@ -342,6 +342,8 @@ def _device(text: str) -> str:
 def _bare(text: str) -> str:
     """The link of a whole command that was pasted, or of one in quotation marks."""
     text = text.strip()
+    if told := re.search(r'\btilescope "([^"]+)"', text):  # in a text of `with_instructions`
+        return told[1].strip()
     command = re.match(r"tilescope(?:\s+|:(?://)?)", text)
     return text[command.end() if command else 0 :].strip(" \"'")
 
@@ -425,6 +427,34 @@ def link_to(session: Session, versus: Configuration | None = None) -> str:
             "the most: save the source in a file (Ctrl+Shift+S) and open that one."
         )
     return link
+
+
+INSTRUCTIONS = """\
+{what} in Tilescope, which shows step by step how CUDA kernels touch memory.
+
+It runs on Linux, Windows and macOS with Python 3.11 or newer, and needs no GPU:
+
+    pip install tilescope
+    tilescope "{link}"
+
+In an open window Ctrl+L takes the link, or this whole text.
+"""
+OWN_FILE = """
+The link leads to a file by its path, and holds no copy of it: put yours there, or change the path.
+"""
+
+
+def with_instructions(session: Session, link: str) -> str:
+    """A link for people who may not have the application: what it shows, and how to open it.
+
+    `link` is the session's own (`link_to`); the text as a whole is read as a link, too.
+    """
+    assert session.origin is not None
+    shown = session.origin.configuration
+    name = Path(shown.own.path).name if shown.own is not None else shown.rung
+    what = f"{name}, step {session.step} of {session.n_steps - 1},"
+    holds_it = shown.own is None or shown.source is not None
+    return INSTRUCTIONS.format(what=what, link=link) + ("" if holds_it else OWN_FILE)
 
 
 def _launch(shown: Configuration, prefix: str = "") -> Iterator[str]:

@@ -11,6 +11,14 @@ from numpy.typing import NDArray
 
 from core.trace import EventKind
 from gui.scenes import faults
+from gui.scenes.asynchronous import (
+    boxes_between,
+    copied,
+    multiplied,
+    operations_at,
+    operations_words,
+    warps_of,
+)
 from gui.scenes.grids import EMPTY, Grid, Rect, bounding_box
 from gui.scenes.history import (
     BEFORE,
@@ -36,6 +44,7 @@ from gui.scenes.text import (
 )
 
 if TYPE_CHECKING:
+    from core.emulator.events import TransferEvent
     from core.trace import Access, BlockTrace, SoFar
     from gui.scenes.session import Session
 
@@ -51,12 +60,14 @@ def caption_of(
     access: Access | None,
     step: int,
     held: str = "",
+    does: str = "",
     *,
     filled: bool = False,
     placed: bool = True,
 ) -> str:
     """One sentence: what the block's threads do at a step, then `held`.
 
+    Where they make no access, `does` is what a copy or a product does that they begin.
     `placed` says that the places of the threads masked off are known, `filled` that these put a
     zero into shared memory instead.
     """
@@ -64,7 +75,9 @@ def caption_of(
     part = part_name(block_trace, step)
     when = f", {part}" if part else ""
     if access is None:
-        return f"{where}{when}: {'; '.join(filter(None, (_event(block_trace, step), held)))}."
+        return (
+            f"{where}{when}: {'; '.join(filter(None, (does or _event(block_trace, step), held)))}."
+        )
     lanes = int(np.count_nonzero(access.active))
     wrong = faults.at_fault(access)
     said = [faults.words(access, wrong)] if wrong else []
@@ -76,7 +89,7 @@ def caption_of(
         if filled:
             guarded = f"{masked} masked off, 0 in their place"
         if not placed:
-            guarded += ", where they would have gone is not in the record"
+            guarded += " (their places are not in the record)"
         said.append(guarded)
     if held:
         said.append(held)
@@ -266,9 +279,10 @@ def matrix_scene(
             )
     phase = int(block_trace.phase[step])
     held = [mark.so_far for mark in marks]
-    caption = caption_of(
-        block_trace, access, step, held_words(grids, held, thread), filled=filled, placed=placed
-    )
+    said = held_words(grids, held, thread)
+    arrays = list(dict.fromkeys(grid.array for grid in grids))
+    does = operations_words(block_trace, step, arrays) if access is None else ""
+    caption = caption_of(block_trace, access, step, said, does, filled=filled, placed=placed)
     return MatrixScene(caption, marks, phase, own, owns)
 
 
@@ -314,7 +328,17 @@ def _marks(
     through = history.read_through(name, step)
     if len(through):
         verb = "load"
-    loaded = history.loaded_in_phase(_phase_of(block_trace, step)).get(name, [])
+    loaded = list(history.loaded_in_phase(_phase_of(block_trace, step)).get(name, []))
+    loaded += boxes_between(
+        block_trace, grid.array, *history.bounds_of(_phase_of(block_trace, step))
+    )
+    events = operations_at(block_trace, step) if access is None else []
+    warp = _warps_share(block_trace, name, step, thread)
+    if events:
+        lit, verb = copied(events, grid.array)
+        through = multiplied(block_trace, step, grid.array)
+        verb = "load" if len(through) else verb
+        warp = _product_of(block_trace, events, history, name) if grid.result else warp
     side = _side(grid, grids, history)
     written, values = history.value_stored(name, step) if grid.result else (EMPTY, EMPTY)
     return GridMarks(
@@ -322,7 +346,7 @@ def _marks(
         through=_on_side(grid, side, np.unique(through[through >= 0])),
         verb=verb,
         thread=_on_side(grid, side, touched_by(block_trace, name, step, thread)),
-        warp=_on_side(grid, side, _warps_share(block_trace, name, step, thread)),
+        warp=_on_side(grid, side, warp),
         trail=_on_side(grid, side, history.read_by(name, who, step)),
         tiles=tuple(
             bounding_box(grid, part)
@@ -334,6 +358,17 @@ def _marks(
         values=values,
         so_far=block_trace.so_far(name, step) if grid.result else None,
     )
+
+
+def _product_of(
+    block_trace: BlockTrace, events: list[TransferEvent], history: History, name: str
+) -> Ints:
+    """The elements of the result that warpgroups work out which multiply at a step."""
+    products = [event for event in events if event.kind == "product"]
+    if not products:
+        return EMPTY
+    flats, threads, _ = history.stored(name)
+    return np.unique(flats[np.isin(threads // WARP_SIZE, warps_of(block_trace, products))])
 
 
 def _with_echoes(

@@ -66,11 +66,11 @@ class OwnScene:
 
 def own_scene(trace: Trace, block: BlockTrace, step: int, warp: int) -> OwnScene | None:
     """The scene of a step that accesses one of these memories; None for any other."""
-    return _scene(block, trace, step, warp)
+    return _scene(block, _places(trace), step, warp)
 
 
 @last_for_each
-def _scene(block: BlockTrace, trace: Trace, step: int, warp: int) -> OwnScene | None:
+def _scene(block: BlockTrace, places: Places, step: int, warp: int) -> OwnScene | None:
     access = block.access(step) if block.n_steps else None
     if access is None or access.space not in TITLES:
         return None
@@ -81,7 +81,7 @@ def _scene(block: BlockTrace, trace: Trace, step: int, warp: int) -> OwnScene | 
     for lane in np.flatnonzero(active).tolist():
         offset = int(access.addresses[first + lane]) - access.origin
         if offset not in names:
-            names[offset] = _name(trace, access, offset)
+            names[offset] = _name(places, access, offset)
         own = lane if access.space == "local" else -1
         lanes_of.setdefault((offset, own), []).append(lane)
     held = np.asarray(part.values).reshape(LANES, -1)
@@ -107,13 +107,13 @@ def _places(trace: Trace) -> Places:
     return Places(trace.program)
 
 
-def _name(trace: Trace, access: Access, offset: int) -> str:
+def _name(places: Places, access: Access, offset: int) -> str:
     """`part[2]`, `weight[1]`; bytes where the type is not known."""
     if access.space == "const":
         if offset % access.width:
             return f"byte {offset} of {access.variable}"
         return f"{access.variable}[{offset // access.width}]"
-    return _places(trace).at_offset("local", "local memory", offset, access.pc).text
+    return places.at_offset("local", "local memory", offset, access.pc).text
 
 
 def _caption(access: Access, warp: int, words: tuple[OwnWord, ...], lanes: int) -> str:

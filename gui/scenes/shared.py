@@ -233,7 +233,9 @@ def _banks(access: Access, warp: int, arrays: tuple[SharedArray, ...], live: boo
 def _caption(access: Access | None, banks: BankScene | None, grids: tuple[SharedGrid, ...]) -> str:
     if access is None or banks is None or access.array is None:
         empty = all(not g.written.any() for g in grids)
-        return "Shared memory holds nothing yet." if empty else "No access to shared memory yet."
+        if empty:
+            return "Shared memory holds nothing yet."
+        return "Bulk copies have filled shared memory; no lane has loaded or stored there."
     before = "" if banks.live else "Last access: "
     idle = f"No lane of warp {banks.warp} takes part in this access"
     fault = f"; {banks.fault}" if banks.fault else ""

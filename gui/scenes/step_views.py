@@ -90,6 +90,15 @@ VIEWS = (
         count=lambda session: len(findings_of(session)),
         mark="▲ ",
     ),
+    StepView(
+        "Pipeline",
+        "Pipeline of shared memory",
+        "code",
+        "gui.views.pipeline_view:PipelineView",
+        key="Shift+F7",
+        tab="Pipeline",
+        has_something=lambda trace: trace is None or bool(trace.shared_arrays),
+    ),
 )
 """The first one is in front where none is named."""
 

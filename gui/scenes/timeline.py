@@ -103,6 +103,18 @@ def step_label(session: Session) -> str:
     return f"{grouped(session.step)} / {grouped(session.n_steps - 1)}"
 
 
+def step_words(trace: BlockTrace, step: int) -> str:
+    """A step of the scrub bar in a few words: "step 22, line 29: 16 threads load tile_b"."""
+    words = f"step {grouped(step)}, line {int(trace.line[step])}"
+    access = trace.access(step)
+    if access is not None:
+        lanes = int(np.count_nonzero(access.active | access.faulty))
+        verb = f"{verb_of(access.kind)}{'s' if lanes == 1 else ''}"
+        return f"{words}: {plural(lanes, 'thread')} {verb} {access.target}"
+    barrier = int(trace.kind[step]) == event_codes()["barrier"]
+    return f"{words}: barrier" if barrier else words
+
+
 def phase_label(session: Session) -> str:
     """The current phase, or what the step comes before or after: "phase 0 of 2"."""
     trace = session.block_trace

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.explain.access import explain_access
+from core.explain.bank_map import bank_map, explain_bank_map
 from core.explain.total import Place, explain_total
 from core.explain.words import Explanation, Section, build_of, columns, lanes_name
 from core.rules.counters import METRICS, WAYS, Count
@@ -321,6 +322,10 @@ def _explain(session: Session, topic: Step | Place | Fetched) -> Explanation:
             counts = counters.by_array.get(topic.array, {})
         return explain_total(counts, topic, block, session.step, session.warp)
     access = history_of(block).last_access(session.step, topic.space)
+    if topic.space == "shared":
+        used = bank_map(block, session.step, session.thread, access)
+        if used is not None and used.is_asynchronous:
+            return explain_bank_map(used)
     if access is None:
         return Explanation(f"No access to {topic.space} memory yet.", ())
     found = explain_access(access, session.warp)

@@ -180,7 +180,7 @@ class SideHead(SessionView):
     def refresh(self, names: frozenset[str]) -> None:
         """Follow the launch and the clock."""
         trace = self.session.trace
-        if "trace" in names:
+        if names & {"trace", "veiled"}:
             self.title.setText(trace.workload.title if trace is not None else "Recording …")
             self.launch.setText(launch_text(self.session))
         self.moment.setText(moment_text(self.session))

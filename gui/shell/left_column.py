@@ -33,6 +33,7 @@ class LeftColumn(QObject):
         self.by_hand = False
         self._given_up = False  # to the panel of lessons
         self._was_shown = True
+        self._width = 0
         self._fits = False
         """Whether it has its usual width, or somebody's."""
         self.button = button = QToolButton()
@@ -71,6 +72,12 @@ class LeftColumn(QObject):
         else:
             self.follow()
 
+    @property
+    def width(self) -> int:
+        """Pixels with which the column comes back: those it had, or its usual ones."""
+        digit = QFontMetrics(current_theme().font()).horizontalAdvance("0")
+        return self._width or min(USUAL * digit, self.main.width() // 5)
+
     def toggle(self) -> None:
         """Show or hide the column; from now on it stays so."""
         self.by_hand = True
@@ -83,6 +90,7 @@ class LeftColumn(QObject):
         self._given_up = on
         if on:
             self._was_shown = not self.main.left.isHidden()
+            self._width = self.main.body.sizes()[0] or self._width
             self.main.left.hide()
         elif self.by_hand:
             self.main.left.setVisible(self._was_shown)
@@ -103,9 +111,16 @@ class LeftColumn(QObject):
     def _take_width(self) -> None:
         """The usual width for the type, or as much of it as the window has room for."""
         usual = USUAL * QFontMetrics(current_theme().font()).horizontalAdvance("0")
-        body, left = self.main.body, min(usual, self.main.width() // 5)
+        left = min(usual, self.main.width() // 5)
         self._fits = left == usual
-        body.setSizes([left, max(body.width() - body.handleWidth() - left, 1)])
+        self.take(left)
+
+    def take(self, width: int) -> None:
+        """Have a width in pixels; the page gives or gets the rest, and a lesson keeps its own."""
+        body = self.main.body
+        between = body.sizes()[1:-1]
+        rest = body.width() - body.handleWidth() - width - sum(between)
+        body.setSizes([width, *between, max(rest, 1)])
 
     def _on_dragged(self) -> None:
         self._fits = True

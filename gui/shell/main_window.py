@@ -171,6 +171,10 @@ class MainWindow(Window):
         """Hide or show the left column."""
         self.left_column.toggle()
 
+    def widen_left(self, width: int) -> None:
+        """Give the left column a width in pixels."""
+        self.left_column.take(width)
+
     def show_lesson_panel(self, panel: QWidget) -> None:
         """Take up the panel of lessons, left of the page."""
         self.lesson_panel = panel
@@ -191,7 +195,9 @@ class MainWindow(Window):
         self.left_column.make_room(on)
         if on:
             wide = min(LessonPanel.usual_width(), self.body.width() // 3)
-            self.body.setSizes([0, wide, max(self.body.width() - wide, 1)])
+            # The hidden column's own width: with 0 it would come back at its least.
+            left = self.left_column.width
+            self.body.setSizes([left, wide, max(self.body.width() - wide, 1)])
 
     def show_cheat_sheet(self) -> None:
         """Show all keyboard shortcuts."""

@@ -340,6 +340,12 @@ def _edit_commands(do: Commands) -> list[Command]:
         Command("Original source", ("Ctrl+Shift+O",), bench.run_original),
         Command("Copy link", ("Ctrl+Shift+C",), do.moments.copy_link, line=True),
         Command(
+            "Copy link with instructions",
+            (),
+            do.moments.copy_instructions,
+            "For people who do not have the application",
+        ),
+        Command(
             "Copy a picture of the view",
             ("Ctrl+Alt+C",),
             do.exporter.copy_view,

@@ -108,9 +108,8 @@ class Keeper(QObject):
             main.look_at_page(saved.page)
 
     def _restore_layout(self, saved: Saved) -> None:
-        body = self.main.body
         if saved.left > 0:
-            body.setSizes([saved.left, max(body.width() - saved.left, 1)])
+            self.main.left_column.take(saved.left)
         self.main.left_column.restore(saved.left)
         self.main.step_page.restore_layout(saved.layout)
 

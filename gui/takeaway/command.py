@@ -52,13 +52,17 @@ def export(
             f"{out.name} is neither a page nor a film: end its name with {endings}, or with / for "
             "a folder of pictures."
         )
+    order = load_course().order
+    lesson = next((name for name in order if name.lower() == what.lower()), None)
+    if lesson is not None and not is_page:
+        raise ParameterError(f"A lesson is exported as a page: end {out.name} with {PAGE[0]}.")
     places = chosen(views or (replay.VIEWS if is_page else FILM))
     if suffix:
         _must_be_writable(out)
     with _application(theme):
-        if is_page and what in load_course().order:
+        if lesson is not None:
             with _percent() if percent else progress_bar("Drawing") as said:
-                title, chapters = lesson_chapters(what)
+                title, chapters = lesson_chapters(lesson)
                 replace_file(out, replay.page_of(chapters, places, title, said))
             made = plural(len(chapters), "question")
             sys.stdout.write(f"Wrote {out}: {made}, {out.stat().st_size / 1e6:.1f} MB.\n")

@@ -67,8 +67,9 @@ def write_film(
             draft.replace(out)
         finally:
             draft.unlink(missing_ok=True)
-    except OSError as error:
-        raise TilescopeError(f"{out} could not be written: {error.strerror or error}.") from error
+    except (OSError, RuntimeError) as error:  # imageio-ffmpeg raises the latter without ffmpeg
+        why = getattr(error, "strerror", None) or str(error).rstrip(".")
+        raise TilescopeError(f"{out} could not be written: {why}.") from error
     finally:
         frame.shut_down()
 

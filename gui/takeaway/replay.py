@@ -201,7 +201,7 @@ def _moment(session: Session, words: Pool) -> dict[str, Any]:
     return {
         "step": session.step,
         "line": session.current_line or 0,
-        "phase": words.number(phase_label(session)),
+        "phase": words.number(_unless(session, "transport", phase_label)),
         "event": words.number(_unless(session, "transport.caption", event_caption)),
         "source": words.number(_unless(session, "gutter", source_caption)),
         "who": words.number(_unless(session, "variables", _who)),
@@ -270,7 +270,9 @@ def _lines(session: Session) -> Iterator[list[str]]:
 
 
 def _filled(title: str, content: dict[str, Any], pool: Pool) -> str:
-    data = json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+    data = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    # "</script>" would end the data, "<!--" may hide its end: neither is in a string any more.
+    data = data.replace("</", "<\\/").replace("<!--", "\\u003c!--")
     texts = {name: (FOLDER / name).read_text("utf-8") for name in ("page.css", "page.js")}
     parts = {
         "title": escape(title),

@@ -105,9 +105,13 @@ class NumberField(AnswerField):
 
 
 class LetterButton(QRadioButton):
-    """A choice's button; the letters A to H choose among its neighbours, Return answers."""
+    """A choice's button; arrows and the letters A to H choose among its neighbours.
+
+    Return answers. Qt's own arrows choose nothing as long as no button is chosen.
+    """
 
     lettered = Signal(int)
+    stepped = Signal(int)
     returned = Signal()
 
     def event(self, event: QEvent) -> bool:
@@ -122,9 +126,11 @@ class LetterButton(QRadioButton):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Choose by letter."""
+        """Choose by letter, or the next one."""
         if (place := self._letter(event)) >= 0:
             self.lettered.emit(place)
+        elif event.key() in UP_DOWN:
+            self.stepped.emit(1 if event.key() == Qt.Key.Key_Down else -1)
         elif event.key() in RETURN:
             self.returned.emit()
         else:
@@ -157,6 +163,7 @@ class ChoiceField(AnswerField):
             button = LetterButton(LETTERS[place])
             button.setAccessibleName(f"{LETTERS[place]}: {plain(choice)}")
             button.lettered.connect(self._choose)
+            button.stepped.connect(self._step)
             button.returned.connect(self.returned)
             label = ProseLabel("choice", choice)
             label.installEventFilter(self)
@@ -179,6 +186,13 @@ class ChoiceField(AnswerField):
         if place < len(self.choices):
             self.group.button(place).setChecked(True)
             self.group.button(place).setFocus()
+
+    def _step(self, by: int) -> None:
+        """The next choice or the one before, round about; the first or last where none is made."""
+        now = self.group.checkedId()
+        if now < 0:
+            now = -1 if by > 0 else 0
+        self._choose((now + by) % len(self.choices))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """A click on the words is one on their button."""
@@ -472,4 +486,6 @@ def field_of(asked: Asked) -> AnswerField:
         case Order(frame=frame):
             return OrderField(posed.items, code=bool(frame))
         case Edit():
-            return GoalsField(posed.goals, note="Ctrl+Return runs the text and checks the goals.")
+            return GoalsField(
+                posed.goals, note="F2 edits the text; Ctrl+Return runs it and checks the goals."
+            )

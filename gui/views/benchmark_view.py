@@ -39,6 +39,7 @@ from gui.looks.style import styled_label
 from gui.looks.theme import current_theme
 from gui.pictures.files import Picture, write_picture
 from gui.pictures.painted import image_of, pdf_of
+from gui.scenes.asking import waits
 from gui.scenes.bench_places import places
 from gui.scenes.benchmark import (
     FAMILIES,
@@ -701,6 +702,9 @@ class BenchmarkView(PageView):
             self.said.emit(f"{count} results taken from {path.name}.", True)
 
     def _save(self) -> None:
+        if self.session.hides("benchmark"):
+            self.said.emit(waits(self.session, "a file of the results"), False)
+            return
         failures = [
             (o.point.text, o.failure.message) for o in self.model.failed if o.failure is not None
         ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QFrame,
     QHBoxLayout,
     QPushButton,
@@ -213,7 +214,7 @@ class LessonPanel(QFrame):
             button.clicked.connect(lambda _=False, act=act: act())
             self.hints.addWidget(button)
             if place == 0:
-                button.setFocus()
+                QTimer.singleShot(0, button, button.setFocus)  # once it is shown
 
     def _show_stage(self, sitting: Sitting) -> None:
         stage, reply = sitting.stage, sitting.reply
@@ -238,7 +239,8 @@ class LessonPanel(QFrame):
         missed = reply is not None and reply.verdict.mark != "right"
         self.once_more.setVisible(again and missed and not sitting.question.step.sets)
         self.back.setEnabled(sitting.at > 0 and sitting.tells)
-        self.on.setVisible(not told)
+        self.on.setVisible(not told and stage != "ended")
+        self.look.setVisible(stage != "ended")
         self.on.setEnabled(sitting.tells)
         self._show_reply(sitting)
         self._on_change()
@@ -320,11 +322,19 @@ class LessonPanel(QFrame):
         self.answered.emit(answer, sure)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Return and Shift+Return answer from wherever the keyboard is in the panel."""
+        """Return and Shift+Return answer from wherever the keyboard is in the panel.
+
+        On a button Return presses that.
+        """
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             stage = self.sitting.stage if self.sitting is not None else ""
+            shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+            button = self.focusWidget()
+            if isinstance(button, QAbstractButton) and button.isVisible() and not shift:
+                button.click()
+                return
             if stage == "asked":
-                self._commit(not event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+                self._commit(not shift)
                 return
             if stage == "told":
                 self.moved.emit(1)

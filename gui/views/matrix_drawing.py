@@ -878,7 +878,8 @@ class MatrixMarks(MatrixOutside):
 
     def _rewrite(self, grid: Grid, marks: GridMarks, flats: Ints, ink: QColor) -> None:
         """Values again over lit cells, in a colour that is read on them."""
-        if not self.values_fit:
+        hides = self.session.hides
+        if not self.values_fit or (grid.result and hides("matrices.values")):
             return
         data = self._initial(grid)
         if data is None:

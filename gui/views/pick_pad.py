@@ -76,6 +76,8 @@ class PickPad(QWidget):
         line = QFontMetricsF(current_theme().font("small")).height()
         box = QRectF(self.rect()).adjusted(8, HEAD * line + 6, -8, -6)
         count = len(shape.numbers)
+        if not count:  # the step has changed, and `follow` comes later
+            return []
         columns = min(shape.columns, count)
         number = QFontMetricsF(current_theme().font("small")).horizontalAdvance("000")
         if columns == LANES and box.width() < columns * number:
@@ -123,7 +125,8 @@ class PickPad(QWidget):
         boxes = [inset(cell.box, 1) for cell in cells]
         fill(painter, boxes, theme.color("panel"))
         frame(painter, boxes, pen(theme.color("border"), 1))
-        widest = max(QFontMetricsF(small).horizontalAdvance(str(c.number)) for c in cells[-1:])
+        last = str(cells[-1].number) if cells else ""
+        widest = QFontMetricsF(small).horizontalAdvance(last)
         every = 1
         while cells and widest + 4 > every * cells[0].box.width():
             every *= 2

@@ -17,17 +17,20 @@ from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
     QResizeEvent,
+    QWheelEvent,
 )
 from PySide6.QtWidgets import QWidget
 
+from core.explain.bank_map import BankMap, bank_map, verdict
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.asking import ANSWER_FIRST, Lit, Pick
 from gui.scenes.grids import rectangles
-from gui.scenes.history import Ints
+from gui.scenes.history import Ints, history_of
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.scenes.shared import (
     BANKS,
+    WORD,
     BankScene,
     SharedGrid,
     SharedScene,
@@ -35,8 +38,22 @@ from gui.scenes.shared import (
     lane_label,
     shared_scene,
 )
-from gui.scenes.text import decimals_of, element_name, name_of_thread, numbers_name, value_text
+from gui.scenes.text import (
+    decimals_of,
+    element_name,
+    name_of_thread,
+    numbers_name,
+    spaced,
+    value_text,
+)
 from gui.scenes.warp import LANES
+from gui.views.bank_map_painter import (
+    BankMapLayout,
+    BankMapPainter,
+    bank_map_layout,
+    piece_at,
+    words_at,
+)
 from gui.views.base import PointedView
 from gui.views.drawing_tools import (
     CENTRE,
@@ -59,7 +76,7 @@ from gui.views.drawing_tools import (
 from gui.views.lit import draw_lit, draw_lit_legend
 from gui.views.pick_pad import PickPad
 from gui.views.veil import draw_veil
-from gui.views.widgets import why_button
+from gui.views.widgets import by_bank_button, why_button
 
 # Where the parts of the shared memory view lie for a scene and a size.
 
@@ -647,7 +664,11 @@ class SharedView(PointedView):
         super().__init__(session, "Shared memory and banks", self._hover_at)
         self.why = why_button()
         self.why.clicked.connect(self.why_wanted)
-        self.controls: tuple[QWidget, ...] = (self.why,)
+        self.by_bank = by_bank_button()
+        self.by_bank.toggled.connect(self._look_by_bank)
+        self.controls: tuple[QWidget, ...] = (self.by_bank, self.why)
+        self._map: BankMap | None = None
+        self._turn, self._turned, self._pointed = 0, 0, -1
         self._scene: SharedScene | None = None
         self._geometry: SharedGeometry | None = None
         self._ground = SharedGround()
@@ -688,15 +709,100 @@ class SharedView(PointedView):
             )
             if not (before and self._scene and depends_on(before) == depends_on(self._scene)):
                 self._geometry = None
-            words = self._scene.caption if self._scene else ""
-            self.say(self.caption, words, part="shared.caption")
+            if names & {"trace", "block", "step", "thread"}:
+                self._turn = 0
+            self._make_map()
+            self._say()
             self.pad.follow()
         self.update()
+
+    def _say(self) -> None:
+        words = self._scene.caption if self._scene else ""
+        if self._map is not None:
+            words = f"{self._map.title}. {verdict(self._map)}"
+        self.say(self.caption, words, part="shared.caption")
 
     def restyle(self) -> None:
         """Lay out anew for the theme's type."""
         self._geometry = None
         super().restyle()
+
+    # ---- by bank
+
+    def _look_by_bank(self) -> None:
+        """Show the other picture."""
+        self._turn = 0
+        self._make_map()
+        self._say()
+        self.update()
+
+    def _make_map(self) -> None:
+        """Work out where the step's access lies in the banks, if that is wanted."""
+        block, session = self.session.block_trace, self.session
+        self._map = None
+        if not self.by_bank.isChecked() or block is None or not block.n_steps:
+            return
+        access = history_of(block).last_access(session.step, "shared")
+        self._map = bank_map(block, session.step, session.thread, access, self._turn)
+
+    @property
+    def map(self) -> BankMap | None:
+        """What is shown by bank, None where arrays are shown."""
+        return self._map
+
+    def map_layout(self) -> BankMapLayout | None:
+        """Where the parts of the map lie."""
+        if self._map is None:
+            return None
+        gap = current_theme().spacing.margin
+        return bank_map_layout(
+            self._map, QRectF(self.rect()).adjusted(gap, 4, -gap, -6), current_theme()
+        )
+
+    def _draw_map(self, painter: QPainter, theme: Theme) -> None:
+        lay = self.map_layout()
+        if any(self.session.hides(f"shared{part}") for part in ("", ".banks", ".figures")):
+            draw_veil(painter, QRectF(self.rect()).adjusted(4, 4, -4, -4), theme)
+            return
+        if self._map is None or lay is None:
+            words = "No access to shared memory yet."
+            nothing(painter, QRectF(self.rect()).adjusted(16, 8, -16, -8), words, theme)
+            return
+        BankMapPainter(painter, theme, self._map, lay).draw(self.session.lane)
+        said = f"Round {self._map.chosen + 1} of {len(self._map.rounds)}: {self._map.round.name}"
+        if self._map.swizzle >= 0:
+            said += " (cells: row:piece)"
+        if len(self._map.rounds) > 1:
+            said += "; the wheel turns"
+        if self._pointed >= 0:
+            said = words_at(self._map, self._pointed)
+        text(painter, lay.readout, spaced(said), theme.color("text"), theme.font("small"), LEFT)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """By bank: show the next group of lanes or core matrix that goes."""
+        if self._map is None:
+            super().wheelEvent(event)
+            return
+        self._turned -= event.angleDelta().y()
+        rounds, self._turned = int(self._turned / 120), self._turned - int(self._turned / 120) * 120
+        self._turn += rounds
+        event.accept()
+        self._make_map()
+        self._say()
+        self.update()
+
+    def _point_in_map(self, point: QPointF) -> Hover | None:
+        lay = self.map_layout()
+        if lay is None or self._map is None:
+            return None
+        self._pointed = lay.offset_at(point)
+        self.update()
+        if self._pointed < 0:
+            return None
+        piece = piece_at(self._map, self._pointed)
+        known = piece is not None and piece.lane >= 0
+        thread = self.session.warp * LANES + piece.lane if known and piece else None
+        return Hover(thread=thread, bank=self._pointed // WORD % BANKS)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Lay out anew."""
@@ -721,6 +827,9 @@ class SharedView(PointedView):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(self.rect(), theme.color("panel"))
+        if self.by_bank.isChecked() and self.session.block_trace is not None:
+            self._draw_map(painter, theme)
+            return
         scene, geometry = self._scene, self.geometry_now()
         if scene is None or geometry is None:
             words = "This kernel uses no shared memory." if scene is not None else ""
@@ -767,7 +876,13 @@ class SharedView(PointedView):
     def _cells_of_element(scene: SharedScene, g: SharedGeometry, pick: Pick) -> list[QRectF]:
         for grid, box, cell in zip(scene.grids, g.grids, g.cells, strict=True):
             if not isinstance(pick, int) and grid.array.name == pick.array:
-                flat = int(np.ravel_multi_index(pick.index, grid.array.shape, mode="clip"))
+                shape = grid.array.shape
+                typed = pick.index  # it may be of no element
+                if len(typed) != len(shape) or any(
+                    i >= n for i, n in zip(typed, shape, strict=True)
+                ):
+                    return []
+                flat = int(np.ravel_multi_index(typed, shape))
                 return [cells_rect(box, cell, (*divmod(flat, grid.columns), 1, 1))]
         return []
 
@@ -845,6 +960,8 @@ class SharedView(PointedView):
         return session.pick("lane", hover.thread % LANES) or session.pick("thread", hover.thread)
 
     def _hover_at(self, point: QPointF) -> Hover | None:
+        if self.by_bank.isChecked():
+            return self._point_in_map(point)
         scene, geometry = self._scene, self.geometry_now()
         if scene is None or geometry is None:
             return None

@@ -189,9 +189,28 @@ class SourceView(SessionView):
         self._show_state()
 
     def put_original(self) -> None:
-        """Put in the text before any edit; it can be undone."""
+        """Put in the text before any edit, or an exercise's first; it can be undone."""
+        self._replace(self.draft.first)
+
+    def begin_exercise(self, key: str, text: str) -> None:
+        """Have a source begin with the text of an exercise, in the editor if it is shown."""
+        self.draft.begin(key, text)
+        self.put(key, text)
+
+    def put(self, key: str, text: str) -> None:
+        """Put a text into the editor if it shows that source; it can be undone."""
+        if key == self.draft.key:
+            self._replace(text)
+        self._show_state()
+
+    def end_exercise(self) -> None:
+        """From here on the original is the source's own again."""
+        self.draft.end()
+        self._show_state()
+
+    def _replace(self, text: str) -> None:
         self.edit.show_errors(())
-        self.edit.set_text(self.draft.original)
+        self.edit.set_text(text)
         self.edit.to_the_left()
 
     def begin_editing(self) -> None:
@@ -293,7 +312,7 @@ class SourceView(SessionView):
     def _show_state(self) -> None:
         self.state.setText("● not run yet" if self.draft.stale else "")
         self.state.setAccessibleName("Edited and not run yet" if self.draft.stale else "As run")
-        self.original.setEnabled(self.draft.edited)
+        self.original.setEnabled(self.draft.text != self.draft.first)
         self.run.setEnabled(self.draft.stale)
 
     def _show_caption(self) -> None:

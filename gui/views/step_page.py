@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TypeVar
 
 from PySide6.QtCore import QTimer
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QDockWidget, QWidget
 
 from gui.docks.dock_area import DockArea, Layout, ViewDock, layout_for, units
@@ -37,6 +38,7 @@ class StepPage(PageWidget, DockArea):
         super().__init__()
         self.session = session
         self._before, self._before_trace = "", session.trace  # when a view was made large
+        self._in_sight = False
         self._rows = {row.name: row for row in VIEWS}
         self.views = {name: _made(row.widget, session) for name, row in self._rows.items()}
         self.matrices, self.warp = self.view(MatrixCanvas), self.view(WarpView)
@@ -73,7 +75,9 @@ class StepPage(PageWidget, DockArea):
 
     def shut_down(self) -> None:
         """Stop what runs in the background, and put away what floats."""
-        self.phases.shut_down()
+        for view in self.views.values():
+            if hasattr(view, "shut_down"):
+                view.shut_down()
         for dock in self.docks.values():
             if dock.isFloating():
                 dock.hide()
@@ -218,8 +222,20 @@ class StepPage(PageWidget, DockArea):
         return any(not d.isHidden() and self.rect().intersects(d.geometry()) for d in others)
 
     def _on_visible(self, dock: ViewDock, on: bool) -> None:
-        if on and not self._busy and not self.large.name and self.tabifiedDockWidgets(dock):
+        if not (on and self._in_sight) or self._busy or self.large.name:
+            return
+        if self.tabifiedDockWidgets(dock):
             self.session.view = dock.name
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """All views appear with the page: only those that do so later were brought to the front."""
+        super().showEvent(event)
+        QTimer.singleShot(0, self, lambda: setattr(self, "_in_sight", self.isVisible()))
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Views that appear with the page are not brought to the front."""
+        self._in_sight = False
+        super().hideEvent(event)
 
 
 def _made(widget: str, session: Session) -> SessionView:

@@ -32,7 +32,15 @@ from gui.scenes.asking import ANSWER_FIRST
 from gui.scenes.selection import MAX_SPEED, MIN_SPEED, UNITS
 from gui.scenes.session import Session
 from gui.scenes.text import FILL, grouped, longest_name
-from gui.scenes.timeline import MARKS, Timeline, event_caption, phase_label, step_label, timeline_of
+from gui.scenes.timeline import (
+    MARKS,
+    Timeline,
+    event_caption,
+    phase_label,
+    step_label,
+    step_words,
+    timeline_of,
+)
 from gui.views.base import Caption, SessionView
 from gui.views.drawing_tools import Backdrop, fill
 from gui.views.veil import draw_veil
@@ -127,8 +135,8 @@ class ScrubBar(SessionView):
         elif self.session.hides("transport"):
             QToolTip.showText(event.globalPosition().toPoint(), ANSWER_FIRST)
         elif self.session.block_trace is not None:
-            line = int(self.session.block_trace.line[step])
-            QToolTip.showText(event.globalPosition().toPoint(), f"step {step}, line {line}")
+            words = step_words(self.session.block_trace, step)
+            QToolTip.showText(event.globalPosition().toPoint(), words)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the kept picture and the handle."""

@@ -818,8 +818,10 @@ class WarpPainter:
         who = f"Lane {lane}, thread {thread_name(scene.threads[lane], three=scene.three)}"
         at = ""
         if scene.active[lane]:
-            values = ", ".join(value_text(v) for v in scene.values[lane].tolist())
-            where = f"{scene.verb} {scene.names[lane]} = {values}"
+            where = f"{scene.verb} {scene.names[lane]}"
+            if not self.session.hides("matrices.values"):
+                values = ", ".join(value_text(v) for v in scene.values[lane].tolist())
+                where += f" = {values}"
             address = int(scene.addresses[lane])
             words = f"{who} {where}"
             at = f", byte {address % 128} of line 0x{address // 128 * 128:x}"

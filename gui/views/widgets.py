@@ -53,6 +53,14 @@ def why_button() -> QToolButton:
     return action_button("Why?", tip, "Why these numbers?")
 
 
+def by_bank_button() -> QToolButton:
+    """A switch of the shared memory view: the access by bank, in place of the arrays."""
+    tip = "Where the pieces of this access lie in the 32 banks, and its tile's swizzle"
+    button = action_button("By bank", tip, "Show shared memory by bank")
+    button.setCheckable(True)
+    return button
+
+
 # The switch that lets the step choose which memory is in front.
 
 

@@ -1,106 +1,105 @@
-"""Builds the one-folder application: `make app`, by PyInstaller, from the tree of the wheel.
+"""Builds the one-folder application by PyInstaller: `make app`. Needs no more than Python.
 
-    python scripts/wheel/make_app.py [FOLDER]
+    python scripts/wheel/make_app.py [FOLDER | --version]
 
-It writes FOLDER/tilescope/ and FOLDER/tilescope-VERSION-SYSTEM.tar.xz (a zip file on Windows).
+It installs the wheel of this checkout and PyInstaller into an environment of their own, so that the
+application holds what an installation brings and nothing else of this machine's Python. It writes
+
+    FOLDER/tilescope/                       the application; tilescope in it is the command
+    FOLDER/Tilescope.app/                   the same for macOS
+    FOLDER/tilescope-VERSION-SYSTEM.tar.xz  its archive (.zip on Windows and macOS)
+    FOLDER/tilescope_VERSION_ARCH.deb       a package of it (Debian and its kin)
 """
 
 from __future__ import annotations
 
 import platform
 import shutil
+import subprocess
 import sys
-import tempfile
 import tomllib
-from importlib.util import find_spec
+import venv
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))  # the build backend lies beside this script
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE))  # make_deb lies beside this script
 
-import tilescope_build as backend
+import make_deb
 
-LEFT_OUT = (
-    "tkinter",
-    "IPython",
-    "pytest",
-    "_pytest",
-    "hypothesis",
-    "mypy",
-    "matplotlib",
-    "pyarrow",
-)
-"""Packages that other ones would like to have, and that no part of the application uses."""
-BY_NAME = ("elftools",)
-"""Packages of which modules are imported by name, so that no import statement tells of them."""
+VERSIONS = ROOT / "scripts" / "requirements-gpu.lock"
+BESIDES = ("pillow>=10.1", "pyinstaller>=6.11")
+"""Pillow writes GIF and WebP; ffmpeg, which writes MP4, would bring the GNU GPL with it."""
 
 
-def main(folder: Path = backend.ROOT / "build" / "app") -> int:
+def main(folder: Path = ROOT / "build" / "app") -> int:
     """Build it; returns the exit status."""
-    if find_spec("PyInstaller") is None:
-        sys.stderr.write(
-            "make app needs PyInstaller: .venv/bin/python -m pip install pyinstaller\n"
-        )
-        return 1
-    from PyInstaller.__main__ import run
-
-    with tempfile.TemporaryDirectory() as place:
-        stage = Path(place, "stage")
-        stage.mkdir()
-        backend.stage(backend.ROOT, stage)
-        sys.path.insert(0, str(stage))
-        run(options(stage, Path(place), folder))
-    project = tomllib.loads((backend.ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    system = f"{platform.system()}-{platform.machine()}".lower()
-    name = folder / f"tilescope-{project['version']}-{system}"
-    kind = "zip" if sys.platform == "win32" else "xztar"
-    made = shutil.make_archive(str(name), kind, folder, "tilescope")
-    sys.stdout.write(f"{made}: {Path(made).stat().st_size / 1e6:.0f} MB\n")
+    folder.mkdir(parents=True, exist_ok=True)
+    build(folder)
+    made = [archive(folder)]
+    if shutil.which("dpkg-deb"):
+        made.append(make_deb.make(folder / "tilescope", folder, version()))
+    for path in made:
+        sys.stdout.write(f"{path}: {path.stat().st_size / 1e6:.0f} MB\n")
     return 0
 
 
-def options(stage: Path, work: Path, folder: Path) -> list[str]:
-    """PyInstaller's command line."""
-    package = stage / backend.PACKAGE
-    found = [str(HERE / "app_entry.py"), "--noconfirm", "--log-level", "WARN"]
-    found += [
-        "--name",
-        "tilescope",
-        "--onedir",
-        "--paths",
-        str(stage),
-        "--contents-directory",
-        "lib",
-    ]
-    found += ["--distpath", str(folder), "--workpath", str(work), "--specpath", str(work)]
-    for path in package.rglob("*.py"):  # many are imported by name
-        parts = path.relative_to(stage).with_suffix("").parts
-        module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found += ["--hidden-import", module]
-    for name in backend.DATA:
-        found += ["--add-data", f"{package / name}:{backend.PACKAGE}/{name}"]
-    for library, place in nvrtc():
-        found += ["--add-binary", f"{library}:{place}"]
-    found += [part for name in BY_NAME for part in ("--collect-submodules", name)]
-    found += ["--copy-metadata", backend.PACKAGE, "--collect-data", "qtawesome"]
-    found += [part for name in LEFT_OUT for part in ("--exclude-module", name)]
-    if sys.platform == "darwin":
-        found += ["--osx-bundle-identifier", "org.tilescope.Tilescope"]
+def version() -> str:
+    """The application's version, as pyproject.toml has it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    found: str = project["version"]
     return found
 
 
-def nvrtc() -> list[tuple[Path, str]]:
-    """NVRTC's libraries with their folders in the application, as the PyPI package has them."""
-    spec = find_spec("nvidia")
-    found = []
-    for root in spec.submodule_search_locations or () if spec else ():
-        for pattern in ("libnvrtc*.so*", "nvrtc*.dll"):
-            for library in sorted(Path(root).rglob(pattern)):
-                if ".alt." not in library.name:
-                    place = Path("nvidia") / library.parent.relative_to(root)
-                    found.append((library, place.as_posix()))
-    return found
+def build(folder: Path) -> None:
+    """Write the application's folder. Raises CalledProcessError where a step fails."""
+    environment = folder / "work" / "environment"
+    venv.create(environment, clear=True, with_pip=True, symlinks=sys.platform != "win32")
+    windows = sys.platform == "win32"
+    python = environment / ("Scripts/python.exe" if windows else "bin/python")
+    quiet = ["--quiet", "--disable-pip-version-check", "--constraint", str(VERSIONS)]
+    wanted = [str(ROOT), *BESIDES]
+    subprocess.run([str(python), "-m", "pip", "install", *quiet, *wanted], check=True)
+    places = ["--distpath", str(folder), "--workpath", str(folder / "work" / "build")]
+    command = [str(python), "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN", *places]
+    # Away from the checkout, whose flat modules would be found beside those of the wheel.
+    subprocess.run([*command, str(HERE / "app.spec")], check=True, cwd=folder / "work")
+    strip(folder / "tilescope" / "lib")
+
+
+def strip(libraries: Path) -> None:
+    """Take what debuggers read out of Python's own libraries, which some builds of it keep.
+
+    Wheels have none; linking tools have changed them so that they may not be touched.
+    """
+    if not sys.platform.startswith("linux") or shutil.which("strip") is None:
+        return
+    own = [*libraries.glob("libpython3.*.so*"), *libraries.glob("python3.*/lib-dynload/*.so")]
+    subprocess.run(["strip", "--strip-debug", *own], check=True)
+
+
+def archive(folder: Path, compressor: str = "xz -6 -T0") -> Path:
+    """Pack the application; returns the file's path. `compressor` is Linux's."""
+    system = f"{platform.system()}-{platform.machine()}".lower()
+    name = folder / f"tilescope-{version()}-{system}"
+    if sys.platform == "darwin":  # zipfile would lose the links within a bundle
+        made = name.with_name(f"{name.name}.zip")
+        bundle = folder / "Tilescope.app"
+        subprocess.run(["ditto", "-c", "-k", "--keepParent", bundle, made], check=True)
+        return made
+    if sys.platform == "win32":
+        return Path(shutil.make_archive(str(name), "zip", folder, "tilescope"))
+    made = name.with_name(f"{name.name}.tar.xz")
+    if shutil.which("xz") is None:
+        return Path(shutil.make_archive(str(name), "xztar", folder, "tilescope"))
+    # By all processors, which Python's lzma does not.
+    how = ["--use-compress-program", compressor]
+    subprocess.run(["tar", "-C", str(folder), *how, "-cf", str(made), "tilescope"], check=True)
+    return made
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--version"]:
+        sys.stdout.write(f"{version()}\n")
+        sys.exit(0)
     sys.exit(main(*map(Path, sys.argv[1:2])))

@@ -206,6 +206,21 @@ def test_table_for_people(capsys, monkeypatch):
     assert "C differs from NumPy in float64 by at most" in text
 
 
+def test_a_constant_that_is_read_by_generic_addresses_is_marked(capsys, tmp_path):
+    file = tmp_path / "weigh.cu"
+    file.write_text(
+        "__constant__ float weight[4];\n"
+        'extern "C" __global__ void weigh(const float* in, float* out)\n'
+        "{ out[threadIdx.x] = weight[threadIdx.x % 4] * in[threadIdx.x]; }\n",
+        "utf-8",
+    )
+    main(["trace", str(file), "--grid", "1", "--block", "32", "--arg", "in=random:float32[32]"])
+    out = capsys.readouterr().out
+    assert "weight (constant)" in out
+    assert "in (constant)" not in out
+    assert "out (constant)" not in out
+
+
 def test_lines_keep_room_for_the_source_in_a_narrow_terminal(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     main(["trace", "uncoalesced", "--n", "32"])

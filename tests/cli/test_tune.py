@@ -63,6 +63,26 @@ def test_the_scan_leaves_the_best_ceilings_and_says_what_cannot_run(capfd, gpu) 
     assert {one["configuration"]["tile"] for one in data["results"]} == set(ranked[:2])
 
 
+def test_sizes_that_are_tuned_are_not_taken_for_each_other(capfd, gpu) -> None:
+    arguments = ["tune", "tiled", "-p", "size=64,128,192", "-p", "tile=8,16", *MODEL, "--json"]
+    assert main(arguments) == 0
+    data = json.loads(capfd.readouterr().out)
+    assert data["timed"] == 6
+    assert {tuple(one["configuration"].items()) for one in data["results"]} == {
+        (("n", n), ("tile", tile)) for n in (64, 128, 192) for tile in (8, 16)
+    }
+
+
+def test_a_cache_does_not_mix_what_is_set_differently(capfd, gpu, tmp_path) -> None:
+    arguments = ["tune", "copy_offset", "-p", "block_x=64,128", *MODEL, "--json"]
+    arguments.append(f"--cache={tmp_path / 'c.json'}")
+    for offset in (0, 3):
+        assert main([*arguments, "--set", f"offset={offset}"]) == 0
+        data = json.loads(capfd.readouterr().out)
+        assert data["timed"] == 2
+        assert {one["configuration"]["offset"] for one in data["results"]} == {offset}
+
+
 def test_failures_are_kept_and_told(capfd, gpu, tmp_path) -> None:
     gpu.faults = lambda job: (
         WorkerFailure("The GPU refused the launch.", "launch_refused")
@@ -79,7 +99,8 @@ def test_failures_are_kept_and_told(capfd, gpu, tmp_path) -> None:
     ("arguments", "complaint"),
     [
         (["tune", "tiled", "-p", "tile=8", "--set", "tile=8"], "both tuned and set"),
-        (["tune", "tiled", "-p", "tile"], "NAME=VALUES"),
+        (["tune", "tiled", "-p", "tile"], "`--param tile` is not NAME=VALUES"),
+        (["tune", "all", "-p", "tile=8,16"], "not one kernel"),
         (["tune", "tiled", "-p", "nosuch=1,2"], "no parameter nosuch"),
         ([*ARGUMENTS, "--model", "nosuch"], "--model"),
     ],

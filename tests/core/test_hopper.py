@@ -42,6 +42,13 @@ def test_there_are_enough() -> None:
     assert len(TRUTH["counters"]) >= 90
 
 
+@pytest.mark.parametrize("which", ["load", "store"])
+def test_a_box_outside_its_map_is_defined(which) -> None:
+    name = f"box_{which}_float32_64x64_16x30_64x70_1_swizzle0_to0"
+    check(name)
+    assert record(FORMS[name].workload, kind="as_compiled").findings == ()
+
+
 @pytest.mark.parametrize("name", RECORDED[::24])
 def test_some_forms(name) -> None:
     check(name)

@@ -181,6 +181,8 @@ class BlockTrace:
     states: list[dict[str, Any]] = field(default_factory=list)
     shared_states: list[dict[str, SharedState]] = field(default_factory=list)
 
+    operations = ()
+
     def spaces_of(self, line: int) -> frozenset[str]:
         return frozenset()
 

@@ -53,11 +53,11 @@ def place(widget):
 
 
 def sight(window):
-    shown = [c for c in window.findChildren(Caption) if c.isVisible() and c.text()]
+    labels = window.pages.current.findChildren(QLabel)
     theme = current_theme()
     return {
         "cut": cut(window),
-        "captions": [caption.text() for caption in shown],
+        "said": [label.text() for label in labels if label.isVisible() and label.text()],
         "transport": place(window.transport),
         "source": place(window.step_page.source.edit),
         "words": {kind: theme.color(name).getRgb()[:3] for kind, (name, _) in STYLES.items()},

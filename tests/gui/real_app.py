@@ -59,6 +59,15 @@ def display(tmp_path, size):
     server.wait(10)
 
 
+def pixels_of(file):
+    """The pixels of Xvfb's frame buffer (XWD format), uint8 [height, width, 3]."""
+    data = file.read_bytes()
+    header = struct.unpack(">25I", data[:100])
+    size, height, row, colours = header[0], header[5], header[12], header[19]
+    pixels = np.frombuffer(data, np.uint8, height * row, size + colours * 12)
+    return pixels.reshape(height, row // 4, 4)[:, :, :3]
+
+
 class App:
     """The application's process, and hands to use it with."""
 
@@ -168,12 +177,8 @@ class App:
         return self.settled()["docks"][name]
 
     def screen(self):
-        """The display's pixels, uint8 [height, width, 3], from Xvfb's frame buffer (XWD format)."""
-        data = (self.folder / "Xvfb_screen0").read_bytes()
-        header = struct.unpack(">25I", data[:100])
-        size, height, row, colours = header[0], header[5], header[12], header[19]
-        pixels = np.frombuffer(data, np.uint8, height * row, size + colours * 12)
-        return pixels.reshape(height, row // 4, 4)[:, :, :3]
+        """The display's pixels, uint8 [height, width, 3]."""
+        return pixels_of(self.folder / "Xvfb_screen0")
 
     def quit(self):
         self.keys("ctrl+q")

@@ -11,6 +11,7 @@ import pytest
 from core.explain.access import explain_access
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, Workload
+from core.launching import guess
 from core.runs.recording import record
 from gui.scenes import findings
 from gui.scenes.faults import words
@@ -194,7 +195,7 @@ def test_the_legend_has_the_mark_in_any_room(qtbot, size, monkeypatch):
 
 def test_a_source_is_read_once_for_each_array_and_not_on_the_ui_thread(monkeypatch):
     asked = []
-    monkeypatch.setattr(findings, "size_is_guessed", lambda *given: asked.append(given[4]))
+    monkeypatch.setattr(guess, "size_is_guessed", lambda *given: asked.append(given[4]))
     trace = run("x[threadIdx.x + 100] = y[threadIdx.x + 200];\nx[threadIdx.x + 300] = 1;")
     look_ahead(trace, 0)
     assert sorted(asked) == ["x", "y"]

@@ -26,7 +26,7 @@ class SeenApp(App):
             found = self.report()
             there = found.get("page") == page and found.get("theme") == theme
             sight = found.get("sight", {})
-            return there and sight["captions"] and not sight["busy"] and not sight["cut"]
+            return there and sight["said"] and not sight["busy"] and not sight["cut"]
 
         self.until(page=page, theme=theme)
         try:

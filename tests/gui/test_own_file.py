@@ -275,6 +275,9 @@ def test_a_link_restores_the_moment_of_a_file(opened, qtbot, file, qapp):
     link = qapp.clipboard().text()
     moment = session.step, session.block, session.thread, session.element
     launch = session.origin.configuration.own
+    opened.moments.copy_instructions()
+    assert qapp.clipboard().text().startswith(f"{file.name}, step {moment[0]} of ")
+    assert "holds no copy of it" in qapp.clipboard().text()
     recorded(opened, qtbot, lambda: opened.recorder.configure("tiled", {"n": 8, "tile": 4}))
     recorded(opened, qtbot, lambda: opened.moments.open_link(link))
     assert session.origin.configuration.own == launch == opened.form.file.current()

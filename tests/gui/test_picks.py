@@ -121,6 +121,23 @@ def test_any_line_can_be_selected_while_a_question_asks_for_one(window, qtbot):
     assert session.line == now + 1  # no step is at the brace
 
 
+@pytest.mark.parametrize("target", ["element", "thread", "lane", "sector", "bank", "line"])
+def test_what_is_typed_may_be_nothing_there_is(window, qtbot, target):
+    view = opened(window, qtbot, target)
+    window.session.pick_target = None
+    trace = window.session.trace
+    odd: list[Element | int] = [0, 31, 32, 999_999_999]
+    for array in (*trace.arrays, *trace.shared_arrays):
+        odd += [
+            Element(array.name, index) for index in ((1,), (0, 99), (0, 0, 0), (999_999_999, 0))
+        ]
+    odd.append(Element("nothing", (0, 0)))
+    for lit in (Lit(target, (), tuple(odd)), Lit(target, (0,), tuple(odd))):
+        window.session.lit = lit
+        qtbot.wait(50)
+        assert not image_of(view, 1.0).isNull()
+
+
 @pytest.mark.parametrize(
     ("target", "right", "given"),
     [

@@ -2,11 +2,13 @@
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton
 
 from core.lessons.course import course_lesson, load_course
 from core.lessons.expressions import Element
 from core.lessons.posing import right_answer
 from gui.looks.theme import apply_theme
+from gui.scenes.link import Named
 from gui.shell.main_window import MainWindow
 from gui.views.answer_fields import ChoiceField, ClickField, OrderField, SliderField
 
@@ -186,3 +188,97 @@ def test_the_clock_stays_in_reach_while_a_number_is_typed(window, qtbot):
     assert not window.teaching.progress.answers[-1].sure
     qtbot.keyClick(window.teaching.panel.next, Qt.Key.Key_PageDown)
     assert window.teaching.sitting.at == 1
+
+
+def settled(window):
+    return not window.recorder.worker.busy and window.moments.awaited is None
+
+
+def test_the_original_of_an_exercise_is_the_text_it_began_with(window, qtbot):
+    source = window.step_page.source
+    begun(window, qtbot, "1A")
+    asked(window, qtbot)
+    teaching = begun(window, qtbot, "exercises", at=1)
+    sitting = asked(window, qtbot)
+    qtbot.waitUntil(lambda: settled(window), timeout=MOST_MS)
+    start = sitting.question.step.question.start
+    rung = window.recorder.ladder[sitting.posed.link.rung].source
+    assert source.edit.toPlainText() == start != rung
+    assert not source.original.isEnabled()
+    source.edit.set_text(start.replace("+", "-"))
+    teaching.panel.run.click()
+    qtbot.waitUntil(lambda: sitting.reply is not None and sitting.stage == "asked", timeout=MOST_MS)
+    qtbot.waitUntil(lambda: settled(window), timeout=MOST_MS)
+    first = sitting.reply
+    teaching.panel.look.click()
+    qtbot.waitUntil(lambda: settled(window), timeout=MOST_MS)
+    assert source.edit.toPlainText() == start.replace("+", "-")
+    assert source.original.isEnabled()
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MOST_MS):
+        source.original.click()
+    assert source.edit.toPlainText() == start
+    assert window.session.trace.workload.source == start
+    qtbot.waitUntil(lambda: sitting.reply is not first, timeout=MOST_MS)
+    source.edit.set_text(start + "// mine\n")  # and not run
+    teaching.show_solution()
+    qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
+    assert source.edit.toPlainText() == sitting.question.step.question.solution
+    qtbot.waitUntil(lambda: settled(window), timeout=MOST_MS)
+    assert not source.draft.stale
+    teaching.leave()
+    source.put_original()
+    assert source.edit.toPlainText() == rung
+
+
+def test_return_presses_the_button_that_has_the_keyboard(window, qtbot):
+    teaching = begun(window, qtbot, "1A", at=len(course_lesson("1A").steps) - 1)
+    sitting, panel = asked(window, qtbot), teaching.panel
+    put(panel.field, wrong(sitting, right_answer(sitting.posed)))
+    panel.guess.setFocus()
+    qtbot.keyClick(panel.guess, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: sitting.reply is not None, timeout=MOST_MS)
+    assert not sitting.reply.sure
+    teaching.go(1)
+    assert sitting.stage == "ended"
+    qtbot.waitUntil(lambda: isinstance(panel.focusWidget(), QPushButton), timeout=MOST_MS)
+    assert panel.look.isHidden()
+    assert panel.on.isHidden()
+    first = panel.focusWidget()
+    assert first.text() == "Lesson 1B"
+    qtbot.keyClick(first, Qt.Key.Key_Return)
+    assert asked(window, qtbot).question.lesson.name == "1B"
+
+
+def test_a_draft_of_moments_does_not_end_the_marking(window, qtbot, tmp_path, monkeypatch):
+    teaching, file = begun(window, qtbot, "1A"), tmp_path / "mine.toml"
+    sitting = asked(window, qtbot)
+    place = "gui.commands.teaching.QFileDialog.getSaveFileName"
+    monkeypatch.setattr(place, lambda *_: (str(file), ""))
+    put(teaching.panel.field, right(sitting))
+    teaching.panel._commit(True)
+    assert sitting.stage == "marking"
+    teaching.make_of_moments([Named("First", "tiled?n=4&tile=2&step=12")])
+    qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
+    assert sitting.marks == {0: "right"}
+    qtbot.waitUntil(lambda: "A lesson of 1 step" in window.message.sentence, timeout=MOST_MS)
+    assert file.exists()
+
+
+def test_an_exercise_that_does_not_compile_shows_its_text_and_its_errors(window, qtbot):
+    steps = course_lesson("exercises").steps
+    place = next(i for i, step in enumerate(steps) if step.question.start.count("d_A"))
+    teaching = begun(window, qtbot, "exercises", at=place)
+    qtbot.waitUntil(lambda: teaching.sitting.stage == "asked", timeout=MOST_MS)
+    source, sitting = window.step_page.source, teaching.sitting
+    qtbot.waitUntil(lambda: "is undefined" in window.message.sentence, timeout=MOST_MS)
+    start = sitting.question.step.question.start
+    assert source.edit.toPlainText() == start
+    assert source.edit.errors
+    assert window.session.trace is None
+    source.edit.set_text(start + "// still not right\n")
+    source.original.click()
+    assert source.edit.toPlainText() == start
+    source.edit.set_text(start.replace("d_", ""))
+    teaching.panel.run.click()
+    qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
+    assert sitting.reply.verdict.mark == "right"

@@ -1,7 +1,9 @@
 """Every veil covers something, says nothing, and lifts again."""
 
 import contextlib
+import importlib
 
+import numpy as np
 import pytest
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QWidget
 
@@ -30,6 +32,7 @@ PLACES = {
     "shared.banks": ("Shared", "tiled?n=32&tile=16&at=load:tile_a"),
     "shared.writers": ("Shared", "tiled?n=32&tile=16&at=load:tile_a"),
     "phases": ("Phases", "tiled?n=4&tile=2"),
+    "pipeline": ("Pipeline", "tiled?n=4&tile=2"),
     "variables": ("Variables", TILED),
     "counters": ("Counters", TILED),
     "findings": ("Findings", "broken_fill_barrier?n=8&tile=4"),
@@ -52,6 +55,7 @@ TOLD = {
     "shared.figures": ("32-way",),
     "shared.banks": ("no bank", "no conflict"),
     "phases": ("A[0,0] -> ",),
+    "pipeline": ("filled by st.shared",),
     "variables": ("blockIdx", "row"),
     "counters": ("tile_a",),
     "findings": ("Race", "race"),
@@ -98,6 +102,9 @@ def shown_at(window, qtbot, name):
         qtbot.waitUntil(lambda: bool(window.step_page.counters.model.rows), timeout=RECORDING_MS)
     if view == "Phases":
         qtbot.waitUntil(lambda: window.step_page.phases.table is not None, timeout=RECORDING_MS)
+    if view == "Pipeline":
+        made = window.step_page.views["Pipeline"]
+        qtbot.waitUntil(lambda: made.made is not None, timeout=RECORDING_MS)
     QApplication.processEvents()
     return found
 
@@ -216,3 +223,124 @@ def test_no_picture_is_made_of_a_page_that_may_show_what_is_veiled(window, qtbot
         exporter.save(name, tmp_path / f"{name}.png")
         assert ANSWER_FIRST in window.message.sentence
     assert not list(tmp_path.iterdir())
+
+
+def test_no_page_or_film_is_made_while_something_is_veiled(window, qtbot, tmp_path, monkeypatch):
+    shown_at(window, qtbot, "warp")
+    taker, session = window.commands.taker, window.session
+    asked = []
+    monkeypatch.setattr(
+        "gui.commands.taking_along.QFileDialog.getSaveFileName",
+        lambda *a: asked.append(a) or ("", ""),
+    )
+    session.set_veiled({"warp.figures"})
+    taker.ask_and_export()
+    assert window.message.sentence.startswith(f"{ANSWER_FIRST}: a page or film")
+    window.message.clear()
+    for ending in ("html", "gif", "mp4"):
+        taker.export(tmp_path / f"steps.{ending}")
+        assert window.message.sentence.startswith(ANSWER_FIRST)
+        assert not taker.busy
+    assert not asked
+    session.set_veiled(())
+    taker.ask_and_export()
+    assert asked
+    assert not list(tmp_path.iterdir())
+
+
+def test_no_file_of_veiled_results_is_saved(window, qtbot, monkeypatch):
+    page = shown_at(window, qtbot, "benchmark")
+    asked = []
+    monkeypatch.setattr(page.files, "ask_and_save", lambda *a: asked.append(a))
+    window.session.set_veiled({"benchmark"})
+    page.results.save_button.click()
+    assert not asked
+    assert window.message.sentence.startswith(ANSWER_FIRST)
+    window.session.set_veiled(())
+    page.results.save_button.click()
+    assert asked
+
+
+def test_a_comparison_tells_neither_where_it_differs_nor_its_size(window, qtbot):
+    page = shown_at(window, qtbot, "compare")
+    session, side = window.session, page.comparing
+    form = side.column.form
+    assert "16 blocks of 4 threads" in form.facts.text()
+    session.set_veiled({"compare", "form"})
+    assert form.facts.text() == ""
+    step = session.step
+    side.differing.go()
+    assert window.message.sentence.startswith(f"{ANSWER_FIRST}: the next difference")
+    qtbot.wait(100)
+    assert session.step == step
+    session.set_veiled(())
+    assert "16 blocks of 4 threads" in form.facts.text()
+    side.differing.go()
+    qtbot.waitUntil(lambda: session.step != step, timeout=RECORDING_MS)
+
+
+def test_whether_a_block_touches_an_element_is_not_told(window, qtbot):
+    shown_at(window, qtbot, "matrices.loaded")
+    session, stopping = window.session, window.commands.stopping
+    session.element = "A", (31, 31)  # of another block's rows
+    stopping.go_to_touch(forward=True)
+    assert "does not touch" in window.message.sentence
+    session.set_veiled({"matrices.loaded"})
+    stopping.go_to_touch(forward=True)
+    assert window.message.sentence.startswith(ANSWER_FIRST)
+
+
+def test_what_a_kernel_prints_is_not_told(window, qtbot):
+    shown_at(window, qtbot, "variables")
+    source = window.session.trace.workload.source
+    line = source.index("{", source.index("__global__")) + 1
+    printing = f'{source[:line]} printf("here %d\\n", 7); {source[line:]}'
+    for veiled in ((), {"variables"}):
+        window.session.set_veiled(veiled)
+        window.message.clear()
+        with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+            window.recorder.run_source(printing + "\n" * bool(veiled))
+        QApplication.processEvents()
+        assert ("The kernel prints" in window.message.sentence) != bool(veiled)
+
+
+def test_a_replay_of_a_veiled_clock_tells_no_phase(window, qtbot):
+    from gui.takeaway import replay
+
+    shown_at(window, qtbot, "transport")
+    pool = replay.Pool()
+    told = replay._moment(window.session, pool)
+    window.session.set_veiled({"transport"})
+    assert replay._moment(window.session, pool)["phase"] == pool.number(ANSWER_FIRST)
+    assert told["phase"] != pool.number(ANSWER_FIRST)
+
+
+def test_no_view_tells_the_number_of_phases_while_the_clock_is_veiled(window, qtbot):
+    shown_at(window, qtbot, "transport")
+    assert len(says(heard(window), "of 0..1")) > 1
+    window.session.set_veiled({"transport"})
+    QApplication.processEvents()
+    assert not says(heard(window), "of 0..1")
+
+
+def test_a_veiled_result_is_neither_drawn_nor_read_out_at_its_store(window, qtbot, monkeypatch):
+    shown_at(window, qtbot, "matrices.values")
+    with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+        window.moments.open_link("broken_inner_barrier?n=4&tile=2&inputs=small&at=store:C@phase0")
+    written = []
+    for module in ("matrix_drawing", "warp_view"):
+        name = "value_text"
+        kept = getattr(importlib.import_module(f"gui.views.{module}"), name)
+        monkeypatch.setattr(
+            f"gui.views.{module}.{name}",
+            lambda v, *a, kept=kept: written.append(float(v)) or kept(v, *a),
+        )
+    result = window.session.block_trace.access(window.session.step).values
+    sums = {value for value in np.ravel(result).tolist() if value > 9}  # inputs are at most 9
+    for veiled in ((), {"matrices.values"}):
+        window.session.set_veiled(veiled)
+        written.clear()
+        for view in ("Matrices", "Warp"):
+            image_of(window.step_page.views[view], 1.0)
+        assert not np.isnan(written).any()
+        assert bool(set(written) & sums) != bool(veiled)

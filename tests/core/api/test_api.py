@@ -120,6 +120,32 @@ def test_an_array_of_another_library_is_taken(saxpy):
     assert (record.outputs["y"] == before.outputs["y"]).all()
 
 
+def test_an_array_of_another_byte_order_is_taken(saxpy):
+    x, y, before = saxpy
+    there = x.astype(">f4")
+    record = api.trace(SAXPY, grid=3, block=32, a=2.5, x=there, y=y.astype(">f4"), n=90)
+    assert (record.outputs["y"] == before.outputs["y"]).all()
+
+
+SCALED = """
+__constant__ float coefficients_of_each_of_the_four_lanes[4];
+extern "C" __global__ void scaled(const float *x, float *y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] * coefficients_of_each_of_the_four_lanes[i & 3];
+}
+"""
+
+
+def test_an_array_in_constant_memory_holds_what_was_given():
+    rng = np.random.default_rng(5)
+    name = "coefficients_of_each_of_the_four_lanes"
+    x, given = (rng.random(n, np.float32) for n in (40, 4))
+    record = api.trace(SCALED, grid=2, block=32, n=37, x=x, arguments={name: given})
+    assert (record.outputs["y"][:37] == (x * np.resize(given, 40))[:37]).all()
+    arrays = set(record.accesses()["array"].tolist())
+    assert arrays == {"x", "y", name}  # whole, though `ACCESS` has room for 32 characters
+
+
 def test_files_rungs_and_saved_records(saxpy, tmp_path):
     x, y, before = saxpy
     file = tmp_path / "my saxpy.cu"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -151,6 +152,15 @@ def test_a_surface_is_read_and_written(tmp_path) -> None:
 def test_what_is_no_such_texture_is_refused(tmp_path, text, match) -> None:
     with pytest.raises(TilescopeError, match=match):
         _run(FETCH, tmp_path / "fetch.cu", {"t": text})
+
+
+@pytest.mark.parametrize("text", ["random:float32[8]", "null"])
+def test_what_a_refusal_says_to_write_is_taken(tmp_path, text) -> None:
+    with pytest.raises(TilescopeError) as refused:
+        _run(FETCH, tmp_path / "fetch.cu", {"t": text})
+    cure = re.findall(r"`([^`]+)`", str(refused.value))[-1]
+    trace = _run(FETCH, tmp_path / "fetch.cu", {"t": cure})
+    assert trace.outputs["out"].any()
 
 
 def test_the_guess_follows_the_hosts_description(tmp_path) -> None:

@@ -14,6 +14,7 @@ struct alignas(64) TensorMap { u64 words[16]; };
 #define WAIT_GROUP asm volatile("cp.async.bulk.wait_group 0;" ::: "memory")
 #define PROXY_FENCE asm volatile("fence.proxy.async.shared::cta;" ::: "memory")
 #define BOX_IN(to, map, x, y, b) asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" :: "r"(ADDRESS(to)), "l"(map), "r"(x), "r"(y), "r"(ADDRESS(&b)) : "memory")
+#define BOX_OUT(map, from, x, y) asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" :: "l"(map), "r"(x), "r"(y), "r"(ADDRESS(from)) : "memory")
 
 //@ read_before_wait grid=1 block=64 a=input:float32[64] c=output:float32[64]
 extern "C" __global__ void read_before_wait(const float* a, float* c) {
@@ -441,23 +442,26 @@ extern "C" __global__ void box_at_wrong_alignment_ok(const __grid_constant__ Ten
   c[t] = tile[32 + t];
 }
 
-//@ box_beyond_map grid=1 block=64 a=map:16x8:0:input:float32[24,32] c=output:float32[128]
+// A store stops at a coordinate less than 0; what lies behind the end is left out.
+//@ box_beyond_map grid=1 block=64 a=map:16x8:0:output:float32[24,32] c=output:float32[64]
 extern "C" __global__ void box_beyond_map(const __grid_constant__ TensorMap a, float* c) {
-  __shared__ __align__(128) float tile[128]; __shared__ u64 full; int t = threadIdx.x;
-  if (t == 0) {
-    INIT(full, 1); EXPECT(full, 512);
-    BOX_IN(tile, &a, 8, 32, full);  //! beyond_map
-  }
+  __shared__ __align__(128) float tile[128]; int t = threadIdx.x;
+  tile[t] = t; tile[t + 64] = -t;
+  PROXY_FENCE;
   __syncthreads();
-  WAIT(full, 0);
-  c[t] = tile[t];
+  if (t == 0) {
+    BOX_OUT(&a, tile, 8, -2);  //! beyond_map
+    COMMIT; WAIT_GROUP;
+  }
+  c[t] = t;
 }
 extern "C" __global__ void box_beyond_map_ok(const __grid_constant__ TensorMap a, float* c) {
-  __shared__ __align__(128) float tile[128]; __shared__ u64 full; int t = threadIdx.x;
-  if (t == 0) { INIT(full, 1); EXPECT(full, 512); BOX_IN(tile, &a, 24, 20, full); }
+  __shared__ __align__(128) float tile[128]; int t = threadIdx.x;
+  tile[t] = t; tile[t + 64] = -t;
+  PROXY_FENCE;
   __syncthreads();
-  WAIT(full, 0);
-  c[t] = tile[t];
+  if (t == 0) { BOX_OUT(&a, tile, 8, 20); BOX_OUT(&a, tile, 32, 24); COMMIT; WAIT_GROUP; }
+  c[t] = t;
 }
 
 //@ map_of_other_dimensions grid=1 block=64 a=map:16:0:input:float32[96] c=output:float32[128]

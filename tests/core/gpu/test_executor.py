@@ -220,6 +220,7 @@ def test_shutdown_ends_the_process_and_cancels():
 def test_nobody_here_imported_pycuda(worker):
     worker.submit(pow, 1, 1).result(LIMIT)
     assert not any(name.split(".")[0] == "pycuda" for name in sys.modules)
+    assert "cuda.bindings.driver" not in sys.modules
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")

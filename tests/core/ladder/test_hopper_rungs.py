@@ -32,6 +32,17 @@ def test_right_at_odd_sizes(name, kind):
     assert not trace.findings
 
 
+def test_a_box_all_of_which_lies_outside_its_map_brings_zeros():
+    """Of 128 columns a block's second box begins behind the last: an H200 takes it (`all of it
+    outside` in tests/hopper_forms.py), and so do rungs at ragged sizes."""
+    work = LADDER["tma_pipeline"].workload(m=64, k=72, n=136, tile_n=128)
+    trace = record(work, kind="as_compiled")
+    (outcome,) = check(work, trace.outputs)
+    assert outcome.ok
+    assert outcome.unwritten == 0
+    assert not trace.findings
+
+
 FENCE = '        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");\n'
 BYTES = "(TILE_M + TILE_N) * TILE_K * sizeof(half)"
 # What a rung needs, taken away, and the kind of finding that says so.

@@ -120,3 +120,14 @@ def test_a_launch_that_cannot_be_told_is_no_failure():
     source = MAIN.format(body="int threads = 64, blocks = pow(-8.0, 0.5)")
     assert guess_launch(source, "k.cu").block == "64"
     assert not math.isnan(float(guess_launch(source, "k.cu").grid))
+
+
+@pytest.mark.parametrize("made", ["block = {8, n / 8, 2}", "block{8, n / 8, 2}", "block(8, 4, 2)"])
+def test_a_dim3_in_braces_is_one(made, tmp_path):
+    source = (
+        "__global__ void k(float *a, int n) "
+        "{ a[threadIdx.x + threadIdx.y * 8 + threadIdx.z * 32] = n; }\n"
+        "int main() { const int n = 32; float *a; cudaMalloc(&a, 64 * sizeof(float));"
+        f" dim3 {made}; k<<<1, block>>>(a, n); }}"
+    )
+    assert guess_launch(source, str(tmp_path / "k.cu")).block == "8,4,2"

@@ -117,3 +117,16 @@ def test_code_that_is_still_to_be_written_is_named(tmp_path) -> None:
     source = "__global__ void k(int *to) { to[FIXME] = threadIdx.x; }"
     with pytest.raises(ArgumentError, match="FIXME in place of code"):
         _tried(source, tmp_path / "k.cu")
+
+
+def test_a_trial_that_does_not_end_says_nothing_of_sizes(tmp_path) -> None:
+    source = """
+    __global__ void average(int n, int width, int height, int channels, float *in, float *out) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i >= n) return;
+        out[i] = 0;
+        for (int at = 0; at < width * height; at++)
+            out[i] += in[at + height * width * (i % channels + i / channels * channels)];
+    }
+    """
+    assert _faults(source, tmp_path / "average.cu") == []

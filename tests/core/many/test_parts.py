@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from core.emulator.events import Span, TransferEvent
+from core.emulator.memory import Region
 from core.gpu.jobs import RungSubject, WorkloadSubject
 from core.launching.file_launch import FileLaunch, file_workload
-from core.many.parts import trace_in_parts
+from core.many.parts import Footprints, trace_in_parts
 from core.many.processes import spread
 from core.runs.recording import record
 
@@ -73,3 +76,33 @@ def test_blocks_that_communicate_are_kept_together(source, kernel, arrays) -> No
     workload = file_workload(source, launch)
     joined = same(WorkloadSubject.of(workload), 3)
     assert "Blocks communicate" in joined.note
+
+
+PAIRS = """
+extern "C" __global__ void __cluster_dims__(2, 1, 1) pairs(const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n && x[i] > 2.0f) __trap();
+}
+"""
+
+
+def test_a_cluster_is_not_counted_by_each_part_that_has_a_block_of_it() -> None:
+    texts = (("x", "float32[182]"), ("n", "182"))
+    launch = FileLaunch("pairs.cu", "pairs", "6", "32", "0", "", texts)
+    joined = same(WorkloadSubject.of(file_workload(PAIRS, launch)), 4)
+    assert "blocks of a cluster run together" in joined.note
+
+
+def test_bulk_copies_leave_their_footprints() -> None:
+    data = np.zeros(64, np.uint8)
+    a = Region("A", "global", 1 << 20, 64, data)
+    inner = Region("shared memory", "shared", 0, 64, data)
+    here, there = Span(inner, np.array([0]), 16), Span(a, np.array([0, 48]), 16)
+    marks = Footprints()
+    for kind, reads, writes in (("load", there, here), ("store", here, there)):
+        lanes = np.array([0])
+        marks.copy(TransferEvent(0, 0, 0, kind, lanes, (reads,), (writes,), ("group", 0), 1))
+    wanted = [*range(16), *range(48, 64)]
+    assert marks.read.keys() == marks.written.keys() == {"A"}
+    assert np.flatnonzero(marks.read["A"]).tolist() == wanted
+    assert np.flatnonzero(marks.written["A"]).tolist() == wanted

@@ -127,6 +127,29 @@ def test_units_are_read_and_numbers_have_commas(tmp_path) -> None:
     assert not one.is_of("axpy<double>")
 
 
+def test_what_the_program_prints_is_no_launch(tmp_path) -> None:
+    path = tmp_path / "mixed.csv"
+    metric = METRICS["shared_ld_wavefronts"]
+    path.write_text(
+        '"ID","Process ID","Kernel Name","Metric Name","Metric Unit","Metric Value"\n'
+        "7\n"
+        f'"2","11","tiled(int)","{metric}","","1,024"\n'
+        "12,3\n"
+        f'"2","11","tiled(int)","{METRICS["global_ld_sectors"]}","","nan"\n'
+    )
+    (one,) = read_csv(path)
+    assert (one.number, one.kernel, one.metrics) == (2, "tiled(int)", {metric: 1024.0})
+
+
+def test_atomics_explain_no_difference_of_shared_memory() -> None:
+    launch = read_csv(DATA / "as_compiled-raw.csv")[4]
+    metric = METRICS["shared_ld_wavefronts"]
+    other = replace(launch, metrics={metric: launch.metrics[metric] + 5})
+    (one,) = compare([other], workload(4), build="as_compiled").differing
+    assert one.name == "shared_ld_wavefronts"
+    assert "atomics" not in one.why
+
+
 @pytest.mark.parametrize(
     ("signature", "full", "base"),
     [

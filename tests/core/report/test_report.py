@@ -1,6 +1,7 @@
 """Reports: their figures are the trace's, and their text cannot be taken for anything else."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -91,3 +92,44 @@ def test_foreign_text_stays_text(tmp_path, capsys):
 def test_a_wrong_name_is_a_sentence(tmp_path, capsys):
     assert main(["report", "tiled", "-o", str(tmp_path / "r.doc")]) == 2
     assert "end its name with .html, .md or .pdf" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_changed_text_has_no_times_and_ceilings_of_its_own():
+    rung = load_ladder()["copy_stride"]
+    before = rung.workload_of("random", 5, n=512)
+    twice = before.source.replace("C[i] =", "C[i] = 2.0f +", 1)
+    assert twice != before.source
+    trace = record(replace(before, source=twice))
+    report = report_of(trace, device=load_devices().find("NVIDIA H200"))
+    assert not [t for t in report.tables if t.heading.startswith("Measured")]
+    assert report_of(record(before)).tables[-1].heading == "Measured on NVIDIA H200"
+
+
+def test_the_bytes_that_lanes_ask_for_are_drawn_where_they_lie():
+    trace = record(load_ladder()["copy_offset"].workload_of("random", 5, n=128, offset=7))
+    block = trace.block(0)
+    access = next(a for a in map(block.access, block.access_steps.tolist()) if a.target == "A")
+    used = re.findall(r'<rect x="([\d.]+)" y="80" width="([\d.]+)" height="22" fill="#0072b2"/>',
+                      warp_svg(access))  # fmt: skip
+    boxes = re.findall(r'<rect x="([\d.]+)" y="80" width="([\d.]+)" height="22" fill="#dcc0c0"/>',
+                       warp_svg(access))  # fmt: skip
+    assert len(used) == len(boxes) == 5
+    first, wide = map(float, boxes[0])
+    assert abs(float(used[0][0]) - (first + wide * 28 / 32)) < 0.2  # the last four bytes of it
+    assert abs(float(used[0][1]) - wide * 4 / 32) < 0.2
+    assert abs(float(used[-1][0]) - float(boxes[-1][0])) < 0.2
+    assert abs(float(used[-1][1]) - wide * 28 / 32) < 0.2
+
+
+def test_a_text_that_does_not_compile_is_shown_at_its_line(tmp_path, capsys):
+    file = tmp_path / "x.cu"
+    file.write_text("__global__ void k(float* a) {\n  a[0] = b;\n}\n")
+    assert main(["report", str(file), "-o", str(tmp_path / "r.html")]) == 2
+    said = capsys.readouterr().err
+    assert "2 |   a[0] = b;" in said
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_a_saved_trace_takes_no_settings(tmp_path, capsys):
+    assert main(["report", "x.npz", "-o", str(tmp_path / "r.md"), "--set", "n=9"]) == 2
+    assert "leave out n" in capsys.readouterr().err

@@ -11,6 +11,7 @@ import sys
 import tracemalloc
 import zipfile
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 import pytest
 
 from core.compiler.compiler import find_entry
+from core.emulator.events import Span
 from core.errors import TilescopeError
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, Workload
@@ -207,6 +209,69 @@ extern "C" __global__ void heaps(int* out)
     out[threadIdx.x] = p[1] * 3;
 }
 """
+
+
+@pytest.mark.parametrize(
+    ("rung", "kind", "parameters"),
+    [
+        ("wgmma", "as_compiled", {"m": 64, "k": 72, "n": 72}),
+        ("warp_specialised", "as_compiled", {"m": 72, "k": 200, "n": 64}),
+        ("clustered", "as_written", {"m": 128, "k": 72, "n": 64}),
+    ],
+)
+def test_asynchronous_operations_are_read_back(
+    rung: str, kind: Any, parameters: dict[str, int], tmp_path: Path
+) -> None:
+    trace = record(LADDER[rung].workload(**parameters), kind=kind)
+    again = saved(trace, tmp_path)
+    assert again.counters == trace.counters
+    assert again.image.cluster == trace.image.cluster
+    assert sum(len(r.transfers) for r in trace.records) > 3
+    assert any(r.landings for r in trace.records) == (rung != "wgmma")
+    assert any(r.phases for r in trace.records) == (rung != "wgmma")
+    for mine, other in zip(trace.records, again.records, strict=True):
+        assert other.geometry.cluster == mine.geometry.cluster
+        for one, two in zip(mine.transfers, other.transfers, strict=True):
+            assert_same(one, two)
+        for one, two in zip(mine.phases, other.phases, strict=True):
+            assert_same(one, two)
+        for one, two in zip(mine.landings, other.landings, strict=True):
+            assert_same(one, two)
+    for block in trace.recorded_blocks[:2]:
+        one, two = trace.block(block), again.block(block)
+        np.testing.assert_array_equal(one.kind, two.kind)
+        for name, state in one.shared(one.n_steps - 1).items():
+            there = two.shared(two.n_steps - 1)[name]
+            np.testing.assert_array_equal(state.values, there.values)
+
+
+def assert_same(one: Any, two: Any) -> None:
+    """The fields of two events, and of the spans in them, are equal."""
+    assert type(one) is type(two)
+    for field in fields(one):
+        mine, other = getattr(one, field.name), getattr(two, field.name)
+        if isinstance(mine, np.ndarray):
+            np.testing.assert_array_equal(mine, other)
+            assert mine.dtype == other.dtype
+        elif field.name == "region":
+            assert (mine.name, mine.space, mine.base) == (other.name, other.space, other.base)
+        elif isinstance(mine, tuple) and mine and isinstance(mine[0], Span):
+            for a, b in zip(mine, other, strict=True):
+                assert_same(a, b)
+        else:
+            assert mine == other
+
+
+def test_version_3_lacks_what_kernels_of_hopper_need(tmp_path: Path) -> None:
+    path = tmp_path / "t.npz"
+    trace = record(LADDER["tiled_bounds"].workload(n=6, tile=4))
+    save_trace(trace, path)
+    rewritten(path, version=3)
+    assert_same_block(trace, load_trace(path), 0)
+    save_trace(record(LADDER["wgmma"].workload(m=64, k=72, n=72), kind="as_compiled"), path)
+    rewritten(path, version=3)
+    with pytest.raises(TilescopeError, match=r"version 3 of the format.*record it again"):
+        load_trace(path)
 
 
 def test_a_trace_with_a_heap_is_read_back(tmp_path: Path) -> None:

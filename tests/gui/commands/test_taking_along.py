@@ -1,5 +1,7 @@
 """File > Export the steps: another process makes the file; the window says how it goes."""
 
+import time
+
 import pytest
 
 from gui.commands import taking_along
@@ -36,6 +38,16 @@ def test_it_can_be_given_up(recorded, qtbot, tmp_path):
     assert not taker.busy
     assert "x.html was not written" in recorded.message.sentence
     assert list(tmp_path.iterdir()) == []
+
+
+def test_it_can_be_given_up_while_it_says_something(recorded, qtbot, tmp_path):
+    taker = recorded.commands.taker
+    taker.export(tmp_path / "x.html")
+    assert taker._process.waitForReadyRead(60_000)
+    time.sleep(0.5)  # more is said meanwhile, which is read as the process ends
+    taker.cancel()
+    assert not taker.busy
+    assert "x.html was not written" in recorded.message.sentence
 
 
 def test_what_goes_wrong_is_said(recorded, qtbot, tmp_path, monkeypatch):

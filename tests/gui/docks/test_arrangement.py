@@ -6,7 +6,7 @@ from gui.docks.dock_area import APART, LOW, layout_for, units
 
 VIEWS = {
     "Matrices", "Warp", "Shared", "Source", "PTX", "Phases",
-    "Variables", "Counters", "Breakpoints", "Findings",
+    "Variables", "Counters", "Breakpoints", "Findings", "Pipeline",
 }  # fmt: skip
 DIGIT, LINE = 12, 23
 

@@ -65,7 +65,7 @@ def test_why_a_run_beats_the_textbook(coalesced, runs) -> None:
     assert "times the textbook" not in scene.measured(coalesced, slow)
     assert scene.unmeasured(coalesced).startswith("Not measured on H200. The textbook ceiling")
     said = scene.transfers(coalesced.counts)
-    assert said.endswith("loaded = 1; with each element loaded once 4\u202f096.")
+    assert said.endswith("= 1; if each were loaded only once: 4\u202f096.")
     assert "137.4 GFLOP / 137.4 G elements" in said
     assert scene.exact_transfers(coalesced.counts).startswith("137\u202f438\u202f953\u202f472 FLOP")
 

@@ -153,6 +153,6 @@ def test_places_that_do_not_follow_are_said_to_be_unknown():
             grid = next(g for g in grids if g.array is access.array)
             caption = matrix_scene(last, grids, step, 0, guards).caption
             unknown = guards.masked(last, grid, access) is None
-            assert ("where they would have gone is not in the record" in caption) == unknown
+            assert ("(their places are not in the record)" in caption) == unknown
             said += unknown
     assert said

@@ -20,7 +20,7 @@ from gui.scenes.matrices import matrix_scene
 from gui.scenes.session import Session
 from gui.scenes.source import highlight, line_totals, source_caption
 from gui.scenes.text import longest_name, part_name
-from gui.scenes.timeline import Timeline, event_caption, phase_label, step_label
+from gui.scenes.timeline import Timeline, event_caption, phase_label, step_label, step_words
 from tests.gui.fake_trace import SOURCE, fake_trace
 
 
@@ -33,6 +33,21 @@ def test_timeline_has_every_phase_and_every_access(trace):
     accesses = [s for s in range(block.n_steps) if block.access(s) is not None]
     assert sorted([*loads, *stores]) == accesses
     assert len(timeline.steps("barrier")) == 4
+
+
+def test_a_mark_of_the_axis_says_what_it_is(trace):
+    block = trace.block(0)
+    said = [step_words(block, step) for step in range(block.n_steps)]
+    timeline = Timeline(block)
+    for step, words in enumerate(said):
+        assert words.startswith(f"step {step}, line {int(block.line[step])}")
+    for mark in ("load", "store"):
+        for step in timeline.steps(mark).tolist():
+            access = block.access(step)
+            lanes = int(access.active.sum())
+            thing = f"{lanes} thread{'s' * (lanes != 1)} {mark}{'s' * (lanes == 1)} {access.target}"
+            assert said[step].endswith(f": {thing}")
+    assert all(said[step].endswith(": barrier") for step in timeline.steps("barrier").tolist())
 
 
 @pytest.mark.parametrize("width", [1, 37, 1000])

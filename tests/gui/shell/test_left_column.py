@@ -1,5 +1,7 @@
 """The left column makes room in a window that is narrow for its type, and comes back when asked."""
 
+from PySide6.QtWidgets import QWidget
+
 from gui.docks.dock_area import units
 from gui.shell.left_column import ROOM
 
@@ -46,3 +48,22 @@ def test_kept_widths_are_taken_up(window, qtbot):
     assert not window.left.isHidden()
     window.resize(narrow, 800)
     assert window.left.isHidden()
+
+
+def test_after_a_lesson_it_has_the_width_it_had(window, qtbot):
+    wide, _ = widths()
+    window.resize(wide, 800)
+    body = window.body
+    body.setSizes([window.left.minimumWidth() + 37, body.width()])
+    width = body.sizes()[0]
+    panel = QWidget()
+    panel.hide()
+    window.show_lesson_panel(panel)
+    for _ in range(2):
+        window.lesson_shown(True)
+        assert window.left.isHidden()
+        window.lesson_shown(False)
+        window.left_column.make_room(True)  # a page without the column
+        window.left_column.make_room(False)
+        qtbot.waitUntil(lambda: body.sizes()[0] > 0)
+        assert body.sizes()[0] == width > window.left.minimumWidth()

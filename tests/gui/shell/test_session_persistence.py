@@ -64,6 +64,26 @@ def test_a_link_restores_exactly_this_moment(window, qtbot, open_window):
     assert copied in window.message.sentence
 
 
+def test_a_link_for_people_without_the_application(window, qtbot):
+    link = "tiled?n=8&tile=4&step=31&block=2&thread=5"
+    recorded(window, qtbot, lambda: window.moments.open_link(link))
+    window.set_theme("projector")
+    window.moments.copy_instructions()
+    told = QGuiApplication.clipboard().text()
+    assert told.startswith(f"tiled, step 31 of {window.session.n_steps - 1}, in Tilescope")
+    assert "pip install tilescope\n" in told
+    assert f'tilescope "{link}"\n' in told
+    assert "holds no copy" not in told
+    assert "projector" not in told, "who opens it keeps a theme of their own"
+    window.session.update(step=3, block=0, thread=0)
+    window.set_theme("dark")
+    # As the one line of the dialog has it: line ends have become spaces.
+    recorded(window, qtbot, lambda: window.moments.open_link(told.replace("\n", " ")))
+    session = window.session
+    assert (session.step, session.block, session.thread) == (31, 2, 5)
+    assert session.theme == "dark"
+
+
 def test_a_link_into_a_large_launch_records_its_block(window, qtbot):
     recorded(
         window, qtbot, lambda: window.moments.open_link("tiled?n=512&tile=16&step=40&block=33")
@@ -136,7 +156,7 @@ def test_the_session_comes_back(open_window, qtbot, tmp_path):
     qtbot.waitUntil(lambda: page.arranged)
     assert not page.tabifiedDockWidgets(page.docks["PTX"])
     beside = {dock.objectName() for dock in page.tabifiedDockWidgets(page.docks["Phases"])}
-    assert beside == {"Source", "Variables", "Counters"}
+    assert beside == {"Source", "Pipeline", "Variables", "Counters"}
     page.reset_layout()
     assert not page.arranged
     assert page.docks["PTX"] in page.tabifiedDockWidgets(page.docks["Source"])

@@ -21,6 +21,11 @@ def test_wrong_steps_are_a_sentence(text):
         steps_of(text)
 
 
+def test_steps_that_count_downwards_are_a_sentence():
+    with pytest.raises(ParameterError, match=r"write them as 3\.\.7"):
+        steps_of("7..3")
+
+
 def test_sizes_are_read():
     assert size_of("1280x720") == (1280, 720)
     for text in ("1280", "0x0", "99999x99999", "12x720"):
@@ -69,6 +74,9 @@ def test_an_own_files_page_is_written(run, tmp_path):
         (("tiled", "-o", "x.html", "--views", "Tiles"), "no view Tiles"),
         (("tiled", "-o", "nowhere/x.html"), "nowhere"),
         (("tiled?n=6&tile=2", "-o", "x.html", "--steps", "900.."), "no such step"),
+        (("tiled?n=6&tile=2", "-o", "x.gif", "--speed", "0"), "0.05 to 60 steps a second"),
+        (("tiled?n=6&tile=2", "-o", "x.gif", "--speed", "nan"), "0.05 to 60 steps a second"),
+        (("1a", "-o", "frames/"), "A lesson is exported as a page"),
     ],
 )
 def test_a_mistake_is_one_sentence(run, tmp_path, monkeypatch, arguments, sentence):

@@ -93,6 +93,15 @@ def test_a_page_needs_nothing_else(page):
     assert "A &lt;/script&gt; title" in page
 
 
+def test_no_text_of_a_kernel_ends_the_pages_data(session):
+    title = "<!-- <script> <!--script--> </script>"
+    text = replay.page_of([replay.Chapter(session, range(3), title)], ["Variables"], "x")
+    assert text.count("</script>") == 2
+    data = text.partition('<script type="application/json" id="data">')[2].partition("</script>")[0]
+    assert "<!--" not in data
+    assert json.loads(data)["chapters"][0]["title"] == title
+
+
 def test_what_is_too_much_is_a_sentence(session):
     one = replay.Chapter(session, range(5), "x")
     many = replay.Chapter(session, [0] * (replay.MOST_STEPS + 1), "x")

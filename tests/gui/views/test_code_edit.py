@@ -131,3 +131,40 @@ def test_any_line_of_a_long_text_comes_into_sight(qtbot, qapp):
     place = edit.verticalScrollBar().value()
     edit.reveal(191)
     assert edit.verticalScrollBar().value() == place, "what is seen already stays where it is"
+
+
+def test_an_exercise_has_a_first_text_and_leaves_what_was_typed_before():
+    draft = Draft()
+    draft.load("sum", "original", "original")
+    draft.text = "typed before"
+    draft.begin("sum", "exercise")
+    draft.text = "exercise"
+    assert draft.first == "exercise"
+    assert draft.load("sum", "original", "exercise") == "exercise"
+    draft.text = "an attempt"
+    assert draft.kept() == {"sum": "typed before"}
+    draft.begin("sum", "the next exercise")
+    assert draft.first == "the next exercise"
+    draft.end()
+    assert draft.first == "original"
+    draft.load("other", "else", "else")
+    assert draft.first == "else"
+    assert draft.load("sum", "original", "original") == "typed before"
+    draft.text = "typed after"
+    assert draft.kept() == {"sum": "typed after"}
+
+
+def test_an_exercise_of_another_source_begins_with_its_own_text():
+    draft = Draft()
+    draft.load("sum", "original", "original")
+    draft.text = "typed before"
+    draft.load("other", "else", "else")
+    draft.begin("sum", "exercise")
+    assert draft.first == "else"
+    assert draft.load("sum", "original", "exercise") == "exercise"
+    assert draft.first == "exercise"
+    draft.load("other", "else", "else")
+    assert draft.load("sum", "original", "exercise") == "exercise"
+    draft.end()
+    draft.load("other", "else", "else")
+    assert draft.load("sum", "original", "original") == "typed before"

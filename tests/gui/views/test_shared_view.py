@@ -5,11 +5,14 @@ import pytest
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QFontMetricsF, QImage, QPainter
 
+from core.ladder import load_ladder
+from core.runs.recording import record
 from core.trace.access import SharedArray
 from gui.looks.theme import apply_theme, load_theme
 from gui.scenes.session import Session
 from gui.scenes.shared import SharedGrid, SharedScene
-from gui.views.shared_view import ArrayPicture, SharedGround, shared_geometry
+from gui.scenes.why import Step, explain
+from gui.views.shared_view import ArrayPicture, SharedGround, SharedView, shared_geometry
 
 BOX = QRectF(12, 4, 470, 330)
 
@@ -96,3 +99,39 @@ def test_arrays_of_few_rows_come_before_the_banks(qapp):
     assert min(cell.height() for cell in found.cells) >= 0.9 * line
     assert found.banks.height() >= 2 * line
     assert found.banks.top() >= max(grid.bottom() for grid in found.grids)
+
+
+def test_by_bank_shows_a_product_that_no_array_shows(qtbot, qapp):
+    apply_theme(qapp, "light")
+    session = Session()
+    session.trace = record(load_ladder()["tma_pipeline"].workload(m=64, k=136, n=64))
+    block = session.block_trace
+    product = next(e for e in block.record.transfers if e.kind == "product")
+    view = SharedView(session)
+    qtbot.addWidget(view)
+    view.resize(560, 280)
+    view.show()
+    session.update(step=block.step_at(product.tick))
+    assert view.map is None
+    assert "Bulk copies have filled" in view.caption.text()
+    before = view.grab().toImage()
+    view.by_bank.setChecked(True)
+    assert view.map.swizzle == 128
+    assert "swizzled by 128 bytes" in view.caption.text()
+    assert "no conflict" in view.caption.text()
+    assert view.grab().toImage() != before
+    lay = view.map_layout()
+    for piece in view.map.round.pieces:
+        box = lay.word(piece.offset // 128, piece.offset // 4 % 32, 4)
+        assert lay.offset_at(box.center()) // 16 * 16 == piece.offset
+    assert lay.offset_at(lay.readout.center()) == -1
+    assert "xor" in explain(session, Step("shared")).text
+    session.set_veiled({"shared.banks"})
+    assert "no conflict" not in view.caption.text()
+    session.set_veiled(())
+    for wide, high in ((360, 140), (900, 500)):
+        view.resize(wide, high)
+        lay = view.map_layout()
+        assert lay.passes.bottom() <= lay.readout.top()
+        assert lay.cells.right() <= wide
+        assert lay.shown

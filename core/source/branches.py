@@ -1,0 +1,83 @@
+"""Conditionals of the preprocessor that open one brace in each of several branches.
+
+    #ifdef WIDE
+        if (n > 4) {
+    #else
+        if (n > 2) {
+    #endif
+
+Whoever reads the text without the preprocessor sees two braces where the compiler sees one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+_DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE | re.DOTALL)
+_CONDITIONAL = re.compile(r"\s*#\s*(if|el|endif)")
+Span = tuple[int, int]
+
+
+@dataclass
+class _Group:
+    """The branches of a conditional: the braces that each leaves open, and the text in it."""
+
+    open: list[int] = field(default_factory=lambda: [0])
+    pieces: list[list[Span]] = field(default_factory=lambda: [[]])
+    directives: list[Span] = field(default_factory=list)
+
+    @property
+    def is_alternative(self) -> bool:
+        """Whether every branch leaves as many braces open or closes as many."""
+        return len(self.open) > 1 and self.open[0] != 0 and len(set(self.open)) == 1
+
+
+def with_one_branch(text: str) -> str:
+    """A text without comments, with spaces in place of all branches but the first of such ones.
+
+    Their own directives go, too, as a parser takes each branch for something whole; what they
+    #define stays, and every character keeps its place.
+    """
+    if "#" not in text:
+        return text
+    pieces, at = [], 0
+    for start, end in sorted(_hidden(text)):
+        if start >= at:
+            pieces += [text[at:start], re.sub(r"[^\n]", " ", text[start:end])]
+            at = end
+    return "".join([*pieces, text[at:]])
+
+
+def _hidden(text: str) -> Iterator[Span]:
+    groups, at = [_Group()], 0
+    for directive in _DIRECTIVE.finditer(text):
+        _add(groups[-1], text, (at, directive.start()))
+        at = directive.end()
+        word = _CONDITIONAL.match(directive[0])
+        if word is None:
+            continue
+        if word[1] == "if":
+            groups.append(_Group(directives=[directive.span()]))
+        elif len(groups) == 1:  # of a file that is cut off
+            continue
+        elif word[1] == "el":
+            groups[-1].open.append(0)
+            groups[-1].pieces.append([])
+            groups[-1].directives.append(directive.span())
+        else:
+            done = groups.pop()
+            done.directives.append(directive.span())
+            if done.is_alternative:
+                yield from done.directives
+                yield from (piece for branch in done.pieces[1:] for piece in branch)
+            groups[-1].open[-1] += done.open[0] if done.is_alternative else sum(done.open)
+            groups[-1].pieces[-1] += [piece for branch in done.pieces for piece in branch]
+            groups[-1].pieces[-1] += done.directives
+
+
+def _add(group: _Group, text: str, piece: Span) -> None:
+    inside = text[slice(*piece)]
+    group.open[-1] += inside.count("{") - inside.count("}")
+    group.pieces[-1].append(piece)

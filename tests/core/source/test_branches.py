@@ -1,0 +1,84 @@
+"""Braces that several branches of a conditional open are one brace for whoever reads the text."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.compiler.compiler import compile_ptx
+from core.source.branches import with_one_branch
+from core.source.kernel_text import kernels
+
+TWICE = """
+#ifdef WIDE
+#define STEP 4
+    if (n > 4) {
+#elif defined(TALL)
+    if (n > 3) {
+#else
+#if OTHER
+    if (n > 2) {
+#else
+    if (n > 1) {
+#endif
+#endif
+        n += STEP;
+    }
+"""
+
+
+def test_the_first_branch_stays_where_each_opens_a_brace():
+    text = with_one_branch(TWICE)
+    assert len(text) == len(TWICE)
+    assert text.count("{") == text.count("}") == 1
+    assert "n > 4" in text
+    assert "n > 1" not in text
+    assert "#define STEP 4" in text
+    assert "#else" not in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#ifdef A\nint a;\n#else\nint b;\n#endif\n",
+        "#ifdef A\nnamespace x {\n#endif\nint b;\n#ifdef A\n}\n#endif\n",  # one branch alone
+        "#ifdef A\nint f() { return 1; }\n#else\nint f() {\n#endif\n",  # only one of them opens one
+        "#endif\n#else\n#if A\n{\n#else\n{\n",  # cut off
+        "int a;",
+    ],
+)
+def test_other_conditionals_stay(text):
+    assert with_one_branch(text) == text
+
+
+SOURCE = """
+namespace shop {
+__global__ void sum(const float *in, float *out, int n)
+{
+    int i = threadIdx.x;
+#ifdef WIDE
+    if (i < n && i < 64) {
+#else
+    if (i < n) {
+#endif
+        out[i] = 2 * in[i];
+    }
+}
+void host() {
+#ifdef WIDE
+    if (puts("a")) {
+#else
+    if (puts("b")) {
+#endif
+    }
+}
+__global__ void next(int *a) { *a = 3; }
+}
+"""
+
+
+def test_such_a_file_compiles_and_its_kernels_are_told_apart():
+    assert [k.qualified for k in kernels(SOURCE)] == ["shop::sum", "shop::next"]
+    assert "next" not in kernels(SOURCE)[0].body
+    for kernel in ("sum", "next"):
+        entries = compile_ptx(SOURCE, kernel=kernel).entries
+        assert [kernel in entry for entry in entries] == [True]
