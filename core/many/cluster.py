@@ -39,6 +39,8 @@ _ASK_S = 10.0  # that a scheduler may take for a question
 _SETTLE_S = 5.0  # that others may take to come where workers are there and none of them suits
 _MIND_S = 2.0
 _AT_ONCE = 256
+_AHEAD = 256  # tasks that a scheduler holds; each takes some of its memory
+_AHEAD_EACH = 8  # and for each worker
 
 _NO_DISTRIBUTED = (
     "A cluster needs the package distributed: `pip install distributed` (the extra cluster), here "
@@ -89,6 +91,7 @@ class Cluster(Executor):
         self._lock = threading.RLock()
         self._open: dict[str, tuple[Callable[..., Any], Any, Future[Answer]]] = {}
         self._sent: dict[str, Any] = {}  # dask's futures, which hold the tasks
+        self._later: dict[str, None] = {}  # what is sent once the scheduler holds less, in order
         self._events: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._attempt = 0
         self._closing = self._stopping = False
@@ -298,7 +301,10 @@ class Cluster(Executor):
         finished: dict[str, Any] = {}
         for key, (function, task, _) in there.items():
             sent = self._sent.get(key)
-            if sent is None:
+            if sent is None and len(self._sent) >= max(_AHEAD, _AHEAD_EACH * self.workers):
+                self._later[key] = None
+            elif sent is None:
+                self._later.pop(key, None)
                 self._send(key, function, task)
             elif sent.status == "finished":
                 finished[key] = sent
@@ -332,7 +338,9 @@ class Cluster(Executor):
             keys = list(self._open)
         for key in keys:
             sent = self._sent.get(key)
-            if sent is None or sent.status != "pending":
+            if (sent is None and key not in self._later) or (
+                sent is not None and sent.status != "pending"
+            ):
                 self._events.put(key)
 
     def _send(self, key: str, function: Callable[..., Any], task: Any) -> None:
@@ -352,7 +360,12 @@ class Cluster(Executor):
     def _settle(self, key: str, answer: Any) -> None:
         with self._lock:
             found = self._open.pop(key, None)
-        self._sent.pop(key, None)  # the scheduler forgets it
+            self._sent.pop(key, None)  # the scheduler forgets it
+            self._later.pop(key, None)
+            following = next(iter(self._later), None)
+            if following is not None:
+                del self._later[following]
+                self._events.put(following)
         if found is None:
             return
         future = found[2]

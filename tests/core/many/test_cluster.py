@@ -133,7 +133,10 @@ def deadly(number: int) -> int:
     os._exit(1)
 
 
-def test_answers_failures_and_defects_come_back(machines, tmp_path) -> None:
+@pytest.mark.parametrize("ahead", [256, 4])  # that a scheduler holds: of more, most wait here
+def test_answers_failures_and_defects_come_back(machines, tmp_path, monkeypatch, ahead) -> None:
+    monkeypatch.setattr(cluster_module, "_AHEAD", ahead)
+    monkeypatch.setattr(cluster_module, "_AHEAD_EACH", 1)
     machines.start_workers("--emulate", "2")
     with connected(machines, 2) as cluster:
         tasks = [(str(tmp_path), number, 0.0) for number in range(30)]
