@@ -150,6 +150,7 @@ def page(
 `tilescope trace FILE` and nothing else. `scripts/corpus.py` ran them and wrote this page; the files
 themselves are no part of Tilescope. They were drawn by lot before any was run: a fixed number from
 each repository, out of the files that define a kernel, tests and copies of other projects left out.
+CUDA's own headers were installed, those of libcu++, CUB and cuRAND among them.
 
 A file *runs bare* if its first kernel ran and what Tilescope says of it is right: no fault, or one
 that a person judged to be in the file (*true*); one that nobody judged yet counts as wrong.

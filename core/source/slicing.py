@@ -211,20 +211,15 @@ class Program:
         A cast to its parameters says which: it is the one whose parameters are read.
         """
         name = kernel.strip().rpartition("::")[2]
-        bodies = {
-            (found.qualified, found.parameters)
-            for text in self.files.values()
-            if name in text.plain
-            for found in overloads(text.source, name)
-        }
-        if len({parameters for _, parameters in bodies}) < 2 or len({n for n, _ in bodies}) > 1:
+        heads = re.compile(rf"\b{re.escape(name)}\s*\(")
+        files = [f for f in self.files.values() if name and heads.search(f.plain)]
+        if sum(len(heads.findall(f.plain)) for f in files) < 2:
             return ""
-        chosen = next(
-            found
-            for text in self.files.values()
-            if name in text.plain
-            for found in reversed(overloads(text.source, name))
-        )
+        found = [kernel for f in files for kernel in overloads(f.source, name)]
+        if len({k.parameters for k in found}) < 2 or len({k.qualified for k in found}) > 1:
+            return ""
+        first = next(f for f in files if overloads(f.source, name))
+        chosen = overloads(first.source, name)[-1]
         return f"(void (*)({', '.join(chosen.parameters)})) {chosen.qualified}"
 
     def texts(self, kept: frozenset[Part]) -> Mapping[str, str]:
