@@ -80,12 +80,16 @@ def _course(window: Window, commands: Commands) -> PageWidget:
         if teaching.course is not None and teaching.progress is not None and page.isVisible():
             page.show_course(course_shown(teaching.course, teaching.lessons, teaching.progress))
 
+    def look() -> None:
+        teaching.leave()  # a lesson takes the place of the ladder
+        window.look_at_page("step")
+
     teaching.course_read.connect(show)
     page.came.connect(lambda: QTimer.singleShot(PAINTED_MS, page, teaching.read_course))
     page.lesson_wanted.connect(teaching.begin_lesson)
     page.review_wanted.connect(teaching.begin_review)
     page.test_wanted.connect(teaching.begin_test)
-    page.look_wanted.connect(lambda: window.look_at_page("step"))
+    page.look_wanted.connect(look)
     page.bring_wanted.connect(commands.workbench.ask_for_file)
     page.file_wanted.connect(teaching.ask_for_file)
     page.export_wanted.connect(teaching.ask_and_export)

@@ -230,8 +230,9 @@ class ClickField(AnswerField):
         self.how = styled_label(f"{how} in the views, or type:", role="dim", wrap=True)
         self.line = QLineEdit()
         self.line.setAccessibleName(f"Your answer: {target}s, clicked or typed")
-        shown = {"element": "C[1,3]"}.get(target, f"{target} 3")
-        self.line.setPlaceholderText(f"such as {shown}" + (", …" if several else ""))
+        # Letters, not numbers: an example could be the answer.
+        shown = {"element": "C[row,column]"}.get(target, f"{target} n")
+        self.line.setPlaceholderText(shown + (", …" if several else ""))
         self.line.setMaxLength(600)
         self.line.textChanged.connect(lambda _: self.changed.emit())
         self.line.returnPressed.connect(self.returned)

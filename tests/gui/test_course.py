@@ -71,6 +71,20 @@ def test_the_page_leads_on_by_keys_alone(window, teaching, qtbot):
     assert asked(teaching, qtbot).question.lesson.name == page.shown.lessons[4].name
 
 
+def test_to_look_at_a_kernel_ends_the_lesson_in_the_ladders_place(window, teaching, qtbot):
+    window.show_page("course")
+    page = window.pages.made("course")
+    qtbot.waitUntil(lambda: page.shown is not None, timeout=MOST_MS)
+    page.ways["learn"].button.click()
+    asked(teaching, qtbot)
+    assert window.left.isHidden()
+    window.look_at_page("course")
+    page.ways["look"].button.click()
+    assert window.session.page == "step"
+    assert teaching.sitting is None
+    assert not window.left.isHidden()
+
+
 def test_a_lesson_file_is_read_again_when_it_changes(window, teaching, qtbot, tmp_path):
     file = write_lesson(tmp_path)
     teaching.open_path(file)
