@@ -5,12 +5,13 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; 
 BIN := .venv/bin
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -gt 4 ] && n=4; echo $$n)
 
-.PHONY: help setup lock run check test lint bench wheel app clean
+.PHONY: help setup lock run check test test-release lint bench wheel app clean
 
 help:
 	@echo "make run     open the window (with no display: do the same headless, pictures in out/)"
 	@echo "make check   lint, type checks and the tests that are not marked slow"
 	@echo "make test    lint, type checks and all tests"
+	@echo "make test-release   what needs the network and minutes: the application, the .deb, a bare Debian"
 	@echo "make setup   only prepare .venv"
 	@echo "make lock    take the newest versions that pyproject.toml allows into scripts/*.lock"
 	@echo "make lint    ruff, mypy and import-linter"
@@ -43,7 +44,10 @@ PYTEST = env -u PYTHONDONTWRITEBYTECODE QT_QPA_PLATFORM=$${QT_QPA_PLATFORM:-offs
 check test: setup
 	@$(BIN)/python scripts/qt_libraries.py offscreen xcb
 	@status=0; $(MAKE) --no-print-directory lint || status=1; \
-	$(PYTEST) $(if $(filter check,$@),-m "not slow") || status=1; exit $$status
+	$(PYTEST) -m $(if $(filter check,$@),"not slow","not release") || status=1; exit $$status
+
+test-release: setup
+	@QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -q -m release tests/test_app.py tests/test_wheel.py
 
 lint: setup
 	@$(BIN)/ruff check --quiet .

@@ -111,6 +111,7 @@ def application(tmp_path_factory):
 
 
 @pytest.mark.slow
+@pytest.mark.release
 @bare_root.NEEDED
 def test_the_deb_is_installed_works_and_goes_without_a_trace(
     application, script, display, tmp_path
@@ -142,6 +143,7 @@ def files_of(root):
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_the_archive_is_a_folder_that_works(application, script, tmp_path):
     """Unpacked at a path with a space, without a display."""
     make_app = script("make_app")

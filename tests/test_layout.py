@@ -13,6 +13,7 @@ import gui
 ROOT = Path(__file__).resolve().parents[1]
 TOP_LEVEL = {
     ".ci",
+    ".github",
     ".gitignore",
     "CHANGELOG.md",
     "CONTRIBUTING.md",

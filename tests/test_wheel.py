@@ -215,6 +215,7 @@ def test_the_suite_passes_against_the_wheel(installed, bare, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.release
 @bare_root.NEEDED
 def test_a_bare_debian_and_a_fresh_user_need_the_wheel_alone(wheel, display, tmp_path):
     """Of Debian: Python and the libraries that Qt takes from a desktop. No checkout, no network."""
