@@ -181,6 +181,11 @@ def why_empty(block_trace: BlockTrace | None, step: int, warp: int) -> str:
         access = history_of(block_trace).last_access(step, "global")
         if access is not None and access.fault:
             return _caption(access, warp, access.step == step)
+        if any(at <= step and begun.kind == "load" for at, begun in block_trace.operations):
+            return (
+                "No lane has accessed global memory yet. The copy engine loads boxes: "
+                "see Matrices and Pipeline."
+            )
     return "No access to global memory yet."
 
 

@@ -178,6 +178,7 @@ class PipelinePainter:
         keys = [Key("filled", (t.color("store"),)), Key("read", (t.color("load"),))]
         if under_way:
             keys.append(Key("on its way", (hatch(t.color("store")),)))
+            keys.append(Key("there", (t.color("used"),)))
         keys.append(Key("holds a fill", (t.tint("used", FULL * 2),)))
         if "block" in kinds:
             keys.append(Key("waits", (hatch(t.color("barrier")),)))

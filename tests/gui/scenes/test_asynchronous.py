@@ -8,6 +8,7 @@ from core.runs.recording import record
 from core.runs.storage import load_trace, save_trace
 from gui.scenes.grids import bounding_box, grids_of
 from gui.scenes.matrices import matrix_scene
+from gui.scenes.warp import why_empty
 
 LADDER = load_ladder()
 ROWS, DEPTH, COLUMNS = 100, 136, 72  # none a multiple of a tile
@@ -36,6 +37,12 @@ def scene_at(trace, block, event):
     grids = grids_of(trace)
     scene = matrix_scene(block, grids, block.step_at(event.tick), 0)
     return dict(zip([g.array.name for g in grids], scene.marks, strict=True)), grids, scene
+
+
+def test_the_global_memory_view_says_who_loads_where_no_lane_does(block):
+    first = block.step_at(operations(block, "load")[0].tick)
+    assert why_empty(block, first - 1, 0) == "No access to global memory yet."
+    assert "copy engine loads boxes" in why_empty(block, first, 0)
 
 
 def box_of(grids, name, flats):
