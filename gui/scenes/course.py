@@ -20,8 +20,9 @@ EXERCISES = "exercises"
 class LessonRow:
     """One lesson of the path.
 
-    `right` of `count` steps were once answered right; `at` is the first that was not; `shaky` are
-    titles of concepts that are not sure yet. `next` marks the lesson to go on with.
+    `right` of `count` steps were once answered right; `at` is the first that was never answered,
+    then the first that was not answered right; `shaky` are titles of concepts that are not sure
+    yet. `next` marks the lesson to go on with.
     """
 
     name: str
@@ -32,6 +33,7 @@ class LessonRow:
     at: int
     shaky: tuple[str, ...] = ()
     next: bool = False
+    begun: bool = False  # whether any step was answered
 
     @property
     def done(self) -> bool:
@@ -39,17 +41,12 @@ class LessonRow:
         return self.right == self.count
 
     @property
-    def begun(self) -> bool:
-        """Whether any was."""
-        return self.right > 0
-
-    @property
     def says(self) -> str:
         """How it stands, in a line."""
         kind = "exercise" if self.name == EXERCISES else "question"
         if not self.begun:
             return plural(self.count, kind)
-        found = f"{self.right} of {plural(self.count, kind)}"
+        found = f"{self.right} of {plural(self.count, kind)} right"
         return f"{found}; shaky: {', '.join(self.shaky)}" if self.shaky else found
 
 
@@ -96,10 +93,12 @@ def course_shown(course: Course, lessons: Sequence[Lesson], progress: Progress) 
     table = load_concepts()
     standings = progress.standings(table.concepts)
     right = {a.step for a in progress.answers if a.mark == "right"}
+    answered = {a.step for a in progress.answers}
     rows, found_next = [], False
     for lesson in lessons:
         names = [step.name for step in lesson.steps]
-        at = next((place for place, name in enumerate(names) if name not in right), 0)
+        unseen = (place for place, name in enumerate(names) if name not in answered)
+        at = next(unseen, next((p for p, name in enumerate(names) if name not in right), 0))
         about = dict.fromkeys(concept for step in lesson.steps for concept in step.concepts)
         asked = {c for a in progress.answers if a.step in names for c in a.concepts}
         shaky = tuple(
@@ -110,10 +109,9 @@ def course_shown(course: Course, lessons: Sequence[Lesson], progress: Progress) 
         count = sum(name in right for name in names)
         is_next = not found_next and count < len(names)
         found_next |= is_next
-        aim = lesson.aim
-        rows.append(
-            LessonRow(lesson.name, lesson.title, aim, count, len(names), at, shaky, is_next)
-        )
+        begun = not answered.isdisjoint(names)
+        told = (lesson.name, lesson.title, lesson.aim)
+        rows.append(LessonRow(*told, count, len(names), at, shaky, is_next, begun))
     concepts = tuple(
         ConceptRow(
             concept.title,

@@ -48,10 +48,14 @@ class Shown:
 
     @property
     def first_access(self) -> int:
-        """The step of the block's first access to memory, where a new launch begins."""
+        """The step of the block's first access to memory, where a new launch begins.
+
+        A bulk copy is one, too: no lane of a kernel that loads by them may load anything itself.
+        """
         if self.block is None or not self.n_steps or self.block.access(0) is not None:
             return 0
-        return self.clamp_step(self.block.seek(0, "access", forward=True))
+        copies = [at for at, begun in self.block.operations if begun.kind != "product"]
+        return self.clamp_step(min([self.block.seek(0, "access", forward=True), *copies[:1]]))
 
     def clamp_step(self, step: int) -> int:
         """The recorded step nearest to a number."""

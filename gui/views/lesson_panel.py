@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gui.scenes.sitting import Sitting
 
 LEAST, USUAL, MOST = 30, 38, 70  # widths in digits
-WORDS = {"right": "Right.", "near": "Nearly.", "wrong": "Not so."}
+WORDS = {"right": "Right.", "near": "Nearly.", "wrong": "Not quite."}
 
 
 class LessonPanel(QFrame):

@@ -46,9 +46,14 @@ def test_the_path_says_what_is_done_and_what_is_next(teaching, qtbot):
     shown = course_shown(teaching.course, teaching.lessons, Progress(1, answers))
     assert [row.name for row in shown.lessons] == list(load_course().order)
     assert shown.lessons[0].done
-    assert not shown.lessons[1].begun
     assert shown.next.name == second.name
-    assert shown.next.at == 0
+    assert shown.next.begun
+    assert shown.next.at == 1, "it goes on where one left"
+    assert not shown.lessons[2].begun
+    gaps = [one for one in answers_of(second) if one.step != second.steps[2].name]
+    wrong = Answered(second.steps[2].name, second.steps[2].concepts, "wrong")
+    again = course_shown(teaching.course, teaching.lessons, Progress(1, (*answers, *gaps, wrong)))
+    assert again.lessons[1].at == 2, "then what was not right"
     states = {row.title: row.state for row in shown.concepts}
     assert states["Coalescing"] == "learnt"
     assert "shaky" in states.values()
