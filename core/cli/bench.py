@@ -17,6 +17,20 @@ from rich import box
 from rich.table import Table
 
 from core.cli.console import FAILED, show_error
+from core.cli.options import (
+    RESULTS,
+    SIZES,
+    ArgumentTexts,
+    BlockText,
+    DefineTexts,
+    Expected,
+    Flops,
+    GridText,
+    KernelName,
+    SharedText,
+    Values,
+    option,
+)
 from core.cli.planning import LaunchTexts, planned, settings_of
 from core.errors import GpuUnavailable, ParameterError, TilescopeError
 from core.gpu.executor import GpuWorker
@@ -381,18 +395,6 @@ def _clock(seconds: float) -> str:
 
 
 WRONG_RESULT = 1  # exit status, also where a point of a sweep failed
-_SIZES, _FILE, _OUTPUT = "Parameters", "A kernel of your own (FILE.cu)", "Results"
-
-Values = Annotated[
-    str | None,
-    typer.Option(
-        metavar="VALUES", help="512,1024 or 256..4096.", show_default=False, rich_help_panel=_SIZES
-    ),
-]
-
-
-def _option(*names: str, panel: str, text: str) -> Any:
-    return typer.Option(*names, help=text, show_default=False, rich_help_panel=panel)
 
 
 def bench(
@@ -408,7 +410,7 @@ def bench(
     m: Values = None,
     k: Values = None,
     size: Annotated[
-        str | None, _option("--size", panel=_SIZES, text="Sets every size that a kernel has.")
+        str | None, option("--size", panel=SIZES, text="Sets every size that a kernel has.")
     ] = None,
     tile: Values = None,
     pad: Values = None,
@@ -416,7 +418,7 @@ def bench(
     block_y: Values = None,
     settings: Annotated[
         list[str] | None,
-        _option("--set", panel=_SIZES, text="Any parameter by name: --set n=64,128. Repeatable."),
+        option("--set", panel=SIZES, text="Any parameter by name: --set n=64,128. Repeatable."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the random arrays.", min=0)] = 7,
     budget: Annotated[float, typer.Option(help="Most seconds of timing for each point.")] = 5.0,
@@ -435,54 +437,40 @@ def bench(
         ),
     ] = None,
     flush: Annotated[bool, typer.Option(help="Flush the L2 cache before each launch.")] = True,
-    kernel_name: Annotated[
-        str | None, _option("--kernel", panel=_FILE, text="The __global__ function.")
-    ] = None,
-    grid: Annotated[
-        str | None, _option("--grid", panel=_FILE, text='Blocks: "{n//tile},{n//tile}".')
-    ] = None,
-    block: Annotated[
-        str | None, _option("--block", panel=_FILE, text='Threads of a block: "{tile},{tile}".')
-    ] = None,
-    shared: Annotated[
-        str, _option("--shared", panel=_FILE, text="Dynamic shared memory, bytes.")
-    ] = "0",
-    define: Annotated[
-        list[str] | None, _option("--define", "-D", panel=_FILE, text='"TILE={tile}".')
-    ] = None,
-    arg: Annotated[
-        list[str] | None, _option("--arg", panel=_FILE, text='"A=float32[{n},{n}]", "N={n}".')
-    ] = None,
-    flops: Annotated[str, _option("--flops", panel=_FILE, text='Its operations: "2*n*n*n".')] = "",
-    expect: Annotated[
-        str, _option("--expect", panel=_FILE, text='What an output must be: "C = A @ B".')
-    ] = "",
+    kernel_name: KernelName = None,
+    grid: GridText = None,
+    block: BlockText = None,
+    shared: SharedText = "0",
+    define: DefineTexts = None,
+    arg: ArgumentTexts = None,
+    flops: Flops = "",
+    expect: Expected = "",
     out: Annotated[
         list[Path] | None,
-        _option(
+        option(
             "--out",
             "-o",
-            panel=_OUTPUT,
+            panel=RESULTS,
             text="Write FILE.json, .jsonl, .csv, .parquet or .md, as results come; with "
             "--show or --recorded what is shown. Repeatable.",
         ),
     ] = None,
     resume: Annotated[
-        bool, _option("--resume", panel=_OUTPUT, text="Leave out what stands in the .jsonl file.")
+        bool, option("--resume", panel=RESULTS, text="Leave out what stands in the .jsonl file.")
     ] = False,
     shown: Annotated[
         list[Path] | None,
-        _option(
+        option(
             "--show",
-            panel=_OUTPUT,
+            panel=RESULTS,
             text="Show results from files, measured anywhere; needs no GPU. Repeatable.",
         ),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=_OUTPUT)
+        bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=RESULTS)
     ] = False,
     recorded: Annotated[
-        bool, _option("--recorded", panel=_OUTPUT, text="Show the recorded results of an H200.")
+        bool, option("--recorded", panel=RESULTS, text="Show the recorded results of an H200.")
     ] = False,
 ) -> None:
     """Time kernels on NVIDIA GPUs, after checking their results against float64.

@@ -8,19 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from core.cli.console import compile_errors, progress_bar
-from core.cli.trace import Size
+from core.cli.options import Arguments, Block, Defines, Grid, KernelName, Shared, Size
 from core.cli.workloads import chosen_workload
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from core.models.ceilings import Ceilings
-
-_LAUNCH = "A kernel of your own (FILE.cu)"
-
-
-def _option(*names: str, text: str) -> Any:
-    return typer.Option(*names, help=text, show_default=False, rich_help_panel=_LAUNCH)
 
 
 def ceilings(
@@ -44,18 +38,12 @@ def ceilings(
             "ceiling is always as written."
         ),
     ] = "as_compiled",
-    kernel_name: Annotated[
-        str | None, _option("--kernel", text="The __global__ function, if there are several.")
-    ] = None,
-    grid: Annotated[str | None, _option("--grid", text="Blocks in x, y, z: 8,8.")] = None,
-    block: Annotated[str | None, _option("--block", text="Threads of a block: 16,16.")] = None,
-    shared: Annotated[int | None, _option("--shared", text="Dynamic shared memory, bytes.")] = None,
-    define: Annotated[
-        list[str] | None, _option("--define", "-D", text="TILE_WIDTH=16, as for a compiler.")
-    ] = None,
-    arg: Annotated[
-        list[str] | None, _option("--arg", text="N=128 or A=float32[128,128]. Repeatable.")
-    ] = None,
+    kernel_name: KernelName = None,
+    grid: Grid = None,
+    block: Block = None,
+    shared: Shared = None,
+    define: Defines = None,
+    arg: Arguments = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Compute the ceilings of a kernel on a device; needs no GPU."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from core.cli.console import compile_errors
-from core.cli.trace import Size
+from core.cli.options import Size
 from core.cli.workloads import chosen_workload, is_file
 from core.errors import ParameterError
 

@@ -13,6 +13,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from core.cli.console import Terminal, progress_bar
+from core.cli.options import (
+    RESULTS,
+    SIZES,
+    ArgumentTexts,
+    BlockText,
+    DefineTexts,
+    Flops,
+    GridText,
+    KernelName,
+    SharedText,
+    Values,
+    option,
+)
 from core.cli.planning import LaunchTexts, chosen_kernels, plan_of, settings_of, values_of
 from core.errors import ParameterError, TilescopeError
 from core.gpu.plan import Kernel, LeftOut, Plan
@@ -25,22 +38,7 @@ if TYPE_CHECKING:
     from core.devices.table import Device
     from core.many.scan import Scanned
 
-_SIZES, _FILE, _OUTPUT = "Parameters", "A kernel of your own (FILE.cu)", "Results"
 _TOP = 20
-
-Values = Annotated[
-    str | None,
-    typer.Option(
-        metavar="VALUES",
-        help="512,1024, 8..32 (doubling) or 0..4.",
-        show_default=False,
-        rich_help_panel=_SIZES,
-    ),
-]
-
-
-def _option(*names: str, panel: str, text: str) -> Any:
-    return typer.Option(*names, help=text, show_default=False, rich_help_panel=panel)
 
 
 def scan(
@@ -54,7 +52,7 @@ def scan(
     m: Values = None,
     k: Values = None,
     size: Annotated[
-        str | None, _option("--size", panel=_SIZES, text="Sets every size that a kernel has.")
+        str | None, option("--size", panel=SIZES, text="Sets every size that a kernel has.")
     ] = None,
     tile: Values = None,
     pad: Values = None,
@@ -62,7 +60,7 @@ def scan(
     block_y: Values = None,
     settings: Annotated[
         list[str] | None,
-        _option("--set", panel=_SIZES, text="Any parameter by name: --set tile_k=8,16. Repeatable"),
+        option("--set", panel=SIZES, text="Any parameter by name: --set tile_k=8,16. Repeatable"),
     ] = None,
     device: Annotated[
         str, typer.Option(help="A device of the table that `tilescope devices` prints.")
@@ -71,25 +69,13 @@ def scan(
         Literal["as_compiled", "as_written"],
         typer.Option(help="The build to count: optimised, which a GPU runs, or as written."),
     ] = "as_compiled",
-    kernel_name: Annotated[
-        str | None, _option("--kernel", panel=_FILE, text="The __global__ function.")
-    ] = None,
-    grid: Annotated[
-        str | None, _option("--grid", panel=_FILE, text='Blocks: "{n//tile},{n//tile}".')
-    ] = None,
-    block: Annotated[
-        str | None, _option("--block", panel=_FILE, text='Threads of a block: "{tile},{tile}".')
-    ] = None,
-    shared: Annotated[
-        str, _option("--shared", panel=_FILE, text="Dynamic shared memory, bytes.")
-    ] = "0",
-    define: Annotated[
-        list[str] | None, _option("--define", "-D", panel=_FILE, text='"TILE={tile}".')
-    ] = None,
-    arg: Annotated[
-        list[str] | None, _option("--arg", panel=_FILE, text='"A=float32[{n},{n}]", "N={n}".')
-    ] = None,
-    flops: Annotated[str, _option("--flops", panel=_FILE, text='Its operations: "2*n*n*n".')] = "",
+    kernel_name: KernelName = None,
+    grid: GridText = None,
+    block: BlockText = None,
+    shared: SharedText = "0",
+    define: DefineTexts = None,
+    arg: ArgumentTexts = None,
+    flops: Flops = "",
     jobs: Annotated[
         int | None,
         typer.Option(
@@ -112,10 +98,10 @@ def scan(
         int, typer.Option(help="Rows of the table; JSON and CSV have all.", min=1)
     ] = _TOP,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=_OUTPUT)
+        bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=RESULTS)
     ] = False,
     as_csv: Annotated[
-        bool, typer.Option("--csv", help="Print a row a launch.", rich_help_panel=_OUTPUT)
+        bool, typer.Option("--csv", help="Print a row a launch.", rich_help_panel=RESULTS)
     ] = False,
 ) -> None:
     """Count every combination of parameters, and rank them by what binds them; needs no GPU.

@@ -20,6 +20,18 @@ from rich.table import Table
 from rich.text import Text
 
 from core.cli.console import FOUND, Terminal, compile_errors, progress_bar
+from core.cli.options import (
+    FILE,
+    RESULTS,
+    SIZES,
+    Block,
+    Defines,
+    Grid,
+    KernelName,
+    Shared,
+    Size,
+    option,
+)
 from core.cli.workloads import (
     OwnLaunch,
     file_launch,
@@ -472,15 +484,6 @@ def _count(count: L1Count) -> dict[str, Any]:
 
 _SECONDS = 30.0  # of processor time; then no more blocks are run
 _NO_BUDGET = 1 << 62  # instructions
-_SIZES = "Parameters of a rung"
-_LAUNCH = "A kernel of your own (FILE.cu or FILE.ptx)"
-_OUTPUT = "Result"
-
-Size = Annotated[int | None, typer.Option(show_default=False, rich_help_panel=_SIZES)]
-
-
-def _option(*names: str, panel: str, text: str) -> Any:
-    return typer.Option(*names, help=text, show_default=False, rich_help_panel=panel)
 
 
 def trace(
@@ -501,39 +504,27 @@ def trace(
     block_y: Size = None,
     settings: Annotated[
         list[str] | None,
-        _option("--set", panel=_SIZES, text="Any parameter by name: --set n=64. Repeatable."),
+        option("--set", panel=SIZES, text="Any parameter by name: --set n=64. Repeatable."),
     ] = None,
     inputs: Annotated[
         Literal["random", "small", "places"] | None,
-        _option(
+        option(
             "--inputs",
-            panel=_SIZES,
+            panel=SIZES,
             text="The inputs of a rung: random numbers (the default), small whole numbers (1 to "
             "9), or places (3.2 in row 3, column 2).",
         ),
     ] = None,
-    kernel_name: Annotated[
-        str | None,
-        _option("--kernel", panel=_LAUNCH, text="The __global__ function, if there are several."),
-    ] = None,
-    grid: Annotated[
-        str | None, _option("--grid", panel=_LAUNCH, text="Blocks in x, y, z: 8,8.")
-    ] = None,
-    block: Annotated[
-        str | None, _option("--block", panel=_LAUNCH, text="Threads of a block: 16,16.")
-    ] = None,
-    shared: Annotated[
-        int | None, _option("--shared", panel=_LAUNCH, text="Dynamic shared memory, bytes.")
-    ] = None,
-    define: Annotated[
-        list[str] | None,
-        _option("--define", "-D", panel=_LAUNCH, text="TILE_WIDTH=16, as for a compiler."),
-    ] = None,
+    kernel_name: KernelName = None,
+    grid: Grid = None,
+    block: Block = None,
+    shared: Shared = None,
+    define: Defines = None,
     arg: Annotated[
         list[str] | None,
-        _option(
+        option(
             "--arg",
-            panel=_LAUNCH,
+            panel=FILE,
             text="N=128, A=float32[128,128] (random), C=zeros:float32[64] (or ones, range, "
             "small, places, poison; index: below the first size), B=@b.npy. Repeatable; types come "
             "from the kernel's signature. Tilescope guesses the rest.",
@@ -541,26 +532,26 @@ def trace(
     ] = None,
     include_dir: Annotated[
         list[str] | None,
-        _option(
+        option(
             "--include-dir",
             "-I",
-            panel=_LAUNCH,
+            panel=FILE,
             text="A folder with headers of the file, beside those of its repository. Repeatable.",
         ),
     ] = None,
     include: Annotated[
         list[str] | None,
-        _option(
+        option(
             "--include",
-            panel=_LAUNCH,
+            panel=FILE,
             text="A file that comes before the source, as if it were included there. Repeatable.",
         ),
     ] = None,
     arch: Annotated[
         str | None,
-        _option(
+        option(
             "--arch",
-            panel=_LAUNCH,
+            panel=FILE,
             text="The architecture that it is compiled for, such as sm_80; usually sm_90.",
         ),
     ] = None,
@@ -605,9 +596,9 @@ def trace(
     ] = None,
     counters_only: Annotated[
         bool,
-        _option(
+        option(
             "--counters-only",
-            panel=_OUTPUT,
+            panel=RESULTS,
             text="Count only: one block of each kind runs, so that any size takes seconds.",
         ),
     ] = False,
@@ -621,25 +612,25 @@ def trace(
     ] = True,
     no_fail: Annotated[
         bool,
-        _option("--no-fail", panel=_OUTPUT, text="Exit with status 0 even if there are faults."),
+        option("--no-fail", panel=RESULTS, text="Exit with status 0 even if there are faults."),
     ] = False,
     l1: Annotated[
-        bool, _option("--l1", panel=_OUTPUT, text="Estimate what an H200's L1 caches would hit.")
+        bool, option("--l1", panel=RESULTS, text="Estimate what an H200's L1 caches would hit.")
     ] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=_OUTPUT)
+        bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=RESULTS)
     ] = False,
     save: Annotated[
         Path | None,
-        _option(
+        option(
             "--save",
-            panel=_OUTPUT,
+            panel=RESULTS,
             text="Save the whole record as FILE.npz: `tilescope FILE.npz` opens it in the window.",
         ),
     ] = None,
     save_outputs: Annotated[
         Path | None,
-        _option("--save-outputs", panel=_OUTPUT, text="Save what the kernel wrote as DIR/*.npy."),
+        option("--save-outputs", panel=RESULTS, text="Save what the kernel wrote as DIR/*.npy."),
     ] = None,
 ) -> None:
     """Run a kernel in the emulator and show the memory transactions that it makes.

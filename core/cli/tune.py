@@ -9,11 +9,23 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from core.cli.console import Terminal, progress_bar
+from core.cli.options import (
+    RESULTS,
+    ArgumentTexts,
+    BlockText,
+    DefineTexts,
+    Expected,
+    Flops,
+    GridText,
+    KernelName,
+    SharedText,
+    option,
+)
 from core.cli.planning import LaunchTexts, chosen_kernels, plan_of, settings_of, values_of
 from core.errors import GpuUnavailable, ParameterError, TilescopeError
 from core.gpu.executor import GpuWorker
@@ -25,20 +37,14 @@ if TYPE_CHECKING:
     from core.many.kernel_tuner_files import Cache, Entry
     from core.many.tune import Candidate
 
-_FILE, _OUTPUT = "A kernel of your own (FILE.cu)", "Results"
-
-
-def _option(*names: str, panel: str | None = None, text: str) -> Any:
-    return typer.Option(*names, help=text, show_default=False, rich_help_panel=panel)
-
 
 def tune(
     kernel: Annotated[str, typer.Argument(metavar="RUNG|FILE.cu", help="The kernel to tune.")],
     param: Annotated[
-        list[str], _option("--param", "-p", text="tile_m=64,128 or pad=0..4. Repeatable.")
+        list[str], option("--param", "-p", text="tile_m=64,128 or pad=0..4. Repeatable.")
     ],
     settings: Annotated[
-        list[str] | None, _option("--set", text="What is not tuned: --set n=4096. Repeatable.")
+        list[str] | None, option("--set", text="What is not tuned: --set n=4096. Repeatable.")
     ] = None,
     trials: Annotated[int, typer.Option(help="Most launches that are timed.", min=1)] = 32,
     keep: Annotated[
@@ -51,7 +57,7 @@ def tune(
     device: Annotated[int, typer.Option(help="The GPU's number from 0.", min=0)] = 0,
     model: Annotated[
         str | None,
-        _option("--model", text="The device of the table to scan for, if the GPU is not in it."),
+        option("--model", text="The device of the table to scan for, if the GPU is not in it."),
     ] = None,
     cluster: Annotated[
         str | None,
@@ -62,41 +68,27 @@ def tune(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the arrays and of the search.", min=0)] = 7,
-    kernel_name: Annotated[
-        str | None, _option("--kernel", panel=_FILE, text="The __global__ function.")
-    ] = None,
-    grid: Annotated[
-        str | None, _option("--grid", panel=_FILE, text='Blocks: "{n//tile},{n//tile}".')
-    ] = None,
-    block: Annotated[
-        str | None, _option("--block", panel=_FILE, text='Threads of a block: "{tile},{tile}".')
-    ] = None,
-    shared: Annotated[
-        str, _option("--shared", panel=_FILE, text="Dynamic shared memory, bytes.")
-    ] = "0",
-    define: Annotated[
-        list[str] | None, _option("--define", "-D", panel=_FILE, text='"TILE={tile}".')
-    ] = None,
-    arg: Annotated[
-        list[str] | None, _option("--arg", panel=_FILE, text='"A=float32[{n},{n}]", "N={n}".')
-    ] = None,
-    flops: Annotated[str, _option("--flops", panel=_FILE, text='Its operations: "2*n*n*n".')] = "",
-    expect: Annotated[
-        str, _option("--expect", panel=_FILE, text='What an output must be: "C = A @ B".')
-    ] = "",
+    kernel_name: KernelName = None,
+    grid: GridText = None,
+    block: BlockText = None,
+    shared: SharedText = "0",
+    define: DefineTexts = None,
+    arg: ArgumentTexts = None,
+    flops: Flops = "",
+    expect: Expected = "",
     cache: Annotated[
         Path | None,
-        _option(
+        option(
             "--cache",
-            panel=_OUTPUT,
+            panel=RESULTS,
             text="A cache file of kernel_tuner: what it has is not timed again.",
         ),
     ] = None,
     t4: Annotated[
-        Path | None, _option("--t4", panel=_OUTPUT, text="Write all results by the T4 schema.")
+        Path | None, option("--t4", panel=RESULTS, text="Write all results by the T4 schema.")
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=_OUTPUT)
+        bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=RESULTS)
     ] = False,
 ) -> None:
     """Find the fastest parameters: a scan prunes, an optimiser chooses, the GPU times.
