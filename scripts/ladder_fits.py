@@ -17,7 +17,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
-from ladder_tools import rungs, tuned
+from ladder_tools import HOPPER, rungs, tuned
 
 from core.compiler.compiler import compile_kernel
 from core.compiler.cubin import kernel_resources
@@ -57,9 +57,14 @@ def fit(rung: Rung, parameters: Mapping[str, int], capability: str) -> dict[str,
     }
 
 
+def fitted() -> list[Rung]:
+    """The rungs that other GPUs than Hopper can run."""
+    return [rung for rung in rungs() if rung.name not in HOPPER]
+
+
 def rows() -> Iterator[dict[str, Any]]:
     """A row a rung of the ladder."""
-    for rung in rungs():
+    for rung in fitted():
         parameters = tuned(rung)
         found = {one: fit(rung, parameters, one) for one in CAPABILITIES}
         yield {"rung": rung.name, "parameters": parameters, "fits": found}

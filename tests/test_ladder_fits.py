@@ -14,7 +14,7 @@ from core.ladder import load_ladder
 
 ROWS = {row["rung"]: row for row in json.loads(made.FITS.read_text("utf-8"))["rows"]}
 LADDER = load_ladder()
-RUNGS = made.rungs()
+RUNGS = made.fitted()
 
 
 def test_every_rung_is_there_as_it_is_tuned():

@@ -44,7 +44,8 @@ class MapAddress:
             lanes.machine.flight.tell(lanes, "bad_rank", lane, f"{int(rank[lane])}|{count}")
             rank = np.where(wrong, 0, rank)
         window = SHARED_WINDOW if self.generic else 0
-        mapped = (address & _WITHIN) | (rank + 1) << RANK_BITS
+        tag = rank + 1 if count > 1 else np.zeros_like(rank)  # a block alone has its own memory
+        mapped = (address & _WITHIN) | tag << RANK_BITS
         lanes.write((mapped + window,), self.writers)
         return True
 

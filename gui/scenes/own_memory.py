@@ -66,14 +66,16 @@ class OwnScene:
 
 def own_scene(trace: Trace, block: BlockTrace, step: int, warp: int) -> OwnScene | None:
     """The scene of a step that accesses one of these memories; None for any other."""
+    access = block.access(step) if block.n_steps else None
+    if access is None or access.space not in TITLES:
+        return None
     return _scene(block, _places(trace), step, warp)
 
 
 @last_for_each
-def _scene(block: BlockTrace, places: Places, step: int, warp: int) -> OwnScene | None:
-    access = block.access(step) if block.n_steps else None
-    if access is None or access.space not in TITLES:
-        return None
+def _scene(block: BlockTrace, places: Places, step: int, warp: int) -> OwnScene:
+    access = block.access(step)
+    assert access is not None
     part, first = access.warp(warp), warp * LANES
     active = np.asarray(part.active)
     names: dict[int, str] = {}

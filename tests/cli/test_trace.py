@@ -206,7 +206,8 @@ def test_table_for_people(capsys, monkeypatch):
     assert "C differs from NumPy in float64 by at most" in text
 
 
-def test_a_constant_that_is_read_by_generic_addresses_is_marked(capsys, tmp_path):
+def test_a_constant_that_is_read_by_generic_addresses_is_marked(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("COLUMNS", "120")
     file = tmp_path / "weigh.cu"
     file.write_text(
         "__constant__ float weight[4];\n"

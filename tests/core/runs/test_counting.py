@@ -62,6 +62,7 @@ def drawn_value(parameter: Parameter, random: Random) -> int:
 
 # These put blocks into groups of rows, by quotients and remainders of blockIdx.
 REGROUPED = {"tuned", "tensor_tuned", "tensor_half"}
+NOT_FOLLOWED = {"wgmma", "tma_pipeline", "warp_specialised", "clustered"}  # what waits for copies
 DRAWS = [
     (name, i)
     for name in LADDER.names
@@ -76,7 +77,7 @@ def test_kinds_equal_every_block_on_every_rung(name: str, seed: int) -> None:
     workload = LADDER[name].workload(**parameters)
     quick, full = count(workload), count(workload, shortcut=False)
     assert bool(quick.kinds) == (not quick.note)  # it says so where it ran every block
-    assert quick.kinds or LADDER[name].group == "broken"
+    assert quick.kinds or LADDER[name].group == "broken" or name in NOT_FOLLOWED
     assert quick.counters == full.counters, parameters
 
 
