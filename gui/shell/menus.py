@@ -341,7 +341,7 @@ def _edit_commands(do: Commands) -> list[Command]:
         Command("Copy link", ("Ctrl+Shift+C",), do.moments.copy_link, line=True),
         Command(
             "Copy link with instructions",
-            (),
+            ("Ctrl+Alt+I",),
             do.moments.copy_instructions,
             "For people who do not have the application",
         ),
