@@ -14,6 +14,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core.lessons.answers import LETTERS
+
 if TYPE_CHECKING:
     from PySide6.QtGui import QImage, QTextDocument
 
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 
 PICTURE = 560, 300  # pixels of the window
 SHOWN = 430  # of the page
-LETTERS = "ABCDEFGH"
 STYLE = """
 h1 { font-size: 17pt; } h2 { font-size: 13pt; }
 p { font-size: 10pt; } .small { font-size: 8.5pt; color: #555; }

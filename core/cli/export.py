@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import signal
 from pathlib import Path
 from typing import Annotated
 
@@ -49,18 +50,22 @@ def export(
     first, last = steps_of(steps)
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     command = importlib.import_module(WHERE)
-    command.export(
-        what,
-        out,
-        first=first,
-        last=last,
-        views=[name.strip() for name in views.split(",") if name.strip()],
-        theme=theme,
-        size=size_of(size),
-        speed=speed,
-        captions=captions,
-        percent=percent,  # for a program that reads it
-    )
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # no half file is left
+    try:
+        command.export(
+            what,
+            out,
+            first=first,
+            last=last,
+            views=[name.strip() for name in views.split(",") if name.strip()],
+            theme=theme,
+            size=size_of(size),
+            speed=speed,
+            captions=captions,
+            percent=percent,  # for a program that reads it
+        )
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def steps_of(text: str) -> tuple[int | None, int | None]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from core.errors import ParameterError, TilescopeError
+from core.lessons.answers import LETTERS
 
 if TYPE_CHECKING:
     from core.lessons.lesson import Lesson
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 ACTIONS = ("list", "check", "play", "export")
 WRONG = 1  # exit status where a lesson is wrong
-LETTERS = "ABCDEFGH"
 
 
 def lesson(

@@ -44,7 +44,7 @@ Land = Callable[[], None]
 def _moves(source: _End, target: _End) -> Land:
     """What moves the elements when the copy lands; those that lie nowhere become zero."""
     kind = np.dtype(f"u{source.width}") if source.width < _CHUNK else np.dtype("V16")
-    aligned = not ((source.place[source.place >= 0] | 0) % source.width).any()
+    aligned = not (source.place[source.place >= 0] % source.width).any()
     if not aligned or (target.place % target.width).any():
         raise AssertionError("elements of copies are aligned")
     there = (source.place >= 0) & (target.place >= 0)

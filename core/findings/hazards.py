@@ -1037,7 +1037,6 @@ class Hazard:
     is_store: bool
     other_thread: int = -1
     other_pc: int = -1
-    other_lane: int = -1  # that began the operation which is the other access
     begins: bool = False  # the access itself is that of an asynchronous operation
     count: int = 1
     is_across: bool = False  # of a race: any of those counted is between two warps
@@ -1080,7 +1079,6 @@ class Hazards(Observer):
         self._layouts = np.zeros(stride * blocks // _PIECE + 1, np.int16)
         self._agents: dict[Hashable, int] = {}
         self._begun: dict[tuple[Hashable, int], tuple[int, int]] = {}  # (agent, number): serial
-        self._begun_by: dict[int, int] = {}  # serial of an operation: the lane that began it
         self.found: dict[tuple[str, int], Hazard] = {}
 
     # -- observer ---------------------------------------------------------------------------
@@ -1144,7 +1142,6 @@ class Hazards(Observer):
             agent = self._agents[event.agent] = AGENTS + WARP * self._state.agents
         serial = self._state.timeline.next(event.site)
         self._begun[event.agent, event.number] = agent, serial
-        self._begun_by[serial] = int(event.lanes[0])
         if event.barrier >= 0:
             self._order.will_tell(event.barrier, agent, serial)
         stamp = serial << 32 | agent
@@ -1392,8 +1389,6 @@ class Hazards(Observer):
         serial = stamp >> 32
         hazard.other_thread = stamp & int(LOW)
         hazard.other_pc = self._state.timeline.sites[serial]
-        if hazard.other_thread >= AGENTS:
-            hazard.other_lane = self._begun_by.get(serial, hazard.lane)
 
     def _note_begun(
         self,

@@ -7,6 +7,9 @@ import re
 from core.errors import ParameterError
 from core.lessons.expressions import Element, Value
 
+LETTERS = "ABCDEFGH"
+"""Of a question's choices, of which there are two to eight."""
+
 
 def number_typed(text: str) -> float | int:
     """A typed number, whole where it is: `12.5`, `16,384`, `50 %`. Raises ParameterError."""

@@ -7,7 +7,7 @@ import re
 import sys
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QProcess, QProcessEnvironment
+from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer
 from PySide6.QtWidgets import QFileDialog
 
 from core.errors import TilescopeError
@@ -23,6 +23,7 @@ KINDS = {
     "Film, GIF (*.gif)": ".gif",
     "Film, WebP (*.webp)": ".webp",
 }
+LONGEST_MS = 3000  # that a process may take to end
 COMMAND = ("-P", "-m", "core.cli.app", "export", "--percent")
 _ROOT = Path(__file__).resolve().parents[__name__.count(".")]
 _PERCENT = re.compile(r"(\d+) %")
@@ -95,16 +96,17 @@ class Taker(QObject):
         return bool(sentence)
 
     def cancel(self) -> None:
-        """Give it up."""
+        """Give it up. The process takes its unfinished file away, and is killed if it cannot."""
         process, self._process = self._process, None
-        if process is not None:
-            process.finished.disconnect(self._end)
-            process.errorOccurred.disconnect(self._fail)
-            process.readyReadStandardOutput.disconnect(self._hear)
-            process.kill()
-            process.waitForFinished(5000)
-            process.deleteLater()
-            self._say(f"{self._path.name} was not written.")
+        if process is None:
+            return
+        process.readyReadStandardOutput.disconnect(self._hear)
+        process.finished.disconnect(self._end)
+        process.errorOccurred.disconnect(self._fail)
+        process.finished.connect(process.deleteLater)
+        process.terminate()
+        QTimer.singleShot(LONGEST_MS, process, process.kill)
+        self._say(f"{self._path.name} was not written.")
 
     def _hear(self) -> None:
         assert self._process is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-LETTERS = "ABCDEFGH"
 BLOCK = "▮"
 LONGEST = 24  # marks of a bar
 

@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
 )
 
 from core.errors import ParameterError
-from core.lessons.answers import number_typed, things_typed
+from core.lessons.answers import LETTERS, number_typed, things_typed
 from gui.looks.style import set_style, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.prose import plain
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from core.lessons.marking import Answer, Met
     from gui.jobs.lesson_work import Asked
 
-LETTERS = "ABCDEFGH"
 RETURN = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 UP_DOWN = (Qt.Key.Key_Up, Qt.Key.Key_Down)
 

@@ -29,6 +29,7 @@ from gui.views.widgets import Segmented
 
 REQUESTS = 2
 BAR = 5
+UNITS = "32-byte sectors of global memory, or wavefronts of shared memory"
 ROOM_FOR_REQUESTS = 62  # digits
 
 
@@ -49,6 +50,10 @@ class CounterModel(RowModel[CounterRow]):
     def head(self, column: int) -> str:
         """The first column says what the rows are."""
         return ("Line" if self.by_line else "Array") if column == 0 else self.HEADS[column]
+
+    def head_tip(self, column: int) -> str:
+        """What the counts are of."""
+        return UNITS if self.HEADS[column] == "Moved" else ""
 
     def text(self, row: CounterRow, column: int) -> str:
         """A place, what is done there, and what it cost."""

@@ -9,9 +9,10 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
+from core.lessons.answers import LETTERS
 from gui.looks.style import set_icon, set_style, styled_label
 from gui.scenes.prose import plain
-from gui.scenes.voting import LETTERS, Votes
+from gui.scenes.voting import Votes
 from gui.views.prose_label import ProseLabel
 from gui.views.widgets import action_button
 

@@ -170,8 +170,13 @@ def _text_at(widget: QWidget, point: QPoint) -> str:
         return widget.tabText(widget.tabAt(point))
     if isinstance(around, QHeaderView):
         section = around.logicalIndexAt(point)
-        found = around.model().headerData(section, around.orientation()) if section >= 0 else ""
-        return str(found or "")
+        model, way = around.model(), around.orientation()
+        roles = (
+            Qt.ItemDataRole.DisplayRole,
+            Qt.ItemDataRole.ToolTipRole,
+        )
+        said = (model.headerData(section, way, role) for role in roles if section >= 0)
+        return " ".join(str(words) for words in said if words)
     if isinstance(around, QAbstractItemView):
         return str(around.indexAt(point).data() or "")
     words_at = getattr(widget, "words_at", None)

@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 
 import pytest
-import scipy.optimize  # noqa: F401 - its BLAS starts threads that stay, named after their maker's
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
