@@ -93,7 +93,7 @@ def _beside_matrices(share: int, *rows: Row) -> Layout:
 
 def _wide() -> Layout:
     memory = Row((Cell(MEMORY[:1], 56), Cell(MEMORY[1:], 44)), 48)
-    below = Row((Cell(CODE, 62), Cell((*FIGURES, *LISTS), 38)), 52)
+    below = Row((Cell((*CODE, *LISTS), 62), Cell(FIGURES, 38)), 52)
     return _beside_matrices(45, memory, below)
 
 
