@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import ArgumentError
+from core.errors import ArgumentError, LaunchError
 from core.launching.file_launch import FileLaunch, file_workload
 from core.launching.guess import completed
 from core.launching.trial import fitted
@@ -130,3 +130,11 @@ def test_a_trial_that_does_not_end_says_nothing_of_sizes(tmp_path) -> None:
     }
     """
     assert _faults(source, tmp_path / "average.cu") == []
+
+
+def test_a_grid_of_more_blocks_than_memory_could_list(tmp_path) -> None:
+    source = "__global__ void k(float *a, int n) { if (threadIdx.x < n) a[threadIdx.x] = n; }"
+    asked = FileLaunch(str(tmp_path / "k.cu"), "", "65535,65535,65535", "64", "")
+    launch = fitted(source, completed(source, asked), 0)
+    with pytest.raises(LaunchError, match="281,462,092,005,375 blocks of 64 threads"):
+        record(file_workload(source, launch))
