@@ -68,6 +68,7 @@ from core.source.kernel_text import (
 _BLANK = re.compile(r"FIX_?ME|TO_?DO|XXX+|FILL_?(ME_?)?(IN)?|YOUR_\w+")
 _HALVES = re.compile(r"\b(?:__)?half2?\b")
 _SMALL = 1 << 12  # a size that can be followed
+_MOST_THREADS = 1 << 27  # of a grid beyond which some blocks run at most: it says no size
 _NO_LAUNCH: Mapping[str, str] = MappingProxyType({})
 
 
@@ -226,7 +227,9 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
         both = join_defines({**given_defines, **smaller_ones})
         return guessed(source, replace(asked, defines=both))
     block = _trimmed(host.block, dimensions) if host else shape.block
-    if grid_given and host is None:
+    vast = math.prod(grid_given) * math.prod(block) > _MOST_THREADS
+    decides = bool(grid_given) and not vast
+    if decides and host is None:
         steps = shape.apart or block
         numbers = _numbers_of_grid(grid_given, steps, signature, text) | numbers
     lengths = _lengths(shape, signature, text, numbers)
@@ -236,11 +239,11 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
     if host is not None and host.grid is not None:
         grid = list(_trimmed(host.grid, dimensions))
     grid = list(grid_given) or grid
-    if host is not None or grid_given:
+    if decides or (host is not None and not vast):
         pairs = itertools.zip_longest(steps, grid, fillvalue=1)
         lengths = tuple(step * count for step, count in pairs)
     extents = with_names(Extents(lengths, host, program=whole), signature, text)
-    plain = host is None and not grid_given
+    plain = host is None and not decides
     usual = replace(extents, lengths=(shape.length,) * dimensions) if plain else extents
     shared = min(dynamic_bytes(declared, math.prod(block)), MAX_SHARED_BYTES)
     arguments = dict(_arguments(signature, text, extents, usual, numbers))

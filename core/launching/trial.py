@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import numpy as np
 
@@ -95,8 +96,8 @@ def reach_of(workload: Workload, seconds: float = _SECONDS) -> Reach:
     image = Image(module, entry, launch)
     found, start = Reach(), time.thread_time()
     at_once = max(1, _LANES // launch.block.count)
-    firsts = [*range(0, launch.grid.count, at_once)]
-    for first in (*firsts[:1], *firsts[:0:-1]):  # the last blocks reach furthest
+    firsts = range(0, launch.grid.count, at_once)  # never a list: a grid may have 10**18 blocks
+    for first in chain(firsts[:1], firsts[:0:-1]):  # the last blocks reach furthest
         check()
         blocks = np.arange(first, min(launch.grid.count, first + at_once))
         geometry = Geometry(launch.grid, launch.block, blocks)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import ArgumentError
+from core.errors import ArgumentError, LaunchError
 from core.launching.file_launch import FileLaunch, file_workload
 from core.launching.guess import completed
 from core.launching.trial import fitted
@@ -130,3 +130,21 @@ def test_a_trial_that_does_not_end_says_nothing_of_sizes(tmp_path) -> None:
     }
     """
     assert _faults(source, tmp_path / "average.cu") == []
+
+
+@pytest.mark.parametrize(
+    ("grid", "blocks"),
+    [("65535,65535,65535", "281,462,092,005,375"), ("2147483647", "2,147,483,647")],
+)
+def test_a_grid_of_more_blocks_than_can_run_says_no_size(tmp_path, grid, blocks) -> None:
+    source = """
+    __global__ void k(float *a, int n) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < n) a[i] = i;
+    }
+    """
+    asked = FileLaunch(str(tmp_path / "k.cu"), "", grid, "64", "")
+    work = file_workload(source, fitted(source, completed(source, asked), 0))
+    with pytest.raises(LaunchError, match=f"{blocks} blocks of 64 threads"):
+        record(work)
+    assert record(work, blocks=[0], only_recorded=True).findings == ()
