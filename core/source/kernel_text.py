@@ -495,17 +495,26 @@ def _nameable(text: str, source: str, outer: Mapping[str, str]) -> str:
 
     Such as its template parameters, and parameters of the macro that it stands in.
     """
-    plain = without_comments(source)
+    inside = _inner_usings(source)
     for _ in range(_DEEPEST_CONSTANTS):
         before = text
         for word in set(re.findall(r"(?<!::)\b[A-Za-z_]\w*", text)):
-            inside = re.findall(rf"^[ \t]+using\s+{word}\s*=\s*([^;{{}}]+);", plain, re.MULTILINE)
-            meaning = outer.get(word) or (inside[0].strip() if len(set(inside)) == 1 else word)
+            meaning = outer.get(word) or inside.get(word, word)
             text = meaning.join(re.split(rf"(?<!::)\b{word}\b", text))
         if text == before or len(text) > _LONGEST_NAME:
             break
     words = set(re.findall(r"(?<!::)\b[A-Za-z_]\w*", text))
-    return "" if words & _names_of_parameters(source) - _declared_types(source) else text
+    return "" if (words & _names_of_parameters(source)) - _declared_types(source) else text
+
+
+@lru_cache(maxsize=4)
+def _inner_usings(source: str) -> Mapping[str, str]:
+    """What `using` says within functions and classes, where it says the same everywhere."""
+    said: dict[str, set[str]] = {}
+    pattern = r"^[ \t]+using\s+(\w+)\s*=\s*([^;{}]+);"
+    for name, meaning in re.findall(pattern, without_comments(source), re.MULTILINE):
+        said.setdefault(name, set()).add(meaning)
+    return {name: found.pop().strip() for name, found in said.items() if len(found) == 1}
 
 
 @lru_cache(maxsize=4)
