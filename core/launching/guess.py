@@ -79,14 +79,17 @@ class Guess:
     `open` are the arguments that may as well be otherwise. `tied` are the arrays among them that
     follow from numbers of the kernel: one that reaches a little further has a fault. `is_ragged`
     says that threads lie beyond a size that is given, so that any that reaches further has.
-    `shared_open`: nobody says how large dynamic shared memory is.
+    `shared_open`: nobody says how large dynamic shared memory is. `sizes` are the open numbers that
+    say how large something is, and `asked` what the launch was guessed from.
     """
 
     launch: FileLaunch
+    asked: FileLaunch
     open: frozenset[str] = frozenset()
     tied: frozenset[str] = frozenset()
     is_ragged: bool = False
     shared_open: bool = False
+    sizes: frozenset[str] = frozenset()
 
 
 def guess_launch(
@@ -265,11 +268,13 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
     tied = guesses if any(is_size(p) for p in signature) else frozenset()
     return Guess(
         launch,
+        asked,
         guesses,
         tied,
         is_ragged=ragged and bool(numbers) and host is None,
         shared_open=bool(re.search(r"\bextern\s+(?:\w+\s+)*?__shared__", device))
         and not (asked.shared or (host is not None and host.shared)),
+        sizes=frozenset(p.name for p in signature if is_size(p)) & guesses,
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -150,6 +150,10 @@ def _fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
     found = tried(launch)
     if not found.touched:
         launch, found = _touching(launch, guess, tried) or (launch, found)
+    for square in _alike(source, guess) if found.astray or found.sizes else ():
+        again = tried(square)
+        if again.touched and not again.astray and not again.sizes:
+            return square
     for _ in range(_ROUNDS):
         larger = _larger(launch, guess, found.sizes)
         if guess.shared_open and 0 < found.shared <= MAX_SHARED_BYTES:
@@ -180,6 +184,16 @@ def _fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
         if numbers and again.touched and again.ended and not again.astray and not again.sizes:
             return small
     return launch
+
+
+def _alike(source: str, guess: Guess) -> Iterator[FileLaunch]:
+    """The guess anew with one value for all sizes: a kernel may be meant for square matrices."""
+    values = {n: int(t) for n, t in guess.launch.arguments if n in guess.sizes and t.isdecimal()}
+    several = sorted(set(values.values()))
+    for value in several if len(several) > 1 else ():
+        numbers = dict.fromkeys(values, str(value))
+        given = tuple(numbers.items()) + guess.asked.arguments
+        yield completed(source, replace(guess.asked, arguments=given)).launch
 
 
 def _small_numbers(launch: FileLaunch, guess: Guess) -> dict[str, str]:

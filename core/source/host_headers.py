@@ -118,6 +118,15 @@ _CUDA = (
     f"{_ONCE}#define CUDA_VERSION (__CUDACC_VER_MAJOR__ * 1000 + __CUDACC_VER_MINOR__ * 10)\n"
     "typedef struct alignas(64) CUtensorMap_st { unsigned long long opaque[16]; } CUtensorMap;\n"
 )
+_DIRECTX = (
+    f"{_ONCE}namespace DirectX {{\n"
+    + "".join(
+        f"struct XM{name}{count} {{ {kind} {', '.join('xyzw'[:count])}; }};\n"
+        for name, kind in (("FLOAT", "float"), ("INT", "int"), ("UINT", "unsigned"))
+        for count in (2, 3, 4)
+    )
+    + "}\n"
+)
 _STDIO = _ONCE + "namespace std { using ::printf; }\n"
 _STRING = _ONCE + "namespace std { using ::memcpy; using ::memset; }\n"
 _STDDEF = _ONCE + "namespace std { using ::size_t; }\n"
@@ -364,6 +373,7 @@ STAND_INS: Mapping[str, str] = MappingProxyType(
         "algorithm": _ALGORITHM,
         "cuda.h": _CUDA,
         "cudaTypedefs.h": '#include "cuda.h"\n',
+        "DirectXMath.h": _DIRECTX,
     }
 )
 

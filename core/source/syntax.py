@@ -10,6 +10,7 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal
@@ -183,10 +184,13 @@ class Syntax:
         self.macros = _macros(self.plain)
         self.specifiers = dict(macros.specifiers)
         text = _blanked_at(_parsed_text(source, self.specifiers), list(_disabled(self.plain)))
-        text = with_one_branch(text)
-        text = _blanked_at(text, [call for _, *call in _calls(text, macros.attributes)])
-        self.made = tuple(_made(text, macros))
-        self._text = _blanked_at(text, self.made)
+        one = with_one_branch(text)
+        others = "".join(b if a != b or b == "\n" else " " for a, b in zip(one, text, strict=True))
+        one = _blanked_at(one, [call for _, *call in _calls(one, macros.attributes)])
+        self.made = tuple(_made(one, macros))
+        self._text = _blanked_at(one, self.made)
+        others = _DIRECTIVE.sub(lambda m: _blank(m[0]), others)
+        self._others = others if others.strip() else ""  # branches that open the same braces
 
     @cached_property
     def tree(self) -> Tree:
@@ -197,6 +201,11 @@ class Syntax:
     def items(self) -> tuple[Item, ...]:
         """The declarations in order."""
         found = list(self._items(self.tree.root_node, ()))
+        if self._others:
+            branches = copy(self)
+            branches._text = self._others
+            tree = _parser().parse(self._others.encode("ascii"))
+            found += branches._items(tree.root_node, ())
         for start, end in self.made:
             if not any(item.start <= start < item.end for item in found):
                 found.append(Item("macro", (), start, end, "any"))
