@@ -104,7 +104,7 @@ def host_guess(
         return None
     plain = split_instance(kernel)[0].rpartition("::")[2]
     declared = next((k for k in kernels(source) if k.name == plain), None)
-    program = HostProgram(source, type_sizes, defines)
+    program = HostProgram(source, type_sizes, defines, launch)
     return _Small(program, launch, signature, declared, kernel, given).guess()
 
 
@@ -366,7 +366,7 @@ class _Small:
     def _free_roots(self, values: HostValues, block: Size) -> list[str]:
         """The variables that set sizes, but neither the block nor its shared memory."""
         free = []
-        shared, template = self._shared(values), self._template(values)
+        shared, template = self._shared(values), self._template({})
         for name, number in values.roots.items():
             is_size = isinstance(number, int) and number >= LEAST and name not in self.fixed
             if not is_size or _REPEATS.fullmatch(name) or name in self.tiles:
@@ -375,13 +375,16 @@ class _Small:
                 continue
             other = self._before({name: int(number) // 2})
             same = self._size(1, other) == block and self._shared(other) == shared
-            if same and self._template(other) == template:
+            if same and self._template({name: int(number) // 2}) == template:
                 free.append(name)
         return free
 
-    def _template(self, values: HostValues) -> list[Number | None]:
+    def _template(self, given: Mapping[str, Number]) -> list[Number | None]:
         """The numbers among the launch's template arguments: another one is another kernel."""
-        return [self.program.value(text, values.numbers) for text in self.launch.template]
+        if not self.launch.template:
+            return []
+        numbers = self.program.before(self.launch, given).numbers
+        return [self.program.value(text, numbers) for text in self.launch.template]
 
     def _size(self, position: int, values: HostValues) -> Size | None:
         return self.program.size3(self.launch.configuration[position], values.numbers)

@@ -197,16 +197,23 @@ class HostProgram:
         source: str,
         sizes: Mapping[str, int],
         defines: Mapping[str, str],
+        launch: HostLaunch | None = None,
     ) -> None:
-        """`sizes` are bytes of types by name, beyond the built-in ones."""
+        """`sizes` are bytes of types by name, beyond the built-in ones.
+
+        Of the macros that are numbers those lead to `launch` which its function names.
+        """
         self._text = with_plain_declarations(with_kernel_macros(without_comments(source)))
         self._sizes = {**_SIZES, **sizes}
         self._macros = {**_macros(self._text), **{name: ((), v) for name, v in defines.items()}}
         self._macros |= _small_functions(self._text)
+        start = self._function_start(launch.position) if launch is not None else 0
+        said = self._text[start : launch.position + _LONGEST] if launch is not None else ""
+        named = self.with_those_in_macros(re.findall(r"[A-Za-z_]\w*", said)) - defines.keys()
         self._numeric = tuple(
-            Setting(name, body, _OF_MACROS)
-            for name, (formals, body) in self._macros.items()
-            if name not in defines and not formals and _is_whole(body)
+            Setting(name, self._macros[name][1], _OF_MACROS)
+            for name in sorted(named & self._macros.keys())
+            if not self._macros[name][0] and _is_whole(self._macros[name][1])
         )
         for setting in self._numeric:  # it may get another value, as a constant may
             del self._macros[setting.name]

@@ -451,7 +451,7 @@ def _instance(
             text = _nameable(outer.get(text, text), source, outer)
         if not text and parameter.default:
             break  # this one and those after it have values of their own
-        values.append(text or _likely(source, parameter))
+        values.append(text or _likely(source, parameter, kernel))
         if values[-1] in ("", _LAMBDA):
             return ""
     if launch is not None:  # the rest of a pack
@@ -634,18 +634,19 @@ def _type_of(expression: str, source: str, is_pointer: bool) -> str:
 @lru_cache(maxsize=4)
 def _first_functor(source: str) -> str:
     """The first class that can be called, "" for none."""
-    found = re.search(
-        r"\b(?:struct|class)\s+(\w+)[^;{}]*\{[^}]*\boperator\s*\(\s*\)", source
-    )
+    found = re.search(r"\b(?:struct|class)\s+(\w+)[^;{}]*\{[^}]*\boperator\s*\(\s*\)", source)
     return found[1] if found else ""
 
 
-def _likely(source: str, parameter: TemplateParameter) -> str:
+def _likely(source: str, parameter: TemplateParameter, kernel: KernelText) -> str:
     if parameter.kind == "type":
         takes = re.fullmatch(
             r"(?:Op|F|Func|Function|Functor|Fn|UnaryOp|BinaryOp|\w*Op)", parameter.name
         )
-        if takes:
+        is_pointed_to = any(
+            re.search(rf"\b{parameter.name}\b[^,<]*\*", p) for p in kernel.parameters
+        )
+        if takes and not is_pointed_to:
             return _first_functor(source)
         return "int" if _INDEX_TYPE.search(parameter.name) else "float"
     if parameter.type == "bool":
