@@ -126,6 +126,18 @@ def pose_job(recorders: Recorders, again: Again, values: Mapping[str, Setting], 
     return job
 
 
+def foresee_job(posed: Posed) -> Job:
+    """Records the launches that the answer and its explanation need, while the learner thinks."""
+
+    def job(advance: Advance) -> None:
+        from core.lessons.posing import right_answer
+
+        right_answer(posed)
+        str(posed.why)
+
+    return job
+
+
 def mark_job(posed: Posed, answer: Answer, sure: bool) -> Job:
     """Marks an answer."""
 
