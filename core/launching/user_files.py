@@ -93,7 +93,9 @@ def read_source(path: Path, most: int = MOST_SOURCE) -> str:
     """The text of a CUDA source, its lines ended by newlines alone.
 
     UTF-8, or UTF-16 that begins with its mark; what is neither is taken for Latin-1, as in old
-    comments. A listing loses the numbers of its lines. Raises TilescopeError where the file cannot be read, is no plain file, has more than
+    comments. A listing loses the numbers of its lines.
+
+    Raises TilescopeError where the file cannot be read, is no plain file, has more than
     `most` bytes, is no text, or too long a one.
     """
     raw = read_plain(path, most)
@@ -114,8 +116,8 @@ _NUMBERED = re.compile(r"^([ \t]*)([0-9]{1,4})([.:)|]?)(?=[ \t]|$)", re.MULTILIN
 def without_line_numbers(text: str) -> str:
     """The text of a printed listing without the numbers that stand before its lines.
 
-    They have a mark, as in `12. x = 1;`, and begin 1, 2, 3; or every line that is not blank has one,
-    and they go on by one. Blanks take the place of the numbers; any other text stays as it is.
+    They have a mark, as in `12. x = 1;`, and begin 1, 2, 3; or every line that is not blank has
+    one, and they go on by one. Blanks take the place of the numbers; any other text stays as it is.
     """
     found = [(int(number), mark) for _, number, mark in _NUMBERED.findall(text)]
     numbers = [number for number, _ in found]

@@ -52,7 +52,7 @@ class Link:
     looks: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def varied(self, values: Mapping[str, int | str], ladder: Ladder) -> Link:
-        """The link with those of `values` that it knows: its rung's parameters, places, pages' keys.
+        """The link with those of `values` that it knows: parameters, places, and pages' keys.
 
         What it is compared with gets the same parameters, if it has them too.
         """

@@ -68,6 +68,18 @@ def test_counters_and_outputs_equal_the_hardware(run):
                 assert hashlib.sha256(outputs[name].tobytes()).hexdigest() == digest, name
 
 
+@pytest.mark.parametrize("name", ["local-array", "dynamic-shared-float4"])
+def test_sectors_of_local_memory_equal_the_hardware(name):
+    """Where no function is called: around calls the assembler saves registers of its own."""
+    totals, _, _ = traced(name, "as_written")
+    counters = ROWS[name, "as_written"]["counters"]
+    for way in ("ld", "st"):
+        wanted = counters[f"l1tex__t_sectors_pipe_lsu_mem_local_op_{way}"]
+        assert totals[f"local_{way}_sectors"].value == wanted
+        executed = counters[f"smsp__sass_inst_executed_op_local_{way}"]
+        assert totals[f"local_{way}_requests"].value == executed
+
+
 def test_ideals_equal_those_of_the_source_page(run):
     launch, kind, (totals, _, _) = run
     if launch.suite != "kernels" or has_atomics(launch.name, kind):
