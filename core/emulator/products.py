@@ -8,12 +8,12 @@ move, or a store to and a load from a thread's own memory) is no fault; the copy
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.dataclasses import dataclass, field
 from core.emulator.events import AwaitEvent, Mask, Span, TransferEvent
 from core.emulator.frame import Frame
 from core.emulator.groups import Group, lanes_of_rows, warp_rows

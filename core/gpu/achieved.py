@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from core.dataclasses import dataclass
 from core.devices.table import Device, load_devices, tensor_per_clock
 from core.errors import TilescopeError
 from core.gpu.result import BenchmarkResult, DeviceReport

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from PySide6.QtCore import (
@@ -38,6 +37,7 @@ from PySide6.QtWidgets import (
     QTableView,
 )
 
+from core.dataclasses import dataclass
 from gui.looks.theme import current_theme
 
 # Cells of a table that changes with the clock, drawn without the style's help.

@@ -9,7 +9,8 @@ not understood is left out or handed back as it came.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from core.dataclasses import dataclass
 
 BUILTIN_TYPES = {
     "b": "bool",
