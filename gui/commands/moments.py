@@ -107,7 +107,7 @@ class Moments(QObject):
             self.open_link(text)
 
     def mistake_of(self, text: str) -> str:
-        """Why a text is no link; empty where it is one."""
+        """Why a text is not a link; empty where it is one."""
         try:
             parse_link(text, self.recorder.ladder, theme_names())
         except ParameterError as error:
@@ -329,7 +329,7 @@ class Lecture(QObject):
         """Take away the moment that was gone to last."""
         if 0 <= self.at < len(self.moments):
             gone, kept = self.moments[self.at], self.moments
-            said = f"“{gone.name}” is no moment of the list any more."
+            said = f"“{gone.name}” is no longer in the list of moments."
             self._change(kept[: self.at] + kept[self.at + 1 :], self.at, said)
 
     def ask_for_list(self) -> None:

@@ -383,7 +383,7 @@ class Session(Settings):
     # ---- a question
 
     def set_veiled(self, names: Iterable[str]) -> None:
-        """Veil these parts and no others. Raises ValueError for a name that is no veil."""
+        """Veil these parts and no others. Raises ValueError for a name that is not a veil."""
         self.veiled = frozenset(names)
 
     def set_lit(self, lit: Lit | None) -> None:
