@@ -7,12 +7,12 @@ writes rows. A swizzle exchanges pieces of 16 bytes by the number of their 128-b
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass, replace
 from core.emulator.events import Span, TransferEvent
 from core.emulator.groups import WARP
 from core.explain.words import Explanation, Section, columns, counted, lanes_name, ranges

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.compiler.compiler import find_entry
-from core.dataclasses import dataclass, field
 from core.ptx import ast
 from core.ptx.opcodes import opcode_of, results, sources
 from core.trace.access import fields_of, label

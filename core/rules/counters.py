@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass, field
 from core.emulator.events import AccessEvent, BarrierEvent, Observer, Span, TransferEvent
 from core.emulator.groups import Geometry, warp_rows
 from core.ptx.arithmetic.operation import immediate

@@ -6,11 +6,11 @@ it. In local memory every thread has places of its own under the same names.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.dataclasses import dataclass
 from core.findings.places import Places
 from gui.scenes.text import join, numbers_name, plural, value_text, verb_of
 from gui.scenes.warp import LANES

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from core.dataclasses import dataclass, replace
 from core.errors import ParameterError
 from core.explain.phase_table import (
     MAX_THREADS,

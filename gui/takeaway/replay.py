@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,6 @@ from typing import Any
 from PySide6.QtCore import QSize
 
 from core.cancelling import check
-from core.dataclasses import dataclass, field
 from core.errors import TilescopeError
 from gui.looks.theme import RESOURCES, Theme, current_theme
 from gui.scenes.asking import ANSWER_FIRST
