@@ -23,8 +23,8 @@ _MISSING = (
 )
 _NOT_FOR_MACOS = (
     "There is no NVRTC for macOS, so only kernels of the ladder and of lessons run here, as they "
-    "are and at the sizes offered: `pip install tilescope[clang]` brings another compiler (not "
-    "NVIDIA's), or open its PTX."
+    "are and at the sizes offered: `pip install tilescope[clang]` brings another compiler, not "
+    "NVIDIA's. Or open its PTX."
 )
 
 

@@ -149,9 +149,7 @@ def counters_caption(session: Session) -> str:
     waits = () if met is None or not met.value else (_barriers(met.value),)
     assembly = None if session.trace is None else session.trace.assembly
     doubts = () if assembly is None or assembly.exact else assembly.sentences
-    build = None if session.trace is None else session.trace.build
-    by = (f"Compiled {build.compiler_note}.",) if build is not None and build.compiler else ()
-    return " ".join((capital(f"{scope} moved {said}."), *waits, *doubts, *by))
+    return " ".join((capital(f"{scope} moved {said}."), *waits, *doubts))
 
 
 def _barriers(count: int) -> str:
