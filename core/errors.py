@@ -7,9 +7,8 @@ text and go on. Any other exception is a defect of ours.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
-
-from core.dataclasses import dataclass
 
 Severity = Literal["error", "warning", "remark"]
 

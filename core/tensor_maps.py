@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass, replace
 from core.errors import LaunchError
 
 BYTES, ALIGNMENT = 128, 64  # of a map

@@ -9,9 +9,9 @@ a sum. Of a sum of two products the first operand's is fused. Read off the machi
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from core.assembler.rewriting import Rewriting, jump_targets
-from core.dataclasses import dataclass, replace
 from core.ptx.ast import Function, Instruction, Module, Register
 from core.ptx.opcodes import opcode_of, reads, results
 from core.ptx.types import PtxType

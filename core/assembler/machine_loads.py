@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from core.assembler.rewriting import Rewriting
 from core.assembler.wide_loads import wide_loads
 from core.compiler.cubin import MachineAccess
-from core.dataclasses import dataclass, replace
 from core.ptx.ast import Address, Function, Immediate, Instruction, Module, Register, Symbol
 from core.ptx.debug.names import source_name
 from core.ptx.opcodes import opcode_of, results

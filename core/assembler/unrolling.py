@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from core.assembler.rewriting import Rewriting, jump_targets
-from core.dataclasses import dataclass, replace
 from core.ptx.ast import (
     Address,
     Function,

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
-from core.dataclasses import dataclass
 from core.ptx.ast import (
     Address,
     Function,

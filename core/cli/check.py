@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,7 +21,6 @@ from core.cli.console import FOUND, MISTAKE, progress_bar, show_error
 from core.cli.expected import Expected, read_expected, write_expected
 from core.cli.trace import standard_console, verdict
 from core.cli.workloads import OwnLaunch, file_launch
-from core.dataclasses import dataclass, field, replace
 from core.errors import Cancelled, TilescopeError
 from core.files import replace_file
 from core.findings.sarif import Result, sarif

@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
-from core.dataclasses import dataclass
 from core.errors import TilescopeError
 from core.files import replace_file
 from core.launching.user_files import read_plain

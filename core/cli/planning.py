@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from core.cli.workloads import is_file
 from core.compiler.kernel_signature import kernel_names
-from core.dataclasses import dataclass
 from core.errors import ArgumentError
 from core.gpu.plan import (
     SIZE_NAMES,

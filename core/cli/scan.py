@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -26,7 +27,6 @@ from core.cli.options import (
     option,
 )
 from core.cli.planning import LaunchTexts, chosen_kernels, plan_of, settings_of, values_of
-from core.dataclasses import asdict, dataclass
 from core.errors import ParameterError, TilescopeError
 from core.gpu.plan import Kernel, LeftOut, Plan
 from core.ladder import load_ladder

@@ -8,6 +8,7 @@ import math
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -39,7 +40,6 @@ from core.cli.workloads import (
     ptx_launch,
     rung_workload,
 )
-from core.dataclasses import dataclass
 from core.errors import ArgumentError, TilescopeError
 from core.files import replacing
 from core.rules.counters import SPACES, UNITS, WAYS, measures_of

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.dataclasses import dataclass, replace
 from core.errors import ArgumentError, ParameterError
 
 if TYPE_CHECKING:

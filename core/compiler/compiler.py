@@ -13,6 +13,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
@@ -20,7 +21,6 @@ from core.cancelling import check
 from core.compiler.cubin import MachineAccess, machine_accesses
 from core.compiler.nvrtc_library import version as nvrtc_version
 from core.compiler.request import Compiled, Request, compile_request, define_items
-from core.dataclasses import dataclass, field, replace
 from core.errors import Cancelled, CompileError, Diagnostic, TilescopeError
 from core.launch import Workload
 from core.source.diagnostics import parse_log

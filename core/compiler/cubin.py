@@ -11,9 +11,9 @@ import bisect
 import io
 import struct
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from core.dataclasses import dataclass
 from core.errors import TilescopeError
 from core.ptx.debug.names import source_name
 from core.ptx.debug.reader import line_rows

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from core.dataclasses import dataclass, field, replace
 from core.errors import CompileError, Diagnostic
 from core.source.slicing import Part, Program
 

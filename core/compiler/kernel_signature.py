@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
@@ -16,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from core.compiler.compiler import compile_ptx, find_entry
-from core.dataclasses import dataclass, replace
 from core.errors import ArgumentError
 from core.ptx.debug.model import DebugInfo, DwarfType, Member
 from core.ptx.debug.reader import read_dwarf

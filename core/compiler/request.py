@@ -11,6 +11,7 @@ import re
 import sys
 import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,7 +20,6 @@ from typing import Literal
 from core.cancelling import is_cancellable
 from core.compiler import disk_cache, shipped
 from core.compiler.nvrtc_library import include_folders, library_path
-from core.dataclasses import dataclass
 from core.errors import Diagnostic, TilescopeError
 from core.source.host_headers import FIRST, HELD_BY_NVCC
 

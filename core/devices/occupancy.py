@@ -7,9 +7,9 @@ Occupancy Calculator spreadsheet (before); tests compare them with the header an
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from core.dataclasses import dataclass, replace
 from core.devices.table import WARP, Capability
 from core.errors import ParameterError
 

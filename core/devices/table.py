@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from core.dataclasses import dataclass, fields
 from core.errors import TilescopeError
 
 # How far 2 x clock x width / 8 may lie from the bandwidth that is published (often rounded).

@@ -6,12 +6,12 @@ instructions that wait for a copy do nothing.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass
 from core.emulator.bulk_copies import bulk_copy
 from core.emulator.lanes import Lanes, action_op
 from core.emulator.mbarriers import arrive_after_copies

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass, field
 from core.emulator.events import BarrierEvent, Mask
 from core.emulator.groups import Group, warp_rows
 from core.emulator.lanes import Lanes

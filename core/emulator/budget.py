@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 
 from core.cancelling import check
-from core.dataclasses import dataclass
 from core.emulator.record import ChunkRecord
 from core.errors import BudgetExceeded
 

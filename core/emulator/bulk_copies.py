@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core import tensor_maps
-from core.dataclasses import dataclass
 from core.emulator.events import Span
 from core.emulator.lanes import Lanes, action_op
 from core.emulator.memory import Region

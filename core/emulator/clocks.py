@@ -7,11 +7,11 @@ number of instructions that the blocks which run together have issued.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from core.dataclasses import dataclass
 from core.emulator.lanes import Lanes, action_op
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op

@@ -7,12 +7,12 @@ one of the executing block's own has 0 there, or its own rank plus 1 where `mapa
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass
 from core.emulator.lanes import Lanes, action_op
 from core.emulator.memory import RANK_BITS, SHARED_WINDOW
 from core.emulator.operands import OperandDecoder

@@ -7,12 +7,12 @@ by block, in order of their linear threadIdx. `mask` says which lanes take part;
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass, field
 from core.emulator.heap import Piece
 from core.emulator.memory import Region
 from core.emulator.program import MemoryAccess

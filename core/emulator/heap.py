@@ -8,11 +8,11 @@ given again as late as possible, so that a use after `free` is found.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass
 from core.emulator.memory import Region
 
 HEAP_NAME = "device heap"

@@ -6,12 +6,12 @@ import math
 import re
 import struct
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass
 from core.emulator.events import Mask, Printed
 from core.emulator.frame import Frame
 from core.emulator.groups import Group

@@ -8,13 +8,13 @@ when it begins (`TransferEvent`), and of everything that lets threads know of it
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass, field
 from core.emulator.events import (
     AwaitEvent,
     LandEvent,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from core.dataclasses import dataclass
 from core.emulator.lanes import Lanes, action_op
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass
 from core.emulator.events import Mask, Span
 from core.emulator.frame import Frame
 from core.emulator.groups import Geometry, Group, lanes_of_rows, warp_rows

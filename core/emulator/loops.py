@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from core.dataclasses import dataclass
 from core.emulator.jumps import IndexedBranch
 from core.emulator.program import FunctionCode, Kind, Op, ParameterAccess
 from core.ptx.ast import registers

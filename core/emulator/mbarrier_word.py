@@ -7,7 +7,7 @@ bits, signed: they may come before they are expected) and the number of the phas
 
 from __future__ import annotations
 
-from core.dataclasses import dataclass
+from dataclasses import dataclass
 
 MOST = (1 << 20) - 1  # arrivals
 PENDING, _BYTES, PHASE = 20, 40, 61  # the lowest bit of each

@@ -7,12 +7,12 @@ the object's word as it was before.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass
 from core.emulator.lanes import Lanes, action_op
 from core.emulator.mbarrier_word import MOST, PENDING, PHASE, Word
 from core.emulator.operands import OperandDecoder

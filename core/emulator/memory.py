@@ -9,13 +9,13 @@ that an index that runs off a buffer hits nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.cancelling import check
-from core.dataclasses import dataclass
 from core.large_arrays import must_fit, zeroed
 
 SHARED_WINDOW = 1 << 40

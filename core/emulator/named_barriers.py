@@ -7,12 +7,12 @@ it, or, without a count, all its living ones.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass
 from core.emulator.groups import WARP
 from core.emulator.lanes import Lanes, action_op
 from core.emulator.operands import OperandDecoder

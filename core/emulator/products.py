@@ -9,12 +9,12 @@ watched in turn.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass, field
 from core.emulator.events import AwaitEvent, Mask, Span, TransferEvent
 from core.emulator.frame import Frame
 from core.emulator.groups import Group, lanes_of_rows, warp_rows

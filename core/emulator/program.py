@@ -7,13 +7,13 @@ holds a register, a constant or a special register (`core.emulator.registers`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass, field
 from core.ptx.ast import Function, Instruction
 from core.ptx.types import PtxType
 

@@ -7,12 +7,12 @@ but the memory it already has.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass, field
 from core.emulator.events import (
     AccessEvent,
     BarrierEvent,

@@ -9,12 +9,12 @@ decides, it never ends.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass
 from core.emulator.events import Mask
 from core.emulator.groups import Group
 from core.emulator.loops import Deciders, deciders

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass, replace
 from core.emulator.lanes import Lanes, action_op
 from core.emulator.operands import OperandDecoder, elements
 from core.emulator.program import Op, Reader

@@ -10,13 +10,13 @@ until somebody waits for it, `Products` has an eye on them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass
 from core.emulator.events import Span
 from core.emulator.groups import warp_rows
 from core.emulator.lanes import Lanes, action_op

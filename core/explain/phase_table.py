@@ -8,10 +8,10 @@ that sum ended up in C[0,0]. No kernel is known here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from core.cancelling import check
-from core.dataclasses import dataclass, field
 from core.errors import TilescopeError
 from core.explain.value_flow import (
     OTHER,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.dataclasses import dataclass
 from core.explain.access import WARP, explain_access
 from core.explain.words import Explanation, Section
 from core.rules import shared_memory

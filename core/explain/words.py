@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.dataclasses import dataclass
 from core.rules.counters import METRICS
 from core.trace.access import fields_of, label
 

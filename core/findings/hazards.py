@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass, field
 from core.emulator.events import (
     AccessEvent,
     AwaitEvent,

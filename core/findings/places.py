@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from core.dataclasses import dataclass
 from core.emulator.heap import HEAP_NAME
 from core.emulator.memory import Region
 from core.launch import Dim3

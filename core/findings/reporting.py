@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.dataclasses import dataclass, replace
 from core.emulator.events import FaultEvent, Observer
 from core.emulator.groups import WARP, Geometry
 from core.emulator.heap import Piece

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
-from core.dataclasses import dataclass
 from core.trace.finding import KINDS
 
 _SCHEMA = (

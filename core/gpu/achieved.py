@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from core.dataclasses import dataclass
+from dataclasses import dataclass
+
 from core.devices.table import Device, load_devices, tensor_per_clock
 from core.errors import TilescopeError
 from core.gpu.result import BenchmarkResult, DeviceReport

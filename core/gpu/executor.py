@@ -18,9 +18,9 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
+from dataclasses import dataclass
 from typing import Any
 
-from core.dataclasses import dataclass
 from core.gpu.failures import WorkerFailure, from_exit, timed_out
 from core.gpu.protocol import Event, Stage
 from core.side_process import frames

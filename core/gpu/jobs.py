@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 
 from core.compiler import nvrtc_library
 from core.compiler.compiler import workload_cubin
-from core.dataclasses import dataclass, field, replace
 from core.errors import GpuUnavailable, TilescopeError
 from core.ladder.buffers import poisoned, random_array
 from core.ladder.expressions import IntExpression, MatrixExpression, fill_in

@@ -12,9 +12,9 @@ import itertools
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from core.dataclasses import dataclass, field, replace
 from core.errors import ParameterError, TilescopeError
 from core.gpu.jobs import CublasSubject, FileSubject, RungSubject, Subject
 from core.ladder import Rung

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from core.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from core.gpu.result import BenchmarkResult, Readings

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from core.dataclasses import asdict, dataclass, field, replace
 from core.devices.table import bandwidth_gbs, cores_per_sm
 from core.errors import TilescopeError
 from core.files import replace_file

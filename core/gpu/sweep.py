@@ -17,9 +17,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
+from dataclasses import dataclass
 from typing import Any
 
-from core.dataclasses import dataclass
 from core.errors import CompileError, GpuUnavailable, TilescopeError
 from core.gpu.benchmark import run_benchmark
 from core.gpu.failures import WorkerFailure

@@ -10,6 +10,7 @@ import ast
 import operator
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
@@ -17,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass, field
 from core.errors import TilescopeError
 
 _ARITHMETIC: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.dataclasses import dataclass
 from core.ladder.expressions import IntExpression
 from core.ladder.rules import ArrayRule, dim3, listing
 from core.launch import Dim3

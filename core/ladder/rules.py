@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass
 from core.errors import ParameterError
 from core.ladder.buffers import MAKERS, Inputs, poisoned
 from core.ladder.expressions import IntExpression

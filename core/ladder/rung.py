@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -12,7 +13,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass, field
 from core.errors import ParameterError, TilescopeError
 from core.ladder.buffers import Inputs
 from core.ladder.expressions import IntExpression, MatrixExpression, fill_in

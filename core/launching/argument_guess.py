@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from core.compiler.kernel_signature import EMPTY, SignatureParameter
-from core.dataclasses import dataclass, field, replace
 from core.launching.host_guess import HostGuess
 from core.launching.indices import only_axis, strides
 from core.launching.texture_guess import guess_texture

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -16,7 +17,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from core.dataclasses import dataclass, replace
 from core.errors import ArgumentError, Cancelled, LaunchError, TilescopeError, TooMuchWork
 from core.foreign_text import visible
 from core.ladder.limits import (

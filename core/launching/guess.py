@@ -11,6 +11,7 @@ import math
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -22,7 +23,6 @@ from core.compiler.kernel_signature import (
     type_sizes,
 )
 from core.compiler.undefined import switches, undefined_macros
-from core.dataclasses import dataclass, replace
 from core.errors import ArgumentError, CompileError, TilescopeError
 from core.ladder.limits import MAX_SHARED_BYTES
 from core.ladder.rules import listing

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from core.compiler.kernel_signature import (
     SignatureParameter,
 )
-from core.dataclasses import dataclass, field, replace
 from core.ladder.limits import MAX_BLOCK, MAX_SHARED_BYTES, MAX_THREADS_PER_BLOCK
 from core.launching.host_values import HostProgram, HostValues, pointer_name
 from core.source.expressions import Number

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from core.dataclasses import dataclass, field
 from core.source.expressions import Expression, Number, of_type, parsed
 from core.source.kernel_text import (
     HostLaunch,

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from core.dataclasses import dataclass
 from core.launching.indices import INDEX, local_values
 from core.source.constants import evaluate
 from core.source.constants import read_source as read_constants

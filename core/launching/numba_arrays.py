@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from core.dataclasses import dataclass
 from core.launch import Argument, ArrayArgument, ScalarArgument
 
 # Itanium C++ ABI, 5.1.5 ("Type encodings"), as Numba's mangler uses them.

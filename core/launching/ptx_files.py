@@ -10,6 +10,7 @@ import ast
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,7 +19,6 @@ import numpy as np
 
 from core.compiler.compiler import plain_name, resolve_entry
 from core.compiler.kernel_signature import SignatureParameter
-from core.dataclasses import dataclass
 from core.errors import ArgumentError, Cancelled, TilescopeError
 from core.foreign_text import visible
 from core.ladder.limits import MAX_ARRAY_BYTES

@@ -7,12 +7,12 @@ and how far it reaches is how large they must be. Blocks that touch nothing are 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.compiler.kernel_signature import SignatureParameter
-from core.dataclasses import dataclass, field, replace
 from core.emulator.events import AccessEvent, FaultEvent, Observer
 from core.emulator.groups import Geometry
 from core.emulator.image import MAX_SHARED, Image

@@ -10,13 +10,13 @@ import math
 import re
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 import numpy as np
 
 from core.cancelling import check
 from core.compiler.compiler import build_of, find_entry
-from core.dataclasses import dataclass, field, replace
 from core.emulator.budget import Limits
 from core.emulator.events import AccessEvent, FaultEvent, Observer
 from core.emulator.groups import Geometry

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from core.dataclasses import dataclass
 from core.errors import TilescopeError
 from core.launching.user_files import local_files, read_source, repository_of
 from core.source.kernel_text import host_launches, kernels

@@ -8,8 +8,8 @@ and its start does not.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from core.dataclasses import dataclass
 from core.errors import TilescopeError
 from core.lessons.expressions import Element, LessonError, Value, shown
 from core.lessons.lesson import Click, Edit, Lesson, Order, Setting, Slider

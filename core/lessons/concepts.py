@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-from core.dataclasses import dataclass
 from core.errors import TilescopeError
 
 LESSONS_FOLDER = Path(__file__).resolve().parents[2] / "resources" / "lessons"

@@ -8,11 +8,11 @@ from __future__ import annotations
 import random
 import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from core.dataclasses import dataclass
 from core.errors import TilescopeError
 from core.lessons.concepts import LESSONS_FOLDER
 from core.lessons.expressions import LessonError

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from core.dataclasses import dataclass, replace
 from core.errors import TilescopeError
 from core.ladder import Ladder
 from core.lessons.expressions import LessonError

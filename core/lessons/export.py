@@ -11,10 +11,10 @@ import csv
 import io
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from xml.etree import ElementTree as Xml
 
-from core.dataclasses import dataclass
 from core.lessons.expressions import Value
 from core.lessons.lesson import Lesson, Number, Slider
 from core.lessons.marking import ROUNDED, answer_text

@@ -14,9 +14,9 @@ import operator
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from core.dataclasses import dataclass, field
 from core.devices.numbers import number
 from core.errors import TilescopeError
 from core.foreign_text import visible

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from core.dataclasses import dataclass
 from core.errors import TilescopeError
 
 FILE = Path(__file__).resolve().parents[2] / "resources" / "glossary.toml"

@@ -7,11 +7,11 @@ works them out for one variant of a step. `docs/lessons.md` explains the file th
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, get_args
 
-from core.dataclasses import dataclass, field
 from core.ladder import Ladder
 from core.ladder.expressions import MatrixExpression
 from core.lessons.expressions import Expression, Sentence, Value

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from core.dataclasses import dataclass, field, replace
 from core.emulator.run_queue import ORDERS, WarpOrder
 from core.errors import ParameterError
 from core.ladder import Ladder

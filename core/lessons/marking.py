@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from core.dataclasses import dataclass, replace
 from core.errors import TilescopeError
 from core.lessons.expressions import Element, LessonError, Value, shown
 from core.lessons.lesson import Choice, Click, Edit, Goal, Number, Order, Slider

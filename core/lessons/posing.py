@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from core.dataclasses import dataclass, replace
 from core.launch import Workload
 from core.lessons.expressions import LessonError, Value
 from core.lessons.lesson import (

@@ -10,11 +10,11 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from core.dataclasses import asdict, dataclass, field, fields, replace
 from core.errors import TilescopeError
 from core.files import replace_file
 from core.launching.user_files import read_plain

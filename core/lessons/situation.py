@@ -11,11 +11,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from contextvars import copy_context
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from core.cancelling import cancelled_by, check, is_cancelled
-from core.dataclasses import dataclass, field, replace
 from core.devices.occupancy import Resources
 from core.emulator.budget import DEFAULTS
 from core.errors import Cancelled, ParameterError, TilescopeError

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.dataclasses import dataclass
 from core.devices.occupancy import LIMITS, Occupancy, Resources, occupancy
 from core.devices.table import find_capability, load_devices
 from core.errors import TilescopeError

@@ -18,11 +18,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, InvalidStateError, as_completed
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import uuid4
 
 from core.cancelling import check
-from core.dataclasses import dataclass
 from core.errors import TilescopeError
 from core.gpu.failures import WorkerFailure
 from core.gpu.sweep import Lane

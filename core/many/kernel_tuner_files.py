@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from core.dataclasses import dataclass, field
 from core.errors import TilescopeError
 from core.files import replace_file
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -19,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.compiler.compiler import BuildKind, build_of, find_entry
-from core.dataclasses import dataclass, replace
 from core.emulator.events import AccessEvent, Observer, TransferEvent
 from core.emulator.groups import Geometry
 from core.emulator.heap import HEAP_NAME

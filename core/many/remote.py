@@ -16,12 +16,12 @@ import shutil
 import socket
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 
-from core.dataclasses import dataclass
 from core.errors import GpuUnavailable, TilescopeError
 from core.gpu.failures import WorkerFailure
 

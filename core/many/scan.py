@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from core.compiler.compiler import BuildKind
-from core.dataclasses import dataclass
 from core.devices.occupancy import Occupancy, occupancy
 from core.devices.table import Device, capability_of, load_devices
 from core.errors import CompileError, TilescopeError

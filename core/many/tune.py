@@ -11,9 +11,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import dataclass
 from typing import Any
 
-from core.dataclasses import dataclass
 from core.devices.table import load_devices
 from core.errors import TilescopeError
 from core.gpu.benchmark import run_benchmark

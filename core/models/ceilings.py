@@ -8,8 +8,8 @@ table; `docs/ceilings.md` has each rule's rate with its source, and says how wel
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from core.dataclasses import dataclass
 from core.devices.numbers import counted, nbytes, number, share
 from core.devices.table import Device, capability_of
 from core.errors import TilescopeError

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from core.compiler.compiler import BuildKind
-from core.dataclasses import dataclass, replace
 from core.emulator.machine import Limits
 from core.errors import ParameterError
 from core.launch import Workload

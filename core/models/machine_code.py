@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from core.compiler.cubin import SIZE, Factor, MachineInstruction, machine_code
-from core.dataclasses import dataclass
 from core.errors import Cancelled, TilescopeError
 
 if TYPE_CHECKING:

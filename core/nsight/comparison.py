@@ -16,11 +16,11 @@ sectors and wavefronts by source line (its source page). A reason is given where
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.compiler.compiler import BuildKind
-from core.dataclasses import dataclass
 from core.errors import TilescopeError
 from core.nsight.profile import ProfiledLaunch, chosen
 from core.rules.counters import COUNTERS, METRICS, Counters

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from core.dataclasses import dataclass, field
 from core.errors import TilescopeError
 from core.launch import Dim3, Launch, Workload
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
-from core.dataclasses import dataclass, field
 from core.errors import TilescopeError
 from core.ptx.types import PtxType
 

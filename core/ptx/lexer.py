@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from core.cancelling import check
-from core.dataclasses import dataclass
 from core.errors import PtxSyntaxError
 
 _TOKEN = re.compile(

@@ -7,10 +7,10 @@ have one function for each row that is executed. `docs/ptx.md` is written from t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
-from core.dataclasses import dataclass, replace
 from core.ptx.ast import Address, Group, Instruction, Operand, registers
 
 Kind = Literal[

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Literal
 
-from core.dataclasses import dataclass
 from core.ptx.ast import (
     Address,
     Function,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from core.cancelling import check
-from core.dataclasses import dataclass, replace
 from core.errors import PtxSyntaxError, UnsupportedPtx
 from core.ptx.ast import (
     Address,

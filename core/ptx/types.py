@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-
-from core.dataclasses import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from core.dataclasses import dataclass, field
 from core.devices.table import Device
 from core.errors import TilescopeError
 from core.gpu.result import BenchmarkResult, load_recorded

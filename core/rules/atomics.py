@@ -9,12 +9,12 @@ maximum tries only while its value would change the cell.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass
 from core.rules import shared_memory
 from core.rules.global_memory import LINE, SECTOR, Rows, distinct
 

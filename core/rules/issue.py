@@ -7,13 +7,13 @@ code names the space. What follows from that was measured on an H200 (`docs/coun
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from core.assembler.wide_loads import WideLoad, wide_loads
-from core.dataclasses import dataclass
 from core.ptx.ast import Function, Immediate, Instruction, Module, registers
 from core.ptx.opcodes import opcode_of
 from core.rules.shared_memory import Sharing

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, cycle, islice
 from random import Random
@@ -18,7 +19,6 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass, replace
 from core.devices.occupancy import Resources, occupancy
 from core.devices.table import Capability, capability_of, load_devices
 from core.emulator.events import AccessEvent, Observer

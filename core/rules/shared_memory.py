@@ -12,12 +12,12 @@ access in which no two lanes of a group meet in a bank.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass
 from core.rules.global_memory import Active, Rows
 
 BANKS = 32

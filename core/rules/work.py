@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.assembler.wide_loads import WideLoad, wide_loads
-from core.dataclasses import dataclass, field
 from core.emulator.events import AccessEvent, Mask, Observer, Span, TransferEvent
 from core.emulator.groups import Geometry, warp_rows
 from core.emulator.image import Image

@@ -8,6 +8,7 @@ flow depend on data this cannot be known, and every block is run instead (`Count
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,6 @@ from core.assembler.assembled_module import module_of
 from core.assembler.machine_loads import Assembly, assembly_of
 from core.cancelling import check
 from core.compiler.compiler import Build, BuildKind, build_of, find_entry
-from core.dataclasses import dataclass, field, replace
 from core.emulator.affine.dependences import DependsOnData
 from core.emulator.affine.machine import AffineMachine
 from core.emulator.affine.values import Affine, Dependence

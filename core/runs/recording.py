@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 from core.assembler.assembled_module import module_of
 from core.cancelling import check
 from core.compiler.compiler import Build, build_of, find_entry
-from core.dataclasses import dataclass, replace
 from core.emulator.events import Observer, Printed
 from core.emulator.groups import Geometry, clusters
 from core.emulator.heap import HEAP_NAME

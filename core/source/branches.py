@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-
-from core.dataclasses import dataclass, field
+from dataclasses import dataclass, field
 
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE | re.DOTALL)
 _CONDITIONAL = re.compile(r"\s*#\s*(if|el|endif)")

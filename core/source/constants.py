@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections import ChainMap, Counter
 from collections.abc import Iterator, Mapping, MutableMapping
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from core.cancelling import check
-from core.dataclasses import dataclass
 from core.source.expressions import parsed
 
 # CUDA source text as tokens, with the macros and integer constants it defines.

@@ -8,9 +8,9 @@ constant.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 
-from core.dataclasses import dataclass
 from core.source.slicing import without
 from core.source.syntax import syntax
 

@@ -10,10 +10,10 @@ import bisect
 import re
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from core.dataclasses import dataclass
 from core.source.branches import with_one_branch
 from core.source.constants import RAW_STRING, SourceText, evaluate
 from core.source.constants import read_source as read_constants

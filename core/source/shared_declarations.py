@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from core.dataclasses import dataclass, replace
 from core.ptx.debug.names import local_symbol, source_name
 from core.source.constants import SourceText, evaluate, read_source
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 from core.cancelling import check
-from core.dataclasses import dataclass
 from core.source.kernel_text import overloads
 from core.source.syntax import WORD, Item, Span, Syntax, macros_of, syntax
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from core.cancelling import check
-from core.dataclasses import dataclass
 from core.source.branches import with_one_branch
 from core.source.constants import BLANKED, blanked
 

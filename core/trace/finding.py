@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
-
-from core.dataclasses import dataclass
 
 KINDS: Mapping[str, str] = MappingProxyType(
     {

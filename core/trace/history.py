@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass
 from core.emulator.events import AccessEvent
 from core.emulator.record import ChunkRecord
 from core.ptx.debug.model import VariableInfo

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass, replace
 from core.emulator.events import Mask
 from core.emulator.record import ChunkRecord
 

@@ -8,10 +8,11 @@ tiles before it, or writes results back after it, is none. (`docs/window.md` say
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass
 from core.ptx.ast import Function, Module, Symbol
 
 MAIN = 4  # the longest loop's length over the least of a main loop

@@ -9,6 +9,7 @@ these alone say what the stages are: a result that is stored into their memory l
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -16,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.cancelling import check
-from core.dataclasses import dataclass, field, replace
 from core.emulator.events import AccessEvent, PhaseEvent, Span, TransferEvent
 from core.emulator.groups import WARP
 from core.ptx.arithmetic.operation import immediate

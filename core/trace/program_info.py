@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass
 from core.launch import Workload
 from core.ptx.ast import Module
 from core.rules.issue import IssueTable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 from typing import Literal
@@ -9,7 +10,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass
 from core.emulator.events import Mask
 from core.emulator.record import ChunkRecord
 from core.ptx.ast import Module

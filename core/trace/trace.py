@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass, field
 from core.emulator.record import ChunkRecord
 from core.errors import TilescopeError
 from core.launch import Workload

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass
 from core.emulator.events import AccessEvent
 from core.emulator.record import ChunkRecord, Log
 from core.ptx.ast import Function, Instruction, Operand, Register, Vector, registers

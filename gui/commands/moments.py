@@ -131,7 +131,7 @@ class Moments(QObject):
         """Record what a link names and look where it says. Raises ParameterError for its rung."""
         self.main.moment_title.hide()  # which is another one's
         if moment.theme is not None and moment.theme != self.session.theme:
-            self.main.set_theme(moment.theme)
+            self.session.theme = moment.theme
         if moment.own is not None:
             wanted = Configuration("", {}, moment.source, moment.own)
             if wanted.untitled and moment.source is not None:

@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +15,6 @@ from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QImage
 from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QWidget
 
 from core.cancelling import cancelled_by
-from core.dataclasses import dataclass, field
 from core.errors import Cancelled, TilescopeError
 from gui.background.work import Job, Progress, Worker
 from gui.commands.window import Window

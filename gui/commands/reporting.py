@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QGuiApplication
 
-from core.dataclasses import dataclass
 from core.errors import CompileError, ParameterError, TilescopeError
 from core.launching.file_launch import FieldErrors
 from core.launching.user_files import read_source

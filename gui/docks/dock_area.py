@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import pairwise
 
 from PySide6.QtCore import QByteArray, QEvent, QSize, Qt, QTimer
@@ -28,7 +29,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.dataclasses import dataclass
 from gui.looks.style import set_icon, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.step_views import names_in

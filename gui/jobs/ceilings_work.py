@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.cancelling import is_cancelled, within
-from core.dataclasses import dataclass, replace
 from core.errors import GpuFailure, GpuUnavailable, TilescopeError
 from gui.background.work import Job, Progress
 from gui.scenes.benchmark import size_parameters

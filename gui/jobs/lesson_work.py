@@ -6,10 +6,9 @@ Everything here loads the emulator and may record launches, so it runs in a work
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from core.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from core.ladder import Ladder

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.dataclasses import dataclass, replace
 from core.errors import Cancelled, TilescopeError
 
 if TYPE_CHECKING:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.cancelling import within
-from core.dataclasses import dataclass, replace
 from core.errors import TilescopeError
 from core.gc_control import uncollected
 from gui.scenes.prefetch import Looks, Standpoint, look_ahead

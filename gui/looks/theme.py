@@ -9,6 +9,7 @@ panel, so that the full-strength colours are left to what the current step does.
 from __future__ import annotations
 
 import tomllib
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -17,8 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
 from PySide6.QtWidgets import QApplication, QStyleFactory
-
-from core.dataclasses import dataclass, replace
 
 # Colour arithmetic in OKLab, where equal distances look equal (Björn Ottosson, 2020).
 #

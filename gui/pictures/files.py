@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QBuffer, QIODevice
 from PySide6.QtGui import QImage
 
 from core.cancelling import check
-from core.dataclasses import dataclass
 from core.files import replacing
 
 SUFFIXES = (".png", ".pdf")

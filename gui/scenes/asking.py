@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, Union
-
-from core.dataclasses import dataclass
 
 LANES, SECTOR = 32, 32  # lanes of a warp, and banks; bytes
 

@@ -8,13 +8,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psygnal import Signal
 
-from core.dataclasses import dataclass, field, replace
 from core.errors import TilescopeError
 from core.gpu.benchmark import run_benchmark
 from core.gpu.files import Journal, read_results

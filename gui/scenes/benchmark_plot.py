@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.dataclasses import dataclass
 from gui.scenes.benchmark import RECORDED, CeilingKey, Measured, neighbours, parameters_text
 from gui.scenes.text import grouped, spaced
 

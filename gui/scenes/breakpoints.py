@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass
 from gui.scenes.selection import Breakpoint, exists, shapes
 from gui.scenes.text import grouped, index_text, plural
 

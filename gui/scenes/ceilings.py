@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from core.dataclasses import dataclass
 from core.devices.numbers import counted, number
 from gui.scenes.text import grouped
 from gui.scenes.text import spaced as with_spaces

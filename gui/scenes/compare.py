@@ -8,12 +8,12 @@ grid. Whatever is set on one side, by the clock or by a click into a view, moves
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from core.cancelling import check
-from core.dataclasses import dataclass, replace
 from core.errors import ParameterError
 from gui.scenes.correspondence import Lockstep, course_of, same_place
 from gui.scenes.launch_form import stops

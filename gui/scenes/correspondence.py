@@ -14,13 +14,13 @@ the step itself.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import gcd
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass
 from gui.scenes.weak_memo import once_for_each
 
 if TYPE_CHECKING:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from core.dataclasses import dataclass, replace
 from core.rules.counters import SPACES, UNITS, WAYS
 from gui.scenes.text import capital, grouped, plural, ratio
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from core.dataclasses import dataclass
 from gui.scenes.text import plural
 
 if TYPE_CHECKING:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from core.dataclasses import dataclass, replace
 from core.explain.total import Place
 from core.rules.counters import SPACES, UNITS, WAYS, measures_of
 from gui.scenes.text import capital, grouped

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.dataclasses import dataclass
 from core.launch import ScalarArgument
 from core.trace.finding import of_guessed_size
 from gui.scenes.text import index_text, plural, spaced

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.dataclasses import dataclass, replace
 from core.launch import MatrixLayout
 from gui.scenes.history import History, Ints, history_of
 from gui.scenes.weak_memo import once_for_each

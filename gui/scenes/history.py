@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import weakref
 from bisect import bisect_right
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass, field
 from core.trace import Array, EventKind
 from gui.scenes.text import elements_name
 from gui.scenes.weak_memo import once_for_each

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.cancelling import cancelled_by
-from core.dataclasses import dataclass
 from core.errors import Cancelled, TilescopeError
 
 if TYPE_CHECKING:

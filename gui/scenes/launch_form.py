@@ -9,9 +9,9 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from core.dataclasses import dataclass, replace
 from core.errors import TilescopeError
 from core.launch import ScalarArgument
 from core.launching import arguments

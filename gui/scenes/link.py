@@ -11,12 +11,12 @@ import base64
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, unquote
 
-from core.dataclasses import dataclass, field, replace
 from core.errors import ParameterError, TilescopeError
 from core.files import replace_file
 from core.ladder.buffers import INPUTS

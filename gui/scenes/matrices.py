@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass, field, replace
 from core.trace import EventKind
 from gui.scenes import faults
 from gui.scenes.asynchronous import (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from core.dataclasses import dataclass, replace
 from core.devices.occupancy import LIMITS, Occupancy, Resources, curve, occupancy, warps_of
 from core.explain.words import Explanation, Section, columns
 from gui.scenes.ceilings import spaced

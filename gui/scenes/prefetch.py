@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.dataclasses import dataclass
 from core.trace import EventKind
 from gui.scenes.correspondence import Course, Lockstep, course_of
 from gui.scenes.findings import finding_rows

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.dataclasses import dataclass
 from core.rules.counters import COUNTERS, SPACES, WAYS
 from gui.scenes.text import capital, grouped, plural
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from core.dataclasses import dataclass
 from core.ptx.ast import Symbol
 from gui.scenes.source import Span
 from gui.scenes.text import plural

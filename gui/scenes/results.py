@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.dataclasses import dataclass
 from core.gpu.check import Check, check
 from gui.scenes.text import join
 from gui.scenes.weak_memo import once_for_each

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from core.dataclasses import dataclass
 from gui.scenes.benchmark import neighbours
 
 if TYPE_CHECKING:

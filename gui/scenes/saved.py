@@ -12,10 +12,10 @@ import logging
 import os
 import stat
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from core.dataclasses import asdict, dataclass, field, replace
 from core.errors import TilescopeError
 from core.files import replace_file
 from core.launching.file_launch import FileLaunch

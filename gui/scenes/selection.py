@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from core.dataclasses import dataclass, field
 from core.ladder.buffers import Inputs
 from core.ladder.rung import DEFAULT_SEED
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass
 from core.trace.access import SharedArray, owner_of
 from gui.scenes import faults
 from gui.scenes.history import Ints, accessed_name, all_elements, elements_a_lane, history_of

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
-
-from core.dataclasses import dataclass, field
 
 if TYPE_CHECKING:
     from core.lessons.course import Again

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.dataclasses import dataclass
 from core.rules.counters import UNITS, WAYS, Count
 from core.trace import EventKind
 from gui.scenes.text import compact, grouped, plural

@@ -7,9 +7,9 @@ its picture follow from the row.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from core.dataclasses import dataclass
 from gui.scenes.findings import FindingRow, finding_rows
 
 if TYPE_CHECKING:

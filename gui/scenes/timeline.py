@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass
 from gui.scenes import faults
 from gui.scenes.text import FILL, element_name, fills, grouped, part_name, plural, verb_of
 from gui.scenes.weak_memo import last_for_each

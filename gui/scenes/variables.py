@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from core.dataclasses import dataclass
 from core.trace.variables import Value, Variable
 from gui.scenes.selection import WARP_SIZE
 from gui.scenes.text import join, name_of_thread, variable_text

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
 
-from core.dataclasses import dataclass
 from gui.scenes.text import common_ends
 
 MOST_LINES = 600  # between the first and the last difference; more are not lined up with each other

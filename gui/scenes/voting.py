@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.dataclasses import dataclass, field
+from dataclasses import dataclass, field
 
 BLOCK = "▮"
 LONGEST = 24  # marks of a bar

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass, replace
 from core.rules import global_memory
 from gui.scenes import faults
 from gui.scenes.history import all_elements, elements_a_lane, history_of, numbers_of

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.dataclasses import dataclass, field, replace
 from core.explain.access import explain_access
 from core.explain.bank_map import bank_map, explain_bank_map
 from core.explain.total import Place, explain_total

@@ -9,11 +9,11 @@ imported then, so that it costs nothing at the start. Its view is a
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
 
-from core.dataclasses import dataclass
 from gui.views import page_stack
 from gui.views.page_parts import PAINTED_MS
 

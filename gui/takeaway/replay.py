@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,6 @@ from typing import Any
 from PySide6.QtCore import QSize
 
 from core.cancelling import check
-from core.dataclasses import dataclass, field
 from core.errors import TilescopeError
 from gui.looks.theme import RESOURCES, Theme, current_theme
 from gui.scenes.asking import ANSWER_FIRST
@@ -148,7 +148,7 @@ def _chapter(
     stage, frames, seen = Stage(session, places), [_Frames() for _ in places], []
     try:
         for number, step in enumerate(chapter.steps):
-            session.set_veiled(chapter.veiled if chapter.asked and not number else ())
+            session.update(veiled=chapter.veiled if chapter.asked and not number else ())
             shown = {one.name: one for one in stage.at(step)}
             pictures = []
             for frame, (name, _) in zip(frames, places, strict=True):

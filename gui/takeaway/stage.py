@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import import_module
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QWidget
 
-from core.dataclasses import dataclass
 from core.errors import ParameterError
 from gui.scenes.session import Session
 from gui.scenes.step_views import VIEWS

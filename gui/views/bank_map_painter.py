@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 
-from core.dataclasses import dataclass
 from core.explain.bank_map import CHUNK, LINE, BankMap, Piece
 from core.rules.shared_memory import BANKS, WORD
 from gui.looks.theme import Theme

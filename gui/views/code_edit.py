@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QMimeData, QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import (
@@ -21,7 +22,6 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QTextEdit, QToolTip, QWidget
 
-from core.dataclasses import dataclass
 from core.errors import TilescopeError
 from core.foreign_text import visible
 from core.launching.user_files import MOST_SOURCE, must_be_short_enough

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -23,7 +24,6 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
-from core.dataclasses import dataclass, replace
 from gui.looks.theme import Theme
 from gui.pictures.vectors import is_vector
 from gui.scenes.grids import rectangles

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPainterPath
 
-from core.dataclasses import dataclass
 from gui.looks.theme import FEW_THREADS, Theme
 from gui.scenes.grids import EMPTY, Grid, Owned, Rect, bounding_box, rectangles, shares_of
 from gui.scenes.history import Ints, history_of, number_at

@@ -5,11 +5,12 @@ Cells are square, unless wider ones let values be written that squares have no r
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF
 
-from core.dataclasses import dataclass, replace
 from gui.looks.theme import current_theme
 from gui.scenes.grids import Grid, Rect
 from gui.scenes.history import Ints

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget
 
-from core.dataclasses import KW_ONLY, dataclass
 from gui.views.page_parts import BlankPage, PageWidget
 
 log = logging.getLogger(__name__)

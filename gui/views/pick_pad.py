@@ -6,12 +6,12 @@ The picture that would show them is veiled then: the learner makes the access in
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
-from core.dataclasses import dataclass
 from gui.looks.theme import current_theme
 from gui.scenes.asking import cells_to_pick
 from gui.scenes.session import Session

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
 
-from core.dataclasses import dataclass
 from core.errors import TilescopeError
 from core.trace.pipeline import Filling, Moment, Pipeline
 from gui.background.work import Worker

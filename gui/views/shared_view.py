@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,6 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
-from core.dataclasses import dataclass
 from core.explain.bank_map import BankMap, bank_map, verdict
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.asking import ANSWER_FIRST, Lit, Pick

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from PySide6.QtCore import (
@@ -37,7 +38,6 @@ from PySide6.QtWidgets import (
     QTableView,
 )
 
-from core.dataclasses import dataclass
 from gui.looks.theme import current_theme
 
 # Cells of a table that changes with the clock, drawn without the style's help.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -21,7 +22,6 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
-from core.dataclasses import dataclass, field
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.asking import Lit, Pick, sector_of
 from gui.scenes.own_memory import TITLES, OwnScene, own_scene

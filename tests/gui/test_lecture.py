@@ -150,7 +150,7 @@ def test_a_moment_returns_to_its_page_and_leaves_the_theme(listed, qtbot, monkey
     monkeypatch.setattr("gui.commands.moments.ask_text", lambda *a, **k: "Mine\x1c\u2028here")
     listed.lecture.save_this()
     assert listed.lecture.moments[1].name == "Mine here"
-    listed.set_theme("dark")
+    listed.session.update(theme="dark")
     for away in (0, 2):
         with qtbot.waitSignal(listed.recorder.recorded, timeout=MS):
             listed.lecture.show(away)

@@ -8,11 +8,11 @@ once to its format, and goes back to bits.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from core.dataclasses import dataclass
 from core.ptx.arithmetic import rounding
 from core.ptx.arithmetic.comparison import combination, comparison
 from core.ptx.arithmetic.operation import (

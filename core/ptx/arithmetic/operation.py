@@ -8,11 +8,11 @@ element, when every lane has the same value) in, a new array out.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass
 from core.errors import UnsupportedPtx
 from core.ptx.ast import Immediate, Instruction, Operand
 from core.ptx.opcodes import opcode_of

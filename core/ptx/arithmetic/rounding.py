@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
 
 import numpy as np
 
-from core.dataclasses import dataclass
 from core.ptx.arithmetic.operation import Array
 from core.ptx.ast import Instruction
 from core.ptx.types import PtxType

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
 from core.cancelling import check
-from core.dataclasses import dataclass, replace
 from core.ptx.ast import Instruction, Module, Register, Symbol
 from core.ptx.debug.model import DebugInfo, FunctionInfo, Location, VariableInfo
 from core.ptx.opcodes import opcode_of, results

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dataclasses import dataclass, field
 from core.ptx.debug.names import source_name
 
 # The types of source variables, as DWARF describes them and as C++ spells them.

@@ -9,8 +9,7 @@ not understood is left out or handed back as it came.
 from __future__ import annotations
 
 import re
-
-from core.dataclasses import dataclass
+from dataclasses import dataclass
 
 BUILTIN_TYPES = {
     "b": "bool",

@@ -7,13 +7,13 @@ import inspect
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from core.cancelling import check
-from core.dataclasses import dataclass, field
 from core.ptx.debug.model import (
     UNKNOWN,
     DebugInfo,
