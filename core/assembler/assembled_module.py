@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+from functools import lru_cache
 
 from core.compiler.compiler import Build
+from core.compiler.cubin import MachineAccess
 from core.errors import PtxSyntaxError
 from core.gc_control import uncollected
 from core.ptx.ast import Module
@@ -12,6 +14,8 @@ from core.ptx.parser import parse, without_unreached
 
 LARGE = 1 << 20
 """Characters of PTX beyond which what the launched kernel never reaches is left out."""
+KEPT = 1 << 18
+"""Characters of PTX up to which a module, fifteen times as large, is kept for the next launch."""
 
 
 def module_of(build: Build, kernel: str) -> Module:
@@ -19,17 +23,31 @@ def module_of(build: Build, kernel: str) -> Module:
 
     Optimised code bears what the assembler does to it: fused products and sums, and unrolled loops
     over shared memory. Code with debug information, and a PTX file that is stepped through as it
-    stands, are left as they are. Raises as `core.ptx.parser.parse` does.
+    stands, are left as they are. A build that is launched again gives the same module, unless it is
+    large. Raises as `core.ptx.parser.parse` does.
     """
-    is_source = build.ptx == build.source
-    module = _parsed(build.ptx, kernel, own_lines=is_source)
-    if build.kind == "as_written" or is_source:
+    own_lines = build.ptx == build.source
+    as_it_stands = build.kind == "as_written" or own_lines
+    accesses = None if as_it_stands else build.accesses.get(kernel, ())
+    make = _made if len(build.ptx) > KEPT else _kept
+    return make(build.ptx, kernel, own_lines, accesses)
+
+
+def _made(
+    text: str, kernel: str, own_lines: bool, accesses: tuple[MachineAccess, ...] | None
+) -> Module:
+    """Without `accesses` of the machine code, the module is left as it is."""
+    module = _parsed(text, kernel, own_lines=own_lines)
+    if accesses is None:
         return module
     from core.assembler.contraction import contracted
     from core.assembler.machine_loads import assembled
     from core.assembler.unrolling import unrolled
 
-    return unrolled(contracted(assembled(module, kernel, build.accesses.get(kernel, ()))))
+    return unrolled(contracted(assembled(module, kernel, accesses)))
+
+
+_kept = lru_cache(maxsize=4)(_made)  # two launches side by side, in both builds
 
 
 def _parsed(text: str, kernel: str, *, own_lines: bool) -> Module:
