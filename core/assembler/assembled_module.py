@@ -29,17 +29,15 @@ def module_of(build: Build, kernel: str) -> Module:
     own_lines = build.ptx == build.source
     as_it_stands = build.kind == "as_written" or own_lines
     accesses = None if as_it_stands else build.accesses.get(kernel, ())
-    make = _made if len(build.ptx) > KEPT else _kept
-    return make(build.ptx, kernel, own_lines, accesses)
-
-
-def _made(
-    text: str, kernel: str, own_lines: bool, accesses: tuple[MachineAccess, ...] | None
-) -> Module:
-    """Without `accesses` of the machine code, the module is left as it is."""
-    module = _parsed(text, kernel, own_lines=own_lines)
+    if len(build.ptx) > min(KEPT, LARGE):
+        module = _parsed(build.ptx, kernel, own_lines)
+        return module if accesses is None else _assembled(module, kernel, accesses)
     if accesses is None:
-        return module
+        return _kept(build.ptx, "", own_lines)
+    return _kept_assembled(build.ptx, kernel, accesses)
+
+
+def _assembled(module: Module, kernel: str, accesses: tuple[MachineAccess, ...]) -> Module:
     from core.assembler.contraction import contracted
     from core.assembler.machine_loads import assembled
     from core.assembler.unrolling import unrolled
@@ -47,12 +45,17 @@ def _made(
     return unrolled(contracted(assembled(module, kernel, accesses)))
 
 
-_kept = lru_cache(maxsize=4)(_made)  # two launches side by side, in both builds
-
-
-def _parsed(text: str, kernel: str, *, own_lines: bool) -> Module:
+def _parsed(text: str, kernel: str, own_lines: bool) -> Module:
     with uncollected():
         if len(text) > LARGE:
             with contextlib.suppress(PtxSyntaxError):  # one that is told of the whole text
                 return parse(without_unreached(text, kernel), own_lines=own_lines)
         return parse(text, own_lines=own_lines)
+
+
+_kept = lru_cache(maxsize=4)(_parsed)  # two launches side by side, in both builds
+
+
+@lru_cache(maxsize=4)
+def _kept_assembled(text: str, kernel: str, accesses: tuple[MachineAccess, ...]) -> Module:
+    return _assembled(_kept(text, "", False), kernel, accesses)
