@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from core.cli.interrupting import quietly_interrupted
         from core.gc_control import seldom_collected
 
-        with quietly_interrupted(), seldom_collected():
+        with quietly_interrupted(), seldom_collected(ends=argv is None):
             arguments = list(sys.argv[1:] if argv is None else argv)
             if opens_window(arguments):
                 return open_window(arguments)
