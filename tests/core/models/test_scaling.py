@@ -82,7 +82,9 @@ extern "C" __global__ void coalesced(const float* A, const float* B, float* C, i
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", [0, 128, 200])  # from the start, at a small size, beyond all three
+@pytest.mark.parametrize(
+    "first", [0, 128, 200]
+)  # from the start, at a small size, beyond all three
 def test_an_edited_source_is_counted_at_its_own_size(first: int) -> None:
     """What no small size shows: loads from some k on, one of which the compiler drops."""
     rung, parameters = LADDER["coalesced"], {"n": 576, "block_x": 32, "block_y": 8}
