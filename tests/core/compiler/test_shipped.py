@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.compiler import compiler, disk_cache, nvrtc_library, shipped
+from core.compiler import clang, compiler, disk_cache, nvrtc_library, shipped
 from core.compiler.compiler import build_of, compile_ptx, nvrtc_version
 from core.errors import TilescopeError
 from core.ladder import load_ladder
@@ -125,6 +125,7 @@ def test_lessons_have_their_ptx_without_nvrtc(no_nvrtc):
 @pytest.mark.parametrize("system", ["linux", "darwin"])
 def test_an_edited_text_says_what_is_missing(no_nvrtc, monkeypatch, system):
     monkeypatch.setattr(nvrtc_library.sys, "platform", system)
+    monkeypatch.setattr(clang, "executable", lambda: None)
     workload = load_ladder()["tiled"].blank_workload()
     edited = workload.source.replace("0.0f", "1.0f")
     assert edited != workload.source
@@ -136,11 +137,12 @@ def test_an_edited_text_says_what_is_missing(no_nvrtc, monkeypatch, system):
         assert "sizes" in sentence
     else:
         assert "pip install nvidia-cuda-nvrtc" in sentence
+    assert "`pip install tilescope[clang]` brings another compiler" in sentence
 
 
 def test_a_frozen_program_stands_for_its_modules(monkeypatch):
     request = sys.modules["core.compiler.request"]
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    files = list(request._tool_files())
+    files = list(request._tool_files("nvrtc"))
     assert Path(sys.executable) in files
     assert not [file for file in files if file.suffix == ".py"]
