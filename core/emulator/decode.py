@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
 
 from core.emulator import memory
-from core.emulator.async_copy import async_copy
 from core.emulator.clocks import is_clock, read_clock
 from core.emulator.clusters import cluster_barrier, map_address
 from core.emulator.cross_lane import cross_lane
 from core.emulator.jumps import indexed_branch
-from core.emulator.mbarriers import mbarrier
 from core.emulator.named_barriers import must_exist, named_barrier
 from core.emulator.operands import WINDOWS, OperandDecoder, elements, plain
 from core.emulator.program import (
@@ -28,9 +27,6 @@ from core.emulator.program import (
     run_ends,
 )
 from core.emulator.registers import Writer, pack, packs
-from core.emulator.tensor import matrix_access, multiply, wmma
-from core.emulator.textures import texture_op
-from core.emulator.warpgroups import wgmma
 from core.errors import UnsupportedPtx
 from core.ptx.arithmetic.operation import (
     BUILDERS,
@@ -326,7 +322,7 @@ class Decoder:
                 raise unsupported(instruction, f"is not executed ({row.refused[0][1]})")
             unknown = unknown_modifier(instruction.modifiers)
             if unknown:
-                raise unsupported(instruction, f"has {unknown!r}, which is no modifier of PTX")
+                raise unsupported(instruction, f"has {unknown!r}, which is not a modifier of PTX")
             _checked(self._vote, instruction)
         self.table.close_votes()
         ops = [_checked(self._op, instruction) for instruction in operands.instructions]
@@ -377,9 +373,8 @@ class Decoder:
     # -- second pass ------------------------------------------------------------------------
 
     def _op(self, instruction: Instruction) -> Op:
-        special = _SPECIAL.get(instruction.opcode)
-        if special is not None:
-            op = special(self.operands, instruction)
+        if instruction.opcode in _SPECIAL:
+            op = _special(instruction.opcode)(self.operands, instruction)
         elif is_clock(instruction):
             op = read_clock(self.operands, instruction)
         elif opcode_of(instruction).kind == "hint":
@@ -457,7 +452,9 @@ def _compose(
 
 
 _CONVERSIONS = ("cvta", "isspacep")  # of addresses
-_BY_OPCODES: dict[str, Callable[[OperandDecoder, Instruction], Op]] = {
+_Decode = Callable[[OperandDecoder, Instruction], Op]
+# What few kernels use is named as module.function of this package, and loaded when it is met.
+_BY_OPCODES: dict[str, _Decode | str] = {
     "ld ldu st": load_or_store,
     "atom red": atomic,
     "bra": branch,
@@ -468,16 +465,25 @@ _BY_OPCODES: dict[str, Callable[[OperandDecoder, Instruction], Op]] = {
     "membar fence": fence,
     "bar barrier": barrier,
     "mapa getctarank": map_address,
-    "mbarrier": mbarrier,
-    "cp": async_copy,
-    "mma": multiply,
-    "wmma": wmma,
-    "wgmma": wgmma,
-    "ldmatrix stmatrix movmatrix": matrix_access,
-    "tex tld4 suld sust": texture_op,
+    "mbarrier": "mbarriers.mbarrier",
+    "cp": "async_copy.async_copy",
+    "mma": "tensor.multiply",
+    "wmma": "tensor.wmma",
+    "wgmma": "warpgroups.wgmma",
+    "ldmatrix stmatrix movmatrix": "tensor.matrix_access",
+    "tex tld4 suld sust": "textures.texture_op",
     " ".join(name for name, row in OPCODES.items() if row.kind == "lanes"): exchange,
 }
 _SPECIAL = {name: decode for names, decode in _BY_OPCODES.items() for name in names.split()}
+
+
+def _special(opcode: str) -> _Decode:
+    found = _SPECIAL[opcode]
+    if isinstance(found, str):
+        module, name = found.split(".")
+        decode: _Decode = getattr(importlib.import_module(f".{module}", __package__), name)
+        return decode
+    return found
 
 
 def decoded_opcodes() -> frozenset[str]:

@@ -195,6 +195,7 @@ def trace_header(trace: Trace, pool: Pool) -> dict[str, Any]:
 def _build(build: Build, kernel: str) -> dict[str, Any]:
     plain = ("kind", "source", "source_name", "options", "architecture", "ptx", "entries")
     return {
+        "compiler": build.compiler,
         **{name: getattr(build, name) for name in plain},
         "defines": dict(build.defines),
         "instances": dict(build.instances),
@@ -395,6 +396,7 @@ def _read_build(plain: Mapping[str, Any]) -> Build:
         diagnostics=tuple(Diagnostic(**d) for d in plain["diagnostics"]),
         entries=tuple(plain["entries"]),
         instances=MappingProxyType(plain.get("instances", {})),
+        compiler=plain.get("compiler", ""),
         accesses=MappingProxyType(
             {
                 kernel: tuple(
@@ -602,7 +604,7 @@ def save_trace(trace: Trace, path: Path) -> None:
 def load_trace(path: Path) -> Trace:
     """Reads a trace, which steps as it did when it was saved.
 
-    Raises `TilescopeError` for a file that is missing, is no trace, is damaged, would take more
+    Raises `TilescopeError` for a file that is missing, is not a trace, is damaged, would take more
     memory than any record may have, or is of another version.
     """
     try:

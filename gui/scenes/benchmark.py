@@ -191,7 +191,7 @@ class Measured:
 
     @property
     def ceiling_key(self) -> CeilingKey | None:
-        """Names the launch and the device; None for what is no rung, or edited."""
+        """Names the launch and the device; None for what is not a rung, or edited."""
         rung = self.result.rung
         if rung is None or self.result.gflops is None:
             return None
@@ -248,6 +248,14 @@ def parameters_text(parameters: Mapping[str, int]) -> str:
         for stem, values in groups.items()
     ]
     return ", ".join(parts)
+
+
+def launch_title(ladder: Ladder, shown: Configuration) -> str:
+    """A launch in a line: its rung and parameters, or its file and kernel."""
+    if shown.own is not None:
+        return f"{shown.own.name}: {shown.own.kernel}"
+    edited = " (edited)" if shown.source is not None else ""
+    return f"{ladder[shown.rung].title}{edited}: {parameters_text(shown.parameters)}"
 
 
 def machine_sentence(measured: Sequence[Measured]) -> str:
