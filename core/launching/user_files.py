@@ -92,16 +92,9 @@ def read_plain(path: Path, most: int) -> bytes:
 def read_source(path: Path, most: int = MOST_SOURCE) -> str:
     """The text of a CUDA source, its lines ended by newlines alone.
 
-    UTF-8, or UTF-16 that begins with its mark; what is neither is taken for Latin-1, as in old
-<<<<<<< HEAD
-    comments. A listing loses the numbers of its lines.
-
-    Raises TilescopeError where the file cannot be read, is no plain file, has more than
-    `most` bytes, is no text, or too long a one.
-=======
-    comments. Raises TilescopeError where the file cannot be read, is not a plain file, has more
-    than `most` bytes, is not text, or is too long.
->>>>>>> main
+        UTF-8, or UTF-16 that begins with its mark; what is neither is taken for Latin-1, as in old
+    comments. A listing loses the numbers of its lines. Raises TilescopeError where the file cannot
+    be read, is not a plain file, has more than `most` bytes, is not text, or is too long.
     """
     raw = read_plain(path, most)
     try:
