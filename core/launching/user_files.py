@@ -92,7 +92,7 @@ def read_plain(path: Path, most: int) -> bytes:
 def read_source(path: Path, most: int = MOST_SOURCE) -> str:
     """The text of a CUDA source, its lines ended by newlines alone.
 
-        UTF-8, or UTF-16 that begins with its mark; what is neither is taken for Latin-1, as in old
+    UTF-8, or UTF-16 that begins with its mark; what is neither is taken for Latin-1, as in old
     comments. A listing loses the numbers of its lines. Raises TilescopeError where the file cannot
     be read, is not a plain file, has more than `most` bytes, is not text, or is too long.
     """
