@@ -37,6 +37,7 @@ from gui.jobs.lesson_work import (
     reveal_job,
 )
 from gui.looks.theme import theme_names
+from gui.scenes.course import EXERCISES
 from gui.scenes.link import Named, parse_link
 from gui.scenes.sitting import Sitting
 from gui.scenes.text import plural
@@ -623,7 +624,8 @@ class Teaching(QObject):
             lesson = sitting.question.lesson.name
             if sitting.origin == "lesson" and lesson in names[:-1]:
                 following = names[names.index(lesson) + 1]
-                found.append((f"Lesson {following}", partial(self.begin_lesson, following)))
+                title = "Exercises" if following == EXERCISES else f"Lesson {following}"
+                found.append((title, partial(self.begin_lesson, following)))
         files = [one.file for one in self._opened]
         if sitting.question.lesson.file in files[:-1]:
             later = self._opened[files.index(sitting.question.lesson.file) + 1]
