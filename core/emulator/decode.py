@@ -48,24 +48,11 @@ from core.ptx.ast import (
     Register,
     Symbol,
 )
-from core.ptx.opcodes import OPCODES, opcode_of
+from core.ptx.opcodes import OPCODES, opcode_of, space_of, update_of
 from core.ptx.parser import unknown_modifier
 from core.ptx.types import PRED, TYPES, PtxType
 
 # Decodes loads, stores, atomics, accesses of parameters, and conversions of addresses.
-
-
-_SPACES = ("global", "shared", "local", "const", "param")
-_ATOMICS = ("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec")
-
-
-def space_of(instruction: Instruction) -> str:
-    """The state space an access names, "" for a generic address."""
-    for modifier in instruction.modifiers:
-        name = modifier.split("::")[0]
-        if name in _SPACES:
-            return name
-    return ""
 
 
 def vector_length(instruction: Instruction) -> int:
@@ -120,7 +107,7 @@ def atomic(decoder: OperandDecoder, instruction: Instruction) -> Op:
     """`atom` and `red`."""
     has_result = opcode_of(instruction).kind == "atomic"
     kind = memory_type(instruction)
-    name = next((m for m in instruction.modifiers if m in _ATOMICS), "")
+    name = update_of(instruction)
     if not name or (kind.bits == 128 and name not in ("exch", "cas")):
         raise unsupported(instruction)
     address, *operands = instruction.operands[1 if has_result else 0 :]
