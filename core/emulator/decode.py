@@ -441,27 +441,35 @@ def _compose(
 _CONVERSIONS = ("cvta", "isspacep")  # of addresses
 _Decode = Callable[[OperandDecoder, Instruction], Op]
 # What few kernels use is named as module.function of this package, and loaded when it is met.
-_BY_OPCODES: dict[str, _Decode | str] = {
-    "ld ldu st": load_or_store,
-    "atom red": atomic,
+_BY_KIND: dict[str, _Decode | str] = {
+    "load": load_or_store,
+    "store": load_or_store,
+    "atomic": atomic,
+    "reduction": atomic,
+    "call": call,
+    "leave": leave,
+    "breakpoint": trap,
+    "fence": fence,
+    "barrier": barrier,
+    "lanes": exchange,
+    "address of a block": map_address,
+    "barrier object": "mbarriers.mbarrier",
+    "copy": "async_copy.async_copy",
+    "matrix move": "tensor.matrix_access",
+    "texture": "textures.texture_op",
+}
+_BY_OPCODE: dict[str, _Decode | str] = {  # where a kind has several
     "bra": branch,
     "brx": indexed_branch,
-    "call": call,
-    "ret exit": leave,
-    "trap brkpt": trap,
-    "membar fence": fence,
-    "bar barrier": barrier,
-    "mapa getctarank": map_address,
-    "mbarrier": "mbarriers.mbarrier",
-    "cp": "async_copy.async_copy",
+    "trap": trap,
     "mma": "tensor.multiply",
     "wmma": "tensor.wmma",
     "wgmma": "warpgroups.wgmma",
-    "ldmatrix stmatrix movmatrix": "tensor.matrix_access",
-    "tex tld4 suld sust": "textures.texture_op",
-    " ".join(name for name, row in OPCODES.items() if row.kind == "lanes"): exchange,
 }
-_SPECIAL = {name: decode for names, decode in _BY_OPCODES.items() for name in names.split()}
+_SPECIAL = {
+    **{name: _BY_KIND[row.kind] for name, row in OPCODES.items() if row.kind in _BY_KIND},
+    **_BY_OPCODE,
+}
 
 
 def _special(opcode: str) -> _Decode:
