@@ -10,7 +10,6 @@ import numpy as np
 
 from core.emulator import memory
 from core.emulator.clocks import is_clock, read_clock
-from core.emulator.clusters import cluster_barrier, map_address
 from core.emulator.cross_lane import cross_lane
 from core.emulator.jumps import indexed_branch
 from core.emulator.named_barriers import must_exist, named_barrier
@@ -262,7 +261,7 @@ def fence(_: OperandDecoder, instruction: Instruction) -> Op:
 def barrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
     """`bar` and `barrier`: of a warp, of the whole block, or of some warps of it."""
     if "cluster" in instruction.modifiers:
-        return cluster_barrier(instruction)
+        return _loaded("clusters.cluster_barrier")(decoder, instruction)
     if "warp" in instruction.modifiers:
         return Op(Kind.SYNC, instruction, payload=_members(decoder, instruction))
     number = immediate(instruction.operands[0])
@@ -361,7 +360,7 @@ class Decoder:
 
     def _op(self, instruction: Instruction) -> Op:
         if instruction.opcode in _SPECIAL:
-            op = _special(instruction.opcode)(self.operands, instruction)
+            op = _loaded(_SPECIAL[instruction.opcode])(self.operands, instruction)
         elif is_clock(instruction):
             op = read_clock(self.operands, instruction)
         elif opcode_of(instruction).kind == "hint":
@@ -452,7 +451,7 @@ _BY_KIND: dict[str, _Decode | str] = {
     "fence": fence,
     "barrier": barrier,
     "lanes": exchange,
-    "address of a block": map_address,
+    "address of a block": "clusters.map_address",
     "barrier object": "mbarriers.mbarrier",
     "copy": "async_copy.async_copy",
     "matrix move": "tensor.matrix_access",
@@ -472,12 +471,11 @@ _SPECIAL = {
 }
 
 
-def _special(opcode: str) -> _Decode:
-    found = _SPECIAL[opcode]
-    if isinstance(found, str):
-        module, name = found.split(".")
-        decode: _Decode = getattr(importlib.import_module(f".{module}", __package__), name)
-        return decode
+def _loaded(function: _Decode | str) -> _Decode:
+    if not isinstance(function, str):
+        return function
+    module, name = function.split(".")
+    found: _Decode = getattr(importlib.import_module(f".{module}", __package__), name)
     return found
 
 
