@@ -19,7 +19,7 @@ READ_AHEAD = ("core.compiler.nvrtc:warm", "core.launching.guess")
 
 WINDOW_FILES = (".cu", ".cuh", ".ptx", ".npz", ".txt")
 """Sources, saved traces and lists of moments."""
-WINDOW_OPTIONS = ("--fresh", "--lesson", "--theme", "--size", "--set", "--session")
+WINDOW_OPTIONS = ("--fresh", "--lesson", "--theme", "--size", "--set", "--session", "--compiler")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

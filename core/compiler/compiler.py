@@ -68,6 +68,7 @@ class Build:
 
     `instances` has the PTX name of the instance that it was made for, by its name in the source.
     `accesses` are the loads and stores in the machine code of optimised kernels, by PTX name.
+    `compiler` is what made it, such as "clang 22.1.8"; "" for NVRTC.
     """
 
     kind: BuildKind
@@ -81,6 +82,18 @@ class Build:
     entries: tuple[str, ...]
     instances: Mapping[str, str] = field(default_factory=lambda: _NO_DEFINES)
     accesses: Mapping[str, tuple[MachineAccess, ...]] = field(default_factory=dict)
+    compiler: str = ""
+
+    @property
+    def described(self) -> str:
+        """As written or as compiled, and by whom where it is not NVIDIA's compiler."""
+        kind = self.kind.replace("_", " ")
+        return f"{kind} {self.compiler_note}" if self.compiler else kind
+
+    @property
+    def compiler_note(self) -> str:
+        """Who compiled it, where that is not NVIDIA's compiler: "by clang 22.1.8, …"."""
+        return f"by {self.compiler}, not NVIDIA's compiler" if self.compiler else ""
 
 
 def compile_ptx(
@@ -142,7 +155,10 @@ def compile_ptx(
             diagnostics=made.diagnostics,
             entries=entries,
             instances=MappingProxyType({kernel: made.entry} if made.entry else {}),
-            accesses=_accesses(request, entries) if kind == "as_compiled" else {},
+            accesses=_accesses(request, entries)
+            if kind == "as_compiled" and not made.compiler
+            else {},
+            compiler=made.compiler,
         )
 
     return _builds.get((first, bool(architecture)), build)

@@ -104,7 +104,7 @@ def _facts(trace: Trace) -> Iterator[tuple[str, str]]:
             yield argument.name, f"{argument.data.dtype.name}, {shape}"
         elif isinstance(argument, ScalarArgument):
             yield argument.name, str(argument.value)
-    yield "build", trace.build.kind.replace("_", " ")
+    yield "build", trace.build.described
 
 
 def _verdict(trace: Trace, counters: Counters) -> str:

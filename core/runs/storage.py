@@ -173,6 +173,7 @@ def trace_header(trace: Trace, pool: Pool) -> dict[str, Any]:
 def _build(build: Build, kernel: str) -> dict[str, Any]:
     plain = ("kind", "source", "source_name", "options", "architecture", "ptx", "entries")
     return {
+        "compiler": build.compiler,
         **{name: getattr(build, name) for name in plain},
         "defines": dict(build.defines),
         "instances": dict(build.instances),
@@ -384,6 +385,7 @@ def _read_build(plain: Mapping[str, Any]) -> Build:
         diagnostics=tuple(Diagnostic(**d) for d in plain["diagnostics"]),
         entries=tuple(plain["entries"]),
         instances=MappingProxyType(plain.get("instances", {})),
+        compiler=plain.get("compiler", ""),
         accesses=MappingProxyType(
             {
                 kernel: tuple(

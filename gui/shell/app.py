@@ -10,7 +10,9 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
+
+from core.compiler import choice
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
@@ -52,7 +54,11 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--size", metavar="WxH", type=window_size, help="size of the window, such as 1280x800"
     )
-    return parser.parse_args(argv)
+    parser.add_argument("--compiler", choices=get_args(choice.CompilerName), help=choice.HELP)
+    options = parser.parse_args(argv)
+    if options.compiler:
+        os.environ[choice.CHOICE] = options.compiler
+    return options
 
 
 def window_size(text: str) -> tuple[int, int]:

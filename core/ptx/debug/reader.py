@@ -275,8 +275,8 @@ class _Unit:
         for child in die.iter_children():
             if child.tag in _VARIABLES:
                 variable = self._variable(child, scope)
-                if variable is not None:
-                    yield variable
+                if variable is not None and variable.space != "shared":
+                    yield variable  # arrays that a block shares: clang lists them, NVRTC does not
             elif child.tag in _SCOPES:
                 pcs = self._range(child)
                 if pcs is None:

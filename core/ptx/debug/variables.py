@@ -51,8 +51,9 @@ __all__ = [
 LARGE = 1 << 20
 """Characters of PTX whose debug information is read in another process: millions of objects."""
 
+_MOST_READ = 4
 _lock = threading.Lock()
-_read: list[tuple[weakref.ref[Module], DebugInfo]] = []  # the module read last
+_read: list[tuple[weakref.ref[Module], DebugInfo]] = []  # the modules read last
 
 
 def debug_info(module: Module) -> DebugInfo:
@@ -63,7 +64,7 @@ def debug_info(module: Module) -> DebugInfo:
                 return found
     found = _read_debug_info(module)
     with _lock:
-        _read[:] = [(weakref.ref(module), found)]
+        _read[:] = [(weakref.ref(module), found), *_read[: _MOST_READ - 1]]
     return found
 
 
