@@ -203,6 +203,15 @@ def measures_of(space: str) -> tuple[Measure, ...]:
     return tuple(measure for measure in MEASURES if measure.space == space)
 
 
+def counters_of(space: str, measure: str) -> tuple[str, ...]:
+    """The counters of one measure of a space, a way of access each."""
+    return tuple(
+        name
+        for name, counter in COUNTERS.items()
+        if (counter.measure.space, counter.measure.name) == (space, measure)
+    )
+
+
 Counts = Mapping[str, Count]
 
 
