@@ -258,8 +258,8 @@ def _typed(kind: Any, value: Any) -> Any:
     """
     whole, parts = get_origin(kind), get_args(kind)
     if whole in (Union, UnionType):
-        kinds = [one for one in parts if one is not NoneType]
-        return None if value is None else _typed(*kinds, value)
+        (kind,) = (one for one in parts if one is not NoneType)
+        return None if value is None else _typed(kind, value)
     if is_dataclass(kind):
         hints = get_type_hints(kind, localns=globals())  # what it imports for its types alone
         if isinstance(value, list):

@@ -131,7 +131,7 @@ def test_a_cluster_is_chosen_and_what_is_wrong_with_it_is_said(qtbot, page, monk
     assert page.run_button.isEnabled()
     page.strip.address.setText("ftp://x:1")
     page.run_button.click()
-    assert "no address of a scheduler" in page.strip.plan.text()
+    assert "is not an address of a scheduler" in page.strip.plan.text()
     page.strip.address.setText("there:8786")
     page.run_button.click()
     finish(qtbot, page)
