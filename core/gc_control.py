@@ -47,21 +47,25 @@ def uncollected() -> Iterator[None]:
 
 
 @contextmanager
-def seldom_collected() -> Iterator[None]:
+def seldom_collected(*, ends: bool) -> Iterator[None]:
     """Within, garbage is collected after many new objects, not after each 700 of them.
 
     For a process that loads modules and ends soon: a seventh of its time went to collections.
+    Where it `ends` after that, nothing is collected any more: another seventh went to that.
     """
     before = gc.get_threshold()
     gc.set_threshold(_MANY, *before[1:])
     try:
         yield
     finally:
+        if ends:
+            gc.freeze()
         gc.set_threshold(*before)
 
 
 def keep_pauses_short() -> None:
     """Have neither collections nor other threads hold up a frame; for a process with a window."""
+    gc.enable()
     gc.set_threshold(*_THRESHOLDS)
     sys.setswitchinterval(_SWITCH_S)
     leave_out()

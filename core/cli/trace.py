@@ -25,6 +25,7 @@ from core.cli.options import (
     RESULTS,
     SIZES,
     Block,
+    Compiler,
     Defines,
     Grid,
     KernelName,
@@ -107,6 +108,8 @@ def _launch_json(result: Trace | Counted, seed: int | None) -> dict[str, Any]:
         "shared_bytes": workload.launch.shared_bytes,
         "seed": seed,
         "build": result.build.kind,
+        "compiler": result.build.compiler or "NVRTC",
+        "is_nvidias_compiler": not result.build.compiler,
         "machine_code": _machine_code(result.assembly),
         "counters": {name: int(count.value) for name, count in counters.totals.items()},
         "ideal": {name: int(count.ideal) for name, count in counters.totals.items()},
@@ -256,8 +259,8 @@ class _Row:
 def _headline(trace: Trace | Counted) -> Text:
     workload = trace.workload
     sizes = ", ".join(f"{name} = {value}" for name, value in workload.parameters.items())
-    build = trace.build.kind.replace("_", " ")
-    parts = [f"grid {workload.launch.grid}", f"block {workload.launch.block}", f"built {build}"]
+    built = f"built {trace.build.described}"
+    parts = [f"grid {workload.launch.grid}", f"block {workload.launch.block}", built]
     return Text.assemble(
         (workload.title, "bold"), ": ", ", ".join([*filter(None, [sizes]), *parts])
     )
@@ -560,6 +563,7 @@ def trace(
         Literal["as_written", "as_compiled"],
         typer.Option(help="Trace the source as written (-G) or the optimised build."),
     ] = "as_written",
+    compiler: Compiler = None,
     seed: Annotated[int, typer.Option(help="Seed of random buffers.", min=0)] = 7,
     blocks: Annotated[
         str | None,

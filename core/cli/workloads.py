@@ -51,9 +51,9 @@ def rung_workload(
     inputs: Inputs | None = None,
 ) -> Workload:
     """The launch of a rung with random `inputs` or others; its arrays are empty where `blank`."""
-    from core.ladder import load_ladder
+    from core.ladder import rung_of
 
-    rung = load_ladder()[name]
+    rung = rung_of(name)
     if wrong := [option for option, value in launch.items() if value is not None]:
         raise ArgumentError(
             f"--{wrong[0].replace('_', '-')} is for a source file; the rung {name} is set with "
@@ -168,7 +168,9 @@ def _architecture(text: str | None) -> str:
         return ""
     match = re.fullmatch(r"(?:sm_|compute_)?(\d{1,2})\.?(\d)([af]?)", text)
     if not match:
-        raise ArgumentError(f"`--arch {text}` is no architecture: write sm_80, compute_90 or 8.0.")
+        raise ArgumentError(
+            f"`--arch {text}` is not an architecture: write sm_80, compute_90 or 8.0."
+        )
     return f"compute_{match[1]}{match[2]}{match[3]}"
 
 

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.compiler.compiler import find_entry
 from core.ptx import ast
-from core.ptx.opcodes import opcode_of, results, sources
+from core.ptx.opcodes import opcode_of, results, sources, update_of
 from core.trace.access import fields_of, label
 
 if TYPE_CHECKING:
@@ -534,7 +533,7 @@ class _ThreadFlow:
             return
         update = ""
         if access.kind == "atomic":
-            update = next((m for m in instruction.modifiers if m in ATOMICS), "update")
+            update = update_of(instruction) or "update"
         for element, node in ((elements[i], nodes[i]) for i in first_parts(elements)):
             written = chosen(self._use(node), element.value)
             self.stores.append(Store(element, written, access.step, update))
@@ -584,10 +583,9 @@ class _ThreadFlow:
         self.frames[-1].registers[register] = node
 
 
-ATOMICS = ("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec")
-
-
 def _kernel_arguments(trace: Trace) -> dict[tuple[str, int], Node]:
+    from core.compiler.compiler import find_entry
+
     function = trace.module.entry(find_entry(trace.build, trace.workload.kernel))
     pairs = zip(function.parameters, trace.workload.launch.parameters, strict=False)
     return {

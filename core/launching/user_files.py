@@ -45,7 +45,7 @@ BAD_HEADER = (
     *(ValueError, EOFError, SyntaxError, TypeError, RecursionError, MemoryError),
     tokenize.TokenError,
 )
-"""What reading the header of a file that is no array may raise."""
+"""What reading the header of a file that is not an array may raise."""
 
 
 def checked_size(path: Path, most: int) -> int:
@@ -95,8 +95,8 @@ def read_source(path: Path, most: int = MOST_SOURCE) -> str:
     """The text of a CUDA source, its lines ended by newlines alone.
 
     UTF-8, or UTF-16 that begins with its mark; what is neither is taken for Latin-1, as in old
-    comments. Raises TilescopeError where the file cannot be read, is no plain file, has more than
-    `most` bytes, is no text, or too long a one.
+    comments. A listing loses the numbers of its lines. Raises TilescopeError where the file cannot
+    be read, is not a plain file, has more than `most` bytes, is not text, or is too long.
     """
     raw = read_plain(path, most)
     try:
@@ -105,9 +105,28 @@ def read_source(path: Path, most: int = MOST_SOURCE) -> str:
         text = raw.decode("latin-1")
     if "\0" in text:
         raise TilescopeError(f"{path} is not a text file.")
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = without_line_numbers(text.replace("\r\n", "\n").replace("\r", "\n"))
     must_be_short_enough(text, str(path), most)
     return text
+
+
+_NUMBERED = re.compile(r"^([ \t]*)([0-9]{1,4})([.:)|]?)(?=[ \t]|$)", re.MULTILINE)
+
+
+def without_line_numbers(text: str) -> str:
+    """The text of a printed listing without the numbers that stand before its lines.
+
+    They have a mark, as in `12. x = 1;`, and begin 1, 2, 3; or every line that is not blank has
+    one, and they go on by one. Blanks take the place of the numbers; any other text stays as it is.
+    """
+    found = [(int(number), mark) for _, number, mark in _NUMBERED.findall(text)]
+    numbers = [number for number, _ in found]
+    marked = [number for number, mark in found if mark][:3] == [1, 2, 3]
+    lines = sum(bool(line.strip()) for line in text.split("\n"))
+    whole = lines == len(found) > 2 and numbers == [*range(numbers[0], numbers[0] + lines)]
+    if not (marked or whole):
+        return text
+    return _NUMBERED.sub(lambda m: m[0] if marked and not m[3] else " " * len(m[0]), text)
 
 
 def write_source(path: Path, text: str) -> None:
@@ -172,7 +191,7 @@ def load_array(path: Path) -> NDArray[Any]:
 def promised(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Shape, order (Fortran's or C's) and type of the array whose header is read.
 
-    ValueError for what is no array of numbers.
+    ValueError for what is not an array of numbers.
     """
     version = npy.read_magic(file)
     if version not in _HEADERS:
@@ -215,7 +234,7 @@ def local_headers(
 
     They are looked for beside the file that includes them, in `folders` (-I), and in the folders
     above the source up to its repository's, with their usual ones for headers. One that is not
-    there, is no text or is very large is left out: CUDA may have it, or nobody. The files that are
+    there, is not text or is very large is left out: CUDA may have it, or nobody. The files that are
     `included` (--include) come before the source, with their own headers; where one of them
     includes the source itself it gets nothing. Raises TilescopeError where one cannot be read.
     """
