@@ -159,6 +159,11 @@ def is_size(parameter: SignatureParameter) -> bool:
     )
 
 
+def is_pitch(name: str) -> bool:
+    """Whether a name speaks of the distance between rows."""
+    return _PITCHES.fullmatch(name.rpartition(".")[2]) is not None
+
+
 def named_axis(name: str) -> int | None:
     """The dimension that a name speaks of in two: 1 of rows, 0 of columns."""
     last = name.rpartition(".")[2].lower()

@@ -15,7 +15,7 @@ from core.compiler.kernel_signature import (
     SignatureParameter,
 )
 from core.ladder.limits import MAX_BLOCK, MAX_SHARED_BYTES, MAX_THREADS_PER_BLOCK
-from core.launching.host_values import HostProgram, HostValues, pointer_name
+from core.launching.host_values import SIZES, HostProgram, HostValues, pointer_name
 from core.source.expressions import Number
 from core.source.kernel_text import (
     HostLaunch,
@@ -104,8 +104,15 @@ def host_guess(
         return None
     plain = split_instance(kernel)[0].rpartition("::")[2]
     declared = next((k for k in kernels(source) if k.name == plain), None)
-    program = HostProgram(source, type_sizes, defines, launch)
+    sizes = {**type_sizes, **_sizes_of_template(declared, split_instance(kernel)[1])}
+    program = HostProgram(source, sizes, defines, launch)
     return _Small(program, launch, signature, declared, kernel, given).guess()
+
+
+def _sizes_of_template(kernel: KernelText | None, given: Sequence[str]) -> dict[str, int]:
+    """Bytes of the types that a kernel's template parameters are: the host calls them the same."""
+    pairs = zip(kernel.template if kernel else (), given, strict=False)
+    return {p.name: SIZES[text] for p, text in pairs if p.kind == "type" and text in SIZES}
 
 
 def first_launch(source: str, kernel: str) -> HostLaunch | None:

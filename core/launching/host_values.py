@@ -204,7 +204,7 @@ class HostProgram:
         Of the macros that are numbers those lead to `launch` which its function names.
         """
         self._text = with_plain_declarations(with_kernel_macros(without_comments(source)))
-        self._sizes = {**_SIZES, **sizes}
+        self._sizes = {**SIZES, **sizes}
         self._macros = {**_macros(self._text), **{name: ((), v) for name, v in defines.items()}}
         self._macros |= _small_functions(self._text)
         start = self._function_start(launch.position) if launch is not None else 0
@@ -449,7 +449,7 @@ class HostProgram:
 
 
 _ELEMENT = 4  # bytes of what nothing is known of
-_SIZES: Mapping[str, int] = {
+SIZES: Mapping[str, int] = {
     "char": 1,
     "bool": 1,
     "unsigned char": 1,

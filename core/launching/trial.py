@@ -27,6 +27,7 @@ from core.gc_control import uncollected
 from core.ladder.limits import MAX_SHARED_BYTES
 from core.ladder.rung import DEFAULT_SEED
 from core.launch import Workload
+from core.launching.argument_guess import is_pitch
 from core.launching.file_launch import FileLaunch, file_workload
 from core.launching.guess import Guess, completed
 from core.ptx.parser import parse
@@ -43,6 +44,7 @@ _FAR = 1.25  # a kernel that knows its size and reaches less beyond it has a fau
 _HALO = 16  # elements beyond the next row, likewise
 _SMALL = 8  # a number with which most kernels reach not far
 _ROUNDS = 3
+_MOST_ALIKE = 6  # sizes: more are not those of matrices
 _WARP = 32
 _BUFFER = re.compile(r"(?P<fill>\w+):(?P<dtype>\w+)\[(?P<shape>[\d,]+)\](?P<start>(?:\+\d+)?)")
 
@@ -207,9 +209,10 @@ def _fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
 
 def _alike(source: str, guess: Guess) -> Iterator[FileLaunch]:
     """The guess anew with one value for all sizes: a kernel may be meant for square matrices."""
-    values = {n: int(t) for n, t in guess.launch.arguments if n in guess.sizes and t.isdecimal()}
+    texts = {n: t for n, t in guess.launch.arguments if n in guess.sizes and not is_pitch(n)}
+    values = {name: int(text) for name, text in texts.items() if text.isdecimal()}
     several = sorted(set(values.values()))
-    for value in several if len(several) > 1 else ():
+    for value in several if len(several) > 1 and len(values) <= _MOST_ALIKE else ():
         numbers = dict.fromkeys(values, str(value))
         given = tuple(numbers.items()) + guess.asked.arguments
         yield completed(source, replace(guess.asked, arguments=given)).launch
