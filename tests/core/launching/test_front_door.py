@@ -153,6 +153,33 @@ def test_a_type_of_a_missing_header_does_not_crash_the_compiler():
         guess_launch(source, "k.cu")
 
 
+def test_a_pitch_is_no_size_of_a_square():
+    """With one value for width and pitch the rows of bytes would lie in each other."""
+    source = """__global__ void paint(unsigned char* to, int width, int height, int pitch) {
+        int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
+        if (x < width && y < height) ((float4*)(to + y * pitch))[x] = make_float4(x, y, 0, 1);
+    }
+    void run(unsigned char* to, int width, int height, int pitch) {
+        paint<<<dim3(width / 16, height / 16), dim3(16, 16)>>>(to, width, height, pitch);
+    }"""
+    launch = launch_of(source)
+    assert int(dict(launch.arguments)["pitch"]) >= 16 * int(dict(launch.arguments)["width"])
+    assert not record(file_workload(source, launch)).findings
+
+
+def test_the_size_of_a_templates_type_is_the_instances():
+    source = """template <typename T> __global__ void k(T* a, int n) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] += 1;
+    }
+    template <typename T> void run(int n) {
+        T* a; size_t bytes = n * sizeof(T); cudaMalloc(&a, bytes); k<<<n / 32, 32>>>(a, n);
+    }
+    int main() { run<double>(256); }"""
+    launch = launch_of(source)
+    assert launch.kernel == "k<double>"
+    assert dict(launch.arguments)["a"] == f"zeros:float64[{dict(launch.arguments)['n']}]"
+
+
 def test_a_scalar_is_what_its_type_holds():
     source = (
         "__global__ void k(signed char* a, signed char v) { a[threadIdx.x] = v; }\n"
