@@ -82,6 +82,10 @@ class TensorMap:
                 f"swizzles {self.swizzle} bytes: take none, 32B, 64B or 128B",
             ),
             (
+                len(self.strides) != rank - 1,
+                f"has {len(self.strides)} strides for {rank} dimensions; the innermost has none",
+            ),
+            (
                 0 < self.swizzle < inner,
                 f"{rows}, more than its swizzle of {self.swizzle}",
             ),
@@ -162,6 +166,13 @@ class TensorMap:
     def box_bytes(self) -> int:
         """Bytes that a copy moves, those outside the array among them, as an mbarrier counts."""
         return math.prod(self.counts) * self.nbytes
+
+    @property
+    def extent_in_memory(self) -> int:
+        """Bytes from the first to the last element of the whole array."""
+        strides = (self.nbytes, *self.strides)
+        last = sum((size - 1) * step for size, step in zip(self.sizes, strides, strict=True))
+        return last + self.nbytes
 
     def elements(self, corner: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where the elements of the box at `corner` lie, in bytes from the array's begin.

@@ -142,7 +142,7 @@ class Image:
             )
         found: dict[str, bytes] = {}
         for formal, actual in zip(formals, actuals, strict=True):
-            raw = packed(actual, self._address)
+            raw = packed(actual, self._address, stored=self._stored)
             if len(raw) != formal.nbytes:
                 name = actual[0].member.parameter if actual[0].member else actual[0].name
                 raise LaunchError(
@@ -159,6 +159,10 @@ class Image:
 
     def _address(self, array: ArrayArgument) -> int:
         return self.buffers[array.name].base
+
+    def _stored(self, raw: bytes) -> int:
+        content = np.frombuffer(raw, np.uint8)
+        return self.memory.allocate("tensor map", content).base
 
     def _contents(self) -> dict[str, bytes]:
         """What the launch puts into variables of the source, by name."""

@@ -163,8 +163,9 @@ class LoadedKernel(Launchable):
         begin = "x" * parameters_begin(self._cubin, self._entry)
         formats = ""
         self._values: list[Any] = []
+        self._maps: list[Any] = []  # freed with this
         for group in self._launch.parameters:
-            form, values = _words(group, packed(group, self._address, _encoded))
+            form, values = _words(group, packed(group, self._address, _encoded, self._stored))
             align = _alignment(group[0])
             formats += "x" * (-struct.calcsize(formats) % align) + form
             self._values += values
@@ -174,6 +175,12 @@ class LoadedKernel(Launchable):
 
     def _address(self, array: ArrayArgument) -> int:
         return int(self._buffers[array.name])
+
+    def _stored(self, raw: bytes) -> int:
+        """The address of a tensor map in the GPU's memory."""
+        self._maps.append(self._cuda.mem_alloc(len(raw)))
+        self._cuda.memcpy_htod(self._maps[-1], raw)
+        return int(self._maps[-1])
 
     def _fill(self, group: tuple[Argument, ...]) -> None:
         """Puts its content into a variable; one that the optimised code lacks needs none."""
@@ -196,7 +203,7 @@ def _encoded(what: TensorMap) -> bytes:
 def _alignment(argument: Argument) -> int:
     """Of a parameter in bytes; 1 where `struct` knows it."""
     if isinstance(argument, ArrayArgument) and argument.map is not None:
-        return ALIGNMENT
+        return 8 if argument.map_is_stored else ALIGNMENT
     return argument.member.align if argument.member else 1
 
 
