@@ -11,7 +11,7 @@ import numpy as np
 from core.emulator.decode import decode
 from core.emulator.groups import GRID_WORKSPACE
 from core.emulator.heap import HEAP_BYTES, HEAP_NAME, Heap
-from core.emulator.memory import PARAMETER_WINDOW, GlobalMemory, Region, zeros
+from core.emulator.memory import PARAMETER_WINDOW, GlobalMemory, Region, padded, zeros
 from core.emulator.program import FunctionCode
 from core.emulator.texels import Texels
 from core.errors import LaunchError, TilescopeError
@@ -29,6 +29,7 @@ MOST_OF_CLUSTER = 16  # blocks, and that only where the host asks for more than 
 CODE_WINDOW = 1 << 43  # addresses of functions, apart from those of data
 _CODE_STEP = 16
 _WORKSPACE_BYTES = 64
+_PARAMETERS = 4096  # bytes: parameters lie so far apart that an index beyond one hits none
 _BLOCKS = 128  # bytes, of which each block's shared memory begins at a multiple
 
 
@@ -150,11 +151,14 @@ class Image:
                     f"{formal.nbytes}."
                 )
             found[formal.name] = raw
-        parameters = GlobalMemory(PARAMETER_WINDOW)
+        at = 0  # within the window: a parameter's own address has 32 bits at most
         for name, raw in found.items():
-            region = parameters.allocate(name, np.frombuffer(raw, np.uint8), "param")
-            self._addresses = {**self._addresses, name: region.base}
+            data = np.zeros(padded(len(raw)), np.uint8)
+            data[: len(raw)] = np.frombuffer(raw, np.uint8)
+            region = Region(name, "param", PARAMETER_WINDOW + at, len(raw), data)
+            self._addresses = {**self._addresses, name: at}
             self.memory.regions.append(region)
+            at += -(-len(raw) // _PARAMETERS) * _PARAMETERS + _PARAMETERS
         return found
 
     def _address(self, array: ArrayArgument) -> int:

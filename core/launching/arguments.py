@@ -278,7 +278,7 @@ def make_argument(
 # the innermost dimension first, as `cuTensorMapEncodeTiled` takes it. The map's dimensions are the
 # buffer's, unless `sizes` (in elements) and `strides` (in bytes, of all but the innermost) say more.
 _MAP = re.compile(r"tensormap\(\s*(?P<buffer>@[^,]+|[^()]*?\])\s*,(?P<options>[^()]*)\)")
-_MAP_EXAMPLE = "tensormap(float16[256,128], box=64x128, swizzle=128B)"
+MAP_EXAMPLE = "tensormap(float16[256,128], box=64x128, swizzle=128B)"
 _MAP_LISTS = ("box", "steps", "sizes", "strides")
 _LIST = re.compile(r"\d{1,12}(x\d{1,12})*")
 
@@ -300,7 +300,7 @@ def _mapped(
     match = _MAP.fullmatch(value.strip())
     wrong = ArgumentError(
         f"{parameter.name} is a tensor map, and `{value}` is none: write {parameter.name}="
-        f"{_MAP_EXAMPLE}; the box has the innermost dimension first."
+        f"{MAP_EXAMPLE}; the box has the innermost dimension first."
     )
     if match is None:
         raise wrong
