@@ -22,7 +22,7 @@ _GONE = (errno.ENOENT, errno.ENOTDIR)
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Within, a file beside `path` is written; at the end it takes the place of what was there.
 
-    What is no plain file, such as a pipe or /dev/stdout, is written to itself. Raises
+    What is not a plain file, such as a pipe or /dev/stdout, is written to itself. Raises
     TilescopeError with what to do where the file cannot be written, and Cancelled.
     """
     try:

@@ -62,6 +62,7 @@ def seldom_collected() -> Iterator[None]:
 
 def keep_pauses_short() -> None:
     """Have neither collections nor other threads hold up a frame; for a process with a window."""
+    gc.enable()
     gc.set_threshold(*_THRESHOLDS)
     sys.setswitchinterval(_SWITCH_S)
     leave_out()

@@ -95,7 +95,7 @@ class TensorMap:
             ),
             (
                 self.address % _CHUNK != 0,
-                f"begins at {self.address:#x}, which is no multiple of {_CHUNK}",
+                f"begins at {self.address:#x}, which is not a multiple of {_CHUNK}",
             ),
             (
                 any(not 1 <= step <= _MOST_STEP for step in self.steps),

@@ -162,7 +162,7 @@ def picture_of(posed: Posed) -> QImage | None:
     session = Session()
     session.trace = posed.here.trace
     go_to(session, parse_link(str(link), posed.here.recorder.ladder, ()))
-    session.set_veiled(posed.step.veil)
+    session.update(veiled=posed.step.veil)
     canvas = MatrixCanvas(session)
     canvas.resize(*PICTURE)
     canvas.catch_up(hidden=True)

@@ -174,7 +174,7 @@ class Record:
         path = Path(path)
         writers = {".html": as_html, ".md": as_markdown}
         if path.suffix not in writers:
-            raise ParameterError(f"{path.name} is no report: end its name with .html or .md.")
+            raise ParameterError(f"{path.name} is not a report: end its name with .html or .md.")
         return replace_file(path, writers[path.suffix](report_of(self._trace)))
 
     def __repr__(self) -> str:

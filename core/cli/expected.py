@@ -73,7 +73,7 @@ def _expected(path: Path, number: int, row: Any) -> Expected:
             options[name] = value
         else:
             raise TilescopeError(
-                f"{where}: {name} is no counter and no option with such a value; there are "
+                f"{where}: {name} is neither a counter nor an option with such a value; there are "
                 f"{', '.join((*_TEXTS, 'shared', *_LISTS))} and the counters of docs/counting.md."
             )
     return Expected(options.pop("file"), options["kernel"], options, most)

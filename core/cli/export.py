@@ -86,7 +86,7 @@ def steps_of(text: str) -> tuple[int | None, int | None]:
 
 
 def size_of(text: str) -> tuple[int, int]:
-    """`1920x1080` as width and height. Raises ParameterError for what is no size of a film."""
+    """`1920x1080` as width and height. Raises ParameterError for what is not a size of a film."""
     found = re.fullmatch(r"(\d{2,5})[x×](\d{2,5})", text)
     size = (int(found[1]), int(found[2])) if found else (0, 0)
     if not all(160 <= side <= 7680 for side in size):

@@ -79,7 +79,7 @@ def planned(
 
 
 def values_of(texts: Mapping[str, str | None]) -> dict[str, tuple[int, ...]]:
-    """The values of each axis that is given; raises ParameterError for what is no list of them."""
+    """The values of each axis that is given. Raises ParameterError for what is not a list."""
     return {name: parse_values(text, name) for name, text in texts.items() if text is not None}
 
 

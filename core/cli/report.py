@@ -46,7 +46,7 @@ def report(
 
     suffix = out.suffix.lower()
     if suffix not in ENDINGS:
-        raise ParameterError(f"{out.name} is no report: end its name with .html, .md or .pdf.")
+        raise ParameterError(f"{out.name} is not a report: end its name with .html, .md or .pdf.")
     chosen = None if device == "none" else load_devices().find(device)
     launch = {
         "kernel": kernel or None,

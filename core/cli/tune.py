@@ -162,7 +162,7 @@ def _candidates(plan: Plan, names: Sequence[str], device: str, keep: int) -> lis
 
 
 def _names(plan: Plan, tuned: Sequence[str]) -> list[str]:
-    """The parameters that name a configuration: what is tuned, and what else is no problem size.
+    """The parameters that name a configuration: what is tuned, and what else is not a problem size.
 
     Without the latter a cache would give the times of one `--set pad=0` for another.
     """

@@ -166,7 +166,9 @@ def _architecture(text: str | None) -> str:
         return ""
     match = re.fullmatch(r"(?:sm_|compute_)?(\d{1,2})\.?(\d)([af]?)", text)
     if not match:
-        raise ArgumentError(f"`--arch {text}` is no architecture: write sm_80, compute_90 or 8.0.")
+        raise ArgumentError(
+            f"`--arch {text}` is not an architecture: write sm_80, compute_90 or 8.0."
+        )
     return f"compute_{match[1]}{match[2]}{match[3]}"
 
 

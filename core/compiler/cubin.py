@@ -49,7 +49,7 @@ def kernel_resources(image: bytes, entry: str) -> KernelResources:
     try:
         elf = ELFFile(io.BytesIO(image))
     except ELFError as error:
-        raise TilescopeError(f"This is no cubin: {error}.") from error
+        raise TilescopeError(f"This is not a cubin: {error}.") from error
     sections: dict[str, Any] = {section.name: section for section in elf.iter_sections()}
     if f".text.{entry}" not in sections:
         kernels = ", ".join(n.removeprefix(".text.") for n in sections if n.startswith(".text."))

@@ -92,7 +92,7 @@ class SignatureParameter:
     float4); None for `void*`. `is_const`: a pointer through which the kernel may not write.
     `lanes`: numbers in one element that a pointer points to, 4 for float4. A member has the name
     `whole.member`, lies `offset` bytes into its parameter and, where it is an array, `count`
-    numbers long; `whole_bytes` is 0 for what is no member. `is_symbol`: no parameter but a
+    numbers long; `whole_bytes` is 0 for what is not a member. `is_symbol`: no parameter but a
     variable of the source that the host fills before the launch.
     """
 
@@ -519,7 +519,7 @@ def _leaves(kind: DwarfType, path: str, offset: int) -> Iterator[_Leaf]:
     elif kind.dtype is not None:
         yield _Leaf(path, plain, _number(kind), offset)
     else:
-        raise _Unsuitable(f"the type {kind.name} is no number")
+        raise _Unsuitable(f"the type {kind.name} is not a number")
 
 
 def _number(kind: DwarfType) -> np.dtype[Any] | None:

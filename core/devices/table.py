@@ -332,7 +332,7 @@ def find_capability(name: str) -> tuple[Capability, Device | None]:
     if major.isdecimal() and not minor and (dot or len(major) < 3):
         known = [one for one in table if one.partition(".")[0] == major] or list(table)
         raise TilescopeError(
-            f"`{name}` is no compute capability, which has two numbers: use one of "
+            f"`{name}` is not a compute capability, which has two numbers: use one of "
             f"{', '.join(known)}."
         )
     try:

@@ -81,7 +81,7 @@ def async_copy(decoder: OperandDecoder, instruction: Instruction) -> Op:
     to, source, size, *rest = instruction.operands
     nbytes = immediate(size)
     if not isinstance(to, Address) or not isinstance(source, Address) or nbytes not in (4, 8, 16):
-        raise unsupported(instruction, "is no copy of 4, 8 or 16 bytes")
+        raise unsupported(instruction, "is not a copy of 4, 8 or 16 bytes")
     if any("cache_hint" in m for m in modifiers):
         rest = rest[:-1]
     given = ignore = None

@@ -326,7 +326,7 @@ class Decoder:
                 raise unsupported(instruction, f"is not executed ({row.refused[0][1]})")
             unknown = unknown_modifier(instruction.modifiers)
             if unknown:
-                raise unsupported(instruction, f"has {unknown!r}, which is no modifier of PTX")
+                raise unsupported(instruction, f"has {unknown!r}, which is not a modifier of PTX")
             _checked(self._vote, instruction)
         self.table.close_votes()
         ops = [_checked(self._op, instruction) for instruction in operands.instructions]

@@ -274,8 +274,8 @@ def _cluster(function: Function, launch: Launch) -> Dim3:
     for axis, size, blocks in zip("xyz", _sizes(cluster), _sizes(launch.grid), strict=True):
         if size < 1 or blocks % size:
             raise LaunchError(
-                f"Grid size {axis} is {blocks}, which is no multiple of the {size} blocks that a "
-                f"cluster has in {axis}."
+                f"Grid size {axis} is {blocks}, which is not a multiple of the {size} blocks that "
+                f"a cluster has in {axis}."
             )
     if cluster.count > MOST_OF_CLUSTER:
         raise LaunchError(

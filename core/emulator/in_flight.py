@@ -259,7 +259,7 @@ class InFlight:
 
     @cached_property
     def _clusters(self) -> NDArray[np.intp]:
-        """A number for each lane's cluster that is no mbarrier's place."""
+        """A number for each lane's cluster that is not an mbarrier's place."""
         geometry = self.state.geometry
         return np.repeat(-1 - geometry.cluster_of, geometry.threads)
 

@@ -1,8 +1,9 @@
 """Matrix products of warpgroups that nobody has waited for yet, and the registers they use.
 
 Their results are there at once, so that unoptimised code, which copies registers about, gives what
-it gives on a GPU, whose assembler waits wherever it has to. What only copies such a register (a
-move, or a store to and a load from a thread's own memory) is no fault; the copy is watched in turn.
+it gives on a GPU, whose assembler waits wherever it has to. An instruction that only copies such a
+register (a move, or a store to and a load from a thread's own memory) is not a fault; the copy is
+watched in turn.
 """
 
 from __future__ import annotations

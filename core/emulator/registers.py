@@ -87,7 +87,7 @@ class SlotTable:
         """A function that gets the operand's value as `kind` from the registers."""
         if isinstance(operand, Negated):
             if kind is not PRED:
-                raise unsupported(instruction, "negates an operand that is no predicate")
+                raise unsupported(instruction, "negates an operand that is not a predicate")
             inner = self.read(instruction, operand.operand, PRED)
             return lambda regs: ~inner(regs)
         slot, have = self.locate(instruction, operand, kind)

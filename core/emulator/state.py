@@ -138,7 +138,7 @@ class MachineState:
         address: NDArray[np.int64] = _NO_ADDRESS,
         width: int = 0,
     ) -> None:
-        """Tells the observers of a fault that is no memory access; `tick` -1 is now."""
+        """Tells the observers of a fault that is not a memory access; `tick` -1 is now."""
         site = self.call_site(pc, depth, int(lanes[0]))
         if other_pc >= 0 and others is not None:
             other_pc = self.call_site(other_pc, int(self.resume_depth[others[0]]), int(others[0]))

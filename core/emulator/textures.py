@@ -143,7 +143,7 @@ class _Access:
             if int(handle) not in known:
                 word = lanes.op.instruction.opcode
                 raise TilescopeError(
-                    f"`{word}` gets a handle that is no texture: write the kernel's argument as "
+                    f"`{word}` gets a handle that is not a texture: write the kernel's argument as "
                     "`float32[64,64]:2d`, with :linear, :normalized or :wrap where it is so."
                 )
             yield known[int(handle)], active[handles[active] == handle]

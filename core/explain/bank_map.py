@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,10 @@ from core.emulator.groups import WARP
 from core.explain.words import Explanation, Section, columns, counted, lanes_name, ranges
 from core.rules.shared_memory import BANKS, WORD
 from core.tensor_maps import swizzled
-from core.trace.access import Access
-from core.trace.block import BlockTrace
+
+if TYPE_CHECKING:
+    from core.trace.access import Access
+    from core.trace.block import BlockTrace
 
 LINE, CHUNK = BANKS * WORD, 16  # bytes
 CORE_ROWS = 8

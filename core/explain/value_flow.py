@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.compiler.compiler import find_entry
 from core.ptx import ast
 from core.ptx.opcodes import opcode_of, results, sources
 from core.trace.access import fields_of, label
@@ -588,6 +587,8 @@ ATOMICS = ("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec")
 
 
 def _kernel_arguments(trace: Trace) -> dict[tuple[str, int], Node]:
+    from core.compiler.compiler import find_entry
+
     function = trace.module.entry(find_entry(trace.build, trace.workload.kernel))
     pairs = zip(function.parameters, trace.workload.launch.parameters, strict=False)
     return {

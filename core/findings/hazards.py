@@ -286,7 +286,7 @@ def granule_of(event: AccessEvent) -> int:
 def pieces(
     event: AccessEvent, granule: int, lanes: NDArray[np.intp]
 ) -> Iterator[NDArray[np.unsignedinteger] | None]:
-    """For each granule of the access what the lanes store there; None if it is no plain store."""
+    """What the lanes store in each granule of the access; None if it is not a plain store."""
     if event.kind != "store":
         yield from [None] * max(event.width // granule, 1)
         return

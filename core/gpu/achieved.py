@@ -73,7 +73,7 @@ def achieved(
 ) -> Achieved:
     """A result of a rung and its ceilings, counted anew; `written` as in `measure`.
 
-    Raises TilescopeError if it is no rung's, or has no GFLOPS because its check failed.
+    Raises TilescopeError if it is not a rung's, or has no GFLOPS because its check failed.
     """
     if result.rung is None or result.gflops is None:
         raise TilescopeError(f"{result.title} has no rung or no GFLOPS to put under a ceiling.")

@@ -40,7 +40,7 @@ from core.gpu.sweep import Outcome
 _JSON = ("checks", "notes", "grid", "block", "software")
 _PARAMETER = "parameter."
 _NESTED = ("device", "readings", "parameters")
-_WORDS = {int: "whole number", float: "number", bool: "True or False", str: "text"}
+_WORDS = {int: "a whole number", float: "a number", bool: "True or False", str: "text"}
 
 Row = dict[str, Any]
 
@@ -105,7 +105,7 @@ def _read(row: Mapping[str, Any], kind: type, prefix: str, number: int) -> dict[
             found[one.name] = None
         elif one.default is MISSING and one.default_factory is MISSING:
             raise TilescopeError(
-                f"Row {number} lacks the column {prefix}{one.name}: this is no table of "
+                f"Row {number} lacks the column {prefix}{one.name}: this is not a table of "
                 "benchmark results."
             )
     return found
@@ -128,7 +128,7 @@ def _convert(value: Any, wanted: type | None, column: str, number: int) -> Any:
     except (ValueError, TypeError, KeyError) as error:
         kind = "JSON" if wanted is None else _WORDS[wanted]
         raise TilescopeError(
-            f"Row {number}, column {column}: `{str(value)[:40]}` is no {kind}."
+            f"Row {number}, column {column}: `{str(value)[:40]}` is not {kind}."
         ) from error
 
 
@@ -335,10 +335,10 @@ def read_journal(path: Path) -> list[tuple[str, BenchmarkResult | None]]:
             raise TilescopeError(f"{path}, line {number} is not JSON: {error}.") from error
         except RecursionError:
             raise TilescopeError(
-                f"{path}, line {number} is no result: it is nested too deeply."
+                f"{path}, line {number} is not a result: it is nested too deeply."
             ) from None
         if not isinstance(data, dict):
-            raise TilescopeError(f"{path}, line {number} is no result.")
+            raise TilescopeError(f"{path}, line {number} is not a result.")
         result = data.get("result") if "point" in data else data
         key = str(data.get("point", ""))
         found.append((key, None if result is None else BenchmarkResult.from_json(result)))

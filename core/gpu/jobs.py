@@ -88,7 +88,7 @@ def filled_launch(launch: FileLaunch, values: Mapping[str, int]) -> FileLaunch:
 def with_truth(workload: Workload, equation: str) -> Workload:
     """The workload with `C = A @ B` as the truth of its output C, which is poisoned.
 
-    Raises TilescopeError where it is no equation, or names no array of the launch.
+    Raises TilescopeError where it is not an equation, or names no array of the launch.
     """
     name, equals, text = (part.strip() for part in equation.partition("="))
     arrays = {a.name: a for a in workload.launch.arrays}

@@ -270,8 +270,8 @@ def parse_values(text: str, what: str) -> tuple[int, ...]:
         match = _VALUES.fullmatch(part)
         if match is None:
             raise ParameterError(
-                f"`{text}` is no list of values for {what}: write 512,1024 or 256..4096 (doubling) "
-                "or 16..64:16 (steps of 16)."
+                f"`{text}` is not a list of values for {what}: write 512,1024 or 256..4096 "
+                "(doubling) or 16..64:16 (steps of 16)."
             )
         found += _spread(match[1], match[2], match[3], what)
     return tuple(dict.fromkeys(found))
@@ -280,7 +280,7 @@ def parse_values(text: str, what: str) -> tuple[int, ...]:
 def _spread(first: str, last: str | None, step: str | None, what: str) -> list[int]:
     low, high = int(first), int(last or first)
     if high < low or step == "0":
-        raise ParameterError(f"`{first}..{last}` is no range for {what}: count upwards.")
+        raise ParameterError(f"`{first}..{last}` is not a range for {what}: count upwards.")
     if last is None:
         return [low]
     if step is None and low == 0:

@@ -379,7 +379,9 @@ def _unknown(kernel: str, name: str, names: list[str]) -> str:
 def _scalar(parameter: SignatureParameter, text: str) -> np.generic:
     dtype = parameter.dtype
     assert dtype is not None  # only pointers go without
-    wrong = ArgumentError(f"{parameter.name} is {parameter.type}, and `{text}` is no value of it.")
+    wrong = ArgumentError(
+        f"{parameter.name} is {parameter.type}, and `{text}` is not a value of it."
+    )
     if dtype.kind == "b":
         if text.lower() not in ("0", "1", "false", "true"):
             raise wrong

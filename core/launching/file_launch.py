@@ -311,6 +311,6 @@ def _size(text: str, what: str) -> Dim3:
 
 def _shared(text: str) -> int:
     if not re.fullmatch(r"\s*[0-9]{1,18}\s*", text):
-        raise ArgumentError(f"`{text}` is no number of bytes: write 0 or more.")
+        raise ArgumentError(f"`{text}` is not a number of bytes: write 0 or more.")
     check_launch(Dim3(1), Dim3(1), int(text))
     return int(text)

@@ -31,7 +31,7 @@ _BLOCKS_AT_LEAST = 4
 _AS_IT_IS = 4  # times as many blocks stay where no size can be halved
 _ELEMENTS = 1 << 17
 _ELEMENTS_OF_ONE = 1 << 12  # where the grid stays as it is
-LEAST = 32  # a smaller number is no size to halve
+LEAST = 32  # a smaller number is not a size to halve
 _MOST_HALVINGS = 24
 _REPEATS = re.compile(
     r"(num_?|n_?|max_?)?(iter(ation)?s?|steps|samples|rounds|repeats?|trials|tries|per_?thread"

@@ -203,7 +203,7 @@ class HostProgram:
     ) -> None:
         """`sizes` are bytes of types by name, beyond the built-in ones.
 
-        What macros in `kept` set, those that a kernel uses, is no root: it stays what it is.
+        What macros in `kept` set, those that a kernel uses, is not a root: it stays what it is.
         """
         self._text = with_kernel_macros(without_comments(source))
         self._sizes = {**_SIZES, **sizes}

@@ -125,7 +125,7 @@ def _in_tile(
 ) -> tuple[int, ...]:
     """The block that goes over a tile: as large, or as high as the steps of a loop (`y += ROWS`).
 
-    () where that is no block.
+    () where that is not a block.
     """
     block = list(tile)
     for step in re.findall(r"\+=\s*(\w+)\s*\)", text) if len(tile) > 1 else ():

@@ -43,7 +43,7 @@ BAD_HEADER = (
     *(ValueError, EOFError, SyntaxError, TypeError, RecursionError, MemoryError),
     tokenize.TokenError,
 )
-"""What reading the header of a file that is no array may raise."""
+"""What reading the header of a file that is not an array may raise."""
 
 
 def checked_size(path: Path, most: int) -> int:
@@ -93,8 +93,8 @@ def read_source(path: Path, most: int = MOST_SOURCE) -> str:
     """The text of a CUDA source, its lines ended by newlines alone.
 
     UTF-8, or UTF-16 that begins with its mark; what is neither is taken for Latin-1, as in old
-    comments. Raises TilescopeError where the file cannot be read, is no plain file, has more than
-    `most` bytes, is no text, or too long a one.
+    comments. Raises TilescopeError where the file cannot be read, is not a plain file, has more
+    than `most` bytes, is not text, or is too long.
     """
     raw = read_plain(path, most)
     try:
@@ -170,7 +170,7 @@ def load_array(path: Path) -> NDArray[Any]:
 def promised(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Shape, order (Fortran's or C's) and type of the array whose header is read.
 
-    ValueError for what is no array of numbers.
+    ValueError for what is not an array of numbers.
     """
     version = npy.read_magic(file)
     if version not in _HEADERS:
@@ -210,7 +210,7 @@ def local_headers(
 
     They are looked for beside the file that includes them, in `folders` (-I), and in the folders
     above the source up to its repository's, with their usual ones for headers. One that is not
-    there, is no text or is very large is left out: CUDA may have it, or nobody. The files that are
+    there, is not text or is very large is left out: CUDA may have it, or nobody. The files that are
     `included` (--include) come before the source, with their own headers; where one of them
     includes the source itself it gets nothing. Raises TilescopeError where one cannot be read.
     """

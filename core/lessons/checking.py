@@ -121,7 +121,7 @@ def _must_be_there(posed: Posed, click: Click, right: Value) -> None:
     }[click.target]
     for one in right:
         if isinstance(one, bool) or not isinstance(one, int) or not 0 <= one <= most:
-            raise LessonError(f"{shown(one)} is no {click.target}: the last is {most}.")
+            raise LessonError(f"{shown(one)} is not a {click.target}: the last is {most}.")
 
 
 def _must_be_elements(posed: Posed, right: Sequence[Value]) -> None:
@@ -130,7 +130,7 @@ def _must_be_elements(posed: Posed, right: Sequence[Value]) -> None:
     shapes |= {array.name: array.shape for array in trace.shared_arrays}
     for one in right:
         if not isinstance(one, Element):
-            raise LessonError(f"{shown(one)} is no element: write it as A[0,2].")
+            raise LessonError(f"{shown(one)} is not an element: write it as A[0,2].")
         shape = shapes.get(one.array, ())
         if len(shape) != len(one.index) or not all(
             0 <= i < extent for i, extent in zip(one.index, shape, strict=True)

@@ -354,13 +354,13 @@ class _Evaluation:
             case ast.Subscript(inner, index):
                 found = self.value(inner)
                 if not isinstance(found, list):
-                    raise TypeError(f"{shown(found)} is no list")
+                    raise TypeError(f"{shown(found)} is not a list")
                 return found[self._index(index)]
             case ast.ListComp(item, [one]) | ast.GeneratorExp(item, [one]):
                 return self._comprehension(item, one)
             case ast.Call(ast.Name(word), given, named):
                 return self._call(word, given, named)
-        raise LessonError(f"`{self._text}` is no expression of a lesson.")
+        raise LessonError(f"`{self._text}` is not an expression of a lesson.")
 
     def _arithmetic(self, op: ast.operator, left: Value, right: Value) -> Any:
         return _ARITHMETIC[type(op)](self._numeric(left), self._numeric(right))
@@ -368,13 +368,13 @@ class _Evaluation:
     @staticmethod
     def _numeric(value: Value) -> float | int:
         if not isinstance(value, int | float):
-            raise TypeError(f"{shown(value)} is no number")
+            raise TypeError(f"{shown(value)} is not a number")
         return value
 
     def _index(self, node: ast.expr) -> int:
         found = self.value(node)
         if isinstance(found, bool) or not isinstance(found, int):
-            raise TypeError(f"{shown(found)} is no index")
+            raise TypeError(f"{shown(found)} is not an index")
         return found
 
     def _joined(self, every: bool, operands: list[ast.expr]) -> bool:
@@ -391,7 +391,7 @@ class _Evaluation:
         name, found = one.target.id, []
         items = self.value(one.iter)
         if not isinstance(items, list):
-            raise TypeError(f"{shown(items)} is no list")
+            raise TypeError(f"{shown(items)} is not a list")
         missing = object()
         before: Any = self._names.get(name, missing)
         for value in items:

@@ -161,7 +161,7 @@ def load_progress(path: Path) -> Progress:
         return Progress(_seed(data["seed"]), tuple(_answer(row) for row in data["answers"]))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise TilescopeError(
-            f"{path.name} is no file of progress: move it away to begin anew ({error!r:.80})."
+            f"{path.name} is not a file of progress: move it away to begin anew ({error!r:.80})."
         ) from None
 
 
@@ -172,7 +172,7 @@ def _data(progress: Progress) -> dict[str, Any]:
 
 def _seed(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_SEED:
-        raise ValueError("the seed is no whole number")
+        raise ValueError("the seed is not a whole number")
     return value
 
 

@@ -147,7 +147,7 @@ def read_lesson(path: Path) -> Lesson:
         text = read_plain(path, MOST_BYTES).decode("utf-8-sig")
         row = tomllib.loads(text)
     except UnicodeDecodeError:
-        raise LessonError(f"{path.name} is no text in UTF-8: save it as one.") from None
+        raise LessonError(f"{path.name} is not text in UTF-8: save it as that.") from None
     except tomllib.TOMLDecodeError as error:
         raise LessonError(f"{path.name} is not valid TOML: {error}.") from None
     except (RecursionError, ValueError):
@@ -494,7 +494,7 @@ def _sets(
         if isinstance(let.get(name), str) and isinstance(value, str):
             continue
         if isinstance(value, bool) or not isinstance(value, int) or abs(value) > MOST:
-            raise LessonError(f"`vary` sets {name} to what is no whole number: use some.")
+            raise LessonError(f"`vary` sets {name} to a value that is not a whole number.")
     return tuple(MappingProxyType(dict(row)) for row in given)
 
 

@@ -300,7 +300,7 @@ class Words:
         """What is wrong with a call; "" where nothing is."""
         row = VOCABULARY.get(word)
         if row is None:
-            return "is no word of lessons; docs/lessons.md has all of them"
+            return "is not a word of lessons; docs/lessons.md has all of them"
         for name in sorted(named - set(row.names) - set(CHANGES) - self._parameters):
             return f"takes no {name}: it takes {', '.join(row.names) or 'nothing'}, {_changes()}"
         return row.misfit(given, named)

@@ -581,7 +581,7 @@ def error(here: Situation) -> float:
     """The largest error of the outputs, as an absolute number."""
     worst = [one.max_error for one in _checks(here)]
     if None in worst:
-        raise LessonError("An element of an output was never stored, or is no number.")
+        raise LessonError("An element of an output was never stored, or is not a number.")
     return max(e for e in worst if e is not None)
 
 

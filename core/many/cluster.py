@@ -506,7 +506,7 @@ def spread_over(
 
 
 def checked_address(text: str) -> str:
-    """tcp://HOST:8786 of what was given; raises TilescopeError where it is no address."""
+    """tcp://HOST:8786 of what was given; raises TilescopeError where it is not an address."""
     address = text.strip()
     scheme, separator, rest = address.partition("://")
     if not separator:
@@ -516,8 +516,8 @@ def checked_address(text: str) -> str:
         host, port = rest.rstrip(":"), str(PORT)
     if scheme not in ("tcp", "tls", "ws", "wss", "inproc") or not host or int(port) > 65535:
         raise TilescopeError(
-            f"`{text}` is no address of a scheduler: write tcp://HOST:{PORT}, tls://HOST:{PORT} or "
-            f"{LOCAL}."
+            f"`{text}` is not an address of a scheduler: write tcp://HOST:{PORT}, "
+            f"tls://HOST:{PORT} or {LOCAL}."
         )
     return f"{scheme}://{host}:{port}"
 

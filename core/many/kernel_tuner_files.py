@@ -133,7 +133,7 @@ def read_cache(path: Path) -> Cache:
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise TilescopeError(
-            f"{path} is no cache file of kernel_tuner ({type(error).__name__}: {error})."
+            f"{path} is not a cache file of kernel_tuner ({type(error).__name__}: {error})."
         ) from None
 
 
@@ -204,7 +204,7 @@ def read_t4(path: Path) -> tuple[Entry, ...]:
         data = json.loads(path.read_text(encoding="utf-8"))
         return tuple(_from_t4(row) for row in data["results"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise TilescopeError(f"{path} is no file of T4 results ({error}).") from None
+        raise TilescopeError(f"{path} is not a file of T4 results ({error}).") from None
 
 
 def _from_t4(row: Mapping[str, Any]) -> Entry:

@@ -39,11 +39,11 @@ def read_report(path: Path) -> tuple[ProfiledLaunch, ...]:
         found = tuple(_launch(number, action) for number, action in enumerate(actions))
     except Exception as error:  # noqa: BLE001 - it is another's, and says in many ways what is wrong
         raise TilescopeError(
-            f"{path.name} is no report that the installed ncu_report reads: take the one of the "
+            f"{path.name} is not a report that the installed ncu_report reads: take the one of the "
             f"Nsight Compute that wrote it ({str(error).strip() or type(error).__name__})."
         ) from None
     if not found:
-        raise TilescopeError(f"{path.name} is no report with a launch of a kernel.")
+        raise TilescopeError(f"{path.name} is not a report with a launch of a kernel.")
     return found
 
 

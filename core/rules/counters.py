@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from core.emulator.events import AccessEvent, BarrierEvent, Observer, Span, TransferEvent
 from core.emulator.groups import Geometry, warp_rows
-from core.ptx.arithmetic.operation import immediate
 from core.rules import atomics, global_memory, shared_memory
 from core.rules.issue import Issue, IssueTable
 
@@ -385,6 +384,8 @@ class CountingObserver(Observer):
         event, rows = self._copied.pop(pc)
         past = issue.passes_l1
         units = global_memory.copied_sectors(rows.address, target.address, rows.mask, past_l1=past)
+        from core.ptx.arithmetic.operation import immediate  # with it comes all arithmetic
+
         width = immediate(issue.instruction.operands[2]) or event.width
         ideal = global_memory.ideal_sectors(units, rows.lanes, width)
         self._add(event, event.region.name, "global_ld", rows, units=units, ideal=ideal)

@@ -604,7 +604,7 @@ def save_trace(trace: Trace, path: Path) -> None:
 def load_trace(path: Path) -> Trace:
     """Reads a trace, which steps as it did when it was saved.
 
-    Raises `TilescopeError` for a file that is missing, is no trace, is damaged, would take more
+    Raises `TilescopeError` for a file that is missing, is not a trace, is damaged, would take more
     memory than any record may have, or is of another version.
     """
     try:

@@ -28,7 +28,7 @@ _HEADER = struct.Struct("!cQ")
 
 
 class ConnectionLost(Exception):
-    """The other end is gone, or what it sent is no frame."""
+    """The other end is gone, or what it sent is not a frame."""
 
 
 def write_frame(stream: BinaryIO, kind: bytes, payload: bytes = b"") -> None:
@@ -45,7 +45,7 @@ def read_frame(stream: BinaryIO) -> tuple[bytes, bytes]:
     """Read one whole frame: (kind, payload); raises ConnectionLost at its end or inside one."""
     kind, length = _HEADER.unpack(_read_exactly(stream, _HEADER.size))
     if kind not in _KINDS:
-        raise ConnectionLost("this is no frame")
+        raise ConnectionLost("this is not a frame")
     return kind, _read_exactly(stream, length)
 
 

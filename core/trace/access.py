@@ -44,7 +44,7 @@ class Array:
     def field_at(self, flat: int) -> tuple[int, np.dtype[Any]] | None:
         """Where the field begins that a byte belongs to (flat), and its type.
 
-        None where a number is a field by itself, and where a field is no number.
+        None where a number is a field by itself, and where a field is not a number.
         """
         if not self.types:
             return None
@@ -249,7 +249,7 @@ class Access:
     active: NDArray[np.bool_]
     values: NDArray[Any]
     sharing: shared_memory.Sharing = "grouped"
-    variable: str = ""  # of the source, where it is no array of the launch: a __constant__ one
+    variable: str = ""  # of the source, where it is not an array of the launch: a __constant__ one
     exchanges: bool = False  # an atomic that is a compare-and-swap
     wrong: NDArray[np.bool_] | None = None  # see `faulty`; None where no thread is
     fault: str = ""  # "out_of_bounds", "misaligned" or "use_after_free", where a thread is faulty

@@ -9,7 +9,7 @@ from types import MappingProxyType
 KINDS: Mapping[str, str] = MappingProxyType(
     {
         "out_of_bounds": "an access that lies in no array, or beyond its end",
-        "misaligned": "an address that is no multiple of the access's width",
+        "misaligned": "an address that is not a multiple of the access's width",
         "use_after_free": "an access to memory after `free`",
         "bad_free": "a second `free`, or a `free` of a pointer that `malloc` did not return",
         "race": "two threads access the same bytes, one writes, and nothing orders them",

@@ -118,7 +118,7 @@ class Stopping(QObject):
         try:
             element = parse_element(text)
         except ParameterError:
-            return f"`{text}` is no element: write it as A[0,2]."
+            return f"`{text}` is not an element: write it as A[0,2]."
         if self.session.fit_element(element) is None:
             return f"The launch has no element {index_text(*element)}."
         return ""

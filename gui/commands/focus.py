@@ -57,7 +57,7 @@ def _reading_order(window: Window) -> Iterator[QWidget]:
     chain = [w for w in window.findChildren(QWidget) if _takes_tab(w)]
     page = window.pages.current
     lesson = [part for part in (window.presenter, window.lesson_panel) if part is not None]
-    parts: list[QWidget] = [window.header, *lesson, window.left_button, window.left]
+    parts: list[QWidget] = [window.header, *lesson, window.left_column.button, window.left]
     parts += [page, window.message, window.transport]
     for part in parts:
         inside = [w for w in chain if w is part or part.isAncestorOf(w)]

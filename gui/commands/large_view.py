@@ -72,5 +72,5 @@ class Enlarging(QObject):
             main.dressing.put_on(main.session.theme)  # first, so that views have the sizes they had
             main.left.setVisible(self._left_was_shown)
             if self._left_was_shown:  # first, so that the views come back to the room they had
-                main.widen_left(self._sizes[0])
+                main.left_column.take(self._sizes[0])
             main.step_page.show_all()

@@ -107,7 +107,7 @@ class Moments(QObject):
             self.open_link(text)
 
     def mistake_of(self, text: str) -> str:
-        """Why a text is no link; empty where it is one."""
+        """Why a text is not a link; empty where it is one."""
         try:
             parse_link(text, self.recorder.ladder, theme_names())
         except ParameterError as error:
@@ -131,7 +131,7 @@ class Moments(QObject):
         """Record what a link names and look where it says. Raises ParameterError for its rung."""
         self.main.moment_title.hide()  # which is another one's
         if moment.theme is not None and moment.theme != self.session.theme:
-            self.main.set_theme(moment.theme)
+            self.session.theme = moment.theme
         if moment.own is not None:
             wanted = Configuration("", {}, moment.source, moment.own)
             if wanted.untitled and moment.source is not None:
@@ -329,7 +329,7 @@ class Lecture(QObject):
         """Take away the moment that was gone to last."""
         if 0 <= self.at < len(self.moments):
             gone, kept = self.moments[self.at], self.moments
-            said = f"“{gone.name}” is no moment of the list any more."
+            said = f"“{gone.name}” is no longer in the list of moments."
             self._change(kept[: self.at] + kept[self.at + 1 :], self.at, said)
 
     def ask_for_list(self) -> None:

@@ -58,7 +58,8 @@ class Presenting(QObject):
             bar.counted_again.connect(self.count_again)
             bar.notes_wanted.connect(self.toggle_notes)
             bar.ended.connect(self.toggle)
-            self.main.show_presenter(bar)
+            self.main.presenter = bar
+            self.main.shell.insertWidget(1, bar)
 
     def move(self, by: int) -> bool:
         """Forward: reveal, then the next question; back: the one before. False if none is on."""

@@ -279,13 +279,13 @@ class Teaching(QObject):
             panel.closed.connect(self.leave)
             panel.changed.connect(self._show_picks)
             self.session.picked.connect(self._on_picked)
-            self.main.show_lesson_panel(panel)
+            self.main.left_column.take_lesson_panel(panel)
         self.panel.restyle()
-        self.main.lesson_shown(True)
+        self.main.left_column.show_lesson(True)
 
     def show_panel(self, on: bool) -> None:
         """Show the panel, or hide it while the lesson is presented."""
-        self.main.lesson_shown(on)
+        self.main.left_column.show_lesson(on)
 
     def leave(self) -> None:
         """End the lesson; the views show what they show without one."""
@@ -298,7 +298,7 @@ class Teaching(QObject):
         self.session.update(veiled=frozenset(), lit=None, pick_target=None)
         self.main.step_page.source.end_exercise()
         self.recorder.ladder = self._ladder
-        self.main.lesson_shown(False)
+        self.main.left_column.show_lesson(False)
         self.left.emit()
         self.main.show_page("course")
         focus_page(self.main)

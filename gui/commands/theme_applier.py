@@ -13,7 +13,6 @@ import shiboken6
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
-from gui.commands.window import Window
 from gui.looks.style import TEXT_SIZE, size_rules, stylesheet, window_name
 from gui.looks.theme import apply_theme
 from gui.views.base import SessionView
@@ -25,10 +24,12 @@ POLISHED = Qt.WidgetAttribute.WA_WState_Polished  # others will be when they are
 class Dressing(QObject):
     """Puts themes on one window: Qt styles its widgets, and `restyle()` of its parts is called."""
 
-    def __init__(self, window: Window, text_size: Callable[[], int]) -> None:
-        """`text_size` gives that of the window, per cent of the normal one."""
+    def __init__(
+        self, window: QWidget, text_size: Callable[[], int], restyle: Callable[[], object]
+    ) -> None:
+        """`text_size`: the window's, per cent of the normal one; `restyle` does its own part."""
         super().__init__(window)
-        self._window, self._text_size = window, text_size
+        self._window, self._text_size, self._restyle = window, text_size, restyle
         self._hidden: set[QWidget] = set()  # to be dressed when shown, with all they hold
         window.setStyleSheet(stylesheet() + size_rules())
 
@@ -86,7 +87,7 @@ class Dressing(QObject):
         for view in views:
             view.restyle()
         if top is self._window:
-            self._window.restyle()
+            self._restyle()
         for page in pages:
             page.restyle()
 

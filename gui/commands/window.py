@@ -10,8 +10,9 @@ from gui.looks.theme import theme_names
 from gui.scenes.selection import TEXT_SIZES
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QSplitter, QWidget
+    from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
+    from gui.commands.left_column import LeftColumn
     from gui.commands.recording import Recorder
     from gui.commands.theme_applier import Dressing
     from gui.scenes.session import Session
@@ -41,8 +42,10 @@ class Window(QMainWindow):
     """The panel of lessons, once there was one."""
     presenter: QWidget | None = None
     """The bar of a presented lesson, once there was one."""
-    left_button: QWidget
-    """Brings the left column back while it is hidden."""
+    shell: QVBoxLayout
+    """What stands above each other: the moment's title, that bar, the body, the clock."""
+    left_column: LeftColumn
+    """Shows and hides `left`, and its button brings that back."""
     ladder_panel: LadderPanel
     form: ConfigurationForm
     pages: Pages
@@ -50,22 +53,6 @@ class Window(QMainWindow):
     message: MessageBar
     busy_sign: BusySign
     transport: TransportBar
-
-    def widen_left(self, width: int) -> None:
-        """Give the left column a width in pixels."""
-        raise NotImplementedError
-
-    def show_lesson_panel(self, panel: QWidget) -> None:
-        """Take up the panel of lessons, left of the page."""
-        raise NotImplementedError
-
-    def show_presenter(self, bar: QWidget) -> None:
-        """Take up the bar of a presented lesson, above the page."""
-        raise NotImplementedError
-
-    def lesson_shown(self, on: bool) -> None:
-        """Show the panel of lessons in place of the left column, or that again."""
-        raise NotImplementedError
 
     def show_page(self, key: str) -> None:
         """Show a page, by its key; see `gui.shell.pages`."""
@@ -76,10 +63,6 @@ class Window(QMainWindow):
         if key != self.session.page:
             self.message.pass_by()
         self.session.page = key
-
-    def set_theme(self, name: str) -> None:
-        """Give the whole application a theme."""
-        self.session.theme = name
 
     def next_theme(self) -> None:
         """Light, dark, projector, and light again."""
@@ -94,19 +77,3 @@ class Window(QMainWindow):
     def toggle_full_screen(self) -> None:
         """Enter or leave the full screen."""
         self.showNormal() if self.isFullScreen() else self.showFullScreen()
-
-    def restyle(self) -> None:
-        """Take up the theme's type and icons."""
-        raise NotImplementedError
-
-    def toggle_sidebar(self) -> None:
-        """Hide or show the left column."""
-        raise NotImplementedError
-
-    def show_glossary(self) -> None:
-        """Show the words of the field."""
-        raise NotImplementedError
-
-    def show_cheat_sheet(self) -> None:
-        """Show all keyboard shortcuts."""
-        raise NotImplementedError

@@ -9,9 +9,14 @@ every theme and text size; its own name and the property `TEXT_SIZE` say which o
 from __future__ import annotations
 
 import re
+import sys
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
+import PySide6
+from PySide6 import QtCore, QtGui, QtWidgets
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
@@ -50,11 +55,35 @@ ICONS = {
 
 
 @cache
-def _icon(name: str, color: str, disabled: str) -> QIcon:
-    import qtawesome
+def _glyphs() -> Any:
+    """qtawesome's icons, of Phosphor alone: it would read ten more fonts.
 
+    It imports Qt by way of qtpy, which takes in every name that Qt has: a tenth of the start. So
+    PySide6 stands in for that.
+    """
+    parts: dict[str, ModuleType] = {"QtCore": QtCore, "QtGui": QtGui, "QtWidgets": QtWidgets}
+    qtpy = ModuleType("qtpy")
+    vars(qtpy).update(parts, PYSIDE_VERSION=PySide6.__version__)
+    stand_ins = {"qtpy": qtpy} | {f"qtpy.{name}": part for name, part in parts.items()}
+    before = {name: sys.modules.get(name) for name in stand_ins}
+    sys.modules.update(stand_ins)
+    try:
+        from qtawesome import iconic_font
+    finally:
+        for name, module in before.items():
+            if module is None:
+                del sys.modules[name]
+            else:
+                sys.modules[name] = module
+    fonts = Path(iconic_font.__file__).with_name("fonts")
+    files = (next(fonts.glob(f"phosphor*{ending}")).name for ending in (".ttf", ".json"))
+    return iconic_font.IconicFont(("ph", *files))
+
+
+@cache
+def _icon(name: str, color: str, disabled: str) -> QIcon:
     options = {"hflip": True} if name == "play_back" else {}
-    return qtawesome.icon(ICONS[name], color=color, color_disabled=disabled, **options)
+    return _glyphs().icon(ICONS[name], color=color, color_disabled=disabled, **options)
 
 
 def set_icon(button: QAbstractButton, name: str, role: str = "text_dim", size: int = 18) -> None:

@@ -103,7 +103,7 @@ class Lit:
 
 
 def checked_veils(names: Iterable[str]) -> frozenset[str]:
-    """The names as a set. Raises ValueError for one that is no veil."""
+    """The names as a set. Raises ValueError for one that is not a veil."""
     from core.lessons.lesson import VEILS
 
     found = frozenset(names)

@@ -191,7 +191,7 @@ class Measured:
 
     @property
     def ceiling_key(self) -> CeilingKey | None:
-        """Names the launch and the device; None for what is no rung, or edited."""
+        """Names the launch and the device; None for what is not a rung, or edited."""
         rung = self.result.rung
         if rung is None or self.result.gflops is None:
             return None

@@ -589,7 +589,7 @@ def text_of(moments: Sequence[Named]) -> str:
 def moments_in(text: str, check: Callable[[str], object]) -> tuple[Named, ...]:
     """The moments of a file's text; a link without a name is called by itself.
 
-    `check(link)` raises ParameterError for what is no link. Raises ParameterError with the line.
+    `check(link)` raises ParameterError for what is not a link. Raises ParameterError with the line.
     """
     found, name = [], ""
     for number, line in enumerate(map(str.strip, text.splitlines()), start=1):
@@ -599,7 +599,7 @@ def moments_in(text: str, check: Callable[[str], object]) -> tuple[Named, ...]:
             try:
                 check(line)
             except ParameterError as error:
-                raise ParameterError(f"Line {number} is no moment. {error}") from error
+                raise ParameterError(f"Line {number} is not a moment. {error}") from error
             found.append(Named(name or line, line))
             name = ""
     if not found:
@@ -612,7 +612,7 @@ def read(path: Path, check: Callable[[str], object]) -> tuple[Named, ...]:
     try:
         text = read_plain(path, MOST_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise TilescopeError(f"{path} cannot be read: it is no text.") from None
+        raise TilescopeError(f"{path} cannot be read: it is not text.") from None
     return moments_in(text, check)
 
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.findings.places import Places
 from gui.scenes.text import join, numbers_name, plural, value_text, verb_of
 from gui.scenes.warp import LANES
 from gui.scenes.weak_memo import last_for_each, once_for_each
 
 if TYPE_CHECKING:
+    from core.findings.places import Places
     from core.trace import Access, BlockTrace, Trace
 
 TITLES = {"const": "Constant memory", "local": "Local memory"}
@@ -106,6 +106,8 @@ def _scene(block: BlockTrace, places: Places, step: int, warp: int) -> OwnScene:
 
 @once_for_each
 def _places(trace: Trace) -> Places:
+    from core.findings.places import Places
+
     return Places(trace.program)
 
 

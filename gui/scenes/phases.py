@@ -9,21 +9,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from core.errors import ParameterError
-from core.explain.phase_table import (
-    MAX_THREADS,
-    Entry,
-    PhaseTable,
-    as_latex,
-    as_markdown,
-    as_text,
-    phase_table,
-    too_large,
-)
 from core.ladder.rung import smaller_block
 from gui.scenes.selection import Configuration
 from gui.scenes.text import plural
 
 if TYPE_CHECKING:
+    from core.explain.phase_table import Entry, PhaseTable
     from core.ladder import Ladder
     from core.trace import BlockTrace, Trace
     from gui.scenes.session import Session
@@ -78,22 +69,30 @@ def _lines(cell: tuple[Entry, ...]) -> list[str]:
     return [line for entry in cell for line in folded(entry.short)]
 
 
-COPIES: dict[str, Callable[[PhaseTable], str]] = {
-    "Text": as_text,
-    "Markdown": as_markdown,
-    "LaTeX": as_latex,
-}
+COPIES = ("Text", "Markdown", "LaTeX")
+
+
+def copy_of(table: PhaseTable, form: str) -> str:
+    """The table in one of the forms of `COPIES`."""
+    from core.explain import phase_table as made
+
+    forms = {"Text": made.as_text, "Markdown": made.as_markdown, "LaTeX": made.as_latex}
+    return forms[form](table)
 
 
 def why_no_table(session: Session) -> str:
     """Why there is no phase table of the session's block; empty where there is one."""
     if session.block_trace is None:
         return "Nothing has been recorded yet."
+    from core.explain.phase_table import too_large
+
     return too_large(session.block_trace)
 
 
 def small_enough(session: Session, ladder: Ladder) -> tuple[str, Configuration] | None:
     """A block of the session's rung with few enough threads for a table, and its launch."""
+    from core.explain.phase_table import MAX_THREADS
+
     now, block = session.configuration, session.block_trace
     if now is None or now.own is not None or block is None or block.n_threads <= MAX_THREADS:
         return None
@@ -110,6 +109,8 @@ def small_enough(session: Session, ladder: Ladder) -> tuple[str, Configuration] 
 
 def table_job(trace: Trace, block: BlockTrace) -> Callable[..., PhaseTable]:
     """A job for `gui.background.work.Worker` that makes the table."""
+    from core.explain.phase_table import phase_table
+
     return lambda _: phase_table(trace, block)
 
 

@@ -2,9 +2,9 @@
 
 Setting a property clamps the value to what the trace holds, and emits only when it changes. One
 action may change several properties (a new block changes the step's range): all of them are set
-before the first signal goes out, so a listener never sees half a change. The single signals
-(``step_changed`` and the like) carry the new value; ``changed`` follows once, with the names of
-everything that changed, for views that would otherwise draw twice.
+before the first signal goes out, so a listener never sees half a change. The signals of single
+settings (``step_changed`` and the like, where somebody listens) carry the new value; ``changed``
+follows once, with the names of everything that changed, for views that would otherwise draw twice.
 
 A lesson or a script needs nothing but this: what is recorded (`configuration`), where it is looked
 at, what is compared with what, which page and view are in front, and in which theme.
@@ -12,7 +12,7 @@ at, what is compared with what, which page and view are in front, and in which t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from psygnal import Signal
@@ -96,16 +96,7 @@ class Session(Settings):
     block_changed = Signal(int)
     block_wanted = Signal(int)
     step_changed = Signal(int)
-    thread_changed = Signal(int)
-    line_changed = Signal(object)
-    element_changed = Signal(object)
-    bank_changed = Signal(object)
-    sector_changed = Signal(object)
-    hover_changed = Signal(object)
     configuration_changed = Signal(object)
-    unit_changed = Signal(str)
-    speed_changed = Signal(float)
-    playing_changed = Signal(int)
     breakpoints_changed = Signal(frozenset)
     page_changed = Signal(str)
     view_changed = Signal(str)
@@ -118,7 +109,6 @@ class Session(Settings):
     close_up_changed = Signal(bool)
     warp_trail_changed = Signal(bool)
     warp_table_changed = Signal(bool)
-    profile_changed = Signal(object)
     counts_by_changed = Signal(str)
     follow_memory_changed = Signal(bool)
     versus_changed = Signal(object)
@@ -127,15 +117,8 @@ class Session(Settings):
     everything_changed = Signal(bool)
     order_changed = Signal(str)
     seed_changed = Signal(int)
-    device_changed = Signal(str)
-    size_changed = Signal(object)
-    ceiling_changed = Signal(str)
-    threads_changed = Signal(object)
-    registers_changed = Signal(object)
-    shared_changed = Signal(object)
     veiled_changed = Signal(frozenset)
     lit_changed = Signal(object)
-    pick_target_changed = Signal(object)
     picked = Signal(str, object)
     """What the learner clicked while `pick_target` was set: `picked(target, pick)`."""
 
@@ -381,14 +364,6 @@ class Session(Settings):
             self.step = ahead
 
     # ---- a question
-
-    def set_veiled(self, names: Iterable[str]) -> None:
-        """Veil these parts and no others. Raises ValueError for a name that is no veil."""
-        self.veiled = frozenset(names)
-
-    def set_lit(self, lit: Lit | None) -> None:
-        """Light an answer, or nothing."""
-        self.lit = lit
 
     def hides(self, part: str) -> bool:
         """Whether a part is veiled, or would give away one that is (`gui.scenes.asking`)."""

@@ -14,7 +14,7 @@ T = TypeVar("T")
 class Setting(Generic[T]):
     """A property of `Settings`: `fit(owner, value)` gives the value that is kept for one set.
 
-    The class has a signal `<name>_changed` for each of its settings.
+    The class may have a signal `<name>_changed` for it.
     """
 
     def __init__(self, default: T, fit: Callable[[Any, Any], T] | None = None) -> None:
@@ -99,8 +99,8 @@ class Settings:
         """Emit what differs from `before`; `extra` are further names for `changed`."""
         names = {n for n, value in self.values.items() if value != before[n]} | set(extra)
         for name in self.values:  # a fixed order: the block before the step before the thread
-            if name in names:
-                getattr(self, f"{name}_changed").emit(self.values[name])
+            if name in names and hasattr(type(self), signal := f"{name}_changed"):
+                getattr(self, signal).emit(self.values[name])
         if names:
             self.tell(frozenset(names))
 

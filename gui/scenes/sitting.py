@@ -103,7 +103,7 @@ class Sitting:
         self._begin("opening")
 
     def once_more(self) -> None:
-        """Ask the same with the same numbers: what was explained is no first answer any more."""
+        """Ask the same with the same numbers: what was explained is not a first answer any more."""
         attempt = self.attempt + 1
         self._begin("opening")
         self.attempt = attempt

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from core.trace import Value
-
 if TYPE_CHECKING:
-    from core.trace import BlockTrace
+    from core.trace import BlockTrace, Value
 
 _TIMES = re.compile(r"(?<=[\w);]) x (?=[0-9(])")
 _GROUPS = re.compile(r"(?<![\w.,:/`=\[])[0-9]{1,3}(?:,[0-9]{3})+(?![\w,\]`])")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import re
 import sys
@@ -65,6 +66,7 @@ def window_size(text: str) -> tuple[int, int]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Open the window and run until it is closed; returns the exit status."""
     options = parse(sys.argv[1:] if argv is None else argv)
+    gc.disable()  # until `keep_pauses_short`: what a start loads stays
     from PySide6.QtCore import Qt, QTimer
     from PySide6.QtWidgets import QApplication
 

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QSplitter, QVBoxLayout, QWidget
 
 from gui.commands.commands import Commands
 from gui.commands.focus import FocusKeys, focus_page, in_sight
+from gui.commands.left_column import LeftColumn
 from gui.commands.recording import Recorder
 from gui.commands.theme_applier import Dressing
 from gui.commands.window import Window
@@ -17,7 +18,6 @@ from gui.looks.theme import NORMAL, theme_names
 from gui.scenes.selection import TEXT_SIZES, Configuration
 from gui.scenes.session import Session
 from gui.shell.header import Header, window_title
-from gui.shell.left_column import LeftColumn
 from gui.shell.menus import build_menus
 from gui.shell.pages import PAGES
 from gui.views.base import Panel
@@ -60,11 +60,12 @@ class MainWindow(Window):
         self.workbench, self.moments, self.lecture = do.workbench, do.moments, do.lecture
         self.exporter, self.enlarging, self.explaining = do.exporter, do.enlarging, do.explaining
         self.stopping, self.teaching = do.stopping, do.teaching
-        self.menus = build_menus(self, do, self.header.menu_bar)
+        sheets = self.show_cheat_sheet, self.show_glossary
+        self.menus = build_menus(self, do, self.header.menu_bar, sheets)
         app = QApplication.instance()
         assert isinstance(app, QApplication)
         self._focus_keys = FocusKeys(app, self)
-        self.dressing = Dressing(self, lambda: self.text_size)
+        self.dressing = Dressing(self, lambda: self.text_size, self.restyle)
         self.words = Words(self)
         self.words.watch(self)
         self._connect()
@@ -110,14 +111,13 @@ class MainWindow(Window):
         self.body.setHandleWidth(8)
         shell = QWidget()
         shell.setObjectName("shell")
-        self._shell = layout = QVBoxLayout(shell)
+        self.shell = layout = QVBoxLayout(shell)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self.moment_title)
         inner = QVBoxLayout()
         inner.setContentsMargins(8, 8, 8, 8)
         self.left_column = LeftColumn(self)
-        self.left_button = self.left_column.button
         inner.addLayout(self.left_column.beside(self.body))
         layout.addLayout(inner, 1)
         layout.addWidget(self.transport)
@@ -166,38 +166,6 @@ class MainWindow(Window):
     def _choose_mapping(self, name: str) -> None:
         """The rung in which threadIdx.x runs the other way, with the same parameters."""
         self.recorder.configure(name, self.form.values())
-
-    def toggle_sidebar(self) -> None:
-        """Hide or show the left column."""
-        self.left_column.toggle()
-
-    def widen_left(self, width: int) -> None:
-        """Give the left column a width in pixels."""
-        self.left_column.take(width)
-
-    def show_lesson_panel(self, panel: QWidget) -> None:
-        """Take up the panel of lessons, left of the page."""
-        self.lesson_panel = panel
-        self.body.insertWidget(1, panel)
-        self.body.setStretchFactor(2, 1)
-
-    def show_presenter(self, bar: QWidget) -> None:
-        """Take up the bar of a presented lesson, above the page."""
-        self._shell.insertWidget(1, bar)
-        self.presenter = bar
-
-    def lesson_shown(self, on: bool) -> None:
-        """Show the panel of lessons in place of the left column, or that again."""
-        panel = self.lesson_panel
-        if panel is None or on != panel.isHidden():
-            return
-        panel.setVisible(on)
-        self.left_column.make_room(on)
-        if on:
-            wide = min(LessonPanel.usual_width(), self.body.width() // 3)
-            # The hidden column's own width: with 0 it would come back at its least.
-            left = self.left_column.width
-            self.body.setSizes([left, wide, max(self.body.width() - wide, 1)])
 
     def show_cheat_sheet(self) -> None:
         """Show all keyboard shortcuts."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 # The View menu: pages, how the matrices are shown, views, layout, text and theme.
 
 
+Show = Callable[[], None]
 GROUP, LOOK = "Views", "Text and theme"
 WARPS = "Order of warps"
 
@@ -118,7 +119,7 @@ def _layout(window: Window, do: Commands) -> list[Command]:
         Command(
             "Left column",
             ("Ctrl+B",),
-            window.toggle_sidebar,
+            window.left_column.toggle,
             checked=lambda: not window.left.isHidden(),
         ),
         Command("Full screen", ("F11",), window.toggle_full_screen, checked=window.isFullScreen),
@@ -262,8 +263,13 @@ def look_at(window: Window, name: str) -> bool:
     return True
 
 
-def build_menus(window: Window, do: Commands, bar: QMenuBar) -> dict[str, list[Command]]:
-    """Fill the menu bar; returns the commands by menu, for the cheat sheet."""
+def build_menus(
+    window: Window, do: Commands, bar: QMenuBar, sheets: tuple[Show, Show]
+) -> dict[str, list[Command]]:
+    """Fill the menu bar; returns the commands by menu, for the sheet of keys.
+
+    `sheets` show that one, and the glossary.
+    """
     menus = {
         "&File": _file_commands(window, do),
         "&Edit": _edit_commands(do),
@@ -273,8 +279,8 @@ def build_menus(window: Window, do: Commands, bar: QMenuBar) -> dict[str, list[C
         "&View": view_commands(window, do),
         "&Compare": compare_commands(window, do.profiling),
         "&Help": [
-            Command("Keyboard shortcuts", ("F1",), window.show_cheat_sheet),
-            Command("Glossary", ("Shift+F1",), window.show_glossary),
+            Command("Keyboard shortcuts", ("F1",), sheets[0]),
+            Command("Glossary", ("Shift+F1",), sheets[1]),
             Command(
                 "Learn: lesson 1A",
                 ("Ctrl+F1",),

@@ -148,7 +148,7 @@ def _chapter(
     stage, frames, seen = Stage(session, places), [_Frames() for _ in places], []
     try:
         for number, step in enumerate(chapter.steps):
-            session.set_veiled(chapter.veiled if chapter.asked and not number else ())
+            session.update(veiled=chapter.veiled if chapter.asked and not number else ())
             shown = {one.name: one for one in stage.at(step)}
             pictures = []
             for frame, (name, _) in zip(frames, places, strict=True):

@@ -30,7 +30,6 @@ from PySide6.QtWidgets import (
 )
 
 from core.errors import TilescopeError
-from core.explain.phase_table import Entry, PhaseTable
 from gui.background.work import Worker
 from gui.looks.style import styled_label
 from gui.looks.theme import current_theme
@@ -38,6 +37,7 @@ from gui.scenes.asking import ANSWER_FIRST
 from gui.scenes.phases import (
     COPIES,
     TableShape,
+    copy_of,
     folded,
     lit_column,
     phases_caption,
@@ -52,6 +52,7 @@ from gui.views.base import Caption, SessionView
 from gui.views.veil import Veil, draw_veil
 
 if TYPE_CHECKING:
+    from core.explain.phase_table import Entry, PhaseTable
     from core.ladder import Ladder
     from core.trace import BlockTrace
 
@@ -305,7 +306,7 @@ class PhaseView(SessionView):
     def copy_as(self, name: str) -> None:
         """Put the table on the clipboard; `name` is a key of `COPIES`."""
         if self.table is not None and not self.model.veiled:
-            QGuiApplication.clipboard().setText(COPIES[name](self.table))
+            QGuiApplication.clipboard().setText(copy_of(self.table, name))
 
     def _ask(self) -> None:
         block, trace = self.session.block_trace, self.session.trace

@@ -130,7 +130,7 @@ def test_counters_above_what_is_expected_fail(folder, capsys):
     [
         ("[[launch]]\nfile = 'a.cu'\n", "needs a file and a kernel"),
         ("launch = 3\n", "has no launches"),
-        ("[[launch]]\nfile='a.cu'\nkernel='k'\nsectors=3\n", "sectors is no counter"),
+        ("[[launch]]\nfile='a.cu'\nkernel='k'\nsectors=3\n", "sectors is neither a counter"),
         ("[[launch]]\nfile='a.cu'\nkernel='k'\nglobal_ld_sectors=-1\n", "whole number from 0"),
         ("[[launch]", "is not TOML"),
     ],

@@ -69,7 +69,7 @@ def test_a_lesson_is_played(tmp_path, monkeypatch, capsys):
     for words in (
         "256 bytes.",
         "There is no other hint.",
-        "`x` is no number",
+        "`x` is not a number",
         "That is what neighbours would",
         "Right. 8 of them.",
         "That was phase 0.",

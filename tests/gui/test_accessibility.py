@@ -205,7 +205,7 @@ def test_columns_are_about_equal():
 def test_focus_can_be_seen_and_tab_moves_it(window, qtbot):
     play = window.transport.buttons["play"]
     for theme in ("light", "dark", "projector"):
-        window.set_theme(theme)
+        window.session.update(theme=theme)
         window.activateWindow()
         window.step_page.matrices.setFocus()
         without = play.grab().toImage()
@@ -219,7 +219,7 @@ def test_focus_can_be_seen_and_tab_moves_it(window, qtbot):
 @pytest.mark.parametrize("theme", ["light", "projector"])
 @pytest.mark.slow
 def test_the_sheet_of_keys_fits_a_small_screen(window, theme, monkeypatch):
-    window.set_theme(theme)
+    window.session.update(theme=theme)
     room = QSize(1280, 800)
     monkeypatch.setattr(QScreen, "availableSize", lambda _: room)
     window.show_cheat_sheet()

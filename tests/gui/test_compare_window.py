@@ -95,7 +95,7 @@ def test_the_table_says_what_differs(compared):
 
 def test_a_narrow_comparison_leaves_buttons_to_the_menu(compared, window):
     for theme in ("light", "projector"):
-        window.set_theme(theme)
+        window.session.update(theme=theme)
         assert compared.minimumSizeHint().width() <= 1000
         for width in (1500, 760, 520):
             compared.resize(width, 700)
@@ -310,7 +310,7 @@ def test_an_edited_launch_is_compared_with_its_original(window, qtbot):
     assert new.gutter.changes.lines == old.gutter.changes.lines == {place}
     assert (new.gutter.sign, old.gutter.sign) == ("+", "−")
     for theme in ("dark", "light"):
-        window.set_theme(theme)
+        window.session.update(theme=theme)
         assert "row * N + " in [mark.cursor.selectedText() for mark in old.marks]
 
 

@@ -33,7 +33,7 @@ def test_a_list_is_a_text_that_comes_back(check):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("tiled?n=8\n\ntiled?q=3\n", "Line 3 is no moment."),
+        ("tiled?n=8\n\ntiled?q=3\n", "Line 3 is not a moment."),
         ("# only a name\n", "There is no moment"),
         ("", "There is no moment"),
     ],
@@ -47,7 +47,7 @@ def test_files_that_cannot_be_used(check, tmp_path):
     with pytest.raises(TilescopeError, match="There is no file"):
         read(tmp_path / "none.txt", check)
     (tmp_path / "binary.txt").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(TilescopeError, match="it is no text"):
+    with pytest.raises(TilescopeError, match="it is not text"):
         read(tmp_path / "binary.txt", check)
     (tmp_path / "long.txt").write_bytes(b"#" * (1 << 20) + b"#")
     with pytest.raises(TilescopeError, match="at most 1,048,576 are read"):
@@ -93,7 +93,7 @@ def test_moments_are_saved_and_gone_through(window, qtbot, monkeypatch, tmp_path
     before = lecture.moments
     (tmp_path / "wrong.txt").write_text("nothing?\n")
     lecture.open_list(tmp_path / "wrong.txt")
-    assert (lecture.moments, "Line 1 is no moment" in window.message.sentence) == (before, True)
+    assert (lecture.moments, "Line 1 is not a moment" in window.message.sentence) == (before, True)
     with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
         lecture.open_list(path)
     assert [moment.name for moment in lecture.moments] == ["First", "Second"]
@@ -150,7 +150,7 @@ def test_a_moment_returns_to_its_page_and_leaves_the_theme(listed, qtbot, monkey
     monkeypatch.setattr("gui.commands.moments.ask_text", lambda *a, **k: "Mine\x1c\u2028here")
     listed.lecture.save_this()
     assert listed.lecture.moments[1].name == "Mine here"
-    listed.set_theme("dark")
+    listed.session.update(theme="dark")
     for away in (0, 2):
         with qtbot.waitSignal(listed.recorder.recorded, timeout=MS):
             listed.lecture.show(away)

@@ -102,7 +102,7 @@ def test_the_view_draws_them_and_comes_back(qtbot, kinds):
             assert image != other
             assert words != theirs
     session.step = step_named(block, "load:const")
-    session.set_veiled({"warp"})
+    session.update(veiled={"warp"})
     assert "weight" not in view.caption.text() + view.accessibleDescription()
     covered = image_of(view, 1.0)
     session.step = step_named(block, "store:local")

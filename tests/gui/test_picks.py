@@ -155,7 +155,7 @@ def test_both_answers_are_lit_and_named(window, qtbot, target, right, given):
     qtbot.wait(400)  # the page is laid out
     seen = [image_of(view, 1.0)]
     for lit in (Lit(target, (), given), Lit(target, right, given), Lit(target, right, right), None):
-        window.session.set_lit(lit)
+        window.session.update(lit=lit)
         qtbot.wait(50)
         seen.append(image_of(view, 1.0))
         told = view.accessibleDescription() + view.caption.text()

@@ -129,7 +129,7 @@ def test_the_table_by_line_selects_lines_and_veils_hide_it(window, qtbot):
     place = len(view.beside.rows) - 1
     view.beside_table.clicked.emit(view.beside.index(place, 0))
     assert session.line == 30
-    session.set_veiled(["counters"])
+    session.update(veiled=["counters"])
     assert view.tables.currentWidget() is view.table
     assert not view.model.rows
     assert "Nsight" not in view.caption.text()

@@ -9,11 +9,11 @@ from PySide6.QtWidgets import QTabBar
 
 from core.ladder import load_ladder
 from core.runs.recording import record
+from gui.commands.left_column import USUAL
 from gui.docks.dock_area import units
 from gui.looks.theme import apply_theme, theme_names
 from gui.scenes.roofline import Roofline, _meet, beside, roof_boxes
 from gui.shell.app import fit_screen
-from gui.shell.left_column import USUAL
 from gui.views.base import Caption
 from gui.views.benchmark_plots import LaunchPlot
 

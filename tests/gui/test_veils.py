@@ -155,7 +155,7 @@ def test_a_veil_covers_its_part_and_lifts_again(window, qtbot, name):
     before, told = image_of(part, 1.0), heard(part)
     ways = TOLD.get(name, ())
     assert not ways or says(told, *ways), told
-    window.session.set_veiled({name})
+    window.session.update(veiled={name})
     QApplication.processEvents()
     during, silent = image_of(part, 1.0), heard(part)
     assert during != before
@@ -165,7 +165,7 @@ def test_a_veil_covers_its_part_and_lifts_again(window, qtbot, name):
     window.session.question = Step("global")
     assert window.session.question is None
     assert not window.explaining.panel.isVisible()
-    window.session.set_veiled(())
+    window.session.update(veiled=())
     window.message.clear()
     if name == "findings":
         window.step_page.front("Findings")
@@ -179,7 +179,7 @@ def test_a_veil_covers_its_part_and_lifts_again(window, qtbot, name):
 def test_a_pdf_of_a_veiled_view_has_none_of_its_words(window, qtbot, name):
     part = shown_at(window, qtbot, name)
     open_size = len(pdf_of(part, "open"))
-    window.session.set_veiled({name})
+    window.session.update(veiled={name})
     QApplication.processEvents()
     assert len(pdf_of(part, "open")) < open_size
 
@@ -188,7 +188,7 @@ def test_one_column_of_the_phase_table(window, qtbot):
     shown_at(window, qtbot, "phases")
     view = window.step_page.phases
     texts = [[view.model.data(view.model.index(0, c), 3) for c in range(view.model.columnCount())]]
-    window.session.set_veiled({"phases:1"})
+    window.session.update(veiled={"phases:1"})
     texts.append(
         [view.model.data(view.model.index(0, c), 3) for c in range(view.model.columnCount())]
     )
@@ -205,7 +205,7 @@ def test_hovering_another_view_tells_nothing_of_a_veiled_one(window, qtbot):
 
     shown_at(window, qtbot, "matrices.loaded")
     session, matrices = window.session, window.step_page.matrices
-    session.set_veiled({"matrices.loaded", "matrices.owners"})
+    session.update(veiled={"matrices.loaded", "matrices.owners"})
     qtbot.wait(300)  # the caption is shorter now
     plain = image_of(matrices, 1.0)
     session.hover = Hover(thread=7)
@@ -218,7 +218,7 @@ def test_no_picture_is_made_of_a_page_that_may_show_what_is_veiled(window, qtbot
     exporter = window.commands.exporter
     names = [n for n, place in exporter.gallery.places().items() if place.page == "occupancy"]
     assert names
-    window.session.set_veiled({"occupancy"})
+    window.session.update(veiled={"occupancy"})
     for name in names:
         exporter.save(name, tmp_path / f"{name}.png")
         assert ANSWER_FIRST in window.message.sentence
@@ -233,7 +233,7 @@ def test_no_page_or_film_is_made_while_something_is_veiled(window, qtbot, tmp_pa
         "gui.commands.taking_along.QFileDialog.getSaveFileName",
         lambda *a: asked.append(a) or ("", ""),
     )
-    session.set_veiled({"warp.figures"})
+    session.update(veiled={"warp.figures"})
     taker.ask_and_export()
     assert window.message.sentence.startswith(f"{ANSWER_FIRST}: a page or film")
     window.message.clear()
@@ -242,7 +242,7 @@ def test_no_page_or_film_is_made_while_something_is_veiled(window, qtbot, tmp_pa
         assert window.message.sentence.startswith(ANSWER_FIRST)
         assert not taker.busy
     assert not asked
-    session.set_veiled(())
+    session.update(veiled=())
     taker.ask_and_export()
     assert asked
     assert not list(tmp_path.iterdir())
@@ -252,11 +252,11 @@ def test_no_file_of_veiled_results_is_saved(window, qtbot, monkeypatch):
     page = shown_at(window, qtbot, "benchmark")
     asked = []
     monkeypatch.setattr(page.files, "ask_and_save", lambda *a: asked.append(a))
-    window.session.set_veiled({"benchmark"})
+    window.session.update(veiled={"benchmark"})
     page.results.save_button.click()
     assert not asked
     assert window.message.sentence.startswith(ANSWER_FIRST)
-    window.session.set_veiled(())
+    window.session.update(veiled=())
     page.results.save_button.click()
     assert asked
 
@@ -266,14 +266,14 @@ def test_a_comparison_tells_neither_where_it_differs_nor_its_size(window, qtbot)
     session, side = window.session, page.comparing
     form = side.column.form
     assert "16 blocks of 4 threads" in form.facts.text()
-    session.set_veiled({"compare", "form"})
+    session.update(veiled={"compare", "form"})
     assert form.facts.text() == ""
     step = session.step
     side.differing.go()
     assert window.message.sentence.startswith(f"{ANSWER_FIRST}: the next difference")
     qtbot.wait(100)
     assert session.step == step
-    session.set_veiled(())
+    session.update(veiled=())
     assert "16 blocks of 4 threads" in form.facts.text()
     side.differing.go()
     qtbot.waitUntil(lambda: session.step != step, timeout=RECORDING_MS)
@@ -285,7 +285,7 @@ def test_whether_a_block_touches_an_element_is_not_told(window, qtbot):
     session.element = "A", (31, 31)  # of another block's rows
     stopping.go_to_touch(forward=True)
     assert "does not touch" in window.message.sentence
-    session.set_veiled({"matrices.loaded"})
+    session.update(veiled={"matrices.loaded"})
     stopping.go_to_touch(forward=True)
     assert window.message.sentence.startswith(ANSWER_FIRST)
 
@@ -296,7 +296,7 @@ def test_what_a_kernel_prints_is_not_told(window, qtbot):
     line = source.index("{", source.index("__global__")) + 1
     printing = f'{source[:line]} printf("here %d\\n", 7); {source[line:]}'
     for veiled in ((), {"variables"}):
-        window.session.set_veiled(veiled)
+        window.session.update(veiled=veiled)
         window.message.clear()
         with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
             window.recorder.run_source(printing + "\n" * bool(veiled))
@@ -310,7 +310,7 @@ def test_a_replay_of_a_veiled_clock_tells_no_phase(window, qtbot):
     shown_at(window, qtbot, "transport")
     pool = replay.Pool()
     told = replay._moment(window.session, pool)
-    window.session.set_veiled({"transport"})
+    window.session.update(veiled={"transport"})
     assert replay._moment(window.session, pool)["phase"] == pool.number(ANSWER_FIRST)
     assert told["phase"] != pool.number(ANSWER_FIRST)
 
@@ -318,7 +318,7 @@ def test_a_replay_of_a_veiled_clock_tells_no_phase(window, qtbot):
 def test_no_view_tells_the_number_of_phases_while_the_clock_is_veiled(window, qtbot):
     shown_at(window, qtbot, "transport")
     assert len(says(heard(window), "of 0..1")) > 1
-    window.session.set_veiled({"transport"})
+    window.session.update(veiled={"transport"})
     QApplication.processEvents()
     assert not says(heard(window), "of 0..1")
 
@@ -338,7 +338,7 @@ def test_a_veiled_result_is_neither_drawn_nor_read_out_at_its_store(window, qtbo
     result = window.session.block_trace.access(window.session.step).values
     sums = {value for value in np.ravel(result).tolist() if value > 9}  # inputs are at most 9
     for veiled in ((), {"matrices.values"}):
-        window.session.set_veiled(veiled)
+        window.session.update(veiled=veiled)
         written.clear()
         for view in ("Matrices", "Warp"):
             image_of(window.step_page.views[view], 1.0)

@@ -160,7 +160,7 @@ def test_a_large_launch_is_counted_whole_in_the_background(window, qtbot):
 
 @pytest.mark.parametrize("theme", ["dark", "projector", "light"])
 def test_themes_change_while_it_is_open(tiled, qtbot, theme):
-    tiled.set_theme(theme)
+    tiled.session.update(theme=theme)
     image = tiled.grab().toImage()
     edge = image.pixelColor(4, image.height() - 4)
     assert (edge.lightness() < 90) == (theme == "dark")

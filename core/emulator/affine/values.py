@@ -30,7 +30,7 @@ class Mark(Enum):
     """A dependence that cannot be followed."""
 
     DATA = "a value loaded from memory"
-    UNKNOWN = "a value that is no fixed step from block to block"
+    UNKNOWN = "a value that is not a fixed step from block to block"
 
 
 @dataclass(frozen=True, eq=False)

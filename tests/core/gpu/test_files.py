@@ -62,7 +62,7 @@ def test_a_cell_that_is_wrong_is_named(tmp_path):
     path = tmp_path / "a.csv"
     write_results(path, results()[:1])
     path.write_text(path.read_text().replace("132", "many"))
-    with pytest.raises(TilescopeError, match=r"column device.sms: `many` is no whole number"):
+    with pytest.raises(TilescopeError, match=r"column device.sms: `many` is not a whole number"):
         read_results(path)
     with pytest.raises(TilescopeError, match="cannot be read"):
         read_results(tmp_path / "nosuch.csv")

@@ -30,7 +30,7 @@ class Scope:
         return sum(given) + sum(named.values())
 
     def check(self, word, given, named) -> str:
-        return "" if word == "added" else "is no word"
+        return "" if word == "added" else "is not a word"
 
 
 def value(text, **names):

@@ -195,7 +195,7 @@ def test_what_is_no_report_is_a_sentence(tmp_path) -> None:
     pytest.importorskip("ncu_report", exc_type=ImportError)
     path = tmp_path / "r.ncu-rep"
     path.write_bytes(b"no report" * 50)
-    with pytest.raises(TilescopeError, match="is no report"):
+    with pytest.raises(TilescopeError, match="is not a report"):
         read_profile(path)
 
 

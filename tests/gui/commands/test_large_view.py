@@ -149,7 +149,7 @@ def test_what_is_kept_is_the_real_layout(filled, qtbot, tmp_path):
 @pytest.mark.slow
 def test_another_theme_or_size_meanwhile_lays_out_anew(filled, qtbot):
     filled.session.update(view="Matrices", large=True)
-    filled.set_theme("projector")
+    filled.session.update(theme="projector")
     filled.resize(1200, 800)
     qtbot.wait(50)
     assert alone(filled, "Matrices")

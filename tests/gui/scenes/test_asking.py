@@ -15,10 +15,10 @@ def test_every_veil_says_what_else_would_tell_and_names_parts_that_there_are():
 @pytest.mark.parametrize("name", VEILS)
 def test_a_veil_hides_itself_and_why(session, name):
     assert not session.hides(name)
-    session.set_veiled({name})
+    session.update(veiled={name})
     assert session.hides(name)
     assert session.hides("why")
-    session.set_veiled(())
+    session.update(veiled=())
     assert not session.hides(name)
 
 
@@ -32,9 +32,9 @@ def test_a_part_of_a_veiled_view_is_hidden_and_the_view_of_a_veiled_part_is_not(
 
 @pytest.mark.parametrize("name", ["wrap", "phases:", "phases:x", "warp.", "warp.nothing"])
 def test_a_name_that_is_no_veil_is_refused_and_changes_nothing(session, name):
-    session.set_veiled({"warp"})
+    session.update(veiled={"warp"})
     with pytest.raises(ValueError, match=name):
-        session.set_veiled({name, "shared"})
+        session.update(veiled={name, "shared"})
     assert session.veiled == {"warp"}
 
 
@@ -59,9 +59,9 @@ def test_lit_answers_are_announced_once(session):
     keep = heard.append
     session.lit_changed.connect(keep)
     lit = Lit("bank", right=(0, 4), given=(0,))
-    session.set_lit(lit)
-    session.set_lit(Lit("bank", (0, 4), (0,)))
-    session.set_lit(None)
+    session.update(lit=lit)
+    session.update(lit=Lit("bank", (0, 4), (0,)))
+    session.update(lit=None)
     assert heard == [lit, None]
 
 

@@ -9,9 +9,11 @@ from tests.gui.fake_trace import fake_trace
 
 def heard(session, *names):
     log = []
-    for name in names:
-        getattr(session, f"{name}_changed").connect(lambda value, n=name: log.append((n, value)))
-    session._keep = log  # lambdas are held strongly, but say so
+    session.changed.connect(
+        lambda changed: log.extend(
+            (name, getattr(session, name)) for name in names if name in changed
+        )
+    )
     return log
 
 

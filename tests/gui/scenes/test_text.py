@@ -22,7 +22,7 @@ def test_compact(value, text):
         ("5 x 3,072 = 15,360 of 1,234,567", "5 × 3\u202f072 = 15\u202f360 of 1\u202f234\u202f567"),
         ("0.25 FLOP/B; x 4,814.3 GB/s", "0.25 FLOP/B; × 4\u202f814.3 GB/s"),
         ("8,303.7 GFLOPS, then 1,024.", "8\u202f303.7 GFLOPS, then 1\u202f024."),
-        *((same, same) for same in ("A[0,128] and A[0, 128]", "`64,128` is no size", "x=1,128")),
+        *((same, same) for same in ("A[0,128] and A[0, 128]", "`64,128` is not a size", "x=1,128")),
         *((same, same) for same in ("0.1,234", "blocks 12,3456", "/tmp/1,234.cu", "(0, 128)")),
     ],
 )

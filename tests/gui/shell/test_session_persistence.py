@@ -67,7 +67,7 @@ def test_a_link_restores_exactly_this_moment(window, qtbot, open_window):
 def test_a_link_for_people_without_the_application(window, qtbot):
     link = "tiled?n=8&tile=4&step=31&block=2&thread=5"
     recorded(window, qtbot, lambda: window.moments.open_link(link))
-    window.set_theme("projector")
+    window.session.update(theme="projector")
     window.moments.copy_instructions()
     told = QGuiApplication.clipboard().text()
     assert told.startswith(f"tiled, step 31 of {window.session.n_steps - 1}, in Tilescope")
@@ -76,7 +76,7 @@ def test_a_link_for_people_without_the_application(window, qtbot):
     assert "holds no copy" not in told
     assert "projector" not in told, "who opens it keeps a theme of their own"
     window.session.update(step=3, block=0, thread=0)
-    window.set_theme("dark")
+    window.session.update(theme="dark")
     # As the one line of the dialog has it: line ends have become spaces.
     recorded(window, qtbot, lambda: window.moments.open_link(told.replace("\n", " ")))
     session = window.session
@@ -124,7 +124,7 @@ def test_the_session_comes_back(open_window, qtbot, tmp_path):
     recorded(first, qtbot, first.workbench.run_source)
     QTextCursor(first.step_page.source.edit.document()).insertText("// typed\n")
     first.session.update(block=1, step=20, thread=3, unit="line")
-    first.set_theme("dark")
+    first.session.update(theme="dark")
     page = first.step_page
     page.splitDockWidget(page.docks["Matrices"], page.docks["PTX"], Qt.Orientation.Vertical)
     assert page.arranged

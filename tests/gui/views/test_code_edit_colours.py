@@ -67,7 +67,7 @@ def check(window, theme):
 def test_the_source_is_coloured_from_the_start_and_after_each_change(
     window, qtbot, tmp_path, theme
 ):
-    window.set_theme(theme)
+    window.session.update(theme=theme)
     window.resize(1600, 1000)
     window.session.update(view="Source", large=True)
     window.step_page.front("Source")
@@ -80,13 +80,13 @@ def test_the_source_is_coloured_from_the_start_and_after_each_change(
     record(window, qtbot, lambda: window.workbench.open_file(str(path)))
     check(window, theme)
     others = [name for name in theme_names() if name != theme]
-    window.set_theme(others[0])
+    window.session.update(theme=others[0])
     check(window, others[0])
 
 
 @pytest.mark.parametrize("theme", theme_names())
 def test_the_listing_is_coloured_from_the_start(window, qtbot, theme):
-    window.set_theme(theme)
+    window.session.update(theme=theme)
     record(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
     window.step_page.front("PTX")
     text = window.step_page.ptx.text

@@ -116,10 +116,10 @@ def test_a_wait_is_said_with_its_barrier_and_phase(view):
 
 
 def test_what_a_question_veils_is_not_said(view):
-    view.session.set_veiled({"pipeline"})
+    view.session.update(veiled={"pipeline"})
     assert view.layout_now() is None
     assert "stage" not in view.caption.text()
-    view.session.set_veiled(())
+    view.session.update(veiled=())
     assert "stages" in view.caption.text()
 
 

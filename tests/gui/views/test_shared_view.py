@@ -126,9 +126,9 @@ def test_by_bank_shows_a_product_that_no_array_shows(qtbot, qapp):
         assert lay.offset_at(box.center()) // 16 * 16 == piece.offset
     assert lay.offset_at(lay.readout.center()) == -1
     assert "xor" in explain(session, Step("shared")).text
-    session.set_veiled({"shared.banks"})
+    session.update(veiled={"shared.banks"})
     assert "no conflict" not in view.caption.text()
-    session.set_veiled(())
+    session.update(veiled=())
     for wide, high in ((360, 140), (900, 500)):
         view.resize(wide, high)
         lay = view.map_layout()

@@ -2,8 +2,8 @@
 
 from PySide6.QtWidgets import QWidget
 
+from gui.commands.left_column import ROOM
 from gui.docks.dock_area import units
-from gui.shell.left_column import ROOM
 
 
 def widths():
@@ -32,7 +32,7 @@ def test_what_somebody_chose_stays(window, qtbot):
     assert not window.left.isHidden()
     window.resize(narrow - 8, 800)
     assert not window.left.isHidden()
-    window.toggle_sidebar()
+    window.left_column.toggle()
     window.resize(wide, 800)
     assert window.left.isHidden()
     assert window.left_column.kept(window.enlarging.left) == 0
@@ -58,11 +58,11 @@ def test_after_a_lesson_it_has_the_width_it_had(window, qtbot):
     width = body.sizes()[0]
     panel = QWidget()
     panel.hide()
-    window.show_lesson_panel(panel)
+    window.left_column.take_lesson_panel(panel)
     for _ in range(2):
-        window.lesson_shown(True)
+        window.left_column.show_lesson(True)
         assert window.left.isHidden()
-        window.lesson_shown(False)
+        window.left_column.show_lesson(False)
         window.left_column.make_room(True)  # a page without the column
         window.left_column.make_room(False)
         qtbot.waitUntil(lambda: body.sizes()[0] > 0)

@@ -1,20 +1,15 @@
-"""The left column: it hides where the window is narrow for its type, until it is asked for."""
+"""The left column, which hides where the window is narrow, and the lesson that takes its place."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
+from gui.commands.window import Window
 from gui.docks.dock_area import units
 from gui.looks.theme import current_theme
-
-if TYPE_CHECKING:
-    from PySide6.QtWidgets import QWidget
-
-    from gui.commands.window import Window
+from gui.views.lesson_panel import LessonPanel
 
 LEAST, USUAL, MOST = 22, 31, 60  # widths of the column, in digits
 ROOM = 126  # digits: in a narrower window the views need the left column's room
@@ -97,6 +92,24 @@ class LeftColumn(QObject):
         else:
             self.follow()
         self._offer()
+
+    def take_lesson_panel(self, panel: QWidget) -> None:
+        """Take up the panel of lessons, right of the column."""
+        self.main.lesson_panel = panel
+        self.main.body.insertWidget(1, panel)
+        self.main.body.setStretchFactor(2, 1)
+
+    def show_lesson(self, on: bool) -> None:
+        """Show the panel of lessons in place of the column, or that again."""
+        panel, body = self.main.lesson_panel, self.main.body
+        if panel is None or on != panel.isHidden():
+            return
+        panel.setVisible(on)
+        self.make_room(on)
+        if on:
+            wide = min(LessonPanel.usual_width(), body.width() // 3)
+            # The hidden column's own width: with 0 it would come back at its least.
+            body.setSizes([self.width, wide, max(body.width() - wide, 1)])
 
     def restyle(self) -> None:
         """Take up the theme's type."""
