@@ -275,8 +275,9 @@ def make_argument(
 
 
 # A tensor map of a buffer: `tensormap(float16[256,128], box=64x128, swizzle=128B)`, whose box has
-# the innermost dimension first, as `cuTensorMapEncodeTiled` takes it. The map's dimensions are the
-# buffer's, unless `sizes` (in elements) and `strides` (in bytes, of all but the innermost) say more.
+# the innermost dimension first, as `cuTensorMapEncodeTiled` takes it. The map's dimensions are those
+# of the buffer, unless there are `sizes` (in elements) and `strides` (in bytes, the innermost has
+# none), in the same order.
 _MAP = re.compile(r"tensormap\(\s*(?P<buffer>@[^,]+|[^()]*?\])\s*,(?P<options>[^()]*)\)")
 MAP_EXAMPLE = "tensormap(float16[256,128], box=64x128, swizzle=128B)"
 _MAP_LISTS = ("box", "steps", "sizes", "strides")
@@ -314,9 +315,7 @@ def _mapped(
     if not all(map(_LIST.fullmatch, options.values())) or swizzle is None:
         raise wrong
     lists = {name: [int(part) for part in text.split("x")] for name, text in options.items()}
-    data = make_buffer(
-        replace(parameter, dtype=None, lanes=1), match["buffer"], generator, room
-    )
+    data = make_buffer(replace(parameter, dtype=None, lanes=1), match["buffer"], generator, room)
     made = TensorMap.of_array(
         lists.get("sizes", [])[::-1] or data.shape,
         data.itemsize,

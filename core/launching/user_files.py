@@ -182,8 +182,8 @@ def promised(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 
 _ELSEWHERE = re.compile(r"[/\\]{2}")  # on Windows another computer's folder, or a device
-_MOST = 512  # headers
-_MOST_OF_HEADERS = 8 << 20  # characters
+_MOST = 1024  # headers: CUTLASS has a GEMM include 260
+_MOST_OF_HEADERS = 32 << 20  # characters
 _DEEPEST = 6  # folders from a file up to that of its repository
 _USUAL = (
     "",
