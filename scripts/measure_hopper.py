@@ -150,8 +150,9 @@ def products(
     """Everything that is timed at a size, by its name."""
     generator = np.random.default_rng(size)
     factors = random_array(generator, np.float32, (2, size, size))
-    make = {"bfloat16": rounded, "float16": lambda f: f.astype(np.float16), "tf32": lambda f: f}
-    bits = [make[kind](f) for f in factors]
+    bits: list[NDArray[Any]] = [*factors]
+    if kind != "tf32":
+        bits = [rounded(f) if kind == "bfloat16" else f.astype(np.float16) for f in factors]
     found: dict[str, Launchable] = {}
     if kind == "bfloat16" and beside:
         arrays = (

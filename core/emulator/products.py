@@ -27,6 +27,8 @@ from core.ptx.opcodes import opcode_of, results
 from core.ptx.opcodes import sources as sources_of
 
 Numbers = NDArray[np.int64]  # of a product, one a lane; 0: of none
+Read = tuple[Span, frozenset[int]]
+"""What a product reads, and the warps whose part of a factor it is."""
 
 
 @dataclass
@@ -75,7 +77,7 @@ class Products:
         slots: tuple[int, ...],
         sources: tuple[int, ...],
         warps: NDArray[np.intp],
-        spans: tuple[tuple[Span, ...], ...],
+        spans: tuple[tuple[Read, ...], ...],
     ) -> None:
         """A product of some warps begins: the registers of its results, and those of its factor."""
         state, pc, depth = self.state, lanes.op.instruction.pc, lanes.group.depth
@@ -101,7 +103,7 @@ class Products:
         self._tell(lanes, warps, spans)
 
     def _tell(
-        self, lanes: Lanes, warps: NDArray[np.intp], spans: tuple[tuple[Span, ...], ...]
+        self, lanes: Lanes, warps: NDArray[np.intp], spans: tuple[tuple[Read, ...], ...]
     ) -> None:
         """Tells the observers; the warps of a warpgroup that go together are one agent."""
         geometry, pc = self.state.geometry, lanes.op.instruction.pc
@@ -111,13 +113,11 @@ class Products:
             mine = warps[group == first]
             block = first // geometry.warps
             agent: Hashable = ("product", *mine.tolist())
-            low = block * (self.state.unit.shared.data.size // len(geometry.blocks))
-            high = low + self.state.unit.shared.data.size // len(geometry.blocks)
             reads = tuple(
                 span
                 for several in spans
-                for span in several
-                if len(span.place) and low <= int(span.place[0]) < high
+                for span, readers in several
+                if len(span.place) and not readers.isdisjoint(mine.tolist())
             )
             issuers = (mine % geometry.warps) * 32 + block * geometry.threads
             event = TransferEvent(

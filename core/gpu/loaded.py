@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.compiler.cubin import parameters_begin, variables_called
+from core.compiler.cubin import parameter_places, variables_called
 from core.errors import TilescopeError
 from core.gpu import tensor_map_bytes
 from core.gpu.failures import WorkerFailure
 from core.gpu.session import Session
 from core.launch import Argument, Arithmetic, ArrayArgument, Launch, ScalarArgument, grouped, packed
-from core.tensor_maps import ALIGNMENT, TensorMap
+from core.tensor_maps import TensorMap
 
 # The flush writes at least this much, so that it lasts longer than queueing a launch does (about
 # 20 us) and the GPU never waits for the CPU between the two events.
@@ -160,16 +160,15 @@ class LoadedKernel(Launchable):
             self._function.set_attribute(attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, dynamic)
 
     def _prepare(self) -> None:
-        begin = "x" * parameters_begin(self._cubin, self._entry)
+        places = parameter_places(self._cubin, self._entry)
         formats = ""
         self._values: list[Any] = []
         self._maps: list[Any] = []  # freed with this
-        for group in self._launch.parameters:
+        for group, place in zip(self._launch.parameters, places, strict=True):
             form, values = _words(group, packed(group, self._address, _encoded, self._stored))
-            align = _alignment(group[0])
-            formats += "x" * (-struct.calcsize(formats) % align) + form
+            formats += "x" * (place - struct.calcsize(formats)) + form
             self._values += values
-        self._function.prepare(begin + formats)
+        self._function.prepare(formats)
         for symbols in grouped(self._launch.symbols):
             self._fill(symbols)
 
@@ -200,13 +199,6 @@ def _encoded(what: TensorMap) -> bytes:
         raise WorkerFailure(str(error), "launch_refused") from error
 
 
-def _alignment(argument: Argument) -> int:
-    """Of a parameter in bytes; 1 where `struct` knows it."""
-    if isinstance(argument, ArrayArgument) and argument.map is not None:
-        return 8 if argument.map_is_stored else ALIGNMENT
-    return argument.member.align if argument.member else 1
-
-
 def _words(group: tuple[Argument, ...], raw: bytes) -> tuple[str, list[Any]]:
     """A parameter for `struct.pack`: a number as it is, a structure as words of its alignment."""
     only = group[0]
@@ -214,7 +206,7 @@ def _words(group: tuple[Argument, ...], raw: bytes) -> tuple[str, list[Any]]:
         if isinstance(only, ScalarArgument):
             return only.value.dtype.char, [only.value]
         return np.dtype(np.uintp).char, [np.frombuffer(raw, np.uintp)[0]]
-    size = min(8, _alignment(only))
+    size = min(8, only.member.align if only.member else 8)
     words = np.frombuffer(raw, f"u{size}")
     return words.dtype.char * len(words), list(words)
 

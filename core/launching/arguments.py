@@ -275,7 +275,7 @@ def make_argument(
 
 
 # A tensor map of a buffer: `tensormap(float16[256,128], box=64x128, swizzle=128B)`, whose box has
-# the innermost dimension first, as `cuTensorMapEncodeTiled` takes it. The map's dimensions are those
+# the innermost dimension first, as `cuTensorMapEncodeTiled` takes it. Its dimensions are those
 # of the buffer, unless there are `sizes` (in elements) and `strides` (in bytes, the innermost has
 # none), in the same order.
 _MAP = re.compile(r"tensormap\(\s*(?P<buffer>@[^,]+|[^()]*?\])\s*,(?P<options>[^()]*)\)")

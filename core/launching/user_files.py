@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import math
+import os
 import re
 import stat
 import tokenize
@@ -262,6 +263,25 @@ class _Roots:
             return None
         return next((f / name for f in self._above if _is_file(f / name)), None)
 
+    def by_root(self, text: str, folder: Path) -> str:
+        """A header's text with the names of its neighbours as they are from a folder of -I.
+
+        A library includes one file by both: it is one, and `mma.h` of two folders are two.
+        """
+        from core.source.syntax import with_includes
+
+        def name(header: str, is_quoted: bool) -> str:
+            path = folder / header
+            if not is_quoted or not self._given or not _is_file(path):
+                return header
+            whole = Path(os.path.normpath(path))
+            return next(
+                (whole.relative_to(f).as_posix() for f in self._given if whole.is_relative_to(f)),
+                header,
+            )
+
+        return with_includes(text, name)
+
     @cached_property
     def _above(self) -> tuple[Path, ...]:
         folders = _folders_above(self._path)
@@ -312,5 +332,6 @@ def _collect(source: str, folder: Path, found: dict[str, tuple[Path, str]], root
         except TilescopeError:
             continue
         if len(text) <= room:
+            text = roots.by_root(text, path.parent)
             found[name] = path, text
             _collect(text, path.parent, found, roots)
