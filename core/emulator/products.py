@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import AwaitEvent, Mask, Span, TransferEvent
+from core.emulator.events import AwaitEvent, Mask, Read, TransferEvent
 from core.emulator.frame import Frame
 from core.emulator.groups import Group, lanes_of_rows, warp_rows
 from core.emulator.lanes import Lanes
@@ -27,8 +27,6 @@ from core.ptx.opcodes import opcode_of, results
 from core.ptx.opcodes import sources as sources_of
 
 Numbers = NDArray[np.int64]  # of a product, one a lane; 0: of none
-Read = tuple[Span, frozenset[int]]
-"""What a product reads, and the warps whose part of a factor it is."""
 
 
 @dataclass

@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import Span
+from core.emulator.events import Read, Span
 from core.emulator.groups import warp_rows
 from core.emulator.lanes import Lanes, action_op
 from core.emulator.operands import OperandDecoder, elements
-from core.emulator.products import Read
 from core.emulator.program import Op, Reader
 from core.emulator.tensor import (
     ELEMENTS,
