@@ -62,7 +62,13 @@ def drawn_value(parameter: Parameter, random: Random) -> int:
 
 # These put blocks into groups of rows, by quotients and remainders of blockIdx.
 REGROUPED = {"tuned", "tensor_tuned", "tensor_half"}
-NOT_FOLLOWED = {"wgmma", "tma_pipeline", "warp_specialised", "clustered"}  # what waits for copies
+NOT_FOLLOWED = {
+    "wgmma",
+    "tma_pipeline",
+    "warp_specialised",
+    "clustered",
+    "clustered_tf32",
+}  # what waits for copies
 DRAWS = [
     (name, i)
     for name in LADDER.names
