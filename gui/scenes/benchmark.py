@@ -250,6 +250,14 @@ def parameters_text(parameters: Mapping[str, int]) -> str:
     return ", ".join(parts)
 
 
+def launch_title(ladder: Ladder, shown: Configuration) -> str:
+    """A launch in a line: its rung and parameters, or its file and kernel."""
+    if shown.own is not None:
+        return f"{shown.own.name}: {shown.own.kernel}"
+    edited = " (edited)" if shown.source is not None else ""
+    return f"{ladder[shown.rung].title}{edited}: {parameters_text(shown.parameters)}"
+
+
 def machine_sentence(measured: Sequence[Measured]) -> str:
     """Machine, date, driver and versions of results of one machine."""
     if not measured:
