@@ -33,7 +33,6 @@ from core.ptx.debug.model import (
 )
 from core.ptx.debug.reader import read_dwarf
 from core.ptx.lexer import sections
-from core.side_process.client import apart
 
 __all__ = [
     "DebugInfo",
@@ -73,6 +72,8 @@ def _read_debug_info(module: Module) -> DebugInfo:
     labels, files = dict(module.labels), dict(module.files)
     try:
         if len(module.text) > LARGE:
+            from core.side_process.client import apart
+
             read = apart(read_dwarf, _sections_of(module.text), labels, files)
         else:
             read = read_dwarf(module.text, labels, files)
