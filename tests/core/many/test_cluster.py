@@ -237,7 +237,7 @@ def test_addresses(text, address) -> None:
 
 @pytest.mark.parametrize("text", ["", "ftp://a:1", "tcp://:1", "tcp://a:99999"])
 def test_addresses_that_are_none(text) -> None:
-    with pytest.raises(TilescopeError, match="no address of a scheduler"):
+    with pytest.raises(TilescopeError, match="not an address of a scheduler"):
         checked_address(text)
 
 
