@@ -12,6 +12,7 @@ from typing import Literal
 
 from core.devices.table import WARP, Capability
 from core.errors import ParameterError
+from core.launch import MAX_STATIC_SHARED
 
 LIMITS: Mapping[str, str] = {
     "warps": "threads of an SM",
@@ -233,10 +234,16 @@ def _sentence(
         return f"A block does not fit: {_refusal(capability, resources, limited_by, why)}."
     held = blocks * resources.block_threads
     share = blocks * warps_of(resources.block_threads) / capability.warps
-    return (
+    told = (
         f"An SM holds {blocks} block{'s' * (blocks != 1)}, {held:,} threads, "
         f"{share:.1%} of its warps: {why}."
     )
+    if resources.shared_bytes > MAX_STATIC_SHARED:
+        told += (
+            f" Arrays of a fixed size end at {MAX_STATIC_SHARED:,} bytes a block; more has to be "
+            "dynamic."
+        )
+    return told
 
 
 def _refusal(

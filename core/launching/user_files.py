@@ -93,8 +93,8 @@ def read_source(path: Path, most: int = MOST_SOURCE) -> str:
     """The text of a CUDA source, its lines ended by newlines alone.
 
     UTF-8, or UTF-16 that begins with its mark; what is neither is taken for Latin-1, as in old
-    comments. Raises TilescopeError where the file cannot be read, is not a plain file, has more
-    than `most` bytes, is not text, or is too long.
+    comments. A listing loses the numbers of its lines. Raises TilescopeError where the file cannot
+    be read, is not a plain file, has more than `most` bytes, is not text, or is too long.
     """
     raw = read_plain(path, most)
     try:
@@ -103,9 +103,28 @@ def read_source(path: Path, most: int = MOST_SOURCE) -> str:
         text = raw.decode("latin-1")
     if "\0" in text:
         raise TilescopeError(f"{path} is not a text file.")
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = without_line_numbers(text.replace("\r\n", "\n").replace("\r", "\n"))
     must_be_short_enough(text, str(path), most)
     return text
+
+
+_NUMBERED = re.compile(r"^([ \t]*)([0-9]{1,4})([.:)|]?)(?=[ \t]|$)", re.MULTILINE)
+
+
+def without_line_numbers(text: str) -> str:
+    """The text of a printed listing without the numbers that stand before its lines.
+
+    They have a mark, as in `12. x = 1;`, and begin 1, 2, 3; or every line that is not blank has
+    one, and they go on by one. Blanks take the place of the numbers; any other text stays as it is.
+    """
+    found = [(int(number), mark) for _, number, mark in _NUMBERED.findall(text)]
+    numbers = [number for number, _ in found]
+    marked = [number for number, mark in found if mark][:3] == [1, 2, 3]
+    lines = sum(bool(line.strip()) for line in text.split("\n"))
+    whole = lines == len(found) > 2 and numbers == [*range(numbers[0], numbers[0] + lines)]
+    if not (marked or whole):
+        return text
+    return _NUMBERED.sub(lambda m: m[0] if marked and not m[3] else " " * len(m[0]), text)
 
 
 def write_source(path: Path, text: str) -> None:
