@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+from functools import lru_cache
 
 from core.compiler.compiler import Build
+from core.compiler.cubin import MachineAccess
 from core.errors import PtxSyntaxError
 from core.gc_control import uncollected
 from core.ptx.ast import Module
@@ -12,6 +14,8 @@ from core.ptx.parser import parse, without_unreached
 
 LARGE = 1 << 20
 """Characters of PTX beyond which what the launched kernel never reaches is left out."""
+KEPT = 1 << 18
+"""Characters of PTX up to which a module, fifteen times as large, is kept for the next launch."""
 
 
 def module_of(build: Build, kernel: str) -> Module:
@@ -19,22 +23,39 @@ def module_of(build: Build, kernel: str) -> Module:
 
     Optimised code bears what the assembler does to it: fused products and sums, and unrolled loops
     over shared memory. Code with debug information, and a PTX file that is stepped through as it
-    stands, are left as they are. Raises as `core.ptx.parser.parse` does.
+    stands, are left as they are. A build that is launched again gives the same module, unless it is
+    large. Raises as `core.ptx.parser.parse` does.
     """
-    is_source = build.ptx == build.source
-    module = _parsed(build.ptx, kernel, own_lines=is_source)
-    if build.kind == "as_written" or is_source:
-        return module
+    own_lines = build.ptx == build.source
+    as_it_stands = build.kind == "as_written" or own_lines
+    accesses = None if as_it_stands else build.accesses.get(kernel, ())
+    if len(build.ptx) > min(KEPT, LARGE):
+        module = _parsed(build.ptx, kernel, own_lines)
+        return module if accesses is None else _assembled(module, kernel, accesses)
+    if accesses is None:
+        return _kept(build.ptx, "", own_lines)
+    return _kept_assembled(build.ptx, kernel, accesses)
+
+
+def _assembled(module: Module, kernel: str, accesses: tuple[MachineAccess, ...]) -> Module:
     from core.assembler.contraction import contracted
     from core.assembler.machine_loads import assembled
     from core.assembler.unrolling import unrolled
 
-    return unrolled(contracted(assembled(module, kernel, build.accesses.get(kernel, ()))))
+    return unrolled(contracted(assembled(module, kernel, accesses)))
 
 
-def _parsed(text: str, kernel: str, *, own_lines: bool) -> Module:
+def _parsed(text: str, kernel: str, own_lines: bool) -> Module:
     with uncollected():
         if len(text) > LARGE:
             with contextlib.suppress(PtxSyntaxError):  # one that is told of the whole text
                 return parse(without_unreached(text, kernel), own_lines=own_lines)
         return parse(text, own_lines=own_lines)
+
+
+_kept = lru_cache(maxsize=4)(_parsed)  # two launches side by side, in both builds
+
+
+@lru_cache(maxsize=4)
+def _kept_assembled(text: str, kernel: str, accesses: tuple[MachineAccess, ...]) -> Module:
+    return _assembled(_kept(text, "", False), kernel, accesses)

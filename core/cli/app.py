@@ -19,7 +19,7 @@ READ_AHEAD = ("core.compiler.nvrtc:warm", "core.launching.guess")
 
 WINDOW_FILES = (".cu", ".cuh", ".ptx", ".npz", ".txt")
 """Sources, saved traces and lists of moments."""
-WINDOW_OPTIONS = ("--fresh", "--lesson", "--theme", "--size", "--set", "--session")
+WINDOW_OPTIONS = ("--fresh", "--lesson", "--theme", "--size", "--set", "--session", "--compiler")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from core.cli.interrupting import quietly_interrupted
         from core.gc_control import seldom_collected
 
-        with quietly_interrupted(), seldom_collected():
+        with quietly_interrupted(), seldom_collected(ends=argv is None):
             arguments = list(sys.argv[1:] if argv is None else argv)
             if opens_window(arguments):
                 return open_window(arguments)

@@ -19,6 +19,7 @@ from rich.text import Text
 
 from core.cli.console import FOUND, MISTAKE, progress_bar, show_error
 from core.cli.expected import Expected, read_expected, write_expected
+from core.cli.options import Compiler
 from core.cli.trace import standard_console, verdict
 from core.cli.workloads import OwnLaunch, file_launch
 from core.errors import Cancelled, TilescopeError
@@ -96,6 +97,7 @@ def check(
         int,
         typer.Option(help="How many orders of the warps to run each launch in.", min=1, max=100),
     ] = _DEFAULT_ORDERS,
+    compiler: Compiler = None,
     seed: Annotated[int, typer.Option(help="Seed of random buffers and orders.", min=0)] = 7,
     expect: Annotated[
         Path | None,

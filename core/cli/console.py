@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 class Terminal(Console):
-    """A console whose texts cannot command the terminal; its own colours do."""
+    """A console whose texts cannot command the terminal; its own colours do. `:x:` is no emoji."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(emoji=False, **options)
 
     def render(self, renderable: Any, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """The pieces of what is printed, without what would act unseen."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Any
 
 import typer
+
+from core.compiler import choice
 
 SIZES = "Parameters"
 FILE = "A kernel of your own"
@@ -29,6 +32,23 @@ Shared = Annotated[int | None, option("--shared", panel=FILE, text="Dynamic shar
 Defines = Annotated[
     list[str] | None,
     option("--define", "-D", panel=FILE, text="TILE_WIDTH=16, as for a compiler."),
+]
+
+
+def _choose(name: str | None) -> None:
+    if name:
+        os.environ[choice.CHOICE] = name
+
+
+Compiler = Annotated[
+    choice.CompilerName | None,
+    typer.Option(
+        "--compiler",
+        callback=_choose,
+        help=choice.HELP,
+        show_default=False,
+        rich_help_panel=FILE,
+    ),
 ]
 Arguments = Annotated[
     list[str] | None,

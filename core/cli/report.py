@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from core.cli.options import Compiler
 from core.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def report(
     arg: Annotated[
         list[str] | None, typer.Option("--arg", help="An argument, as trace has it.")
     ] = None,
+    compiler: Compiler = None,
     device: Annotated[str, typer.Option(help="Whose ceilings; none for none.")] = "NVIDIA H200",
 ) -> None:
     """Write a report: launch, counters, findings, ceilings and recorded times."""

@@ -51,9 +51,9 @@ def rung_workload(
     inputs: Inputs | None = None,
 ) -> Workload:
     """The launch of a rung with random `inputs` or others; its arrays are empty where `blank`."""
-    from core.ladder import load_ladder
+    from core.ladder import rung_of
 
-    rung = load_ladder()[name]
+    rung = rung_of(name)
     if wrong := [option for option, value in launch.items() if value is not None]:
         raise ArgumentError(
             f"--{wrong[0].replace('_', '-')} is for a source file; the rung {name} is set with "
@@ -124,6 +124,7 @@ class OwnLaunch:
     guessed: frozenset[str] = frozenset()
     open: frozenset[str] = frozenset()
     launch: FileLaunch | None = None
+    left_out: str = ""
 
 
 def file_launch(
@@ -149,6 +150,7 @@ def file_launch(
         frozenset(names | macros),
         guess.open,
         whole,
+        guess.left_out,
     )
 
 

@@ -15,33 +15,16 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from core.cancelling import check
-from core.compiler.cubin import MachineAccess, machine_accesses
-from core.compiler.nvrtc_library import version as nvrtc_version
 from core.compiler.request import Compiled, Request, compile_request, define_items
 from core.errors import Cancelled, CompileError, Diagnostic, TilescopeError
 from core.launch import Workload
-from core.source.diagnostics import parse_log
 from core.source.inline_asm import must_stay_inside
 
-__all__ = [
-    "Build",
-    "BuildKind",
-    "build_of",
-    "compile_cubin",
-    "compile_kernel",
-    "compile_ptx",
-    "cubin_entries",
-    "find_entry",
-    "must_be_ours",
-    "nvrtc_version",
-    "parse_log",
-    "plain_name",
-    "resolve_entry",
-    "workload_cubin",
-]
+if TYPE_CHECKING:
+    from core.compiler.cubin import MachineAccess
 
 BuildKind = Literal["as_written", "as_compiled"]
 
@@ -66,6 +49,7 @@ class Build:
 
     `instances` has the PTX name of the instance that it was made for, by its name in the source.
     `accesses` are the loads and stores in the machine code of optimised kernels, by PTX name.
+    `compiler` is what made it, such as "clang 22.1.8"; "" for NVRTC.
     """
 
     kind: BuildKind
@@ -79,6 +63,18 @@ class Build:
     entries: tuple[str, ...]
     instances: Mapping[str, str] = field(default_factory=lambda: _NO_DEFINES)
     accesses: Mapping[str, tuple[MachineAccess, ...]] = field(default_factory=dict)
+    compiler: str = ""
+
+    @property
+    def described(self) -> str:
+        """As written or as compiled, and by whom where it is not NVIDIA's compiler."""
+        kind = self.kind.replace("_", " ")
+        return f"{kind} {self.compiler_note}" if self.compiler else kind
+
+    @property
+    def compiler_note(self) -> str:
+        """Who compiled it, where that is not NVIDIA's compiler: "by clang 22.1.8, …"."""
+        return f"by {self.compiler}, not NVIDIA's compiler" if self.compiler else ""
 
 
 def compile_ptx(
@@ -140,7 +136,10 @@ def compile_ptx(
             diagnostics=made.diagnostics,
             entries=entries,
             instances=MappingProxyType({kernel: made.entry} if made.entry else {}),
-            accesses=_accesses(request, entries) if kind == "as_compiled" else {},
+            accesses=_accesses(request, entries)
+            if kind == "as_compiled" and not made.compiler
+            else {},
+            compiler=made.compiler,
         )
 
     return _builds.get((first, bool(architecture)), build)
@@ -223,6 +222,8 @@ def _accesses(request: Request, entries: Sequence[str]) -> Mapping[str, tuple[Ma
     What ptxas refuses (too much shared memory, a barrier that is not there) is refused with a
     better sentence where the PTX is made ready to run.
     """
+    from core.compiler.cubin import machine_accesses
+
     architecture = request.options[0].replace("compute_", "sm_")
     assembling = replace(request, options=(architecture, *request.options[1:]), output="CUBIN")
     try:

@@ -1,4 +1,4 @@
-"""A request carried out by NVRTC: its headers, and what the library says of it."""
+"""A request carried out by NVRTC, or by clang: its headers, and what the compiler says of it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
+from core.compiler import clang
+from core.compiler.choice import CompilerName
 from core.compiler.device_part import HOST_LIBRARIES, compile_part, warnings
 from core.compiler.nvrtc_library import CURAND, include_folders
 from core.compiler.nvrtc_library import Program as Translation
@@ -39,11 +42,12 @@ _RUNTIME = (
 
 
 @cache
-def stand_ins() -> Mapping[str, str]:
-    """Headers by name and content, which come before those of `include_folders`."""
-    folders = include_folders()
+def stand_ins(compiler: CompilerName = "nvrtc") -> Mapping[str, str]:
+    """Headers by name and content, which come before those of `folders_of`."""
+    folders = folders_of(compiler)
     if not folders:
-        return {**STAND_INS, **dict.fromkeys(_RUNTIME, "#pragma once\n")}
+        known = {**STAND_INS, **dict.fromkeys(_RUNTIME, "#pragma once\n")}
+        return clang.stand_ins(known) if compiler == "clang" else known
     has_libraries = any((folder / "cuda" / "std").is_dir() for folder in folders)
     found = dict(with_libraries() if has_libraries else STAND_INS)
     if any((folder / CURAND).is_file() for folder in folders):
@@ -51,7 +55,14 @@ def stand_ins() -> Mapping[str, str]:
     return found
 
 
+def folders_of(compiler: CompilerName) -> tuple[Path, ...]:
+    """The folders with CUDA's headers, which clang cannot read."""
+    return include_folders() if compiler == "nvrtc" else ()
+
+
 _UNMARKED_IS_DEVICE = "--device-as-default-execution-space"
+_NAMELESS = re.compile(r"\bnamespace\s*\{")
+_READ_ONLY = "--fdevice-syntax-only"
 _MUCH_MEMORY = (
     "the compiler needs more memory here than it is given: look for macros or templates that grow "
     "beyond measure"
@@ -66,7 +77,7 @@ def compile_here(request: Request) -> Compiled:
     A file for nvcc, with functions of the host in it, is compiled without those.
     """
     program = Program("", {"": request.source, **dict(request.headers)})
-    missing = _missing_headers(program)
+    missing = _missing_headers(program, request.compiler)
 
     def attempt(kept: frozenset[Part], errors: bool, instance: str) -> Compiled:
         texts = {
@@ -74,15 +85,13 @@ def compile_here(request: Request) -> Compiled:
             for name, text in program.texts(kept).items()
         }
         plain = (_UNMARKED_IS_DEVICE,) if program.has_plain_constexpr(kept) else ()
-        return _compile_text(
-            replace(
-                request,
-                source=texts.pop(""),
-                options=(*request.options, *plain),
-                headers=(*texts.items(), *((name, "") for name in missing)),
-            ),
-            instance,
+        part = replace(
+            request,
+            source=texts.pop(""),
+            options=(*request.options, *plain),
+            headers=(*texts.items(), *((name, "") for name in missing)),
         )
+        return _compile_text(part, instance)
 
     def compiled(instance: str) -> Compiled:
         made = compile_part(
@@ -125,12 +134,12 @@ def _as_it_stands(
     return None
 
 
-def _missing_headers(program: Program) -> dict[str, int]:
+def _missing_headers(program: Program, compiler: CompilerName) -> dict[str, int]:
     """Headers that are nowhere, and those that serve the host only; empty ones stand for them."""
     found: dict[str, int] = {}
     for name, file in program.files.items():
         for header, _ in includes(file.source):
-            known = header in program.files or is_known(header)
+            known = header in program.files or is_known(header, compiler)
             if header not in program.files and (header.startswith(HOST_LIBRARIES) or not known):
                 found.setdefault(header, _line_of(file, header) if name == program.main else 0)
     return found
@@ -142,11 +151,11 @@ def _line_of(file: Syntax, header: str) -> int:
 
 
 @cache
-def is_known(header: str) -> bool:
+def is_known(header: str, compiler: CompilerName = "nvrtc") -> bool:
     """Whether CUDA has a header of that name, or a stand-in for the host's is here."""
-    if header in stand_ins() or stand_in(header, has_halves=False) is not None:
+    if header in stand_ins(compiler) or stand_in(header, has_halves=False) is not None:
         return True
-    return any((f / header).is_file() for f in include_folders())
+    return any((f / header).is_file() for f in folders_of(compiler))
 
 
 _NOTHING = "__global__ void k() {}"
@@ -164,24 +173,32 @@ _OTHER_LINES = re.compile(r"^[ \t]*#[ \t]*(?:line\b|\d)[^\n]*", re.MULTILINE)
 
 def _compile_text(request: Request, instance: str = "") -> Compiled:
     """`instance` is the full name of a template's instance that is to be made."""
+    texts = (request.source, *(text for _, text in request.headers))
+    if instance and any(_NAMELESS.search(text) for text in texts):
+        # NVRTC 13 crashes at an instance whose head it cannot read: it says what is wrong before
+        _compile_text(replace(request, options=(*request.options, _READ_ONLY)))
     defines = dict(request.defines)
     source = _OTHER_LINES.sub("", with_defines(request.source, defines))
     own = {name: with_defines(text, defines) for name, text in request.headers}
     text = "\n".join((request.source, *own.values()))
-    headers = {**stand_ins(), **_by_pattern(text), **own}
+    headers = {**stand_ins(request.compiler), **_by_pattern(text), **own}
     options = list(request.all_options)
     if names := pre_included(text, is_debug="-G" in request.options):
         headers[PRE_INCLUDED] = names
         options.insert(0, f"--pre-include={PRE_INCLUDED}")
-    options += [f"--include-path={folder}" for folder in include_folders()]
-    with Translation(source, request.source_name, headers) as program:
+    options += [f"--include-path={folder}" for folder in folders_of(request.compiler)]
+    translation = clang.Translation if request.compiler == "clang" else Translation
+    with translation(source, request.source_name, headers) as program:
         failure = program.compile(options, instance)
         log = program.read("ProgramLog").decode(errors="replace").rstrip("\0")
         diagnostics = parse_log(log, request.source_name)
         if failure:
             raise CompileError(_unlocated(log, request) or failure, diagnostics)
+        if _READ_ONLY in request.options:
+            return Compiled(b"", diagnostics)
         entry = program.lowered_name(instance) if instance else ""
-        return Compiled(program.read(request.output), diagnostics, entry)
+        by = clang.version() if request.compiler == "clang" else ""
+        return Compiled(program.read(request.output), diagnostics, entry, by)
 
 
 def _by_pattern(text: str) -> dict[str, str]:

@@ -1,7 +1,8 @@
-"""What is asked of NVRTC, NVIDIA's run-time compiler, and who answers it.
+"""What is asked of a compiler, and who answers it.
 
 What came with the program is answered first, then what an earlier run kept on disk; last come
-NVRTC here, or in another process.
+NVRTC, NVIDIA's run-time compiler, here or in another process, and, where it is not or somebody asks
+for it, clang.
 """
 
 from __future__ import annotations
@@ -11,14 +12,15 @@ import re
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
 from core.cancelling import is_cancellable
-from core.compiler import disk_cache, shipped
+from core.compiler import clang, disk_cache, shipped
+from core.compiler.choice import CompilerName, chosen
 from core.compiler.nvrtc_library import include_folders, library_path
 from core.errors import Diagnostic, TilescopeError
 from core.source.host_headers import FIRST, HELD_BY_NVCC
@@ -40,6 +42,7 @@ class Request:
     output: Literal["PTX", "CUBIN"]
     kernel: str = ""  # as the source names it, with its template arguments; "" for all of them
     headers: tuple[tuple[str, str], ...] = ()  # of the user's own, by name
+    compiler: CompilerName = field(default_factory=chosen)
 
     @property
     def all_options(self) -> tuple[str, ...]:
@@ -53,26 +56,29 @@ class Request:
         return (*self.options, *((_INT128,) if wide else ()), *headers, *defines)
 
 
-def _held_headers(source: str) -> list[str]:
+@lru_cache(maxsize=4)  # of megabytes it takes a while, and each attempt asks again
+def _held_headers(source: str) -> tuple[str, ...]:
     """Headers that nvcc always includes and of whose macros the source uses one of its own."""
-    return [
-        header
-        for header, macros in HELD_BY_NVCC.items()
-        if any(
-            re.search(rf"\b{name}\b", source) and not re.search(rf"#\s*define\s+{name}\b", source)
-            for name in macros
-            if name in source
-        )
-    ]
+    own = set(re.findall(r"#[ \t]*define[ \t]+(\w+)", source))
+
+    def uses(name: str) -> bool:
+        there = name in source and name not in own
+        return there and re.search(rf"\b{name}\b", source) is not None
+
+    return tuple(h for h, macros in HELD_BY_NVCC.items() if any(map(uses, macros)))
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """What NVRTC made. `entry` is the instance's name in it, "" if none was asked for."""
+    """What was made. `entry` is the instance's name in it, "" if none was asked for.
+
+    `compiler` is "" for NVRTC.
+    """
 
     image: bytes
     diagnostics: tuple[Diagnostic, ...]
     entry: str = ""
+    compiler: str = ""
 
 
 def define_items(defines: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -89,6 +95,7 @@ def compile_request(request: Request) -> Compiled:
     _must_be_text(request)
     if (known := _shipped(request)) is not None:
         return known
+    request = _by_who_is_here(request)
     key = _key(request)
     if (known := _unpacked(disk_cache.find(key))) is not None:
         return known
@@ -96,7 +103,9 @@ def compile_request(request: Request) -> Compiled:
     from core.side_process.client import apart
 
     size = len(request.source) + sum(len(text) for _, text in request.headers)
-    if size > LARGE or is_cancellable():
+    if request.compiler == "clang":  # it is a process of its own
+        made = compile_here(request)
+    elif size > LARGE or is_cancellable():
         made = apart(compile_here, request)
     else:
         with _alone:
@@ -105,9 +114,24 @@ def compile_request(request: Request) -> Compiled:
     return made
 
 
+def _by_who_is_here(request: Request) -> Request:
+    """For clang what was asked of an NVRTC that is not here, and for NVRTC all machine code."""
+    if request.output == "CUBIN":
+        return replace(request, compiler="nvrtc")
+    if request.compiler == "nvrtc":
+        try:
+            library_path()
+        except TilescopeError:
+            if clang.executable() is None:
+                raise
+            return replace(request, compiler="clang")
+    return request
+
+
 def _shipped(request: Request) -> Compiled | None:
     """What came with the program: a kernel of the ladder or of a lesson, as written."""
-    if request.output != "PTX" or request.headers or "-G" not in request.options:
+    is_theirs = request.compiler == "nvrtc" and request.output == "PTX"
+    if not is_theirs or request.headers or "-G" not in request.options:
         return None
     asked = request.defines, request.options, request.kernel, request.source_name
     found = shipped.find(request.source, asked)
@@ -135,21 +159,24 @@ def _must_be_text(request: Request) -> None:
 
 def _key(request: Request) -> str:
     """All that an answer follows from: the request, the compiler, CUDA's headers, and our part."""
-    return repr((request, request.all_options, _tools()))
+    return repr((request, request.all_options, _tools(request.compiler)))
 
 
 @cache
-def _tools() -> tuple[tuple[str, int, int], ...]:
+def _tools(compiler: CompilerName) -> tuple[tuple[str, int, int], ...]:
     """Path, size and date of each file that what is made depends on, besides the request."""
-    found = ((file, file.stat()) for file in _tool_files())
+    found = ((file, file.stat()) for file in _tool_files(compiler))
     return tuple((str(file), at.st_size, at.st_mtime_ns) for file, at in found)
 
 
-def _tool_files() -> Iterator[Path]:
-    yield library_path()
-    for headers in include_folders():
-        yield headers
-        yield from sorted(headers.glob("cuda_*.h"))
+def _tool_files(compiler: CompilerName) -> Iterator[Path]:
+    if compiler == "clang":
+        yield from (clang.program(), clang.WORDS)
+    else:
+        yield library_path()
+        for headers in include_folders():
+            yield headers
+            yield from sorted(headers.glob("cuda_*.h"))
     if getattr(sys, "frozen", False):  # all modules lie in the program's own file
         yield Path(sys.executable)
         return
@@ -162,7 +189,7 @@ def _tool_files() -> Iterator[Path]:
 
 def _packed(made: Compiled) -> bytes:
     said = [(d.severity, d.line, d.column, d.message) for d in made.diagnostics]
-    head = json.dumps((made.entry, said)).encode()
+    head = json.dumps((made.entry, said, made.compiler)).encode()
     return len(head).to_bytes(4, "little") + head + made.image
 
 
@@ -170,5 +197,5 @@ def _unpacked(content: bytes | None) -> Compiled | None:
     if content is None:
         return None
     end = 4 + int.from_bytes(content[:4], "little")
-    entry, said = json.loads(content[4:end])
-    return Compiled(content[end:], tuple(Diagnostic(*row) for row in said), entry)
+    entry, said, compiler = json.loads(content[4:end])
+    return Compiled(content[end:], tuple(Diagnostic(*row) for row in said), entry, compiler)

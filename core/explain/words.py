@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from core.rules.counters import METRICS
 from core.trace.access import fields_of, label
 
 if TYPE_CHECKING:
+    from core.compiler.compiler import Build
     from core.trace.access import Access, WarpAccess
 
 
@@ -92,9 +93,13 @@ AS_COMPILED = Section(
 )
 
 
-def build_of(kind: str) -> Section:
-    """What the counts of a build are of: `kind` is that of `core.compiler.compiler.Build`."""
-    return AS_WRITTEN if kind == "as_written" else AS_COMPILED
+def build_of(build: Build) -> Section:
+    """What the counts of a build are of."""
+    found = AS_WRITTEN if build.kind == "as_written" else AS_COMPILED
+    if not build.compiler:
+        return found
+    note = f" It was compiled {build.compiler_note}, which may make other accesses of it."
+    return replace(found, text=found.text + note)
 
 
 def nsight_names(names: Iterable[str]) -> Section:

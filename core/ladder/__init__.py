@@ -27,6 +27,7 @@ __all__ = [
     "UnknownRungError",
     "all_kernels",
     "load_ladder",
+    "rung_of",
 ]
 
 KERNELS_FOLDER = Path(__file__).resolve().parents[2] / "kernels"
@@ -130,6 +131,19 @@ def _read(home: Path) -> Ladder:
     except OSError:
         raise TilescopeError(f"There is no {REGISTRY} in {home}.") from None
     return _loaded(home, tuple(files))
+
+
+def rung_of(name: str) -> Rung:
+    """One rung of the ladder, and no other is read. Raises as `load_ladder` and its look-up do.
+
+    To read all takes longer than to trace a small one.
+    """
+    path = KERNELS_FOLDER / REGISTRY
+    rows = path.read_text(encoding="utf-8").split("[[rung]]")[1:]
+    row = next((row for row in rows if f'\nname = "{name}"\n' in row), None)
+    if row is None:
+        return load_ladder()[name]
+    return _rung(tomllib.loads(row), KERNELS_FOLDER)
 
 
 @lru_cache(maxsize=4)

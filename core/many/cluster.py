@@ -11,10 +11,12 @@ Only workers that run the same sources get tasks: their version is a resource.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, InvalidStateError, as_completed
 from contextlib import contextmanager, suppress
@@ -39,8 +41,10 @@ _ASK_S = 10.0  # that a scheduler may take for a question
 _SETTLE_S = 5.0  # that others may take to come where workers are there and none of them suits
 _MIND_S = 2.0
 _AT_ONCE = 256
-_AHEAD = 256  # tasks that a scheduler holds; each takes some of its memory
-_AHEAD_EACH = 8  # and for each worker
+# A task that a scheduler holds has its worker already, and takes some of its memory. So it holds
+# two a worker, one of which waits, and where tasks are short as many as end in this time.
+_AHEAD_EACH = 2
+_AHEAD_S = 1.0
 
 _NO_DISTRIBUTED = (
     "A cluster needs the package distributed: `pip install distributed` (the extra cluster), here "
@@ -92,6 +96,7 @@ class Cluster(Executor):
         self._open: dict[str, tuple[Callable[..., Any], Any, Future[Answer]]] = {}
         self._sent: dict[str, Any] = {}  # dask's futures, which hold the tasks
         self._later: dict[str, None] = {}  # what is sent once the scheduler holds less, in order
+        self._ended: deque[float] = deque()  # when tasks did, within the last _AHEAD_S
         self._events: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._attempt = 0
         self._closing = self._stopping = False
@@ -286,22 +291,22 @@ class Cluster(Executor):
                     with suppress(Exception):  # it may go once more: the next turn tries again
                         self._recover()
 
-    def _due(self) -> set[str]:
+    def _due(self) -> list[str]:
         """The tasks of which there is news, all at once: each fetch costs a turn of the network."""
-        keys: set[str] = set()
+        keys: dict[str, None] = {}  # in order
         with suppress(queue.Empty):
-            keys.add(self._events.get(timeout=_LOOK_S))
+            keys[self._events.get(timeout=_LOOK_S)] = None
             while len(keys) < _AT_ONCE:
-                keys.add(self._events.get_nowait())
-        return keys
+                keys[self._events.get_nowait()] = None
+        return list(keys)
 
-    def _look_at(self, keys: set[str]) -> None:
+    def _look_at(self, keys: Sequence[str]) -> None:
         with self._lock:
             there = {key: self._open[key] for key in keys if key in self._open}
         finished: dict[str, Any] = {}
         for key, (function, task, _) in there.items():
             sent = self._sent.get(key)
-            if sent is None and len(self._sent) >= max(_AHEAD, _AHEAD_EACH * self.workers):
+            if sent is None and len(self._sent) >= self._ahead():
                 self._later[key] = None
             elif sent is None:
                 self._later.pop(key, None)
@@ -357,13 +362,20 @@ class Cluster(Executor):
         self._sent[key] = sent
         sent.add_done_callback(lambda _: self._events.put(key))
 
+    def _ahead(self) -> int:
+        """How many tasks the scheduler may hold now."""
+        while self._ended and self._ended[0] < time.monotonic() - _AHEAD_S:
+            self._ended.popleft()
+        return _AHEAD_EACH * max(1, self.workers, self._seen) + len(self._ended)
+
     def _settle(self, key: str, answer: Any) -> None:
         with self._lock:
             found = self._open.pop(key, None)
             self._sent.pop(key, None)  # the scheduler forgets it
             self._later.pop(key, None)
-            following = next(iter(self._later), None)
-            if following is not None:
+            self._ended.append(time.monotonic())
+            free = max(0, self._ahead() - len(self._sent))
+            for following in list(itertools.islice(self._later, free)):
                 del self._later[following]
                 self._events.put(following)
         if found is None:

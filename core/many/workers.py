@@ -20,6 +20,14 @@ from core.many.cluster import Resource, checked_address, version_resource
 
 _AGAIN_S = 0.5
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
+# dask watches itself many times a second, which costs each process 4 to 7 % of a core. Nobody looks
+# at that here. What a user has configured still holds.
+_SELDOM = {
+    "distributed": {
+        "worker": {"profile": {"enabled": False}, "memory": {"monitor-interval": "1s"}},
+        "admin": {"tick": {"interval": "500ms"}, "system-monitor": {"interval": "5s"}},
+    }
+}
 _NO_DISTRIBUTED = "A worker needs the package distributed: `pip install distributed`."
 
 
@@ -71,13 +79,19 @@ def chosen_workers(gpus: Sequence[int] | None, emulators: int) -> list[Mapping[s
 
 def serve(address: str, workers: Sequence[Mapping[str, Any]], tell: Callable[[str], None]) -> None:
     """Run workers for the scheduler at an address until this process is asked to end."""
-    try:
-        import distributed  # noqa: F401 - is it there?
-    except ImportError:
-        raise TilescopeError(_NO_DISTRIBUTED) from None
+    _load_dask()
     for name in ("distributed.nanny", "distributed.worker", "distributed.core", "distributed.comm"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     asyncio.run(_serve(checked_address(address), workers, tell))
+
+
+def _load_dask() -> None:
+    try:
+        import dask.config
+        import distributed  # noqa: F401 - its defaults come first
+    except ImportError:
+        raise TilescopeError(_NO_DISTRIBUTED) from None
+    dask.config.update_defaults(_SELDOM)
 
 
 async def _serve(
@@ -133,10 +147,9 @@ async def _started(nanny: Any) -> None:
 @contextmanager
 def local_cluster(resource: Resource, jobs: int) -> Iterator[str]:
     """The address of a scheduler in this process, with workers in processes of their own."""
-    try:
-        from distributed import Nanny, Scheduler, SpecCluster
-    except ImportError:
-        raise TilescopeError(_NO_DISTRIBUTED) from None
+    _load_dask()
+    from distributed import Nanny, Scheduler, SpecCluster
+
     every = chosen_workers(None, 0) if resource == "GPU" else chosen_workers((), jobs)
     with SpecCluster(
         workers={place: {"cls": Nanny, "options": dict(one)} for place, one in enumerate(every)},

@@ -205,6 +205,8 @@ class Reporter(QObject):
             f"{plural(launch.grid.count, 'block')} of {plural(launch.block.count, 'thread')}, "
             f"{plural(threads, 'thread')} in all; {scope}."
         )
+        if trace.build.compiler:
+            words += f" Compiled {trace.build.compiler_note}."
         if self.session.order != "lockstep":
             words += f" Warps run {ORDER_TITLES[self.session.order][0].lower()}."
         if self.session.page in WITH_SIZES and trace.workload.rung:

@@ -133,9 +133,10 @@ def ptx_caption(session: Session, listing: PtxListing | None) -> str:
     if listing is None:
         return "No kernel has been recorded yet."
     assert session.trace is not None
-    how = (
-        "as written (no optimisation)" if session.trace.build.kind == "as_written" else "optimised"
-    )
+    build = session.trace.build
+    how = "as written (no optimisation)" if build.kind == "as_written" else "optimised"
+    if build.compiler:
+        how += f", {build.compiler_note}"
     line = session.line or session.current_line
     count = len(listing.places(line))
     if line is None or not count:

@@ -302,7 +302,7 @@ def explain(session: Session, topic: Topic) -> Explanation:
     found = _explain(session, topic)
     if session.trace is None or not found.sections:
         return found
-    return replace(found, sections=(*found.sections, build_of(session.trace.build.kind)))
+    return replace(found, sections=(*found.sections, build_of(session.trace.build)))
 
 
 def _explain(session: Session, topic: Step | Place | Fetched) -> Explanation:

@@ -27,3 +27,14 @@ def test_what_stays_is_out_of_the_collectors_sight():
     kept = [[i] for i in range(1000)]
     gc_control.leave_out()
     assert gc.get_freeze_count() >= frozen + len(kept)
+
+
+def test_a_process_that_ends_leaves_its_garbage():
+    frozen, before = gc.get_freeze_count(), gc.get_threshold()
+    with gc_control.seldom_collected(ends=False):
+        assert gc.get_threshold()[0] > before[0]
+    assert gc.get_threshold() == before
+    assert gc.get_freeze_count() == frozen
+    with gc_control.seldom_collected(ends=True):
+        kept = [[i] for i in range(1000)]
+    assert gc.get_freeze_count() >= frozen + len(kept)

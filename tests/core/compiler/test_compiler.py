@@ -5,18 +5,18 @@ import threading
 
 import pytest
 
-from core.compiler import compiler, nvrtc_library, request
+from core.compiler import clang, compiler, nvrtc_library, request
 from core.compiler.compiler import (
     compile_cubin,
     compile_kernel,
     compile_ptx,
     cubin_entries,
     find_entry,
-    parse_log,
     plain_name,
     resolve_entry,
 )
 from core.errors import CompileError, TilescopeError
+from core.source.diagnostics import parse_log
 
 SOURCE = """
 extern "C" __global__ void scale(float* data, float factor)
@@ -156,6 +156,7 @@ def test_missing_nvrtc_names_the_package(monkeypatch):
 
     monkeypatch.setattr(nvrtc_library, "_packaged", lambda: None)
     monkeypatch.setattr(builtins, "__import__", refuse)
+    monkeypatch.setattr(clang, "executable", lambda: None)
     with pytest.raises(TilescopeError, match="nvidia-cuda-nvrtc"):
         compile_ptx("// never compiled before")
 

@@ -145,7 +145,7 @@ def test_a_surface_is_read_and_written(tmp_path) -> None:
     ("text", "match"),
     [
         ("random:float32[8]", "with 2 coordinates, and it has 1"),
-        ("null", "no texture"),
+        ("null", "not a texture"),
         ("random:float32[8,8,3]:2d", "channels"),
     ],
 )

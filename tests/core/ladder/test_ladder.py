@@ -10,7 +10,7 @@ import pytest
 from core.compiler.compiler import compile_ptx
 from core.compiler.kernel_signature import read_signature
 from core.errors import ParameterError, TilescopeError
-from core.ladder import KERNELS_FOLDER, load_ladder
+from core.ladder import KERNELS_FOLDER, load_ladder, rung_of
 from core.launch import ArrayArgument
 from core.runs.recording import record
 
@@ -105,6 +105,12 @@ class TestEveryRung:
         for bad in (0, -1):
             with pytest.raises(ParameterError, match=f"n = {bad} is too small: use 1 to"):
                 rung.workload(n=bad)
+
+
+def test_a_rung_alone_is_the_one_of_the_ladder():
+    assert [rung_of(rung.name) for rung in RUNGS] == RUNGS
+    with pytest.raises(ParameterError, match="did you mean tiled"):
+        rung_of("tilde")
 
 
 def test_every_source_has_a_rung_and_numbers_rise():

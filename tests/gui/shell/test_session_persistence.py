@@ -115,6 +115,7 @@ def test_wrong_links_are_sentences_in_the_window(window, qtbot, monkeypatch):
     qtbot.waitUntil(lambda: "no step 5000" in window.message.sentence)
 
 
+@pytest.mark.slow
 def test_the_session_comes_back(open_window, qtbot, tmp_path):
     path = tmp_path / "session.json"
     first = open_window()
@@ -308,7 +309,7 @@ def test_of_two_windows_both_keep_what_was_typed(open_window, qtbot, tmp_path):
     assert load(path).aside == ()
 
 
-@pytest.mark.parametrize("sessions", [40, pytest.param(250, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("sessions", [40, pytest.param(120, marks=pytest.mark.slow)])
 def test_restored_sessions_that_say_what_cannot_be(open_window, qtbot, tmp_path, sessions):
     """No exception of a slot or a timer, which pytest-qt would report."""
     rng = random.Random(6)

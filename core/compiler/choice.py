@@ -1,0 +1,19 @@
+"""Which compiler is asked first: NVRTC, or clang for who wants it."""
+
+from __future__ import annotations
+
+import os
+from typing import Literal
+
+CHOICE = "TILESCOPE_COMPILER"
+"""The environment variable that says so: side processes heed it, too."""
+CompilerName = Literal["nvrtc", "clang"]
+HELP = (
+    "nvrtc, or clang, which is not NVIDIA's compiler (pip install tilescope[clang]); usually "
+    "NVRTC, and clang where that is not to be had."
+)
+
+
+def chosen() -> CompilerName:
+    """The compiler that is asked first."""
+    return "clang" if os.environ.get(CHOICE) == "clang" else "nvrtc"
