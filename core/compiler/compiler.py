@@ -18,32 +18,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from core.cancelling import check
-from core.compiler.nvrtc_library import version as nvrtc_version
 from core.compiler.request import Compiled, Request, compile_request, define_items
 from core.errors import Cancelled, CompileError, Diagnostic, TilescopeError
 from core.launch import Workload
-from core.source.diagnostics import parse_log
 from core.source.inline_asm import must_stay_inside
 
 if TYPE_CHECKING:
     from core.compiler.cubin import MachineAccess
-
-__all__ = [
-    "Build",
-    "BuildKind",
-    "build_of",
-    "compile_cubin",
-    "compile_kernel",
-    "compile_ptx",
-    "cubin_entries",
-    "find_entry",
-    "must_be_ours",
-    "nvrtc_version",
-    "parse_log",
-    "plain_name",
-    "resolve_entry",
-    "workload_cubin",
-]
 
 BuildKind = Literal["as_written", "as_compiled"]
 

@@ -86,6 +86,24 @@ def _program_of(own: Path, root: Path, state: int) -> Path | None:
     return found
 
 
+def definition_of(path: str, kernel: str) -> Path | None:
+    """The file nearest to the one at `path` that defines the kernel of that name.
+
+    Looked for in its repository; without one, in its folder.
+    """
+    own = Path(path).resolve()
+    word = re.compile(rf"\b{re.escape(kernel)}\b".encode())
+    for place, raw in _texts(repository_of(own) or own.parent, own):
+        if b"__global__" in raw and word.search(raw):
+            try:
+                found = kernels(read_source(place))
+            except TilescopeError:
+                continue
+            if any(k.name == kernel and k.is_defined for k in found):
+                return place
+    return None
+
+
 def _state(root: Path, own: Path) -> int:
     """Another number once a source of the repository is written, added or removed."""
     seen = []
@@ -152,7 +170,7 @@ def _user(place: Path, own: Path, kernel: str) -> User | None:
     named = any(name.rpartition("/")[2] == own.name for name, _ in includes(text))
     headers = dict(local_files(text, str(place)))
     includes_it = named and any(path.resolve() == own for path, _ in headers.values())
-    if not includes_it and any(k.name == kernel and k.body for k in kernels(text)):
+    if not includes_it and any(k.name == kernel and k.is_defined for k in kernels(text)):
         return None
     texts, room = [], _MOST_TEXT
     for file, header in headers.values():

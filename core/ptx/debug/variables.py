@@ -20,33 +20,9 @@ from types import MappingProxyType
 from core.errors import Cancelled
 from core.ptx.ast import Module
 from core.ptx.debug.flow import with_true_locations
-from core.ptx.debug.model import (
-    DebugInfo,
-    DwarfType,
-    FunctionInfo,
-    InlinedCall,
-    Location,
-    Member,
-    Scope,
-    VariableInfo,
-    lookup,
-)
+from core.ptx.debug.model import DebugInfo
 from core.ptx.debug.reader import read_dwarf
 from core.ptx.lexer import sections
-
-__all__ = [
-    "DebugInfo",
-    "DwarfType",
-    "FunctionInfo",
-    "InlinedCall",
-    "Location",
-    "Member",
-    "Scope",
-    "VariableInfo",
-    "debug_info",
-    "lookup",
-]
-
 
 LARGE = 1 << 20
 """Characters of PTX whose debug information is read in another process: millions of objects."""

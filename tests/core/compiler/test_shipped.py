@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from core.compiler import clang, compiler, disk_cache, nvrtc_library, shipped
-from core.compiler.compiler import build_of, compile_ptx, nvrtc_version
+from core.compiler.compiler import build_of, compile_ptx
+from core.compiler.nvrtc_library import version as nvrtc_version
 from core.errors import TilescopeError
 from core.ladder import load_ladder
 from core.lessons.course import course_lesson, load_course
