@@ -17,6 +17,9 @@ Role = Literal["input", "output", "inout"]
 # tf32: factors cut to 10 bits after the point; float16: factors of that type; sums in float32.
 Arithmetic = Literal["float32", "tf32", "float16"]
 
+MAX_STATIC_SHARED = 48 * 1024
+"""Bytes that the shared arrays of a fixed size may have in a block, on every GPU since 2.0."""
+
 
 @dataclass(frozen=True)
 class Dim3:

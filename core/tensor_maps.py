@@ -51,16 +51,12 @@ class TensorMap:
         box: Sequence[int],
         swizzle: int = 0,
         steps: Sequence[int] = (),
-        strides: Sequence[int] = (),
-        address: int = 0,
     ) -> TensorMap:
         """Of a row-major array: `shape` has the outermost dimension first, `box` the innermost."""
         sizes = tuple(reversed(shape))
         dense = tuple(nbytes * math.prod(sizes[:i]) for i in range(1, len(sizes)))
         every = tuple(steps) or (1,) * len(sizes)
-        return cls(
-            address, nbytes, sizes, tuple(strides) or dense, tuple(box), every, swizzle
-        ).checked()
+        return cls(0, nbytes, sizes, dense, tuple(box), every, swizzle).checked()
 
     def checked(self) -> TensorMap:
         """Itself; raises LaunchError where the driver would refuse it."""

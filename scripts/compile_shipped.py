@@ -21,7 +21,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout, like `python -m gui`
 
 from core.compiler import disk_cache, shipped
-from core.compiler.compiler import compile_ptx, nvrtc_version
+from core.compiler.compiler import compile_ptx
+from core.compiler.nvrtc_library import version as nvrtc_version
 from core.errors import TilescopeError
 from core.ladder import load_ladder
 from core.ladder.rung import Rung

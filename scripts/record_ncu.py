@@ -4,7 +4,7 @@
 
 Needs an NVIDIA GPU, CuPy and `ncu`, allowed to read counters. For each build it writes the report,
 the CSV of its pages raw and details, in ncu's own units, and what `ncu --csv` prints by itself;
-`launches.json` says which launch each ID is. tests/data/ncu holds what an H200 gave.
+`launches.json` says which launch each ID is. tests/data/ncu holds what an H100 gave.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import argparse
 import json
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,9 @@ def profile(folder: Path) -> None:
         printed = run(["ncu", *common, *metrics[:2], "--csv", *me])
         (folder / f"{build}-printed.csv").write_text(printed, encoding="utf-8")
     version = run(["ncu", "--version"]).strip().splitlines()[-1]
-    (folder / "version.txt").write_text(version + "\n", encoding="utf-8")
+    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader", "-i", "0"]
+    about = f"{version}\n{run(query).strip()}\n{date.today().isoformat()}\n"
+    (folder / "version.txt").write_text(about, encoding="utf-8")
 
 
 def run(command: list[str]) -> str:

@@ -6,7 +6,7 @@ import tempfile
 
 # A pool of OpenBLAS that a fork has ended starts again in the thread that multiplies next. Its
 # threads stay, with that thread's name: a test would seem to leave its own behind.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 from core.compiler.disk_cache import FOLDER
 

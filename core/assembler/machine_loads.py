@@ -13,7 +13,7 @@ from core.assembler.wide_loads import wide_loads
 from core.compiler.cubin import MachineAccess
 from core.ptx.ast import Address, Function, Immediate, Instruction, Module, Register, Symbol
 from core.ptx.debug.names import source_name
-from core.ptx.opcodes import opcode_of, results
+from core.ptx.opcodes import opcode_of, results, space_of
 from core.ptx.types import PRED, TYPES
 
 if TYPE_CHECKING:
@@ -456,7 +456,7 @@ def is_counted(instruction: Instruction) -> bool:
     """Whether it is a load or store of global or shared memory."""
     if opcode_of(instruction).kind not in ("load", "store"):
         return False
-    return any(m.split("::")[0] in _COUNTED for m in instruction.modifiers)
+    return space_of(instruction) in _COUNTED
 
 
 def _nbytes(instruction: Instruction) -> int:

@@ -6,12 +6,16 @@ import importlib
 import os
 import re
 import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from core.errors import ParameterError
+from core.cancelling import cancelled_by
+from core.errors import Cancelled, ParameterError
 
 WHERE = "gui.takeaway.command"
 """What does the work: `core` itself never imports `gui`, whose libraries a server may lack."""
@@ -50,8 +54,7 @@ def export(
     first, last = steps_of(steps)
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     command = importlib.import_module(WHERE)
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # no half file is left
-    try:
+    with _stopped_between_pictures():
         command.export(
             what,
             out,
@@ -64,8 +67,25 @@ def export(
             captions=captions,
             percent=percent,  # for a program that reads it
         )
+
+
+@contextmanager
+def _stopped_between_pictures() -> Iterator[None]:
+    """Ctrl-C and SIGTERM end the work where it asks, and no half file is left.
+
+    An exception in the midst of painting would have Qt crash, with the draft still there.
+    """
+    asked = threading.Event()
+    numbers = signal.SIGINT, signal.SIGTERM
+    before = [signal.signal(number, lambda *_: asked.set()) for number in numbers]
+    try:
+        with cancelled_by(asked.is_set):
+            yield
+    except Cancelled:
+        raise KeyboardInterrupt from None
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
 def steps_of(text: str) -> tuple[int | None, int | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from core.devices.table import Device
+    from core.many.processes import Spreading
     from core.many.scan import Scanned
 
 _TOP = 20
@@ -150,10 +151,6 @@ def _without_axis(axis: str, chosen: Sequence[Kernel]) -> str:
     titles = listing([one.title for one in chosen], "or")
     there = f"; the rungs that have one are {listing(having)}" if having else ""
     return f"There is no parameter {axis} in {titles}, so it is left out{there}."
-
-
-Spreading = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[tuple[int, Any]]]
-"""Gives each task's place and what a function makes of it, as they are done."""
 
 
 @contextmanager

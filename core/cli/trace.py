@@ -77,6 +77,7 @@ def trace_as_json(trace: Trace, seed: int | None, own: OwnLaunch | None = None) 
             for finding in trace.findings
         ],
         "guessed": own.options if own is not None else "",
+        "left_out": own.left_out if own is not None else "",
         "tested": not touches_nothing(trace),
         "untested_lines": list(untested_lines(trace)),
         "outputs": {name: _fingerprint(data) for name, data in outputs(trace).items()},
@@ -364,7 +365,7 @@ def verdict(trace: Trace, own: OwnLaunch | None = None) -> Iterator[Text]:
     from core.trace.finding import of_guessed_size
 
     if not trace.complete:
-        yield Text(trace.note, "yellow")
+        yield Text(f"{trace.cut} {trace.note}".strip(), "yellow")
     for diagnostic in trace.build.diagnostics:
         if diagnostic.severity == "warning":
             where = f", line {diagnostic.line}" if diagnostic.line else ""
@@ -741,11 +742,13 @@ def trace(
         if own is not None and not result.complete:
             for smaller in smaller_launches(own):
                 console.print(f"Smaller: {smaller}", markup=False, highlight=False, soft_wrap=True)
+        if own is not None and own.left_out:
+            console.print(own.left_out, markup=False, highlight=False, soft_wrap=True)
         if own is not None and own.options:
             console.print(f"Guessed: {own.options}", markup=False, highlight=False, soft_wrap=True)
         if probe is not None and result.complete:
             show_l1(probe.estimate(), workload.source, console)
-    if over is not None:
+    if over is not None and budget is not None:  # else what ran in time is the answer
         raise over
     if result.findings and not no_fail:
         raise typer.Exit(FOUND)
@@ -905,6 +908,8 @@ def _record(
     from core.runs.recording import record
 
     limits, seconds = Limits(), None if only else _SECONDS
+    if seconds is not None:
+        limits = Limits(instructions=_NO_BUDGET)  # the time alone ends it
     if every or budget is not None:
         limits, seconds = Limits(instructions=budget or _NO_BUDGET, seconds=None), None
     with compile_errors(workload), progress_bar(f"running {workload.kernel}") as progress:

@@ -124,6 +124,7 @@ class OwnLaunch:
     guessed: frozenset[str] = frozenset()
     open: frozenset[str] = frozenset()
     launch: FileLaunch | None = None
+    left_out: str = ""
 
 
 def file_launch(
@@ -149,6 +150,7 @@ def file_launch(
         frozenset(names | macros),
         guess.open,
         whole,
+        guess.left_out,
     )
 
 

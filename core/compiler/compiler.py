@@ -15,33 +15,16 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from core.cancelling import check
-from core.compiler.cubin import MachineAccess, machine_accesses
-from core.compiler.nvrtc_library import version as nvrtc_version
 from core.compiler.request import Compiled, Request, compile_request, define_items
 from core.errors import Cancelled, CompileError, Diagnostic, TilescopeError
 from core.launch import Workload
-from core.source.diagnostics import parse_log
 from core.source.inline_asm import must_stay_inside
 
-__all__ = [
-    "Build",
-    "BuildKind",
-    "build_of",
-    "compile_cubin",
-    "compile_kernel",
-    "compile_ptx",
-    "cubin_entries",
-    "find_entry",
-    "must_be_ours",
-    "nvrtc_version",
-    "parse_log",
-    "plain_name",
-    "resolve_entry",
-    "workload_cubin",
-]
+if TYPE_CHECKING:
+    from core.compiler.cubin import MachineAccess
 
 BuildKind = Literal["as_written", "as_compiled"]
 
@@ -239,6 +222,8 @@ def _accesses(request: Request, entries: Sequence[str]) -> Mapping[str, tuple[Ma
     What ptxas refuses (too much shared memory, a barrier that is not there) is refused with a
     better sentence where the PTX is made ready to run.
     """
+    from core.compiler.cubin import machine_accesses
+
     architecture = request.options[0].replace("compute_", "sm_")
     assembling = replace(request, options=(architecture, *request.options[1:]), output="CUBIN")
     try:

@@ -61,6 +61,8 @@ def folders_of(compiler: CompilerName) -> tuple[Path, ...]:
 
 
 _UNMARKED_IS_DEVICE = "--device-as-default-execution-space"
+_NAMELESS = re.compile(r"\bnamespace\s*\{")
+_READ_ONLY = "--fdevice-syntax-only"
 _MUCH_MEMORY = (
     "the compiler needs more memory here than it is given: look for macros or templates that grow "
     "beyond measure"
@@ -83,15 +85,13 @@ def compile_here(request: Request) -> Compiled:
             for name, text in program.texts(kept).items()
         }
         plain = (_UNMARKED_IS_DEVICE,) if program.has_plain_constexpr(kept) else ()
-        return _compile_text(
-            replace(
-                request,
-                source=texts.pop(""),
-                options=(*request.options, *plain),
-                headers=(*texts.items(), *((name, "") for name in missing)),
-            ),
-            instance,
+        part = replace(
+            request,
+            source=texts.pop(""),
+            options=(*request.options, *plain),
+            headers=(*texts.items(), *((name, "") for name in missing)),
         )
+        return _compile_text(part, instance)
 
     def compiled(instance: str) -> Compiled:
         made = compile_part(
@@ -167,6 +167,10 @@ _OTHER_LINES = re.compile(r"^[ \t]*#[ \t]*(?:line\b|\d)[^\n]*", re.MULTILINE)
 
 def _compile_text(request: Request, instance: str = "") -> Compiled:
     """`instance` is the full name of a template's instance that is to be made."""
+    texts = (request.source, *(text for _, text in request.headers))
+    if instance and any(_NAMELESS.search(text) for text in texts):
+        # NVRTC 13 crashes at an instance whose head it cannot read: it says what is wrong before
+        _compile_text(replace(request, options=(*request.options, _READ_ONLY)))
     defines = dict(request.defines)
     source = _OTHER_LINES.sub("", with_defines(request.source, defines))
     own = {name: with_defines(text, defines) for name, text in request.headers}
@@ -184,6 +188,8 @@ def _compile_text(request: Request, instance: str = "") -> Compiled:
         diagnostics = parse_log(log, request.source_name)
         if failure:
             raise CompileError(_unlocated(log, request) or failure, diagnostics)
+        if _READ_ONLY in request.options:
+            return Compiled(b"", diagnostics)
         entry = program.lowered_name(instance) if instance else ""
         by = clang.version() if request.compiler == "clang" else ""
         return Compiled(program.read(request.output), diagnostics, entry, by)

@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -56,17 +56,16 @@ class Request:
         return (*self.options, *((_INT128,) if wide else ()), *headers, *defines)
 
 
-def _held_headers(source: str) -> list[str]:
+@lru_cache(maxsize=4)  # of megabytes it takes a while, and each attempt asks again
+def _held_headers(source: str) -> tuple[str, ...]:
     """Headers that nvcc always includes and of whose macros the source uses one of its own."""
-    return [
-        header
-        for header, macros in HELD_BY_NVCC.items()
-        if any(
-            re.search(rf"\b{name}\b", source) and not re.search(rf"#\s*define\s+{name}\b", source)
-            for name in macros
-            if name in source
-        )
-    ]
+    own = set(re.findall(r"#[ \t]*define[ \t]+(\w+)", source))
+
+    def uses(name: str) -> bool:
+        there = name in source and name not in own
+        return there and re.search(rf"\b{name}\b", source) is not None
+
+    return tuple(h for h, macros in HELD_BY_NVCC.items() if any(map(uses, macros)))
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from core.source.slicing import Part, Program
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_CAPITALS = re.compile(r"[A-Z][A-Z0-9_]*")
-_UNDEFINED = re.compile(r'identifier "([A-Z][A-Z0-9_]*)" is undefined')
+_CAPITALS = re.compile(r"_?[A-Z][A-Z0-9_]*")
+_UNDEFINED = re.compile(r'identifier "(_?[A-Z][A-Z0-9_]*)" is undefined')
 _DECLARING = {
     "declaration",
     "parameter_declaration",

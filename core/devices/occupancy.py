@@ -12,6 +12,7 @@ from typing import Literal
 
 from core.devices.table import WARP, Capability
 from core.errors import ParameterError
+from core.launch import MAX_STATIC_SHARED
 
 LIMITS: Mapping[str, str] = {
     "warps": "threads of an SM",
@@ -80,7 +81,7 @@ def occupancy(
     driver's choice, as much as there is. A launch that a GPU refuses has 0 blocks. Raises
     ParameterError for sizes that make no sense.
     """
-    _check(capability, resources, carve_out)
+    _check(resources, carve_out)
     warps = warps_of(resources.block_threads)
     registers, allocated = _register_limit(capability, resources, warps)
     shared, given, per_sm = _shared_limit(capability, resources, carve_out)
@@ -105,11 +106,10 @@ def curve(
     resources: Resources,
     axis: Literal["block_threads", "registers", "shared_bytes"],
     values: Iterable[int],
-    carve_out: int | None = None,
 ) -> tuple[Occupancy, ...]:
     """Occupancy with one of the resources varied, the others as given: a plot's points."""
     varied = (replace(resources, **{axis: value}) for value in values)
-    return tuple(occupancy(capability, one, carve_out) for one in varied)
+    return tuple(occupancy(capability, one) for one in varied)
 
 
 def warps_of(threads: int) -> int:
@@ -117,7 +117,7 @@ def warps_of(threads: int) -> int:
     return -(-threads // WARP)
 
 
-def _check(capability: Capability, resources: Resources, carve_out: int | None) -> None:
+def _check(resources: Resources, carve_out: int | None) -> None:
     if resources.block_threads < 1:
         raise ParameterError("A block has at least one thread.")
     if min(resources.registers, resources.shared_bytes, resources.barriers) < 0:
@@ -234,10 +234,16 @@ def _sentence(
         return f"A block does not fit: {_refusal(capability, resources, limited_by, why)}."
     held = blocks * resources.block_threads
     share = blocks * warps_of(resources.block_threads) / capability.warps
-    return (
+    told = (
         f"An SM holds {blocks} block{'s' * (blocks != 1)}, {held:,} threads, "
         f"{share:.1%} of its warps: {why}."
     )
+    if resources.shared_bytes > MAX_STATIC_SHARED:
+        told += (
+            f" Arrays of a fixed size end at {MAX_STATIC_SHARED:,} bytes a block; more has to be "
+            "dynamic."
+        )
+    return told
 
 
 def _refusal(

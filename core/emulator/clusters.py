@@ -107,7 +107,7 @@ def map_address(decoder: OperandDecoder, instruction: Instruction) -> Op:
     return action_op(instruction, action, slots)
 
 
-def cluster_barrier(instruction: Instruction) -> Op:
+def cluster_barrier(_: OperandDecoder, instruction: Instruction) -> Op:
     """Decodes `barrier.cluster`."""
     waits = "wait" in instruction.modifiers
     return action_op(instruction, ClusterWait() if waits else ClusterArrive())

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from core.ptx.arithmetic.operation import Array, Operation, type_of, unsupported
 from core.ptx.ast import Instruction, Operand, Pair
+from core.ptx.opcodes import opcode_of
 from core.ptx.types import PRED, TYPES, PtxType
 
 Rows = NDArray[Any]
-_ONLY_SYNC = ("match", "redux", "elect")
 _U32, _B32 = TYPES["u32"], TYPES["b32"]
 _LANES = np.arange(32, dtype=np.int64)
 
@@ -32,7 +32,7 @@ def cross_lane(instruction: Instruction) -> Operation:
         "match": _match,
         "elect": _elect,
     }
-    if instruction.opcode in _ONLY_SYNC and "sync" not in instruction.modifiers:
+    if opcode_of(instruction).must_sync and "sync" not in instruction.modifiers:
         raise unsupported(instruction, "needs .sync")
     return builders[instruction.opcode](instruction)
 

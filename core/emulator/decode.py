@@ -10,7 +10,6 @@ import numpy as np
 
 from core.emulator import memory
 from core.emulator.clocks import is_clock, read_clock
-from core.emulator.clusters import cluster_barrier, map_address
 from core.emulator.cross_lane import cross_lane
 from core.emulator.jumps import indexed_branch
 from core.emulator.named_barriers import must_exist, named_barrier
@@ -48,24 +47,11 @@ from core.ptx.ast import (
     Register,
     Symbol,
 )
-from core.ptx.opcodes import OPCODES, opcode_of
+from core.ptx.opcodes import OPCODES, opcode_of, space_of, update_of
 from core.ptx.parser import unknown_modifier
 from core.ptx.types import PRED, TYPES, PtxType
 
 # Decodes loads, stores, atomics, accesses of parameters, and conversions of addresses.
-
-
-_SPACES = ("global", "shared", "local", "const", "param")
-_ATOMICS = ("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec")
-
-
-def space_of(instruction: Instruction) -> str:
-    """The state space an access names, "" for a generic address."""
-    for modifier in instruction.modifiers:
-        name = modifier.split("::")[0]
-        if name in _SPACES:
-            return name
-    return ""
 
 
 def vector_length(instruction: Instruction) -> int:
@@ -120,7 +106,7 @@ def atomic(decoder: OperandDecoder, instruction: Instruction) -> Op:
     """`atom` and `red`."""
     has_result = opcode_of(instruction).kind == "atomic"
     kind = memory_type(instruction)
-    name = next((m for m in instruction.modifiers if m in _ATOMICS), "")
+    name = update_of(instruction)
     if not name or (kind.bits == 128 and name not in ("exch", "cas")):
         raise unsupported(instruction)
     address, *operands = instruction.operands[1 if has_result else 0 :]
@@ -275,7 +261,7 @@ def fence(_: OperandDecoder, instruction: Instruction) -> Op:
 def barrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
     """`bar` and `barrier`: of a warp, of the whole block, or of some warps of it."""
     if "cluster" in instruction.modifiers:
-        return cluster_barrier(instruction)
+        return _loaded("clusters.cluster_barrier")(decoder, instruction)
     if "warp" in instruction.modifiers:
         return Op(Kind.SYNC, instruction, payload=_members(decoder, instruction))
     number = immediate(instruction.operands[0])
@@ -374,7 +360,7 @@ class Decoder:
 
     def _op(self, instruction: Instruction) -> Op:
         if instruction.opcode in _SPECIAL:
-            op = _special(instruction.opcode)(self.operands, instruction)
+            op = _loaded(_SPECIAL[instruction.opcode])(self.operands, instruction)
         elif is_clock(instruction):
             op = read_clock(self.operands, instruction)
         elif opcode_of(instruction).kind == "hint":
@@ -454,35 +440,42 @@ def _compose(
 _CONVERSIONS = ("cvta", "isspacep")  # of addresses
 _Decode = Callable[[OperandDecoder, Instruction], Op]
 # What few kernels use is named as module.function of this package, and loaded when it is met.
-_BY_OPCODES: dict[str, _Decode | str] = {
-    "ld ldu st": load_or_store,
-    "atom red": atomic,
+_BY_KIND: dict[str, _Decode | str] = {
+    "load": load_or_store,
+    "store": load_or_store,
+    "atomic": atomic,
+    "reduction": atomic,
+    "call": call,
+    "leave": leave,
+    "breakpoint": trap,
+    "fence": fence,
+    "barrier": barrier,
+    "lanes": exchange,
+    "address of a block": "clusters.map_address",
+    "barrier object": "mbarriers.mbarrier",
+    "copy": "async_copy.async_copy",
+    "matrix move": "tensor.matrix_access",
+    "texture": "textures.texture_op",
+}
+_BY_OPCODE: dict[str, _Decode | str] = {  # where a kind has several
     "bra": branch,
     "brx": indexed_branch,
-    "call": call,
-    "ret exit": leave,
-    "trap brkpt": trap,
-    "membar fence": fence,
-    "bar barrier": barrier,
-    "mapa getctarank": map_address,
-    "mbarrier": "mbarriers.mbarrier",
-    "cp": "async_copy.async_copy",
+    "trap": trap,
     "mma": "tensor.multiply",
     "wmma": "tensor.wmma",
     "wgmma": "warpgroups.wgmma",
-    "ldmatrix stmatrix movmatrix": "tensor.matrix_access",
-    "tex tld4 suld sust": "textures.texture_op",
-    " ".join(name for name, row in OPCODES.items() if row.kind == "lanes"): exchange,
 }
-_SPECIAL = {name: decode for names, decode in _BY_OPCODES.items() for name in names.split()}
+_SPECIAL = {
+    **{name: _BY_KIND[row.kind] for name, row in OPCODES.items() if row.kind in _BY_KIND},
+    **_BY_OPCODE,
+}
 
 
-def _special(opcode: str) -> _Decode:
-    found = _SPECIAL[opcode]
-    if isinstance(found, str):
-        module, name = found.split(".")
-        decode: _Decode = getattr(importlib.import_module(f".{module}", __package__), name)
-        return decode
+def _loaded(function: _Decode | str) -> _Decode:
+    if not isinstance(function, str):
+        return function
+    module, name = function.split(".")
+    found: _Decode = getattr(importlib.import_module(f".{module}", __package__), name)
     return found
 
 

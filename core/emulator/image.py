@@ -15,7 +15,7 @@ from core.emulator.memory import PARAMETER_WINDOW, GlobalMemory, Region, zeros
 from core.emulator.program import FunctionCode
 from core.emulator.texels import Texels
 from core.errors import LaunchError, TilescopeError
-from core.launch import ArrayArgument, Dim3, Launch, grouped, packed
+from core.launch import MAX_STATIC_SHARED, ArrayArgument, Dim3, Launch, grouped, packed
 from core.ptx.ast import Function, Module, Variable
 from core.ptx.debug.names import source_name
 
@@ -23,7 +23,6 @@ from core.ptx.debug.names import source_name
 MAX_THREADS = 1024
 MAX_BLOCK = (1024, 1024, 64)
 MAX_GRID = (2**31 - 1, 65535, 65535)
-MAX_STATIC_SHARED = 48 * 1024
 MAX_SHARED = 227 * 1024
 MOST_OF_CLUSTER = 16  # blocks, and that only where the host asks for more than the portable 8
 CODE_WINDOW = 1 << 43  # addresses of functions, apart from those of data

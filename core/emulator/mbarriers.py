@@ -19,6 +19,7 @@ from core.emulator.operands import OperandDecoder
 from core.emulator.program import Kind, Op, Reader
 from core.ptx.arithmetic.operation import unsupported
 from core.ptx.ast import Address, Immediate, Instruction, Operand
+from core.ptx.opcodes import space_of
 from core.ptx.types import PRED, TYPES
 
 
@@ -159,8 +160,7 @@ def mbarrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
     where = operands[place]
     if not isinstance(where, Address):
         raise unsupported(instruction, "has no address")
-    space = "shared" if any(m.split("::")[0] == "shared" for m in instruction.modifiers) else ""
-    address = decoder.address(instruction, where, space)
+    address = decoder.address(instruction, where, space_of(instruction))
     results, rest = tuple(operands[:place]), operands[place + 1 :]
     if what in ("init", "inval"):
         count = read(instruction, rest[0], u32) if what == "init" else None

@@ -22,6 +22,7 @@ from core.ptx.arithmetic.narrow import codec
 from core.ptx.arithmetic.operation import refuse, unsupported
 from core.ptx.arithmetic.rounding import FORMATS, fma64, round_to
 from core.ptx.ast import Address, Immediate, Instruction
+from core.ptx.opcodes import space_of
 from core.ptx.types import TYPES, bits_of
 
 # How tensor cores add up: as an H200 was seen to, bit for bit (`tests/data/isa`).
@@ -357,8 +358,7 @@ def matrix_access(decoder: OperandDecoder, instruction: Instruction) -> Op:
     registers = elements(what)
     if not isinstance(where, Address) or len(registers) != count:
         raise unsupported(instruction, f"needs an address and {count} registers")
-    space = "shared" if any(m.split("::")[0] == "shared" for m in modifiers) else ""
-    address = decoder.address(instruction, where, space)
+    address = decoder.address(instruction, where, space_of(instruction))
     if not loads:
         values = tuple(decoder.table.read(instruction, r, _WORD) for r in registers)
         return action_op(instruction, StoreMatrix(address, values, transposed))
@@ -607,14 +607,7 @@ def _fragment(
         row, inner = result_places(shape)
         row_stride = row_major
         default = shape.n if row_major else shape.m
-    space = next(
-        (
-            m.split("::")[0]
-            for m in instruction.modifiers
-            if m.split("::")[0] in ("shared", "global")
-        ),
-        "",
-    )
+    space = space_of(instruction)
     pitch = stride if stride is not None else Immediate(default)
     return Fragment(
         element,

@@ -18,8 +18,7 @@ from core.emulator.loops import may_end_apart
 from core.emulator.program import Kind, Op
 from core.emulator.run_queue import RunQueue
 from core.emulator.state import MachineState
-
-_WAIT_FOR_THE_LIVING = ("vote", "match", "redux")
+from core.ptx.opcodes import opcode_of
 
 
 class WarpSync:
@@ -150,7 +149,7 @@ class WarpSync:
         Lanes that meet the others again behind the instruction ought to have executed it, as far as
         the code is as written: the optimiser merges the ends of ways that have nothing in common.
         """
-        if self.state.op_at(pc).instruction.opcode not in _WAIT_FOR_THE_LIVING:
+        if not opcode_of(self.state.op_at(pc).instruction).awaits_living:
             return False
         if group.places is None or (missing & self.state.alive).any():
             return False

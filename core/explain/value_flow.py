@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.ptx import ast
-from core.ptx.opcodes import opcode_of, results, sources
+from core.ptx.opcodes import opcode_of, results, sources, update_of
 from core.trace.access import fields_of, label
 
 if TYPE_CHECKING:
@@ -533,7 +533,7 @@ class _ThreadFlow:
             return
         update = ""
         if access.kind == "atomic":
-            update = next((m for m in instruction.modifiers if m in ATOMICS), "update")
+            update = update_of(instruction) or "update"
         for element, node in ((elements[i], nodes[i]) for i in first_parts(elements)):
             written = chosen(self._use(node), element.value)
             self.stores.append(Store(element, written, access.step, update))
@@ -581,9 +581,6 @@ class _ThreadFlow:
 
     def _set(self, register: str, node: Node) -> None:
         self.frames[-1].registers[register] = node
-
-
-ATOMICS = ("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec")
 
 
 def _kernel_arguments(trace: Trace) -> dict[tuple[str, int], Node]:

@@ -14,7 +14,7 @@ from core.trace.access import Array, SharedArray, fields_of, label, owner_of
 from core.trace.program_info import ProgramInfo
 
 if TYPE_CHECKING:
-    from core.ptx.debug.variables import DebugInfo, VariableInfo
+    from core.ptx.debug.model import DebugInfo, VariableInfo
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,19 @@ class Reporter:
             if event.piece is not None and event.region is not None:
                 byte = address - event.region.base - event.piece.start
                 place = replace(place, text=f"byte {byte:,} of {self._piece(event.piece)}")
-        sentence = _SENTENCES[event.kind](self, event, place)
+        who, how = self._thread(int(event.lanes[0])), _SENTENCES[event.kind]
+        if isinstance(how, str):
+            sentence = how.format(
+                who=who,
+                verb={"load": "reads", "store": "writes"}.get(event.access, "updates"),
+                place=place.text,
+                width=event.width,
+                detail=event.detail,
+                details=event.detail.split("|"),
+                line=self._line(event.other_pc),
+            )
+        else:
+            sentence = how(self, event, place, who)
         block, thread = self._where(int(event.lanes[0]))
         array = self._program.array(place.array) if event.kind == "out_of_bounds" else None
         return Finding(
@@ -132,9 +144,6 @@ class Reporter:
             needs=-(-end // array.dtype.itemsize) if array is not None else 0,
         )
 
-    def _out_of_bounds(self, event: FaultEvent, place: Place) -> str:
-        return f"{self._thread(int(event.lanes[0]))} goes out of bounds: it accesses {place.text}."
-
     def _piece(self, piece: Piece) -> str:
         """`the 64 bytes that malloc gave in line 5`."""
         bytes_ = "the byte" if piece.nbytes == 1 else f"the {piece.nbytes:,} bytes"
@@ -148,42 +157,24 @@ class Reporter:
         line = self._line(pc)
         return f" in line {line}" if line else ""
 
-    def _use_after_free(self, event: FaultEvent, place: Place) -> str:
+    def _use_after_free(self, event: FaultEvent, place: Place, who: str) -> str:
         assert event.piece is not None
         verb = {"load": "reads", "store": "writes"}.get(event.access, "updates")
-        who = self._thread(int(event.lanes[0]))
         return f"{who} {verb} {place.text}, which {self._freed(event.piece)}."
 
-    def _bad_free(self, event: FaultEvent, place: Place) -> str:
-        who, piece = self._thread(int(event.lanes[0])), event.piece
+    def _bad_free(self, event: FaultEvent, place: Place, who: str) -> str:
+        piece = event.piece
         if event.region is None or piece is None:
             return f"{who} frees {place.text.partition(',')[0]}, which malloc never gave."
         if int(event.address[0]) != event.region.base + piece.start:
             return f"{who} frees {place.text}; free takes the pointer that malloc gave."
         return f"{who} frees {self._piece(piece)} again, which {self._freed(piece)}."
 
-    def _misaligned(self, event: FaultEvent, place: Place) -> str:
-        return (
-            f"{self._thread(int(event.lanes[0]))} accesses {event.width} bytes at {place.text}, "
-            f"an address that is not a multiple of {event.width}."
-        )
-
-    def _assert(self, event: FaultEvent, _: Place) -> str:
-        who = self._thread(int(event.lanes[0]))
-        return f"the assertion `{event.detail}` fails for {who}."
-
-    def _trap(self, event: FaultEvent, _: Place) -> str:
-        return f"{self._thread(int(event.lanes[0]))} executes a trap, which stops the kernel."
-
-    def _bad_call(self, event: FaultEvent, _: Place) -> str:
-        who = self._thread(int(event.lanes[0]))
-        return f"{who} calls the function at address {event.detail}, where there is none."
-
-    def _divergent_barrier(self, event: FaultEvent, _: Place) -> str:
-        lane, other = self._pair(event)
+    def _divergent_barrier(self, event: FaultEvent, _: Place, who: str) -> str:
+        other = self._other(event)
         if other < 0 and event.others is not None and len(event.others):  # a cluster's barrier
             return (
-                f"{self._thread(lane)} waits at this barrier while "
+                f"{who} waits at this barrier while "
                 f"{self._thread(int(event.others[0]))} has left the kernel; every thread of a "
                 "cluster must come to its barrier as often as the others."
             )
@@ -194,32 +185,31 @@ class Reporter:
         else:
             rest = f"waits at the barrier of line {self._line(event.other_pc)}"
         return (
-            f"{self._thread(lane)} waits at this barrier while thread {self._short(other)} {rest}; "
+            f"{who} waits at this barrier while thread {self._short(other)} {rest}; "
             "every thread of a block must come to the same barrier."
         )
 
-    def _pair(self, event: FaultEvent) -> tuple[int, int]:
-        """A lane, and one of the others, of the same block if there is one."""
+    def _other(self, event: FaultEvent) -> int:
+        """One of the other lanes, of the same block and warp if there is one; -1 for none."""
         lane = int(event.lanes[0])
         others = event.others if event.others is not None else np.zeros(0, np.intp)
         size = self._geometry.threads
         near = others[others // size == lane // size]
         warp = near[near % size // WARP == lane % size // WARP] if len(near) else near
         chosen = near if event.kind != "divergent_warp" or not len(warp) else warp
-        return lane, int(chosen[0]) if len(chosen) else -1
+        return int(chosen[0]) if len(chosen) else -1
 
     def _short(self, lane: int) -> str:
         return index_text(self._where(lane)[1], self._geometry.block)
 
-    def _divergent_warp(self, event: FaultEvent, _: Place) -> str:
-        lane, other = self._pair(event)
+    def _divergent_warp(self, event: FaultEvent, _: Place, who: str) -> str:
+        other = self._other(event)
         return (
-            f"{self._thread(lane)} waits here for thread {self._short(other)} of its warp, which "
+            f"{who} waits here for thread {self._short(other)} of its warp, which "
             "the mask names and which never comes; name only the lanes that execute it."
         )
 
-    def _inactive_lane(self, event: FaultEvent, _: Place) -> str:
-        who = self._thread(int(event.lanes[0]))
+    def _inactive_lane(self, event: FaultEvent, _: Place, who: str) -> str:
         if event.detail:
             return (
                 f"{who} takes part, but the mask does not name its lane; the result is undefined."
@@ -229,54 +219,17 @@ class Reporter:
             "undefined."
         )
 
-    def _deadlock(self, event: FaultEvent, _: Place) -> str:
-        lane, other = self._pair(event)
+    def _deadlock(self, event: FaultEvent, _: Place, who: str) -> str:
+        other = self._other(event)
         rest = f", such as thread {self._short(other)}" if other >= 0 else ""
         if other < 0 and event.others is not None and len(event.others):  # a cluster's barrier
             rest = f", such as {self._thread(int(event.others[0]))}"
         return (
-            f"{self._thread(lane)} waits at this barrier for ever, for threads that never come to "
+            f"{who} waits at this barrier for ever, for threads that never come to "
             f"it{rest}: a deadlock. A GPU would hang."
         )
 
-    def _livelock(self, event: FaultEvent, _: Place) -> str:
-        return (
-            f"{self._thread(int(event.lanes[0]))} loops for ever: nothing that decides about "
-            "this loop's end changes any more. A GPU would hang."
-        )
-
-    def _register(self, event: FaultEvent, _: Place) -> str:
-        """A register that a matrix product uses is read or overwritten too early."""
-        verb, does = event.detail.split("|")
-        line = self._line(event.other_pc)
-        return (
-            f"{self._thread(int(event.lanes[0]))} {verb} a register that the matrix product of "
-            f"line {line} still {does}; wgmma.wait_group must come before."
-        )
-
-    def _no_wgmma_fence(self, event: FaultEvent, _: Place) -> str:
-        return (
-            f"{self._thread(int(event.lanes[0]))} begins a matrix product without a wgmma.fence "
-            "before it; its registers need not be ready."
-        )
-
-    def _bad_rank(self, event: FaultEvent, _: Place) -> str:
-        rank, count = event.detail.split("|")
-        return (
-            f"{self._thread(int(event.lanes[0]))} asks for an address in block {rank} of its "
-            f"cluster, which has {count}."
-        )
-
-    def _remote_exit(self, event: FaultEvent, place: Place) -> str:
-        verb = {"load": "reads", "store": "writes"}.get(event.access, "updates")
-        return (
-            f"{self._thread(int(event.lanes[0]))} {verb} {place.text} of another block of its "
-            "cluster, which has ended; let the cluster meet at a barrier.cluster before a block "
-            "ends."
-        )
-
-    def _bad_descriptor(self, event: FaultEvent, _: Place) -> str:
-        who = self._thread(int(event.lanes[0]))
+    def _bad_descriptor(self, event: FaultEvent, _: Place, who: str) -> str:
         factor, problem, *swizzle = event.detail.split("|")
         if problem == "beyond":
             return f"{who} multiplies by a descriptor of {factor} that leads beyond shared memory."
@@ -286,9 +239,8 @@ class Reporter:
             f"multiple of {8 * int(swizzle[0]):,}, or set the base offset."
         )
 
-    def _hang(self, event: FaultEvent, place: Place) -> str:
+    def _hang(self, event: FaultEvent, place: Place, who: str) -> str:
         phase, parity, pending, expected, missing, bytes_ = map(int, event.detail.split("|"))
-        who = self._thread(int(event.lanes[0]))
         return (
             f"{who} waits for ever for phase {parity} of {place.text}: "
             f"{self._lacking(phase, parity, pending, expected, missing, bytes_)}"
@@ -321,8 +273,7 @@ class Reporter:
         line = self._line(event.other_pc)
         return f"; thread {other}, which arrived before, itself waits in line {line}"
 
-    def _bad_mbarrier(self, event: FaultEvent, place: Place) -> str:
-        who = self._thread(int(event.lanes[0]))
+    def _bad_mbarrier(self, event: FaultEvent, place: Place, who: str) -> str:
         if event.detail:
             return (
                 f"{who} arrives at {place.text} once more than the {event.detail} arrivals that "
@@ -331,19 +282,6 @@ class Reporter:
         return (
             f"{who} uses the mbarrier at {place.text}, which nobody has initialised; one thread "
             "must execute mbarrier.init before."
-        )
-
-    def _bad_tensor_map(self, event: FaultEvent, _: Place) -> str:
-        address, rank = event.detail.split("|")
-        return (
-            f"{self._thread(int(event.lanes[0]))} copies by the tensor map at {address}, where "
-            f"there is none of {rank} dimensions; pass it as a const __grid_constant__ parameter."
-        )
-
-    def _beyond_map(self, event: FaultEvent, _: Place) -> str:
-        return (
-            f"{self._thread(int(event.lanes[0]))} stores the box at ({event.detail}); a coordinate "
-            "of a store cannot be less than 0, and a GPU stops there."
         )
 
     def _hazard(self, hazard: Hazard) -> Finding:
@@ -445,28 +383,37 @@ class Reporter:
         return f" with no barrier after {other} {verb} it ({where}); {cure}."
 
 
-_SENTENCES: dict[str, Callable[[Reporter, FaultEvent, Place], str]] = {
-    "out_of_bounds": Reporter._out_of_bounds,
-    "misaligned": Reporter._misaligned,
+# Of each kind of fault the sentence, or what writes it.
+_SENTENCES: dict[str, str | Callable[[Reporter, FaultEvent, Place, str], str]] = {
+    "out_of_bounds": "{who} goes out of bounds: it accesses {place}.",
+    "misaligned": "{who} accesses {width} bytes at {place}, an address that is not a multiple of "
+    "{width}.",
     "use_after_free": Reporter._use_after_free,
     "bad_free": Reporter._bad_free,
-    "assert": Reporter._assert,
-    "trap": Reporter._trap,
-    "bad_call": Reporter._bad_call,
+    "assert": "the assertion `{detail}` fails for {who}.",
+    "trap": "{who} executes a trap, which stops the kernel.",
+    "bad_call": "{who} calls the function at address {detail}, where there is none.",
     "divergent_barrier": Reporter._divergent_barrier,
     "divergent_warp": Reporter._divergent_warp,
     "inactive_lane": Reporter._inactive_lane,
     "deadlock": Reporter._deadlock,
-    "livelock": Reporter._livelock,
-    "not_awaited": Reporter._register,
-    "bad_rank": Reporter._bad_rank,
-    "remote_exit": Reporter._remote_exit,
-    "no_wgmma_fence": Reporter._no_wgmma_fence,
+    "livelock": "{who} loops for ever: nothing that decides about this loop's end changes any "
+    "more. A GPU would hang.",
+    "not_awaited": "{who} {details[0]} a register that the matrix product of line {line} still "
+    "{details[1]}; wgmma.wait_group must come before.",
+    "bad_rank": "{who} asks for an address in block {details[0]} of its cluster, which has "
+    "{details[1]}.",
+    "remote_exit": "{who} {verb} {place} of another block of its cluster, which has ended; let the "
+    "cluster meet at a barrier.cluster before a block ends.",
+    "no_wgmma_fence": "{who} begins a matrix product without a wgmma.fence before it; its "
+    "registers need not be ready.",
     "bad_descriptor": Reporter._bad_descriptor,
     "hang": Reporter._hang,
     "bad_mbarrier": Reporter._bad_mbarrier,
-    "bad_tensor_map": Reporter._bad_tensor_map,
-    "beyond_map": Reporter._beyond_map,
+    "bad_tensor_map": "{who} copies by the tensor map at {details[0]}, where there is none of "
+    "{details[1]} dimensions; pass it as a const __grid_constant__ parameter.",
+    "beyond_map": "{who} stores the box at ({detail}); a coordinate of a store cannot be less than "
+    "0, and a GPU stops there.",
 }
 _OF_THREADS = (
     "assert",

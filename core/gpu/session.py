@@ -87,7 +87,7 @@ _NO_DRIVER = "This machine has no NVIDIA driver (its CUDA library was not found)
 _NO_GPU = "The NVIDIA driver finds no GPU on this machine."
 
 
-def _driver_is_installed() -> bool:
+def driver_is_installed() -> bool:
     """Whether the driver's library loads; without it PyCUDA cannot even be imported."""
     try:
         ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
@@ -115,7 +115,7 @@ def _bound() -> Any:
 
 def load_driver() -> Any:
     """`pycuda.driver` or its like, initialised; raises GpuUnavailable with the reason."""
-    if not _driver_is_installed():
+    if not driver_is_installed():
         raise GpuUnavailable(_NO_DRIVER)
     cuda = _bound()
     try:

@@ -297,7 +297,7 @@ class Sweep:
         result, failure = None, None
         try:
             job = BenchmarkJob(point.subject, self._timing)
-            result = _submit(lane.executor, watch, self._job, job)
+            result = done_by(lane.executor, job, watch, self._job)
         except Exception as error:  # told, and the sweep goes on
             failure = failure_of(error)
             result = watch.rescued()
@@ -348,16 +348,17 @@ class _Watch:
         return with_samples(self._begun, self._samples, "cut off", self._readings)
 
 
-def _submit(
+def done_by(
     executor: Executor,
-    watch: _Watch,
-    measure: Callable[[BenchmarkJob], BenchmarkResult],
     job: BenchmarkJob,
+    on_event: Callable[[Event], None] = lambda event: None,
+    measure: Callable[[BenchmarkJob], BenchmarkResult] = run_benchmark,
 ) -> BenchmarkResult:
+    """A job's result; what it says meanwhile is heard where the executor can `stream`."""
     stream: Any = getattr(executor, "stream", None)
     if stream is None:
         return executor.submit(measure, job).result()
-    future: Future[BenchmarkResult] = stream(watch, measure, job)
+    future: Future[BenchmarkResult] = stream(on_event, measure, job)
     return future.result()
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from core.ladder.expressions import IntExpression
 from core.ladder.rules import ArrayRule, dim3, listing
-from core.launch import Dim3
+from core.launch import MAX_STATIC_SHARED, Dim3
 
 if TYPE_CHECKING:
     from core.ladder.rung import Rung
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 MAX_ARRAY_BYTES = 4 * 10**9  # the arrays of one launch, on this machine
 # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" (5.0 to 12.x).
 MAX_THREADS_PER_BLOCK = 1024
-MAX_STATIC_SHARED_BYTES = 48 * 1024
 MAX_SHARED_BYTES = 227 * 1024  # a block's dynamic shared memory on compute capability 9.0
 MAX_BLOCK = Dim3(1024, 1024, 64)
 MAX_GRID = Dim3(2**31 - 1, 65535, 65535)
@@ -38,7 +37,7 @@ def limits_of(rung: Rung) -> tuple[Limit, ...]:
     return (
         _threads(rung),
         _block(rung),
-        _shared(rung, rung.shared_bytes, MAX_STATIC_SHARED_BYTES),
+        _shared(rung, rung.shared_bytes, MAX_STATIC_SHARED),
         _shared(rung, rung.dynamic_shared_bytes, MAX_SHARED_BYTES),
         _grid(rung),
         _memory(rung),

@@ -11,6 +11,8 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from core.compiler.kernel_signature import EMPTY, SignatureParameter
 from core.launching.host_guess import HostGuess
 from core.launching.indices import only_axis, strides
@@ -83,7 +85,7 @@ def guess_scalar(parameter: SignatureParameter, extents: Extents, has_size: bool
     known = extents.host.scalars.get(parameter.name) if extents.host else None
     kind = parameter.dtype.kind if parameter.dtype is not None else "i"
     if known is not None:
-        return _number(known, kind)
+        return _number(_held(known, parameter), kind)
     if parameter.type == EMPTY or parameter.name.startswith("unnamed_"):
         return "0"  # nobody reads it
     if kind == "f":
@@ -118,6 +120,13 @@ def guess_scalar(parameter: SignatureParameter, extents: Extents, has_size: bool
         return str(max(extents.length - UNEVEN, 1))
     top = 127 if parameter.dtype is not None and parameter.dtype.itemsize == 1 else 1 << 31
     return str(min(extents.length, top))
+
+
+def _held(value: float, parameter: SignatureParameter) -> float:
+    """What a parameter of whole numbers holds of a host's number, as C cuts it."""
+    if parameter.dtype is None or parameter.dtype.kind not in "iu":
+        return value
+    return int(np.array(int(value) & (1 << 64) - 1, np.uint64).astype(parameter.dtype))
 
 
 def _is_guard(name: str, text: str) -> bool:

@@ -29,7 +29,7 @@ from core.ladder.limits import (
 from core.ladder.rung import DEFAULT_SEED
 from core.launch import Argument, ArrayArgument, Dim3, Launch, MatrixLayout, Workload
 from core.launching.arguments import array_bytes, divided, make_argument
-from core.launching.user_files import local_files, local_headers
+from core.launching.user_files import local_files, local_headers, read_source
 from core.side_process.client import stoppable
 from core.source.constants import with_defines
 
@@ -182,17 +182,19 @@ def headers_of(source: str, launch: FileLaunch) -> Mapping[str, str]:
 
 
 def at_its_kernels(source: str, asked: FileLaunch) -> tuple[str, FileLaunch]:
-    """The source, or a file that it includes, whichever has the kernel that is asked for.
+    """The source, or the file that has the kernel which is asked for, or any.
 
-    A file of headers alone is launched as they are, with the source before them, as the source
-    may have the types that a kernel takes, and launches it.
+    That is a file that the source includes, or one near it that defines a kernel which the source
+    declares or launches alone. A file of headers alone is launched as they are, with the source
+    before them, as the source may have the types that a kernel takes, and launches it.
     """
+    from core.launching.users import definition_of
     from core.source.kernel_text import host_launches, kernels
 
     wanted = asked.kernel.partition("<")[0].rpartition("::")[2].strip()
 
     def has(text: str) -> bool:
-        return any(not wanted or wanted == kernel.name for kernel in kernels(text))
+        return any(k.is_defined and wanted in ("", k.name) for k in kernels(text))
 
     if has(source):
         return source, asked
@@ -203,6 +205,13 @@ def at_its_kernels(source: str, asked: FileLaunch) -> tuple[str, FileLaunch]:
     for path, text in there:
         included = shlex.join([*shlex.split(asked.included), asked.path])
         return text, replace(asked, path=str(path), included=included)
+    names = dict.fromkeys(launch.name.rpartition("::")[2] for launch in host_launches(source))
+    names |= dict.fromkeys(kernel.name for kernel in kernels(source))
+    for name in names:
+        elsewhere = definition_of(asked.path, name) if wanted in ("", name) else None
+        if elsewhere is not None:
+            kernel = asked.kernel or name
+            return read_source(elsewhere), replace(asked, path=str(elsewhere), kernel=kernel)
     return source, asked
 
 

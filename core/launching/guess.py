@@ -10,6 +10,7 @@ import itertools
 import math
 import re
 import shlex
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +24,13 @@ from core.compiler.kernel_signature import (
     type_sizes,
 )
 from core.compiler.undefined import switches, undefined_macros
-from core.errors import ArgumentError, CompileError, TilescopeError
+from core.errors import (
+    ArgumentError,
+    Cancelled,
+    CompileError,
+    TilescopeError,
+    TooMuchWork,
+)
 from core.ladder.limits import MAX_SHARED_BYTES
 from core.ladder.rules import listing
 from core.launching.argument_guess import (
@@ -69,6 +76,8 @@ _BLANK = re.compile(r"FIX_?ME|TO_?DO|XXX+|FILL_?(ME_?)?(IN)?|YOUR_\w+")
 _HALVES = re.compile(r"\b(?:__)?half2?\b")
 _SMALL = 1 << 12  # a size that can be followed
 _MOST_THREADS = 1 << 27  # of a grid beyond which some blocks run at most: it says no size
+_MOST_OTHERS = 4  # kernels that are tried where the first cannot be launched
+_PATIENT_S = 20.0  # of a processor, until no further one is tried
 _NO_LAUNCH: Mapping[str, str] = MappingProxyType({})
 
 
@@ -79,14 +88,19 @@ class Guess:
     `open` are the arguments that may as well be otherwise. `tied` are the arrays among them that
     follow from numbers of the kernel: one that reaches a little further has a fault. `is_ragged`
     says that threads lie beyond a size that is given, so that any that reaches further has.
-    `shared_open`: nobody says how large dynamic shared memory is.
+    `shared_open`: nobody says how large dynamic shared memory is. `sizes` are the open numbers that
+    say how large something is, and `asked` what the launch was guessed from. `left_out` says why
+    the source's first kernel is not the one, "" where it is.
     """
 
     launch: FileLaunch
+    asked: FileLaunch
     open: frozenset[str] = frozenset()
     tied: frozenset[str] = frozenset()
     is_ragged: bool = False
     shared_open: bool = False
+    sizes: frozenset[str] = frozenset()
+    left_out: str = ""
 
 
 def guess_launch(
@@ -104,7 +118,7 @@ def guess_launch(
 
 
 def guessed(source: str, asked: FileLaunch) -> Guess:
-    """A launch to begin with; of the first kernel if none is named.
+    """A launch to begin with; of the first kernel if none is named, and if that can be launched.
 
     What is `asked` stays: numbers, arrays, macros, grid and block each decide about the others.
     Macros that the source has no meaning for are added. Where the source launches the kernel itself
@@ -114,6 +128,36 @@ def guessed(source: str, asked: FileLaunch) -> Guess:
     Raises TilescopeError where the source has no kernel, and ArgumentError where the kernel's
     parameters cannot be read.
     """
+    start = time.thread_time()
+    try:
+        found = _of_kernel(source, asked)
+        if not asked.kernel and len(kernels(source)) > 1:
+            _compile(source, found.launch)
+        return found
+    except (Cancelled, TooMuchWork):
+        raise
+    except TilescopeError as error:
+        first, *others = dict.fromkeys(k.name for k in kernels(source) if k.is_defined) or [""]
+        for other in others[:_MOST_OTHERS] if not asked.kernel else ():
+            if time.thread_time() - start > _PATIENT_S:
+                break
+            try:
+                found = _of_kernel(source, replace(asked, kernel=other))
+                _compile(source, found.launch)
+            except (Cancelled, TooMuchWork):
+                raise
+            except TilescopeError:
+                continue
+            return replace(found, left_out=f"{first} is left out: {_sentence(error)}")
+        raise
+
+
+def _sentence(error: TilescopeError) -> str:
+    """The first line of what is wrong."""
+    return str(error).partition("\n")[0]
+
+
+def _of_kernel(source: str, asked: FileLaunch) -> Guess:
     try:
         found = _guessed(source, asked)
         if _of_halves(source, asked):
@@ -265,11 +309,13 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
     tied = guesses if any(is_size(p) for p in signature) else frozenset()
     return Guess(
         launch,
+        asked,
         guesses,
         tied,
         is_ragged=ragged and bool(numbers) and host is None,
         shared_open=bool(re.search(r"\bextern\s+(?:\w+\s+)*?__shared__", device))
         and not (asked.shared or (host is not None and host.shared)),
+        sizes=frozenset(p.name for p in signature if is_size(p)) & guesses,
     )
 
 

@@ -39,6 +39,7 @@ _REPEATS = re.compile(
     re.IGNORECASE,
 )
 _FEW_REPEATS = 16
+_OF_HARDWARE = re.compile(r"WARP|LANE|THREADS|TILE|BINS?$|BLOCK_?(?:SIZE|DIM)")  # as macros name it
 _OWN_ARRAY = re.compile(  # `__shared__ float a[2][TILE], b[TILE]`, up to its initialiser
     r"(?:^|[;{}])\s*((?!return\b|else\b|case\b)[A-Za-z_][\w:<>, ]*[\s*]\w+\s*\[[^;={}]*)"
 )
@@ -103,8 +104,7 @@ def host_guess(
         return None
     plain = split_instance(kernel)[0].rpartition("::")[2]
     declared = next((k for k in kernels(source) if k.name == plain), None)
-    kept = set(re.findall(r"\w+", declared.body)) if declared else set()
-    program = HostProgram(source, type_sizes, defines, kept)
+    program = HostProgram(source, type_sizes, defines, launch)
     return _Small(program, launch, signature, declared, kernel, given).guess()
 
 
@@ -151,8 +151,9 @@ class _Small:
         device = kernel.body if kernel else ""
         constants = program.constants(launch)
         names = {re.findall(r"\w+", p)[-1:][0] for p in (kernel.parameters if kernel else ()) if p}
-        self.constants = constants.keys() & set(re.findall(r"\w+", device)) - names
-        self.tiles = _tiles(device, constants)
+        used = program.with_those_in_macros({*re.findall(r"\w+", device)} - names)
+        self.constants = constants.keys() & used
+        self.tiles = _tiles(device, {**program.macros, **constants})
         self.fixed = {
             **dict(program.conditions(launch)),
             **dict(self._variables_of_block()),
@@ -365,15 +366,25 @@ class _Small:
     def _free_roots(self, values: HostValues, block: Size) -> list[str]:
         """The variables that set sizes, but neither the block nor its shared memory."""
         free = []
-        shared = self._shared(values)
+        shared, template = self._shared(values), self._template({})
         for name, number in values.roots.items():
             is_size = isinstance(number, int) and number >= LEAST and name not in self.fixed
             if not is_size or _REPEATS.fullmatch(name) or name in self.tiles:
                 continue
+            if _OF_HARDWARE.search(name):
+                continue
             other = self._before({name: int(number) // 2})
-            if self._size(1, other) == block and self._shared(other) == shared:
+            same = self._size(1, other) == block and self._shared(other) == shared
+            if same and self._template({name: int(number) // 2}) == template:
                 free.append(name)
         return free
+
+    def _template(self, given: Mapping[str, Number]) -> list[Number | None]:
+        """The numbers among the launch's template arguments: another one is another kernel."""
+        if not self.launch.template:
+            return []
+        numbers = self.program.before(self.launch, given).numbers
+        return [self.program.value(text, numbers) for text in self.launch.template]
 
     def _size(self, position: int, values: HostValues) -> Size | None:
         return self.program.size3(self.launch.configuration[position], values.numbers)

@@ -18,6 +18,7 @@ from core.source.kernel_text import (
     closing,
     split_at_commas,
     with_kernel_macros,
+    with_plain_declarations,
     without_comments,
 )
 
@@ -36,7 +37,6 @@ _ALLOCATED = re.compile(
     r"(?:<[^>]*>)?\s*\("
 )
 _POINTER = re.compile(r"\s*(?:const\s+)?\w+(?:\s+\w+)?\s*\*")  # `float *a, *b = nullptr`
-_IN_BRACES = re.compile(r"(\bdim3\s+\w+)\s*=?\s*\{([^{};]*)\}")
 ROUND = "([{)]}"
 
 
@@ -73,7 +73,6 @@ Statement = Setting | Allocation | PitchedAllocation
 def statements(text: str) -> Iterator[Statement]:
     """What a text without comments sets, loops and conditions taken as if they ran once."""
     text = re.sub(r"^[ \t]*#[^\n]*", "", text, flags=re.MULTILINE)
-    text = _IN_BRACES.sub(r"\1(\2)", text)
     for statement in re.split(r"[;{}]", _without_bodies_of_loops(text)):
         yield from _of(statement.strip())
 
@@ -153,10 +152,6 @@ def pointer_name(text: str) -> str:
     return plain.strip("&() \t\n").replace("->", ".")
 
 
-_TYPE = (
-    r"(?:(?:const|constexpr|static|unsigned|signed|long|std::)\s*)*"
-    r"(?:int|unsigned|long|short|char|size_t|uint|u?int\d+_t|float|double|auto|bool|dim3|uint3)"
-)
 _MEMBERS = ("x", "y", "z")
 _WHOLE = (
     r"(?:(?:const|unsigned|long)\s+)*(?!float|double|bool|char|half|cuda|real)[a-z_]\w*\s+(\w+)"
@@ -168,10 +163,13 @@ _KNOWN_BY_NAME = (
     (re.compile(r"n|\w*(size|len|length|count|elements|total|num)", re.IGNORECASE), 1024),
 )
 _PITCH = re.compile(r"pitch|stride|bytes|^ld[abc]?$", re.IGNORECASE)
+_OF_BYTES = re.compile(r"pitch|bytes", re.IGNORECASE)
+_PIXEL = 16  # bytes at most
 _NOTHING: Mapping[str, Number] = MappingProxyType({})
 _ASKED_FOR = re.compile(r"\bif\s*\(\s*(\w+)\s*==\s*(\d{1,9})\s*\)\s*(?:\{[^{}]*)?$")
 _CASE = re.compile(r"\bcase\s+(\d{1,9})\s*:[^:{}]*(?:\{[^{}]*)?$")
 _SWITCH = re.compile(r"\bswitch\s*\(\s*(\w+)\s*\)")
+_OF_MACROS = "const auto"
 _ANY = "*"  # in what is given: every whole number that a function is given
 _UNKNOWN = 64  # what a whole number that a function is given may be
 _DEEPEST_CALL = 6
@@ -199,35 +197,30 @@ class HostProgram:
         source: str,
         sizes: Mapping[str, int],
         defines: Mapping[str, str],
-        kept: Collection[str] = (),
+        launch: HostLaunch | None = None,
     ) -> None:
         """`sizes` are bytes of types by name, beyond the built-in ones.
 
-        What macros in `kept` set, those that a kernel uses, is not a root: it stays what it is.
+        Of the macros that are numbers those lead to `launch` which its function names.
         """
-        self._text = with_kernel_macros(without_comments(source))
+        self._text = with_plain_declarations(with_kernel_macros(without_comments(source)))
         self._sizes = {**_SIZES, **sizes}
         self._macros = {**_macros(self._text), **{name: ((), v) for name, v in defines.items()}}
         self._macros |= _small_functions(self._text)
-        self._kept = self._with_those_that_mean(kept)
+        start = self._function_start(launch.position) if launch is not None else 0
+        said = self._text[start : launch.position + _LONGEST] if launch is not None else ""
+        named = self.with_those_in_macros(re.findall(r"[A-Za-z_]\w*", said)) - defines.keys()
+        self._numeric = tuple(
+            Setting(name, self._macros[name][1], _OF_MACROS)
+            for name in sorted(named & self._macros.keys())
+            if not self._macros[name][0] and _is_whole(self._macros[name][1])
+        )
+        for setting in self._numeric:  # it may get another value, as a constant may
+            del self._macros[setting.name]
         self._parsed: dict[str, Expression | None] = {}
         self._leading: dict[
             int, tuple[tuple[Statement, ...], list[str], tuple[Statement, ...]]
         ] = {}
-
-    def _with_those_that_mean(self, kept: Collection[str]) -> frozenset[str]:
-        """Macros, and those whose meanings hold them."""
-        found = {name for name in kept if name in self._macros}
-        for _ in range(_DEEPEST_CALL):
-            more = {
-                name
-                for name, (_, body) in self._macros.items()
-                if name not in found and not found.isdisjoint(re.findall(r"\w+", body))
-            }
-            if not more:
-                break
-            found |= more
-        return frozenset(found)
 
     def before(
         self,
@@ -242,9 +235,12 @@ class HostProgram:
         outside, formals, inside = self._leading_to(launch.position)
         found = HostValues(fixed=fixed)
         self._run(outside, given, found)
-        for name in formals:
+        for name in sorted(formals, key=lambda n: _PITCH.search(n) is not None):
             if _PITCH.search(name):
-                found.numbers[name] = 4 * _UNKNOWN  # more than any width
+                widths = (v for n, v in found.numbers.items() if n in found.formals)
+                widest = max((_UNKNOWN, *widths))
+                is_bytes = _OF_BYTES.search(name) is not None
+                found.numbers[name] = _PIXEL * widest if is_bytes else max(4 * _UNKNOWN, widest)
                 continue
             found.roots[name] = given.get(_ANY) or _unknown(name)
             found.numbers[name] = fixed.get(name, given.get(name, found.roots[name]))
@@ -260,6 +256,21 @@ class HostProgram:
             for s in outside
             if isinstance(s, Setting) and re.match(r"(static\s+)?(const|constexpr)\b", s.type)
         }
+
+    @property
+    def macros(self) -> Mapping[str, str]:
+        """What macros without parameters stand for."""
+        return {name: body for name, (formals, body) in self._macros.items() if not formals}
+
+    def with_those_in_macros(self, names: Collection[str]) -> frozenset[str]:
+        """Names, and those in what the macros among them stand for."""
+        found = set(names)
+        waiting = [name for name in names if name in self._macros]
+        while waiting:
+            more = set(re.findall(r"[A-Za-z_]\w*", self._macros[waiting.pop()][1])) - found
+            found |= more
+            waiting += [name for name in more if name in self._macros]
+        return frozenset(found)
 
     def only_set(
         self, launch: HostLaunch, pointer: str, values: Mapping[str, Number]
@@ -309,7 +320,7 @@ class HostProgram:
         """What is set outside all functions, the parameters of the one there, what is set in it."""
         if position not in self._leading:
             start = self._function_start(position)
-            outside = tuple(statements(outside_functions(self._text[:start])))
+            outside = (*self._numeric, *statements(outside_functions(self._text[:start])))
             inside = tuple(statements(self._text[start:position]))
             self._leading[position] = outside, self._formals(start), inside
         return self._leading[position]
@@ -391,8 +402,7 @@ class HostProgram:
             return  # what it was before, as where a program may read it from its command line
         kind = found.types.get(to.name, "")
         value = of_type(kind, value)
-        is_kept = not self._kept.isdisjoint(re.findall(r"\w+", to.expression))
-        if not is_kept and self.value(to.expression, {}) is not None:
+        if self.value(to.expression, {}) is not None:
             found.roots[to.name] = value
             value = of_type(kind, given.get(to.name, value))
         found.numbers[to.name] = found.fixed.get(to.name, value)
@@ -486,6 +496,16 @@ _SIZES: Mapping[str, int] = {
     "double2": 16,
     "cuDoubleComplex": 16,
 }
+
+
+def _is_whole(text: str) -> bool:
+    """Whether an expression of literals alone is a whole number that may be a size."""
+    made = parsed(text) if re.match(r"[\d(]", text) else None
+    try:
+        value = made({}) if made is not None else None
+    except (ValueError, KeyError, TypeError, ArithmeticError, RecursionError):
+        return False
+    return isinstance(value, int) and value > 1
 
 
 def _unknown(name: str) -> int:

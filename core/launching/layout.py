@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from core.launch import MAX_STATIC_SHARED
 from core.launching.indices import INDEX, local_values
 from core.source.constants import evaluate
 from core.source.constants import read_source as read_constants
@@ -22,7 +23,6 @@ from core.source.shared_declarations import SharedDeclaration, shared_arrays
 LENGTHS = {1: 256, 2: 32, 3: 16}  # extent of an array along each of its dimensions
 BLOCKS = {1: (64,), 2: (16, 16), 3: (8, 8, 4)}
 _MOST_THREADS = 1024
-_MOST_STATIC = 48 << 10  # bytes of shared arrays of fixed size
 _NOT_MACROS = re.compile(
     r"NULL|NAN|INFINITY|TRUE|FALSE|EOF|M_\w+|\w+_(MAX|MIN|EPSILON|DIG)|CUDART_\w+|CUDA\w*|__\w+"
 )
@@ -187,7 +187,7 @@ def laid_out(
         large = [
             m for m in guesses if m not in given and guesses[m].isdecimal() and int(guesses[m]) > 1
         ]
-        if _static_bytes(arrays) <= _MOST_STATIC or not large:
+        if _static_bytes(arrays) <= MAX_STATIC_SHARED or not large:
             break
         top = max(large, key=lambda macro: int(guesses[macro]))
         guesses[top] = str(int(guesses[top]) // 2)

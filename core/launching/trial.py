@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -43,6 +43,7 @@ _FAR = 1.25  # a kernel that knows its size and reaches less beyond it has a fau
 _HALO = 16  # elements beyond the next row, likewise
 _SMALL = 8  # a number with which most kernels reach not far
 _ROUNDS = 3
+_WARP = 32
 _BUFFER = re.compile(r"(?P<fill>\w+):(?P<dtype>\w+)\[(?P<shape>[\d,]+)\](?P<start>(?:\+\d+)?)")
 
 
@@ -130,14 +131,32 @@ def fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
     What is given, or what the host's code says, stays. So does a launch that cannot be run.
     """
     launch = guess.launch
-    if not guess.open and not guess.shared_open:
-        return launch
     try:
-        return _fitted(source, guess, seed)
+        if not guess.asked.block and (block := _block_that_is_let(source, launch, seed)):
+            guess = completed(source, replace(guess.asked, block=block))
+            launch = guess.launch
+        return _fitted(source, guess, seed) if guess.open or guess.shared_open else launch
     except (Cancelled, TooMuchWork):  # whoever runs the launch would wait for as long again
         raise
     except TilescopeError:  # whoever runs the launch says what is wrong with it
         return launch
+
+
+def _block_that_is_let(source: str, launch: FileLaunch, seed: int) -> str:
+    """A block of as many threads as the kernel itself lets it have; "" where the launch's may be.
+
+    `__launch_bounds__` and `__block_size__` say so. Rows have the threads of a warp.
+    """
+    workload = file_workload(source, launch, seed)
+    build = build_of(workload)
+    function = parse(build.ptx).functions[find_entry(build, workload.kernel)]
+    block = workload.launch.block
+    if function.wanted_threads:
+        return ",".join(map(str, function.wanted_threads))
+    most = math.prod(function.most_threads)
+    if not function.most_threads or block.count <= most:
+        return ""
+    return f"{most}" if block.y == block.z == 1 or most % _WARP else f"{_WARP},{most // _WARP}"
 
 
 def _fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
@@ -150,6 +169,10 @@ def _fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
     found = tried(launch)
     if not found.touched:
         launch, found = _touching(launch, guess, tried) or (launch, found)
+    for square in _alike(source, guess) if found.astray or found.sizes else ():
+        again = tried(square)
+        if again.touched and not again.astray and not again.sizes:
+            return square
     for _ in range(_ROUNDS):
         larger = _larger(launch, guess, found.sizes)
         if guess.shared_open and 0 < found.shared <= MAX_SHARED_BYTES:
@@ -180,6 +203,16 @@ def _fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
         if numbers and again.touched and again.ended and not again.astray and not again.sizes:
             return small
     return launch
+
+
+def _alike(source: str, guess: Guess) -> Iterator[FileLaunch]:
+    """The guess anew with one value for all sizes: a kernel may be meant for square matrices."""
+    values = {n: int(t) for n, t in guess.launch.arguments if n in guess.sizes and t.isdecimal()}
+    several = sorted(set(values.values()))
+    for value in several if len(several) > 1 else ():
+        numbers = dict.fromkeys(values, str(value))
+        given = tuple(numbers.items()) + guess.asked.arguments
+        yield completed(source, replace(guess.asked, arguments=given)).launch
 
 
 def _small_numbers(launch: FileLaunch, guess: Guess) -> dict[str, str]:

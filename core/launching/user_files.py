@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import itertools
 import math
+import os
 import re
 import stat
 import tokenize
@@ -26,7 +28,7 @@ from core.errors import ArgumentError, TilescopeError
 from core.files import replace_file
 from core.ladder.buffers import filled
 from core.ladder.limits import MAX_ARRAY_BYTES
-from core.source.host_headers import FIRST
+from core.source.host_headers import FIRST, OF_HOST_ALONE
 
 # Reading the files that a launch names: plain files of a bounded size, never a pipe or a device.
 #
@@ -93,8 +95,8 @@ def read_source(path: Path, most: int = MOST_SOURCE) -> str:
     """The text of a CUDA source, its lines ended by newlines alone.
 
     UTF-8, or UTF-16 that begins with its mark; what is neither is taken for Latin-1, as in old
-    comments. Raises TilescopeError where the file cannot be read, is not a plain file, has more
-    than `most` bytes, is not text, or is too long.
+    comments. A listing loses the numbers of its lines. Raises TilescopeError where the file cannot
+    be read, is not a plain file, has more than `most` bytes, is not text, or is too long.
     """
     raw = read_plain(path, most)
     try:
@@ -103,9 +105,28 @@ def read_source(path: Path, most: int = MOST_SOURCE) -> str:
         text = raw.decode("latin-1")
     if "\0" in text:
         raise TilescopeError(f"{path} is not a text file.")
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = without_line_numbers(text.replace("\r\n", "\n").replace("\r", "\n"))
     must_be_short_enough(text, str(path), most)
     return text
+
+
+_NUMBERED = re.compile(r"^([ \t]*)([0-9]{1,4})([.:)|]?)(?=[ \t]|$)", re.MULTILINE)
+
+
+def without_line_numbers(text: str) -> str:
+    """The text of a printed listing without the numbers that stand before its lines.
+
+    They have a mark, as in `12. x = 1;`, and begin 1, 2, 3; or every line that is not blank has
+    one, and they go on by one. Blanks take the place of the numbers; any other text stays as it is.
+    """
+    found = [(int(number), mark) for _, number, mark in _NUMBERED.findall(text)]
+    numbers = [number for number, _ in found]
+    marked = [number for number, mark in found if mark][:3] == [1, 2, 3]
+    lines = sum(bool(line.strip()) for line in text.split("\n"))
+    whole = lines == len(found) > 2 and numbers == [*range(numbers[0], numbers[0] + lines)]
+    if not (marked or whole):
+        return text
+    return _NUMBERED.sub(lambda m: m[0] if marked and not m[3] else " " * len(m[0]), text)
 
 
 def write_source(path: Path, text: str) -> None:
@@ -184,10 +205,13 @@ def promised(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 _ELSEWHERE = re.compile(r"[/\\]{2}")  # on Windows another computer's folder, or a device
 _MOST = 512  # headers
 _MOST_OF_HEADERS = 8 << 20  # characters
+_MOST_FILES = 20_000  # of a repository that is looked through for a header
+_HEADER_SUFFIXES = {".h", ".hpp", ".cuh", ".hh", ".hxx", ".inl", ".inc", ".ipp", ".cu"}
 _DEEPEST = 6  # folders from a file up to that of its repository
 _USUAL = (
     "",
     "include",
+    "includes",
     "inc",
     "src",
     "common",
@@ -252,6 +276,8 @@ class _Roots:
 
     def find(self, name: str, beside: Path, is_quoted: bool) -> Path | None:
         """The header of that name, None where there is none."""
+        if OF_HOST_ALONE.match(name):
+            return None
         candidates = [beside, *self._given] if is_quoted else self._given
         for folder in candidates:
             if _is_file(folder / name):
@@ -260,12 +286,48 @@ class _Roots:
 
         if is_known(name):
             return None
-        return next((f / name for f in self._above if _is_file(f / name)), None)
+        above = next((f / name for f in self._above if _is_file(f / name)), None)
+        return above or self._elsewhere(name)
+
+    def _elsewhere(self, name: str) -> Path | None:
+        """The header wherever the repository has it, under the folders that its name begins with.
+
+        Of several the one with the most folders in common with the source.
+        """
+        parts = Path(name).parts
+        if ".." in parts or not parts:
+            return None
+        own = self._path.resolve().parts
+        there = self._of_repository.get(parts[-1], ())
+        found = [path for path in there if path.parts[-len(parts) :] == parts]
+        return max(found, key=lambda path: _in_common(own, path.parts), default=None)
+
+    @cached_property
+    def _of_repository(self) -> Mapping[str, list[Path]]:
+        """The headers of the source's repository, by name without folder."""
+        root = repository_of(self._path)
+        found: dict[str, list[Path]] = {}
+        count = 0
+        for folder, names, files in os.walk(root) if root is not None else ():
+            names[:] = sorted(n for n in names if n[:1] != ".")
+            count += len(files)
+            if count > _MOST_FILES:
+                break
+            for file in files:
+                if Path(file).suffix in _HEADER_SUFFIXES:
+                    found.setdefault(file, []).append(Path(folder, file))
+        return found
 
     @cached_property
     def _above(self) -> tuple[Path, ...]:
         folders = _folders_above(self._path)
         return tuple(f / usual for f in folders for usual in _USUAL if (f / usual).is_dir())
+
+
+def _in_common(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many folders two paths begin with alike."""
+    same = (a == b for a, b in zip(one, other, strict=False))
+    return sum(1 for _ in itertools.takewhile(bool, same))
 
 
 def repository_of(path: Path) -> Path | None:

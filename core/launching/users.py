@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -39,7 +40,6 @@ class User:
     headers: str
 
 
-@lru_cache(maxsize=32)
 def user_of(path: str, kernel: str) -> User | None:
     """The file nearest to the one at `path` that launches its `kernel` (a name without namespace).
 
@@ -48,8 +48,11 @@ def user_of(path: str, kernel: str) -> User | None:
     """
     own = Path(path).resolve()
     root = repository_of(own)
-    if root is None:
-        return None
+    return None if root is None else _user_of(own, root, kernel, _state(root, own))
+
+
+@lru_cache(maxsize=32)
+def _user_of(own: Path, root: Path, kernel: str, state: int) -> User | None:
     word = re.compile(rf"\b{re.escape(kernel)}\b".encode())
     others: list[User] = []
     for place, raw in _texts(root, own):
@@ -62,7 +65,6 @@ def user_of(path: str, kernel: str) -> User | None:
     return others[0] if others else None
 
 
-@lru_cache(maxsize=32)
 def program_of(path: str) -> Path | None:
     """The file that includes the one at `path`, or what includes that, as far up as there is one.
 
@@ -70,13 +72,46 @@ def program_of(path: str) -> Path | None:
     """
     own = Path(path).resolve()
     root = repository_of(own)
+    return None if root is None else _program_of(own, root, _state(root, own))
+
+
+@lru_cache(maxsize=32)
+def _program_of(own: Path, root: Path, state: int) -> Path | None:
     found: Path | None = None
-    for _ in range(_DEEPEST if root is not None else 0):
-        above = _includer(root, found or own) if root is not None else None
+    for _ in range(_DEEPEST):
+        above = _includer(root, found or own)
         if above is None or above == own:
             break
         found = above
     return found
+
+
+def definition_of(path: str, kernel: str) -> Path | None:
+    """The file nearest to the one at `path` that defines the kernel of that name.
+
+    Looked for in its repository; without one, in its folder.
+    """
+    own = Path(path).resolve()
+    word = re.compile(rf"\b{re.escape(kernel)}\b".encode())
+    for place, raw in _texts(repository_of(own) or own.parent, own):
+        if b"__global__" in raw and word.search(raw):
+            try:
+                found = kernels(read_source(place))
+            except TilescopeError:
+                continue
+            if any(k.name == kernel and k.is_defined for k in found):
+                return place
+    return None
+
+
+def _state(root: Path, own: Path) -> int:
+    """Another number once a source of the repository is written, added or removed."""
+    seen = []
+    for place in _files(root, own):
+        with suppress(OSError):
+            about = place.stat()
+            seen.append((str(place), about.st_mtime_ns, about.st_size))
+    return hash(tuple(seen))
 
 
 def _includer(root: Path, own: Path) -> Path | None:
@@ -135,7 +170,7 @@ def _user(place: Path, own: Path, kernel: str) -> User | None:
     named = any(name.rpartition("/")[2] == own.name for name, _ in includes(text))
     headers = dict(local_files(text, str(place)))
     includes_it = named and any(path.resolve() == own for path, _ in headers.values())
-    if not includes_it and any(k.name == kernel and k.body for k in kernels(text)):
+    if not includes_it and any(k.name == kernel and k.is_defined for k in kernels(text)):
         return None
     texts, room = [], _MOST_TEXT
     for file, header in headers.values():

@@ -24,13 +24,17 @@ DRAWINGS = (
 
 @dataclass(frozen=True)
 class Term:
-    """A word: its other forms, one sentence, the name of its picture, and other terms."""
+    """A word: its other forms, one sentence, the name of its picture, and other terms.
+
+    `pattern` is a regular expression of what is this word as well, and wins over other words.
+    """
 
     term: str
     line: str
     drawing: str
     also: tuple[str, ...] = ()
     see: tuple[str, ...] = ()
+    pattern: str = ""
 
     @property
     def forms(self) -> tuple[str, ...]:
@@ -52,12 +56,16 @@ class Glossary:
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
         forms = sorted(self.by_form, key=len, reverse=True)  # `bank conflict` before `bank`
-        return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, forms))})(?!\w)", re.IGNORECASE)
+        own = [f"(?P<t{at}>{t.pattern})" for at, t in enumerate(self.terms) if t.pattern]
+        every = "|".join([*own, *map(re.escape, forms)])
+        return re.compile(rf"(?<!\w)(?:{every})(?!\w)", re.IGNORECASE)
 
     def find(self, text: str) -> Iterator[tuple[int, int, Term]]:
         """The terms in a text, each with where it begins and ends; of two the longer form."""
         for found in self._pattern.finditer(text):
-            yield found.start(), found.end(), self.by_form[found[0].lower()]
+            own = found.lastgroup
+            term = self.by_form[found[0].lower()] if own is None else self.terms[int(own[1:])]
+            yield found.start(), found.end(), term
 
 
 def load_glossary(file: Path = FILE) -> Glossary:

@@ -41,6 +41,7 @@ VEILS: Mapping[str, str] = MappingProxyType(
         "ceilings": "the list of ceilings, the plot, and which one binds",
         "occupancy": "what an SM holds: the sentence, the bars and the curves",
         "gutter": "the counts beside the lines of the source",
+        "source": "the source, and its PTX",
         "transport": "how many phases and barriers there are",
         "form": "the grid and the number of blocks in the form",
         "benchmark": "the recorded and measured rates",

@@ -19,10 +19,12 @@ from core.ladder.link_text import link_pairs
 from core.ladder.rung import DEFAULT_SEED
 
 PLACES = ("block", "step", "thread", "seed")
+ON_PAGES = ("device", "size", "ceiling", "threads", "registers", "shared")
+"""Keys that say what the pages Ceilings and Occupancy are about."""
 LOOKS = (
     *("page", "view", "heat", "close_up", "warp_trail", "large", "theme", "element", "line"),
     *("bank", "sector"),
-    *("device", "size", "ceiling", "threads", "registers", "shared"),
+    *ON_PAGES,
 )
 """Keys that say what the window shows, and do not change the record."""
 LONGEST = 8000  # characters
@@ -49,16 +51,28 @@ class Link:
     versus: Link | None = None
     looks: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
-    def varied(self, values: Mapping[str, int], ladder: Ladder) -> Link:
-        """The link with those of `values` that it knows: parameters of its rung, and places.
+    def varied(self, values: Mapping[str, int | str], ladder: Ladder) -> Link:
+        """The link with those of `values` that it knows: parameters, places, and pages' keys.
 
         What it is compared with gets the same parameters, if it has them too.
         """
-        known = {name: v for name, v in values.items() if name in ladder[self.rung].defaults}
-        places = {name: v for name, v in values.items() if name in ("block", "thread", "seed")}
+        known, places, looks = dict(self.parameters), dict[str, int](), dict(self.looks)
+        for name, value in values.items():
+            if name in ladder[self.rung].defaults:
+                if isinstance(value, int):
+                    known[name] = value
+            elif name in ON_PAGES:
+                looks[name] = str(value)
+            elif name in ("block", "thread", "seed") and isinstance(value, int):
+                places[name] = value
         versus = None if self.versus is None else self.versus.varied(values, ladder)
-        merged = MappingProxyType({**self.parameters, **known})
-        return replace(self, parameters=merged, versus=versus, **places)  # type: ignore[arg-type]
+        return replace(
+            self,
+            parameters=MappingProxyType(known),
+            looks=MappingProxyType(looks),
+            versus=versus,
+            **places,  # type: ignore[arg-type]
+        )
 
     def __str__(self) -> str:
         """The link as the window reads it."""

@@ -110,8 +110,7 @@ def situation(
     step: Step, recorder: Recorder, values: Mapping[str, Setting] = NO_VALUES
 ) -> Situation:
     """Where the step's expressions are evaluated."""
-    numbers = {name: value for name, value in values.items() if isinstance(value, int)}
-    link = step.link.varied(numbers, recorder.ladder)
+    link = step.link.varied(values, recorder.ladder)
     recorder.ladder[link.rung].check(**link.parameters)
     names: dict[str, Value] = {**step.let, **{k: v for k, v in values.items() if k in step.let}}
     here = Situation(link, recorder, names)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -29,6 +29,7 @@ from core.emulator.memory import Region
 from core.findings.reporting import counted
 from core.gpu.jobs import FileSubject, RungSubject, WorkloadSubject
 from core.launch import Workload
+from core.many.processes import Spreading
 from core.rules.counters import Tally
 from core.runs.recording import Part, merge_finding, run_part
 from core.trace import Trace
@@ -36,9 +37,6 @@ from core.trace.finding import Finding
 from core.trace.program_info import program_info
 
 _ENDLESS = Limits(instructions=1 << 62, seconds=None)
-
-Spreading = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[tuple[int, Any]]]
-"""Gives each task's place and what a function makes of it, as they are done."""
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,14 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from core.errors import TilescopeError
 
 T = TypeVar("T")
 R = TypeVar("R")
-
+Spreading = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[tuple[int, Any]]]
+"""Gives each task's place and what a function makes of it, as they are done."""
 
 _MOST_JOBS = 8
 _TASKS_EACH = 4  # fewer take less time than a process takes to start

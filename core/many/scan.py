@@ -22,7 +22,7 @@ from core.ladder import Ladder, load_ladder
 from core.models.ceilings import Ceilings, ceilings
 from core.models.compiled import compiled_resources
 from core.models.counts import Counts, measure, measure_rung
-from core.rules.counters import COUNTERS
+from core.rules.counters import counters_of
 
 
 @dataclass(frozen=True)
@@ -72,11 +72,7 @@ class Scanned:
         return None if self.gflops is None else self.gflops / self.peak_gflops
 
     def _sum(self, space: str, measure_name: str) -> int:
-        return sum(
-            self.counters.get(name, 0)
-            for name, counter in COUNTERS.items()
-            if (counter.measure.space, counter.measure.name) == (space, measure_name)
-        )
+        return sum(self.counters.get(name, 0) for name in counters_of(space, measure_name))
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any
 
 from core.devices.table import load_devices
 from core.errors import TilescopeError
-from core.gpu.benchmark import run_benchmark
 from core.gpu.jobs import BenchmarkJob, Timing
 from core.gpu.plan import Plan, Point
 from core.gpu.result import BenchmarkResult
-from core.gpu.sweep import Failure, failure_of
+from core.gpu.sweep import Failure, done_by, failure_of
 from core.many.kernel_tuner_files import Entry
 from core.many.processes import spread, usual_jobs
 from core.many.scan import Scanned, Task, ranked, scan_point
@@ -93,13 +91,9 @@ def measure(executor: Executor, timing: Timing, candidate: Candidate) -> Measure
     """Checks and times a candidate in the process that owns a GPU; its failures are told."""
     began = time.monotonic()
     job = BenchmarkJob(candidate.point.subject, timing)
-    stream: Callable[..., Any] | None = getattr(executor, "stream", None)
     result, failure = None, None
     try:
-        if stream is None:
-            result = executor.submit(run_benchmark, job).result()
-        else:
-            result = stream(lambda event: None, run_benchmark, job).result()
+        result = done_by(executor, job)
     except TilescopeError as error:
         failure = failure_of(error)
     return Measured(result, failure, 1e3 * (time.monotonic() - began))

@@ -48,6 +48,8 @@ class Opcode:
 
     `writes`: its first operand is what it writes. `stores`: it changes memory. `orders`: it orders
     the memory accesses of threads, so that a load after it may see what another thread stored.
+    `copies`: it gives the value of an operand, bit for bit. `must_sync`: every form names the lanes
+    that take part. `awaits_living`: of those it waits for the ones that have not exited.
     `operands`: how many there may be, the result among them; () where its function checks that.
     `types`: "integer" or "float" where it has types of one sort alone. `flops`: of a lane, where
     the type is a float's. `refused`: examples of forms that are not executed, each with why.
@@ -58,6 +60,9 @@ class Opcode:
     writes: bool | frozenset[str] = True
     stores: bool | frozenset[str] = False
     orders: bool = False
+    copies: bool = False
+    must_sync: bool = False
+    awaits_living: bool = False
     operands: tuple[int, ...] = ()
     types: Literal["", "integer", "float"] = ""
     flops: int = 0
@@ -82,6 +87,11 @@ class Opcode:
     def is_memory(self) -> bool:
         """Whether its lanes load, store or update values at addresses of their own."""
         return self.kind in ("load", "store", "atomic", "reduction")
+
+    @property
+    def is_untyped(self) -> bool:
+        """Whether it works on bits, so that its suffix does not tell what they mean."""
+        return self.copies or self.kind in ("bits", "move", "load", "store")
 
     def but(self, *refused: tuple[str, str]) -> Opcode:
         """The same, without these forms."""
@@ -128,7 +138,8 @@ _ROWS = (
     *_same("cnot popc clz bfind", Opcode("", "arithmetic", operands=(2,), types="integer")),
     *_same("addc subc madc bmsk fns szext", Opcode("", "arithmetic")),
     *_same("setp set", Opcode("", "arithmetic", operands=(3, 4))),
-    *_same("selp slct", Opcode("", "arithmetic", operands=(4,))),
+    Opcode("selp", "arithmetic", operands=(4,), copies=True),
+    Opcode("slct", "arithmetic", operands=(4,)),
     Opcode("isspacep", "arithmetic"),
     # Bits.
     *_same("not brev", Opcode("", "bits", operands=(2,), types="integer")),
@@ -144,7 +155,7 @@ _ROWS = (
     *_same("vadd2 vsub2 vavrg2 vabsdiff2 vmin2 vmax2 vset2", Opcode("", "video")),
     *_same("vadd4 vsub4 vavrg4 vabsdiff4 vmin4 vmax4 vset4", Opcode("", "video")),
     # Moves and conversions.
-    Opcode("mov", "move", operands=(2,)),
+    Opcode("mov", "move", operands=(2,), copies=True),
     Opcode("cvta", "move"),
     Opcode("cvt", "conversion").but(
         ("cvt.rs.f16x2.f32 %r1, %f1, %f2, %r2;", "stochastic rounding"),
@@ -191,8 +202,12 @@ _ROWS = (
         orders=True,
     ),
     *_same("membar fence", Opcode("", "fence", writes=False, orders=True)),
-    *_same("shfl vote match elect activemask", Opcode("", "lanes")),
-    Opcode("redux", "lanes").but(
+    Opcode("shfl", "lanes", copies=True),
+    Opcode("activemask", "lanes"),
+    Opcode("vote", "lanes", awaits_living=True),
+    Opcode("match", "lanes", must_sync=True, awaits_living=True),
+    Opcode("elect", "lanes", must_sync=True),
+    Opcode("redux", "lanes", must_sync=True, awaits_living=True).but(
         ("redux.sync.min.f32 %f1, %f2, -1;", "reductions of floats over a warp (sm_100a)")
     ),
     Opcode("griddepcontrol", "hint", writes=False, orders=True),
@@ -279,6 +294,21 @@ def opcode_of(instruction: Instruction) -> Opcode:
 
 def _holds(fact: bool | frozenset[str], instruction: Instruction) -> bool:
     return fact if isinstance(fact, bool) else not fact.isdisjoint(instruction.modifiers)
+
+
+SPACES = ("global", "shared", "local", "const", "param")
+_ATOMICS = ("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec")
+
+
+def space_of(instruction: Instruction) -> str:
+    """The state space that it names first, "" for a generic address."""
+    names = (modifier.partition("::")[0] for modifier in instruction.modifiers)
+    return next((name for name in names if name in SPACES), "")
+
+
+def update_of(instruction: Instruction) -> str:
+    """What an atomic does to the old value, "" where it says nothing."""
+    return next((m for m in instruction.modifiers if m in _ATOMICS), "")
 
 
 def changes_memory(instruction: Instruction) -> bool:

@@ -25,7 +25,7 @@ from core.ptx.ast import (
     Vector,
     registers,
 )
-from core.ptx.opcodes import OPCODES, opcode_of, results, sources
+from core.ptx.opcodes import opcode_of, results, sources
 from core.ptx.types import PRED, TYPES
 
 Use = Literal["pointer", "integer", "float", "unused"]
@@ -38,14 +38,6 @@ _CARRIERS = frozenset(("mov", "cvta", "add", "sub", "selp", "or", "and", "ld", "
 _SHARED = "shared memory"
 """All that shared memory holds, as if it were a register: warps exchange addresses there, too."""
 _POINTER_BYTES = 8
-_COPIES = frozenset(("mov", "selp", "shfl"))
-"""What gives a value of the same type as it gets; an immediate operand says nothing of it."""
-_VAGUE = (
-    _COPIES
-    | {"ld", "ldu", "st", "cvta", "prmt"}
-    | {name for name, row in OPCODES.items() if row.kind == "bits"}
-)
-"""What works on bits, so that its suffix does not tell what they mean."""
 _PACKED = {"f16x2": "f16", "bf16x2": "bf16", "tf32": "f32", "s16x2": "s16", "u16x2": "u16"}
 _NUMPY = {"bf16": "bfloat16", **{f"f{bits}": f"float{bits}" for bits in (16, 32, 64)}}
 _UNKNOWN = {1: "uint8", 2: "float16", 4: "float32", 8: "float64", 16: "uint64"}
@@ -141,15 +133,15 @@ class _Flow:
 
     def _hear(self, instruction: Instruction) -> None:
         """Notes what an instruction takes its registers for."""
-        opcode, operands = instruction.opcode, instruction.operands
-        if opcode in _COPIES:
+        opcode, operands, row = instruction.opcode, instruction.operands, opcode_of(instruction)
+        if row.copies:  # an immediate operand says nothing of what it copies
             if any(isinstance(operand, Vector) for operand in operands):
                 self._alike(*operands)  # `mov.b32 r, {a, b}`: a, b and what r holds
             elif opcode != "shfl":
                 self._alike(*(o for o in operands if isinstance(o, Register)))
             return
         kinds = [m for m in instruction.modifiers if m in TYPES and m != "pred"]
-        if opcode in _VAGUE or not kinds:
+        if row.is_untyped or not kinds:
             return
         if opcode == "mma":
             for operand, kind in zip(operands, kinds, strict=False):

@@ -655,7 +655,7 @@ class _Parser:
             linkage.add(cursor.take().text)
         token = cursor.peek()
         if token.text in (".entry", ".func"):
-            self._function(extern=".extern" in linkage)
+            self._function()
         elif token.text in SPACES:
             for found in variables(cursor, extern=".extern" in linkage):
                 self.variables[found.name] = found
@@ -664,7 +664,7 @@ class _Parser:
 
     # -- functions --------------------------------------------------------------------------
 
-    def _function(self, *, extern: bool) -> None:
+    def _function(self) -> None:
         cursor = self.cursor
         is_entry = cursor.take().text == ".entry"
         returns = parameters(cursor) if not is_entry and cursor.peek().text == "(" else ()

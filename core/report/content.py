@@ -151,18 +151,22 @@ def _arrays(counters: Counters) -> Table:
 
 
 def _lines(counters: Counters, source: Sequence[str]) -> Table:
+    lines = {n: c for n, c in counters.by_line.items() if 0 < n <= len(source)}
+    costs = {
+        (n, space): cost
+        for n, counts in lines.items()
+        for space, unit in UNITS.items()
+        if (cost := _sum(counts, space, unit)).value
+    }
+    spaces = [space for space in UNITS if any((n, space) in costs for n in lines)]
     rows = []
-    for line, counts in counters.by_line.items():
-        if not 0 < line <= len(source):
-            continue
-        costs = []
-        for space, unit in UNITS.items():
-            cost = _sum(counts, space, unit)
-            costs.append(f"{cost.value:,} / {cost.ideal:,}" if cost.value else "")
-        if any(costs):
-            rows.append((str(line), source[line - 1].strip(), *costs))
-    columns = ("line", "code", "sectors / ideal", "wavefronts / ideal")
-    return Table("By line", columns, tuple(rows), frozenset({0, 2, 3}))
+    for n in lines:
+        found = [costs.get((n, space)) for space in spaces]
+        if any(found):
+            told = (f"{cost.value:,} / {cost.ideal:,}" if cost else "" for cost in found)
+            rows.append((str(n), source[n - 1].strip(), *told))
+    columns = ("line", "code", *(f"{space} {UNITS[space]} / ideal" for space in spaces))
+    return Table("By line", columns, tuple(rows), frozenset({0, *range(2, len(columns))}))
 
 
 def _ceilings(trace: Trace, device: Device) -> list[Table]:

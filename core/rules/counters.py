@@ -121,6 +121,26 @@ MEASURES: tuple[Measure, ...] = (
         rule="Wavefronts that only bank conflicts cause, summed over the requests.",
     ),
     Measure(
+        name="requests",
+        space="local",
+        ways=_ALL_WAYS[:2],
+        figure="requests",
+        ideal="requests",
+        metric="",
+        noun="requests",
+        rule="Memory instructions of a warp.",
+    ),
+    Measure(
+        name="sectors",
+        space="local",
+        ways=_ALL_WAYS[:2],
+        figure="units",
+        ideal="ideal",
+        metric="",  # the hardware's also counts what the assembler saves around calls
+        noun="sectors",
+        rule="32-byte sectors, summed over the requests: the same word of all lanes lies together.",
+    ),
+    Measure(
         name="barriers",
         space="",
         ways=("",),
@@ -193,6 +213,7 @@ class Space:
 SPACES: Mapping[str, Space] = {
     "global": Space("Global memory", "sectors", "32-byte sectors"),
     "shared": Space("Shared memory", "wavefronts", "wavefronts"),
+    "local": Space("Local memory", "sectors", "32-byte sectors"),
 }
 UNITS: Mapping[str, str] = {name: space.unit for name, space in SPACES.items()}
 """What requests to a space of memory cost."""
@@ -201,6 +222,15 @@ UNITS: Mapping[str, str] = {name: space.unit for name, space in SPACES.items()}
 def measures_of(space: str) -> tuple[Measure, ...]:
     """What is measured of accesses to a space."""
     return tuple(measure for measure in MEASURES if measure.space == space)
+
+
+def counters_of(space: str, measure: str) -> tuple[str, ...]:
+    """The counters of one measure of a space, a way of access each."""
+    return tuple(
+        name
+        for name, counter in COUNTERS.items()
+        if (counter.measure.space, counter.measure.name) == (space, measure)
+    )
 
 
 Counts = Mapping[str, Count]
@@ -267,7 +297,7 @@ def _counts(sums: _Sums) -> Counts:
     }
 
 
-# Counts every global and shared access that a machine makes, by the rules of this package.
+# Counts every global, shared and local access that a machine makes, by the rules of this package.
 
 
 SharedNamer = Callable[[int], str]
@@ -303,7 +333,7 @@ class _Repeated:
 
 
 class CountingObserver(Observer):
-    """Counts every global and shared access of one machine into a tally."""
+    """Counts every global, shared and local access of one machine into a tally."""
 
     def __init__(
         self, tally: Tally, geometry: Geometry, shared_name: SharedNamer, issues: IssueTable
@@ -345,7 +375,7 @@ class CountingObserver(Observer):
         space = event.region.space
         if space == "const" and issue.generic:
             space = "global"  # a generic address reads constants where they lie: in global memory
-        if space not in ("global", "shared"):
+        if space not in SPACES:
             return
         address = np.broadcast_to(event.address, self.geometry.lanes)
         rows = warp_rows(address, self.geometry, 0)
@@ -354,6 +384,8 @@ class CountingObserver(Observer):
         if space == "global":
             found = _Rows(rows, active, lanes)
             (self._global_atomic if event.kind == "atomic" else self._global)(event, issue, found)
+        elif space == "local":
+            self._local(event, _Rows(rows - event.region.base, active, lanes))
         else:
             found = _Rows(rows - event.region.base, active, lanes)
             (self._shared_atomic if event.kind == "atomic" else self._shared)(event, issue, found)
@@ -367,6 +399,11 @@ class CountingObserver(Observer):
         self._add(
             event, event.region.name, f"global_{_SHORT[event.kind]}", rows, units=units, ideal=ideal
         )
+
+    def _local(self, event: AccessEvent, rows: _Rows) -> None:
+        units = global_memory.local_sectors(rows.address, rows.active, event.width)
+        ideal = global_memory.ideal_sectors(units, rows.lanes, event.width)
+        self._add(event, "", f"local_{_SHORT[event.kind]}", rows, units=units, ideal=ideal)
 
     def _collect(self, event: AccessEvent, rows: _Rows) -> None:
         """Adds lanes to a copy. Those that copy less than the whole load byte by byte."""

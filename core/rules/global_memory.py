@@ -52,6 +52,19 @@ def sectors(address: Rows, active: Active) -> NDArray[np.int64]:
     return distinct(address >> 5, active)
 
 
+def local_sectors(address: Rows, active: Active, width: int) -> NDArray[np.int64]:
+    """Sectors of local memory that each warp's access touches; addresses count from its beginning.
+
+    The same 4-byte word of all lanes lies side by side, a line for each word of a warp's stack:
+    seen in `l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum` (and `_st`) on an H200.
+    """
+    own = np.arange(address.shape[1]) * 4
+    found = np.zeros(len(address), np.int64)
+    for at in range(0, max(width, 4), 4):
+        found += sectors((address + at) // 4 * 128 + own, active)
+    return found
+
+
 def lines(address: Rows, active: Active) -> NDArray[np.int64]:
     """128-byte lines that each warp's access touches."""
     return distinct(address >> 7, active)

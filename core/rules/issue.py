@@ -15,10 +15,9 @@ import numpy as np
 
 from core.assembler.wide_loads import WideLoad, wide_loads
 from core.ptx.ast import Function, Immediate, Instruction, Module, registers
-from core.ptx.opcodes import opcode_of
+from core.ptx.opcodes import opcode_of, space_of
 from core.rules.shared_memory import Sharing
 
-_SPACES = ("global", "shared", "const", "local", "param")
 # Operations that shared memory's own unit does not do: the compiler makes a loop of a load and a
 # compare-and-swap of them. Others of 8 bytes are done as they are where the address is generic.
 _FLOATS = ("f16", "f16x2", "bf16", "bf16x2", "f32", "f64")
@@ -111,10 +110,9 @@ class IssueTable:
     def __getitem__(self, pc: int) -> Issue:
         if pc not in self._known:
             instruction = self._module.instructions[pc]
-            named = any(m.split("::")[0] in _SPACES for m in instruction.modifiers)
             atomic = opcode_of(instruction).kind == "atomic"
             used = atomic and self._result_is_used(instruction)
-            self._known[pc] = Issue(instruction, not named, used)
+            self._known[pc] = Issue(instruction, not space_of(instruction), used)
         return self._known[pc]
 
     def _result_is_used(self, instruction: Instruction) -> bool:

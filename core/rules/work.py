@@ -22,7 +22,7 @@ from core.emulator.memory import Region
 from core.emulator.program import FunctionCode
 from core.emulator.record import ChunkRecord
 from core.ptx.ast import Instruction, Module
-from core.ptx.opcodes import opcode_of
+from core.ptx.opcodes import opcode_of, space_of
 from core.rules import global_memory, shared_memory
 
 # Which PTX instructions do floating-point work, and which a GPU must issue whatever happens.
@@ -124,7 +124,7 @@ def is_certain(instruction: Instruction) -> bool:
     """
     row = opcode_of(instruction)
     if row.is_memory:
-        return "param" not in {m.split("::")[0] for m in instruction.modifiers}
+        return space_of(instruction) != "param"
     moves = row.kind == "copy" and bool(_COPIES & set(instruction.modifiers))
     return row.kind == "barrier" or moves or is_tensor(instruction) or operations(instruction) > 0
 

@@ -25,7 +25,8 @@ from core.findings.hazards import GlobalState, Hazards
 from core.findings.reporting import FaultCollector, Reporter, counted
 from core.gc_control import uncollected
 from core.launch import Workload
-from core.ptx.debug.variables import DebugInfo, debug_info
+from core.ptx.debug.model import DebugInfo
+from core.ptx.debug.variables import debug_info
 from core.rules.counters import CountingObserver, Tally
 from core.runs.blocks import (
     Run,

@@ -7,8 +7,9 @@ import json
 import math
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, astuple, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -140,29 +141,6 @@ def is_laid_out_as(saved: Mapping[str, Any], image: Image) -> bool:
     return bool(saved["code"] == here["code"] and buffers == here["buffers"])
 
 
-def seems_to_fit(trace: Trace) -> bool:
-    """The same of a file that does not say how it was: of version 2.
-
-    Its buffers are in place if every access lies in the buffer that it names. Optimised code may
-    have been unrolled differently, which cannot be seen: it is refused.
-    """
-    accesses = (event for record in trace.records for event in record.accesses)
-    return trace.build.kind == "as_written" and _in_their_regions(accesses)
-
-
-def _in_their_regions(accesses: Iterable[AccessEvent]) -> bool:
-    for event in accesses:
-        address = event.address
-        if event.region.space != "global":
-            continue
-        if address.size > 1 and event.mask is not None:
-            address = address[event.mask]
-        first, end = int(address.min()), int(address.max()) + event.width
-        if first < event.region.base or end > event.region.end:
-            return False
-    return True
-
-
 # What a saved trace says of itself, as plain data; arrays stand in it as numbers of the pool.
 
 
@@ -263,53 +241,85 @@ def _counters(counters: Counters) -> dict[str, Any]:
     }
 
 
+class _Rows:
+    """How events of one kind stand in the header: a list each, an item for each of `columns`.
+
+    A column is the name of a field; `#` behind it: an array; `?`: an array or None; `*`: arrays;
+    `@`: a region, which takes two items; `+`: spans.
+    """
+
+    def __init__(self, kind: Callable[..., Any], columns: str) -> None:
+        self._kind = kind
+        self._columns = [(c.rstrip("#?*@+"), c[-1]) for c in columns.split()]
+
+    def written(self, event: Any, pool: Pool) -> list[Any]:
+        """An event as plain data."""
+        row: list[Any] = []
+        for name, how in self._columns:
+            value = getattr(event, name)
+            if how == "#":
+                row.append(pool.add(value))
+            elif how == "?":
+                row.append(pool.maybe(value))
+            elif how == "*":
+                row.append([pool.add(v) for v in value])
+            elif how == "@":
+                row += [value.name, _space(value)]
+            elif how == "+":
+                row.append([_SPANS.written(span, pool) for span in value])
+            else:
+                row.append(value)
+        return row
+
+    def read(self, row: Iterable[Any], arrays: Arrays, regions: _Regions) -> Any:
+        """The event again."""
+        items, found = iter(row), dict[str, Any]()
+        for (name, how), item in zip(self._columns, items, strict=False):
+            if how == "#":
+                found[name] = arrays[item]
+            elif how == "?":
+                found[name] = arrays.maybe(item)
+            elif how == "*":
+                found[name] = tuple(arrays[v] for v in item)
+            elif how == "@":
+                found[name] = regions.region(item, next(items))
+            elif how == "+":
+                found[name] = tuple(_SPANS.read(span, arrays, regions) for span in item)
+            else:
+                found[name] = tuple(item) if isinstance(item, list) else item
+        return self._kind(**found)
+
+
+_SPANS = _Rows(Span, "region@ place# width swizzle row? number?")
+_FAULTS = _Rows(
+    partial(FaultEvent, region=None), "tick pc kind lanes# address# width site access values*"
+)
+_EVENTS = {  # by the name of the record's list
+    "accesses": _Rows(AccessEvent, "tick pc kind region@ width site base# shift mask? values*"),
+    "barriers": _Rows(BarrierEvent, "tick pc mask? released# met?"),
+    "transfers": _Rows(
+        TransferEvent, "tick pc site kind lanes# reads+ writes+ agent number barrier outside?"
+    ),
+    "landings": _Rows(LandEvent, "tick number data#"),
+    "phases": _Rows(PhaseEvent, "kind places# lanes# tick pc"),
+}
+_COLUMNS = ("ticks", "firsts", "ends", "depths")
+
+
 def _record(record: ChunkRecord, pool: Pool) -> dict[str, Any]:
-    columns = ("ticks", "firsts", "ends", "depths")
     return {
         "blocks": pool.add(record.geometry.blocks),
-        **{name: pool.add(np.array(getattr(record, name), np.int64)) for name in columns},
+        **{name: pool.add(np.array(getattr(record, name), np.int64)) for name in _COLUMNS},
         "masks": pool.add(np.array([pool.maybe(m) for m in record.masks], np.int64)),
-        "accesses": [
-            [
-                e.tick,
-                e.pc,
-                e.kind,
-                e.region.name,
-                _space(e.region),
-                e.width,
-                e.site,
-                pool.add(e.base),
-                e.shift,
-                pool.maybe(e.mask),
-                [pool.add(v) for v in e.values],
-            ]
-            for e in record.accesses
-        ],
         "faults": [
-            [
-                place,
-                f.tick,
-                f.pc,
-                f.kind,
-                pool.add(f.lanes),
-                pool.add(f.address),
-                f.width,
-                f.site,
-                f.access,
-                [pool.add(v) for v in f.values],
-            ]
+            [place, *_FAULTS.written(fault, pool)]
             for place, faults in record.faults.items()
-            for f in faults
+            for fault in faults
         ],
-        "barriers": [
-            [e.tick, e.pc, pool.maybe(e.mask), pool.add(e.released), pool.maybe(e.met)]
-            for e in record.barriers
-        ],
-        "transfers": [_transfer(event, pool) for event in record.transfers],
-        "landings": [[e.tick, e.number, pool.add(e.data)] for e in record.landings],
-        "phases": [
-            [e.kind, pool.add(e.places), pool.add(e.lanes), e.tick, e.pc] for e in record.phases
-        ],
+        **{
+            name: [rows.written(event, pool) for event in getattr(record, name)]
+            for name, rows in _EVENTS.items()
+        },
         "values": [
             [
                 function,
@@ -328,27 +338,6 @@ def _record(record: ChunkRecord, pool: Pool) -> dict[str, Any]:
 def _space(region: Region) -> str:
     """Its space; of another block's shared memory also where it begins, which its name leaves."""
     return f"cluster@{region.base}" if region.space == "cluster" else region.space
-
-
-def _transfer(event: TransferEvent, pool: Pool) -> list[Any]:
-    def plain(span: Span) -> list[Any]:
-        where = span.region.name, _space(span.region), pool.add(span.place)
-        more = pool.maybe(span.row), pool.maybe(span.number)
-        return [*where, span.width, span.swizzle, *more]
-
-    return [
-        event.tick,
-        event.pc,
-        event.site,
-        event.kind,
-        pool.add(event.lanes),
-        [plain(span) for span in event.reads],
-        [plain(span) for span in event.writes],
-        event.agent,
-        event.number,
-        event.barrier,
-        pool.maybe(event.outside),
-    ]
 
 
 # From a saved header back to a trace: the module is parsed again, the record read as it was.
@@ -493,50 +482,14 @@ def _read_record(
     launch = image.launch
     blocks = arrays[plain["blocks"]]
     record = ChunkRecord(Geometry(launch.grid, launch.block, blocks, image.cluster))
-    for name in ("ticks", "firsts", "ends", "depths"):
+    for name in _COLUMNS:
         getattr(record, name).extend(arrays[plain[name]].tolist())
     record.masks.extend(arrays.maybe(number) for number in arrays[plain["masks"]].tolist())
-    for tick, pc, kind, name, space, width, site, base, shift, mask, values in plain["accesses"]:
-        record.accesses.append(
-            AccessEvent(
-                tick,
-                pc,
-                kind,
-                regions.region(name, space),
-                width,
-                arrays[base],
-                arrays.maybe(mask),
-                tuple(arrays[v] for v in values),
-                site,
-                shift,
-            )
-        )
-    for place, tick, pc, kind, lanes, address, width, site, access, values in plain.get(
-        "faults", ()
-    ):
-        fault = FaultEvent(
-            tick,
-            pc,
-            kind,
-            arrays[lanes],
-            arrays[address],
-            width,
-            None,
-            site=site,
-            access=access,
-            values=tuple(arrays[v] for v in values),
-        )
-        record.faults.setdefault(place, []).append(fault)
-    for tick, pc, mask, released, met in plain["barriers"]:
-        record.barriers.append(
-            BarrierEvent(tick, pc, arrays.maybe(mask), arrays[released], arrays.maybe(met))
-        )
-    for row in plain.get("transfers", ()):
-        record.transfers.append(_read_transfer(row, arrays, regions))
-    for tick, number, data in plain.get("landings", ()):
-        record.landings.append(LandEvent(tick, number, arrays[data]))
-    for kind, where, lanes, tick, pc in plain.get("phases", ()):
-        record.phases.append(PhaseEvent(kind, arrays[where], arrays[lanes], tick, pc))
+    for place, *row in plain.get("faults", ()):
+        record.faults.setdefault(place, []).append(_FAULTS.read(row, arrays, regions))
+    for name, rows in _EVENTS.items():
+        events = (rows.read(row, arrays, regions) for row in plain.get(name, ()))
+        getattr(record, name).extend(events)
     for function, depth, slot, ticks, numbers in plain["values"]:
         log: Log = [
             (tick, arrays[number])
@@ -548,47 +501,15 @@ def _read_record(
     return record
 
 
-def _read_transfer(row: list[Any], arrays: Arrays, regions: _Regions) -> TransferEvent:
-    tick, pc, site, kind, lanes, reads, writes, agent, number, barrier, outside = row
-
-    def spans(rows: list[list[Any]]) -> tuple[Span, ...]:
-        return tuple(
-            Span(
-                regions.region(name, space),
-                arrays[place],
-                width,
-                swizzle,
-                arrays.maybe(of_row),
-                arrays.maybe(number),
-            )
-            for name, space, place, width, swizzle, of_row, number in rows
-        )
-
-    return TransferEvent(
-        tick,
-        pc,
-        site,
-        kind,
-        arrays[lanes],
-        spans(reads),
-        spans(writes),
-        tuple(agent),
-        number,
-        barrier,
-        arrays.maybe(outside),
-    )
-
-
 FORMAT = "tilescope trace"
 VERSION = 4
 """4 has asynchronous operations, mbarriers and clusters.
 
-3 has none of these, and is read where the kernel needs none. 2 does not say where buffers lay and
-what the code was, and is read where that can be seen.
+3 has none of these, and is read where the kernel needs none.
 """
 MOST_UNPACKED = 2 * RECORD_BYTES  # bytes of all arrays: the record's, the buffers' and the header's
 MOST_HEADER, MOST_ARRAYS = 64 << 20, 1 << 22  # bytes, and arrays that a record refers to
-_OLDEST = 2
+_OLDEST = 3
 _AGAIN = "record it again"
 
 
@@ -619,11 +540,9 @@ def load_trace(path: Path) -> Trace:
             raise _other_version(path, version, what)
         _must_fit(path, header)
         trace = trace_of(header, Arrays(columns))
-        if version == _OLDEST and not seems_to_fit(trace):
-            raise _other_version(path, version, _AGAIN)
         if version < VERSION and _is_asynchronous(trace.image):
             raise _other_version(path, version, _AGAIN)
-        if version > _OLDEST and not is_laid_out_as(header["layout"], trace.image):
+        if not is_laid_out_as(header["layout"], trace.image):
             raise TilescopeError(
                 f"{path} comes from a Tilescope with another layout of memory or code: {_AGAIN}."
             )

@@ -15,6 +15,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from core.source.constants import blank
+
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE | re.DOTALL)
 _CONDITIONAL = re.compile(r"\s*#\s*(if|el|endif)")
 Span = tuple[int, int]
@@ -45,7 +47,7 @@ def with_one_branch(text: str) -> str:
     pieces, at = [], 0
     for start, end in sorted(_hidden(text)):
         if start >= at:
-            pieces += [text[at:start], re.sub(r"[^\n]", " ", text[start:end])]
+            pieces += [text[at:start], blank(text[start:end])]
             at = end
     return "".join([*pieces, text[at:]])
 

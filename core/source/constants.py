@@ -220,8 +220,13 @@ def blanked(source: str) -> str:
     return BLANKED.sub(_blank, source)
 
 
+def blank(text: str) -> str:
+    """As many spaces as a text has characters, its line ends kept."""
+    return "\n".join([" " * len(line) for line in text.split("\n")])
+
+
 def _blank(match: re.Match[str]) -> str:
-    return re.sub(r"[^\n]", " ", match[0])
+    return blank(match[0])
 
 
 def _index(words: list[str], word: str) -> int:

@@ -118,6 +118,15 @@ _CUDA = (
     f"{_ONCE}#define CUDA_VERSION (__CUDACC_VER_MAJOR__ * 1000 + __CUDACC_VER_MINOR__ * 10)\n"
     "typedef struct alignas(64) CUtensorMap_st { unsigned long long opaque[16]; } CUtensorMap;\n"
 )
+_DIRECTX = (
+    f"{_ONCE}namespace DirectX {{\n"
+    + "".join(
+        f"struct XM{name}{count} {{ {kind} {', '.join('xyzw'[:count])}; }};\n"
+        for name, kind in (("FLOAT", "float"), ("INT", "int"), ("UINT", "unsigned"))
+        for count in (2, 3, 4)
+    )
+    + "}\n"
+)
 _STDIO = _ONCE + "namespace std { using ::printf; }\n"
 _STRING = _ONCE + "namespace std { using ::memcpy; using ::memset; }\n"
 _STDDEF = _ONCE + "namespace std { using ::size_t; }\n"
@@ -138,6 +147,11 @@ cusparse.h cusparse_v2.h cusolverDn.h curand.h cudnn.h nccl.h nvrtc.h
 _HOST_ONLY = re.compile(
     r"nvtx3?/|nvToolsExt|cupti|GL/|GLFW/|cuda_?(?:GL|gl_|EGL|egl_|VDPAU|vdpau)|cudaTypedefs"
     r"|cuda_?profiler|cuda_occupancy|driver_functions|nvml|npp|cub/(?:device/|util_allocator)"
+)
+# Libraries of the host's whose headers people keep beside their sources: long, and no kernel's.
+OF_HOST_ALONE = re.compile(
+    r"(?:.*/)?(?:catch|doctest|cxxopts|json|argparse|CLI11|stb_\w+|lodepng|tinyexr\w*)\.h(?:pp)?$"
+    r"|(?:gtest|gmock|spdlog|nlohmann)/"
 )
 _TORCH = re.compile(r"(?:torch|ATen|c10|pybind11)/")
 _FFT = """#pragma once
@@ -282,7 +296,7 @@ def stand_in(header: str, has_halves: bool) -> str | None:
         return _TORCH_INCLUDE
     if header in ("cufft.h", "cufftXt.h", "cufftw.h"):
         return _FFT
-    return _ONCE if _HOST_ONLY.match(header) else None
+    return _ONCE if _HOST_ONLY.match(header) or OF_HOST_ALONE.match(header) else None
 
 
 def torch_header(has_halves: bool) -> str:
@@ -364,6 +378,7 @@ STAND_INS: Mapping[str, str] = MappingProxyType(
         "algorithm": _ALGORITHM,
         "cuda.h": _CUDA,
         "cudaTypedefs.h": '#include "cuda.h"\n',
+        "DirectXMath.h": _DIRECTX,
     }
 )
 
@@ -372,6 +387,7 @@ STD_NAMES: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(_FUNCTIONS, "cmath"),
         **dict.fromkeys(("max", "min", "clamp"), "algorithm"),
+        "size_t": "cstddef",
         **{f"{u}int{bits}_t": "cstdint" for bits, _ in _WIDTHS for u in ("", "u")},
         **{name: header for header, names in _FROM_LIBCUDACXX.items() for name in names},
     }
@@ -404,6 +420,7 @@ _BUILT_IN = {
     "__DBL_MAX__": "1.7976931348623158e+308",
     "__asm__": "asm",
     "__volatile__": "volatile",
+    "register": "",
     "__INT_MAX__": "2147483647",
     "__LONG_MAX__": "9223372036854775807L",
 }

@@ -35,6 +35,13 @@ _COMMENT = re.compile(
 )
 _NAMESPACE = re.compile(r"\bnamespace\s+([\w:]*)\s*$")
 _GLOBAL = re.compile(r"__global__")
+_NUMBER_TYPE = (
+    r"\b(?:(?:unsigned|signed|long|short)\s+)*(?:unsigned|int|long|short|char|bool|auto|float|double"
+    r"|uint|dim3|(?:std::)?(?:size_t|u?int\d+_t))"
+)
+_CONST_BEHIND = re.compile(rf"({_NUMBER_TYPE})(\s+)(const(?:expr)?)\b(?=\s+[A-Za-z_])")
+_DIM3_IN_BRACES = re.compile(r"(\bdim3\s+\w+\s*)=?(\s*)\{([^{};]*)\}")
+_NUMBER_IN_BRACES = re.compile(rf"({_NUMBER_TYPE}\s+[A-Za-z_]\w*\s*)\{{([^{{}};]+)\}}(?=\s*;)")
 _DEEPEST_MACROS = 4
 _LONGEST_TEXT = 2 << 20  # characters with macros expanded: they may double from one to the next
 _LONGEST_HEADER = 10_000  # characters of `template <…>` and qualifiers
@@ -59,6 +66,7 @@ class KernelText:
     parameters: tuple[str, ...]
     template: tuple[TemplateParameter, ...] = ()
     body: str = ""  # without comments, "" where it is only declared
+    is_defined: bool = False
 
 
 @lru_cache(maxsize=16)
@@ -106,7 +114,7 @@ def kernels(source: str) -> tuple[KernelText, ...]:
     found: dict[str, KernelText] = {}
     for kernel in _kernels(with_kernel_macros(without_comments(source))):
         known = found.get(kernel.qualified)
-        if known is None or kernel.body or not known.body:
+        if known is None or kernel.is_defined or not known.is_defined:
             found[kernel.qualified] = kernel
     return tuple(found.values())
 
@@ -116,6 +124,16 @@ def overloads(source: str, name: str) -> tuple[KernelText, ...]:
     """The kernels of a name, no templates, that have a body, in order."""
     found = _kernels(with_kernel_macros(without_comments(source)))
     return tuple(k for k in found if k.name == name and k.body and not k.template)
+
+
+def with_plain_declarations(text: str) -> str:
+    """A text of the same length in which numbers are declared in one way.
+
+    `unsigned const n{4};` becomes `const unsigned n=4 ;`, and `dim3 grid{4, 2}` `dim3 grid(4, 2)`.
+    """
+    text = _CONST_BEHIND.sub(r"\3\2\1", text)
+    text = _DIM3_IN_BRACES.sub(lambda m: f"{m[1]}{m[2]}({m[3]})".rjust(len(m[0])), text)
+    return _NUMBER_IN_BRACES.sub(r"\1=\2 ", text)
 
 
 def with_kernel_macros(text: str) -> str:
@@ -199,19 +217,16 @@ def _kernels(text: str) -> Iterator[KernelText]:
             if word in _ATTRIBUTES:
                 continue
             name = word.rpartition("::")[2]
+            opens = re.compile(r"\s*\{").match(text, position)
             yield KernelText(
                 name,
                 "::".join([*spaces, name]),
                 _parameters(inside),
                 _template(text[max(0, start.start() - _LONGEST_HEADER) : start.start()]),
-                _body(text, position),
+                text[opens.end() : closing(text, opens.end(), "{}")] if opens else "",
+                opens is not None,
             )
             break
-
-
-def _body(text: str, position: int) -> str:
-    opens = re.compile(r"\s*\{").match(text, position)
-    return text[opens.end() : closing(text, opens.end(), "{}")] if opens else ""
 
 
 def _parameters(inside: str) -> tuple[str, ...]:
@@ -436,7 +451,7 @@ def _instance(
             text = _nameable(outer.get(text, text), source, outer)
         if not text and parameter.default:
             break  # this one and those after it have values of their own
-        values.append(text or _likely(source, parameter))
+        values.append(text or _likely(source, parameter, kernel))
         if values[-1] in ("", _LAMBDA):
             return ""
     if launch is not None:  # the rest of a pack
@@ -566,8 +581,9 @@ def _constants_before(
 def _host_constants(source: str) -> Mapping[str, tuple[list[int], list[str]]]:
     """By name where `const int`s are declared, in order, and their values as written."""
     found: dict[str, tuple[list[int], list[str]]] = {}
-    pattern = r"\bconst(?:expr)?\s+(?:static\s+|unsigned\s+)*\w+\s+(\w+\s*=[^;{}]+);"
-    for declared in re.finditer(pattern, with_kernel_macros(without_comments(source))):
+    pattern = r"\bconst(?:expr)?\s+(?:static\s+|unsigned\s+|long\s+)*[\w:]+\s+(\w+\s*=[^;{}]+);"
+    text = with_plain_declarations(with_kernel_macros(without_comments(source)))
+    for declared in re.finditer(pattern, text):
         for part in split_at_commas(declared[1], _ROUND):
             name, _, expression = (piece.strip() for piece in part.partition("="))
             places, meanings = found.setdefault(name, ([], []))
@@ -615,16 +631,23 @@ def _type_of(expression: str, source: str, is_pointer: bool) -> str:
     return re.sub(r"^const\s+", "", declared[1]) if declared else ""
 
 
-def _likely(source: str, parameter: TemplateParameter) -> str:
+@lru_cache(maxsize=4)
+def _first_functor(source: str) -> str:
+    """The first class that can be called, "" for none."""
+    found = re.search(r"\b(?:struct|class)\s+(\w+)[^;{}]*\{[^}]*\boperator\s*\(\s*\)", source)
+    return found[1] if found else ""
+
+
+def _likely(source: str, parameter: TemplateParameter, kernel: KernelText) -> str:
     if parameter.kind == "type":
-        functors = re.findall(
-            r"\b(?:struct|class)\s+(\w+)[^;{}]*\{[^}]*\boperator\s*\(\s*\)", source
-        )
         takes = re.fullmatch(
             r"(?:Op|F|Func|Function|Functor|Fn|UnaryOp|BinaryOp|\w*Op)", parameter.name
         )
-        if takes:
-            return functors[0] if functors else ""
+        is_pointed_to = any(
+            re.search(rf"\b{parameter.name}\b[^,<]*\*", p) for p in kernel.parameters
+        )
+        if takes and not is_pointed_to:
+            return _first_functor(source)
         return "int" if _INDEX_TYPE.search(parameter.name) else "float"
     if parameter.type == "bool":
         return "true"

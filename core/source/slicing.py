@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from core.cancelling import check
+from core.source.constants import blank
 from core.source.kernel_text import overloads
 from core.source.syntax import WORD, Item, Span, Syntax, macros_of, syntax
 
@@ -274,11 +275,11 @@ def without(source: str, spans: Iterable[Span]) -> str:
 
 def _hidden(text: str) -> str:
     if "#" not in text:
-        return re.sub(r"[^\n]", " ", text)
+        return blank(text)
     pieces, at = [], 0
     for found in _DIRECTIVE.finditer(text):
-        pieces.append(re.sub(r"[^\n]", " ", text[at : found.start()]))
+        pieces.append(blank(text[at : found.start()]))
         keep = not _INCLUDE.match(found[0])
-        pieces.append(found[0] if keep else re.sub(r"[^\n]", " ", found[0]))
+        pieces.append(found[0] if keep else blank(found[0]))
         at = found.end()
-    return "".join([*pieces, re.sub(r"[^\n]", " ", text[at:])])
+    return "".join([*pieces, blank(text[at:])])

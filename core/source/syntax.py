@@ -10,13 +10,14 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from core.cancelling import check
 from core.source.branches import with_one_branch
-from core.source.constants import BLANKED, blanked
+from core.source.constants import BLANKED, blank, blanked
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Tree
@@ -183,10 +184,12 @@ class Syntax:
         self.macros = _macros(self.plain)
         self.specifiers = dict(macros.specifiers)
         text = _blanked_at(_parsed_text(source, self.specifiers), list(_disabled(self.plain)))
-        text = with_one_branch(text)
-        text = _blanked_at(text, [call for _, *call in _calls(text, macros.attributes)])
-        self.made = tuple(_made(text, macros))
-        self._text = _blanked_at(text, self.made)
+        one = with_one_branch(text)
+        others = _hidden(text, one) if one != text else ""
+        one = _blanked_at(one, [call for _, *call in _calls(one, macros.attributes)])
+        self.made = tuple(_made(one, macros))
+        self._text = _blanked_at(one, self.made)
+        self._others = others if others.strip() else ""  # branches that open the same braces
 
     @cached_property
     def tree(self) -> Tree:
@@ -197,6 +200,12 @@ class Syntax:
     def items(self) -> tuple[Item, ...]:
         """The declarations in order."""
         found = list(self._items(self.tree.root_node, ()))
+        if self._others:
+            branches = copy(self)
+            branches._text = self._others
+            tree = _parser().parse(self._others.encode("ascii"))
+            more = [*branches._items(tree.root_node, ())]
+            found += [one for one in more if not any(i.start <= one.start < i.end for i in found)]
         for start, end in self.made:
             if not any(item.start <= start < item.end for item in found):
                 found.append(Item("macro", (), start, end, "any"))
@@ -422,12 +431,10 @@ def includes(source: str) -> tuple[tuple[str, bool], ...]:
 
 def without_include(source: str, header: str) -> str:
     """The source with a blank line where it includes a header."""
-    return _INCLUDE.sub(
-        lambda match: re.sub(r"[^\n]", " ", match[0]) if match[2] == header else match[0], source
-    )
+    return _INCLUDE.sub(lambda match: blank(match[0]) if match[2] == header else match[0], source)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1024)
 def _syntax(source: str, macros: Macros) -> Syntax:
     return Syntax(source, macros)
 
@@ -543,7 +550,7 @@ def _made(text: str, macros: Macros) -> Iterator[Span]:
 def _blanked_at(text: str, spans: Iterable[Sequence[int]]) -> str:
     pieces, at = [], 0
     for start, end in spans:
-        pieces += [text[at:start], _blank(text[start:end])]
+        pieces += [text[at:start], blank(text[start:end])]
         at = end
     return "".join([*pieces, text[at:]])
 
@@ -563,6 +570,18 @@ def _disabled(plain: str) -> Iterator[Span]:
         yield start, len(plain)
 
 
+def _hidden(text: str, shown: str) -> str:
+    """What of a text is blank where it is shown, without directives, everything in its place."""
+    pairs = zip(text.split("\n"), shown.split("\n"), strict=True)
+    left = "\n".join(
+        " " * len(line)
+        if line == part
+        else "".join(" " if a == b else a for a, b in zip(line, part, strict=True))
+        for line, part in pairs
+    )
+    return _DIRECTIVE.sub(lambda m: blank(m[0]), left)
+
+
 def _parsed_text(source: str, specifiers: Mapping[str, str]) -> str:
     """What the parser reads: attributes and macros for specifiers are blank, all in its place."""
     text = re.sub(r"[^\x00-\x7f]", "_", BLANKED.sub(_without_content, source))
@@ -570,33 +589,31 @@ def _parsed_text(source: str, specifiers: Mapping[str, str]) -> str:
     def linkage(match: re.Match[str]) -> str:
         at = match.start("brace") - match.start()
         end = match.end("brace") - match.start()
-        return match[0][:at] + _blank(match["brace"]) + match[0][end:]
+        return match[0][:at] + blank(match["brace"]) + match[0][end:]
 
     if "__cplusplus" in text:
         text = _C_LINKAGE.sub(linkage, text)
-    text = _ATTRIBUTE.sub(lambda m: _blank(m[0]), text)
+    text = _ATTRIBUTE.sub(lambda m: blank(m[0]), text)
     if not specifiers:
         return text
 
     def specifier(match: re.Match[str]) -> str:
-        meaning = specifiers.get(match[0])
-        if meaning is None:
-            return match[0]
-        word = "void" if re.search(r"\bvoid\b", meaning) else ""
+        word = "void" if re.search(r"\bvoid\b", specifiers[match[0]]) else ""
         return word.ljust(len(match[0])) if len(word) <= len(match[0]) else " " * len(match[0])
 
+    word = re.compile(rf"\b(?:{'|'.join(map(re.escape, specifiers))})\b")
     pieces, at = [], 0
     for directive in _DIRECTIVE.finditer(text):
-        pieces += [WORD.sub(specifier, text[at : directive.start()]), directive[0]]
+        pieces += [word.sub(specifier, text[at : directive.start()]), directive[0]]
         at = directive.end()
-    return "".join([*pieces, WORD.sub(specifier, text[at:])])
+    return "".join([*pieces, word.sub(specifier, text[at:])])
 
 
 def _without_content(match: re.Match[str]) -> str:
     """A comment as spaces, a string in its quotation marks, a character as a number."""
     text = match[0]
     if text[0] == "/":
-        return _blank(text)
+        return blank(text)
     if text[0] == "'":
         return "0".ljust(len(text))
     if (
@@ -607,10 +624,6 @@ def _without_content(match: re.Match[str]) -> str:
     first = text.index('"')
     inside = re.sub(r"[^\n]", "_", text[first + 1 : -1]).replace("\n", " ")
     return f'{" " * first}"{inside}"'
-
-
-def _blank(text: str) -> str:
-    return re.sub(r"[^\n]", " ", text)
 
 
 def _last_attribute(text: str) -> int | None:

@@ -77,19 +77,3 @@ def _steps(block: BlockTrace, what: str, of: str | None, phase: int | None) -> N
 def _is_of(block: BlockTrace, step: int, of: str) -> bool:
     access = block.access(step)
     return access is not None and of in ((access.space,) if of in _SPACES else (access.target,))
-
-
-def name_of_step(block: BlockTrace, step: int) -> str:
-    """A name that means a step: `load:A@phase1`, `line:24#2`."""
-    kind, phase = EventKind(block.kind_at(step)), int(block.phase[step])
-    what, of = kind.name.lower(), None
-    access = block.access(step)
-    if access is not None:
-        named = access.array is not None or access.variable
-        of = access.target if named else access.space
-    elif kind == EventKind.LINE:
-        of = str(block.line[step])
-    within = phase if phase >= 0 else None
-    nth = int(np.searchsorted(_steps(block, what, of, within), step)) + 1
-    name = what if of is None else f"{what}:{of}"
-    return f"{name}{f'@phase{phase}' if phase >= 0 else ''}{f'#{nth}' if nth > 1 else ''}"

@@ -109,6 +109,8 @@ class Trace:
     @cached_property
     def assembly(self) -> Assembly | None:
         """How far the counts are those of the machine code; None for the build as written."""
+        if self.build.kind == "as_written":
+            return None
         from core.assembler.machine_loads import assembly_of
 
         return assembly_of(self.build, self.module, self._image.function.name)

@@ -24,6 +24,7 @@ class Presenting(QObject):
         self.notes: NotesWindow | None = None
         self.votes: dict[tuple[str, int], Votes] = {}
         self._found: Revealed | None = None  # of the question that is shown
+        self._reveals = False  # as soon as that is there: forward came before it
         teaching.answer_known.connect(self._take)
         teaching.asked.connect(self._ask)
         teaching.left.connect(self.stop)
@@ -66,10 +67,11 @@ class Presenting(QObject):
         if not self.on or self.teaching.sitting is None:
             return False
         sitting = self.teaching.sitting
-        if by > 0 and sitting.stage == "asked" and self._found is not None:
-            self.teaching.reveal(self._found.wanted)
-            self._show()
-        else:
+        self._reveals = by > 0 and sitting.stage in ("opening", "asked")
+        if self._reveals and self._found is not None:
+            self._reveal(self._found)
+        elif not (self._reveals and self.teaching.worker.busy):
+            self._reveals, self._found = False, None
             self.teaching.go(by)
             if sitting.stage == "ended":
                 self.toggle()
@@ -118,6 +120,13 @@ class Presenting(QObject):
 
     def _take(self, found: Any) -> None:
         self._found = found
+        if self._reveals:
+            self._reveal(found)
+        self._show()
+
+    def _reveal(self, found: Revealed) -> None:
+        self._reveals = False
+        self.teaching.reveal(found.wanted)
         self._show()
 
     def _show(self) -> None:

@@ -30,12 +30,14 @@ from gui.jobs.lesson_work import (
     Revealed,
     course_job,
     draft_job,
+    foresee_job,
     lessons_job,
     mark_job,
     pose_job,
     reveal_job,
 )
 from gui.looks.theme import theme_names
+from gui.scenes.course import EXERCISES
 from gui.scenes.link import Named, parse_link
 from gui.scenes.sitting import Sitting
 from gui.scenes.text import plural
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
 FILES = "Lessons (*.toml);;All files (*)"
 MOST_SEED = 2**31 - 1
 SLID_MS = 180  # of rest before the launch follows a slider
+FRONT = "Source"  # what is in front where a question names no view
 SETTLED_MS = 250  # after a file was changed: an editor may write it twice
 
 
@@ -368,9 +371,8 @@ class Teaching(QObject):
         if self.sitting is None or self.sitting.stage == "ended":
             return
         question = self.sitting.question
-        numbers = {k: v for k, v in self.sitting.numbers.items() if isinstance(v, int)}
         ladder = question.lesson.ladder
-        link = question.step.link.varied(numbers, ladder)
+        link = question.step.link.varied(self.sitting.numbers, ladder)
         text, source = getattr(question.step.question, "start", ""), self.main.step_page.source
         if not self.sitting.is_built:
             source.end_exercise()
@@ -378,17 +380,18 @@ class Teaching(QObject):
             source.begin_exercise(link.rung, text or ladder[link.rung].source)
         elif self._shown_rung() == link.rung and self.session.trace is not None:
             text = self.session.trace.workload.source
-        self._visit(link, ladder, text)
+        self._visit(link, ladder, text, front=FRONT)
 
     def _shown_rung(self) -> str:
         origin = self.session.origin
         return origin.configuration.rung if origin is not None else ""
 
-    def _visit(self, link: Link, ladder: Ladder, source: str = "") -> None:
+    def _visit(self, link: Link, ladder: Ladder, source: str = "", front: str = "") -> None:
         self.recorder.ladder = ladder
         try:
             moment = parse_link(str(link), ladder, theme_names())
-            self.moments.open_moment(replace(moment, source=source or None))
+            view = moment.view or front or None
+            self.moments.open_moment(replace(moment, source=source or None, view=view))
         except ParameterError as error:
             self._say(str(error))
 
@@ -410,10 +413,12 @@ class Teaching(QObject):
         sitting, field = self.sitting, self.panel.field if self.panel is not None else None
         if sitting is None or sitting.posed is None or sitting.stage != "asked":
             return
+        from core.lessons.link import ON_PAGES
+
         question, ladder = sitting.question.step.question, sitting.question.lesson.ladder
         link = sitting.posed.link
         name = getattr(question, "name", "")
-        if isinstance(field, SliderField) and name in ladder[link.rung].defaults:
+        if isinstance(field, SliderField) and name in (*ladder[link.rung].defaults, *ON_PAGES):
             self._visit(link.varied({name: field.value}, ladder), ladder)
 
     def _show_picks(self) -> None:
@@ -517,6 +522,7 @@ class Teaching(QObject):
         target = question.target if isinstance(question, Click) else None
         self.session.update(pick_target=target)
         panel.show_sitting(sitting, asked)
+        self.worker.submit(foresee_job(asked.posed))
         self.asked.emit()
         if sitting.is_built:
             if self.session.page != "step":
@@ -618,7 +624,8 @@ class Teaching(QObject):
             lesson = sitting.question.lesson.name
             if sitting.origin == "lesson" and lesson in names[:-1]:
                 following = names[names.index(lesson) + 1]
-                found.append((f"Lesson {following}", partial(self.begin_lesson, following)))
+                title = "Exercises" if following == EXERCISES else f"Lesson {following}"
+                found.append((title, partial(self.begin_lesson, following)))
         files = [one.file for one in self._opened]
         if sitting.question.lesson.file in files[:-1]:
             later = self._opened[files.index(sitting.question.lesson.file) + 1]

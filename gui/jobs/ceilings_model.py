@@ -58,7 +58,7 @@ class CeilingsModel(QObject):
         super().__init__(parent)
         self._ladder, self._results = ladder, results
         self.recorded = _load_recorded()
-        self.live: dict[str, Device] = {}
+        self.live: tuple[Device, ...] = ()
         self._asked: tuple[work.Key, Device] | None = None
         self._looked_for_gpus = False
         self._counter = Worker(self, "ceilings")
@@ -176,7 +176,7 @@ class CeilingsModel(QObject):
 
     def take_devices(self, devices: Iterable[Device]) -> None:
         """These are this machine's GPUs, if it has any."""
-        if found := {f"live {place}": device for place, device in enumerate(devices)}:
+        if found := tuple(devices):
             self.live = found
             self.devices_found.emit()
 

@@ -6,9 +6,12 @@ Everything here loads the emulator and may record launches, so it runs in a work
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from core.errors import TilescopeError
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
@@ -122,6 +125,19 @@ def pose_job(recorders: Recorders, again: Again, values: Mapping[str, Setting], 
             return Asked(posed)
         right = right_answer(posed)
         return Asked(posed, question.every and isinstance(right, list) and len(right) > 1)
+
+    return job
+
+
+def foresee_job(posed: Posed) -> Job:
+    """Records the launches that the answer and its explanation need, while the learner thinks."""
+
+    def job(advance: Advance) -> None:
+        from core.lessons.posing import right_answer
+
+        with suppress(TilescopeError):  # said once it is asked for
+            right_answer(posed)
+            str(posed.why)
 
     return job
 

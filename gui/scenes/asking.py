@@ -71,6 +71,7 @@ TELLS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "ceilings": (),
         "occupancy": (),
         "gutter": (),
+        "source": ("gutter",),
         "transport": ("phases", "pipeline", "transport.caption", "matrices.caption"),
         "form": (),
         "benchmark": (),

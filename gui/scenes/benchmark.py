@@ -250,6 +250,14 @@ def parameters_text(parameters: Mapping[str, int]) -> str:
     return ", ".join(parts)
 
 
+def launch_title(ladder: Ladder, shown: Configuration) -> str:
+    """A launch in a line: its rung and parameters, or its file and kernel."""
+    if shown.own is not None:
+        return f"{shown.own.name}: {shown.own.kernel}"
+    edited = " (edited)" if shown.source is not None else ""
+    return f"{ladder[shown.rung].title}{edited}: {parameters_text(shown.parameters)}"
+
+
 def machine_sentence(measured: Sequence[Measured]) -> str:
     """Machine, date, driver and versions of results of one machine."""
     if not measured:
@@ -752,14 +760,10 @@ class BenchModel:
                 self.trouble = str(error)
         self.changed.emit(frozenset(("results",)))
 
-    def import_file(self, path: Path) -> int:
-        """Take up results that were exported elsewhere; how many. Raises TilescopeError."""
-        results = read_results(path)
-        if not results:
-            raise TilescopeError(f"{path.name} holds no results.")
-        self.measured += [Measured(result, path.name) for result in results]
+    def take_up(self, results: Sequence[BenchmarkResult], origin: str) -> None:
+        """Take up results that were measured elsewhere; `origin` names their file."""
+        self.measured += [Measured(result, origin) for result in results]
         self.changed.emit(frozenset(("results",)))
-        return len(results)
 
     def forget(self, machine: str) -> None:
         """Leave out the results of a machine, until the next start."""

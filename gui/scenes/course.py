@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from gui.scenes.text import plural
@@ -22,7 +22,8 @@ class LessonRow:
 
     `right` of `count` steps were once answered right; `at` is the first that was never answered,
     then the first that was not answered right; `shaky` are titles of concepts that are not sure
-    yet. `next` marks the lesson to go on with.
+    yet. `next` marks the lesson to go on with: the first that has questions never answered, then
+    the first that has some not answered right.
     """
 
     name: str
@@ -94,7 +95,8 @@ def course_shown(course: Course, lessons: Sequence[Lesson], progress: Progress) 
     standings = progress.standings(table.concepts)
     right = {a.step for a in progress.answers if a.mark == "right"}
     answered = {a.step for a in progress.answers}
-    rows, found_next = [], False
+    rows: list[LessonRow] = []
+    unanswered: list[bool] = []
     for lesson in lessons:
         names = [step.name for step in lesson.steps]
         unseen = (place for place, name in enumerate(names) if name not in answered)
@@ -107,11 +109,14 @@ def course_shown(course: Course, lessons: Sequence[Lesson], progress: Progress) 
             if name in asked and name in standings and standings[name].state == "shaky"
         )
         count = sum(name in right for name in names)
-        is_next = not found_next and count < len(names)
-        found_next |= is_next
         begun = not answered.isdisjoint(names)
         told = (lesson.name, lesson.title, lesson.aim)
-        rows.append(LessonRow(*told, count, len(names), at, shaky, is_next, begun))
+        rows.append(LessonRow(*told, count, len(names), at, shaky, begun=begun))
+        unanswered.append(not answered.issuperset(names))
+    to_do = unanswered if any(unanswered) else [not row.done for row in rows]
+    if any(to_do):
+        place = to_do.index(True)
+        rows[place] = replace(rows[place], next=True)
     concepts = tuple(
         ConceptRow(
             concept.title,

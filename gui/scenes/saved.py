@@ -12,9 +12,10 @@ import logging
 import os
 import stat
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from types import NoneType, UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from core.errors import TilescopeError
 from core.files import replace_file
@@ -101,7 +102,8 @@ def save(saved: Saved, path: Path, base: Saved | None = None) -> None:
             saved, others = merged(base or Saved(), saved, theirs)
             files = [str(_put_aside(path.parent / "drafts", *other)) for other in others.items()]
             saved = replace(saved, aside=(*saved.aside, *files))
-        replace_file(path, json.dumps({"version": VERSION, **_plain(saved)}, indent=1))
+        data = {"version": VERSION, **_plain(saved)}
+        replace_file(path, json.dumps(data, indent=1, default=_plain))
     except (OSError, TilescopeError) as error:
         log.warning("The session could not be saved in %s: %s", path, error)
 
@@ -219,124 +221,61 @@ def _no_number(text: str) -> float:
     raise ValueError(text)
 
 
-def _plain(saved: Saved) -> dict[str, Any]:
-    return {
-        **{name: getattr(saved, name) for name in _FIELDS},
-        "configuration": _plain_configuration(saved.configuration),
-        "versus": _plain_configuration(saved.versus),
-        "launches": {path: asdict(launch) for path, launch in saved.launches.items()},
-        "breakpoints": {
-            key: [asdict(place) for place in places] for key, places in saved.breakpoints.items()
-        },
-        "moments": [[moment.name, moment.link] for moment in saved.moments],
-        "aside": list(saved.aside),
-    }
-
-
-def _plain_configuration(shown: Configuration | None) -> dict[str, Any] | None:
-    if shown is None:
-        return None
-    return {
-        "rung": shown.rung,
-        "parameters": dict(shown.parameters),
-        "source": shown.source,
-        "pasted": shown.pasted,
-        "own": asdict(shown.own) if shown.own is not None else None,
-    }
-
-
 LOOKS = (
     *("heat", "close_up", "warp_trail", "warp_table", "counts_by", "follow_memory"),
     *("everything", "compared_view", "inputs"),
 )
 """The settings of views that are kept, by their names in the session."""
 
-_FIELDS: Mapping[str, type | tuple[type, ...]] = {
-    "block": int,
-    "step": int,
-    "thread": int,
-    "line": (int, type(None)),
-    "unit": str,
-    "speed": (int, float),
-    "theme": str,
-    "text_size": int,
-    "page": str,
-    "toured": bool,
-    "geometry": str,
-    "layout": str,
-    "left": int,
-    "looks": dict,
-    "drafts": dict,
-    "moment": int,
-}
-_LATER: Mapping[str, Any] = {"text_size": 0, "moments": [], "moment": -1, "aside": []}
-"""Values for what older files lack."""
+
+def _plain(value: Any) -> Any:
+    """What JSON takes in place of a class of data, a mapping or a set."""
+    if is_dataclass(value):
+        return {one.name: getattr(value, one.name) for one in fields(value)}
+    return dict(value) if isinstance(value, Mapping) else list(value)
 
 
 def _saved(data: Mapping[str, Any]) -> Saved:
-    data = {**_LATER, **data}
-    values = {name: _checked(data[name], kind, name) for name, kind in _FIELDS.items()}
-    if not values["looks"].keys() <= set(LOOKS):
-        raise KeyError(*values["looks"])
-    for name, value in {"unit": values["unit"], **values["looks"]}.items():
+    for name in ("geometry", "layout"):
+        data[name].encode("ascii")
+    known = {one.name for one in fields(Saved)}
+    found: Saved = _typed(Saved, {name: data[name] for name in known & data.keys()})
+    if not found.looks.keys() <= set(LOOKS):
+        raise KeyError(*found.looks)
+    for name, value in {"unit": found.unit, **found.looks}.items():
         setting = Session.settings()[name]
-        _checked(value, type(setting.default), name)
+        _typed(type(setting.default), value)
         if setting.fit is not None:
             setting.fit(None, value)
-    values["drafts"] = {key: _source(text) for key, text in values["drafts"].items()}
-    for name in ("geometry", "layout"):
-        values[name].encode("ascii")
-    return Saved(
-        configuration=_configuration(data["configuration"]),
-        versus=_configuration(data.get("versus")),
-        launches={path: _launch(launch) for path, launch in data["launches"].items()},
-        breakpoints={
-            key: frozenset(_breakpoint(place) for place in places)
-            for key, places in data["breakpoints"].items()
-        },
-        moments=tuple(_moment(*moment) for moment in data["moments"]),
-        aside=tuple(_checked(text, str, "aside") for text in data["aside"]),
-        **values,
-    )
+    named = (Named(*(" ".join(text.split()) for text in (m.name, m.link))) for m in found.moments)
+    return replace(found, moments=tuple(named))
 
 
-def _moment(name: Any, link: Any) -> Named:
-    return Named(*(" ".join(_checked(text, str, "moments").split()) for text in (name, link)))
+def _typed(kind: Any, value: Any) -> Any:
+    """A value of JSON as the type says; the fields of a class of data by name or in their order.
 
-
-def _source(text: Any) -> str:
-    """A text as an encoder takes it: half a pair of surrogates becomes a question mark."""
-    return str(_checked(text, str, "source")).encode("utf-8", "replace").decode()
-
-
-def _configuration(data: Mapping[str, Any] | None) -> Configuration | None:
-    if data is None:
-        return None
-    own = _launch(data["own"]) if data["own"] is not None else None
-    parameters = {name: _checked(n, int, name) for name, n in data["parameters"].items()}
-    source = _source(data["source"]) if data["source"] is not None else None
-    pasted = _checked(data.get("pasted", ""), str, "pasted")
-    return Configuration(_checked(data["rung"], str, "rung"), parameters, source, own, pasted)
-
-
-def _launch(data: Mapping[str, Any]) -> FileLaunch:
-    texts = {key: _checked(data[key], str, key) for key in data if key != "arguments"}
-    pairs = [(str(name), str(text)) for name, text in data["arguments"]]
-    return FileLaunch(arguments=tuple(pairs), **texts)
-
-
-def _breakpoint(data: Mapping[str, Any]) -> Breakpoint:
-    line = _checked(data["line"], (int, type(None)), "line")
-    if data["element"] is None:
-        return Breakpoint(line=line)
-    name, index = data["element"]
-    element = str(name), tuple(_checked(i, int, "index") for i in index)
-    return Breakpoint(line=line, element=element)
-
-
-def _checked(value: Any, kind: type | tuple[type, ...], name: str) -> Any:
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise TypeError(f"{name} is {value!r}")
+    Raises what `load` catches.
+    """
+    whole, parts = get_origin(kind), get_args(kind)
+    if whole in (Union, UnionType):
+        (kind,) = (one for one in parts if one is not NoneType)
+        return None if value is None else _typed(kind, value)
+    if is_dataclass(kind):
+        hints = get_type_hints(kind, localns=globals())  # what it imports for its types alone
+        if isinstance(value, list):
+            value = dict(zip(hints, value, strict=True))
+        return kind(**{name: _typed(hints[name], part) for name, part in value.items()})  # type: ignore
+    if whole is tuple and parts[-1] is not Ellipsis:
+        return tuple(_typed(one, part) for one, part in zip(parts, value, strict=True))
+    if whole in (tuple, frozenset) and isinstance(value, list):
+        return whole(_typed(parts[0], part) for part in value)
+    if whole is Mapping and isinstance(value, dict):
+        return {name: _typed(parts[1], part) for name, part in value.items()}
+    if kind is str and isinstance(value, str):  # half a pair of surrogates is no text
+        return value.encode("utf-8", "replace").decode()
+    right = kind is Any or isinstance(value, (int, float) if kind is float else whole or kind)
+    if not right or (isinstance(value, bool) and kind in (int, float)):
+        raise TypeError(f"{value!r} is not {kind}")
     if isinstance(value, int | float) and not abs(value) <= MOST:
-        raise ValueError(f"{name} is {value!r}")
+        raise ValueError(f"{value!r} is too large")
     return value

@@ -67,7 +67,8 @@ def made_elsewhere(trace: Trace | None) -> bool:
 
 
 LineTotals = Mapping[str, Total]
-"""Of one source line, by unit: global memory's "sectors", shared memory's "wavefronts"."""
+"""Of one source line: global memory's "sectors", shared memory's "wavefronts", "local" sectors."""
+_KEYS = {space: space if space == "local" else unit for space, unit in UNITS.items()}
 
 
 def next_step_at(block: BlockTrace | None, step: int, line: int) -> int | None:
@@ -86,7 +87,7 @@ def line_totals(counted: Trace | Counted) -> dict[int, LineTotals]:
             costs = [counts[f"{space}_{way}_{unit}"] for way in made]
             total = Total(sum(c.value for c in costs), sum(c.ideal for c in costs))
             if line > 0 and total.actual:
-                found.setdefault(line, {})[unit] = total
+                found.setdefault(line, {})[_KEYS[space]] = total
     return dict(found)
 
 
@@ -94,7 +95,7 @@ def totals_text(totals: LineTotals) -> str:
     """A line's totals in a sentence."""
     parts = []
     for space, unit in UNITS.items():
-        total = totals.get(unit)
+        total = totals.get(_KEYS[space])
         if total is not None:
             told = plural(total.actual, f"{space} {unit.removesuffix('s')}")
             best = grouped(total.ideal)
@@ -181,11 +182,9 @@ def _category(token: str, text: str) -> str:
 
 
 def _uncounted(session: Session, line: int) -> str:
-    """What a line without counts touches: local memory and constants are not counted."""
+    """What a line without counts touches: constants are not counted."""
     block = session.block_trace
     spaces = block.spaces_of(line) if block is not None else frozenset()
-    if "local" in spaces:
-        return "it touches only its threads' own local memory, which is not counted"
     if "const" in spaces:
         return "it touches only constant memory, which is not counted"
     return "it touches no memory"

@@ -13,16 +13,16 @@ from gui.commands.moments import LIST
 from gui.looks.theme import NORMAL, load_theme, theme_names
 from gui.scenes.asking import answer_with_selection, most_of
 from gui.scenes.compare import PRESETS, Naming, Preset
-from gui.scenes.selection import COMPARED_VIEWS, ORDER_TITLES, UNITS, Unit
+from gui.scenes.selection import COMPARED_VIEWS, ORDER_TITLES, UNITS
 from gui.scenes.step_views import VIEWS, StepView
 from gui.shell.pages import PAGES
 from gui.views.transport_bar import UNIT_TIPS
 
 if TYPE_CHECKING:
-    from core.emulator.run_queue import WarpOrder
     from gui.commands.commands import Commands
     from gui.commands.profiling import Profiling
     from gui.commands.window import Window
+    from gui.scenes.session import Session
     from gui.shell.compare_page import ComparePage
 
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Show = Callable[[], None]
 GROUP, LOOK = "Views", "Text and theme"
-WARPS = "Order of warps"
+WARPS, LINES = "Order of warps", "Select a line"
 
 
 def view_commands(window: Window, do: Commands) -> list[Command]:
@@ -41,17 +41,12 @@ def view_commands(window: Window, do: Commands) -> list[Command]:
 
 
 def _pages(window: Window) -> list[Command]:
-    session = window.session
-
-    def shown(key: str) -> bool:
-        return session.page == key
-
     return [
         Command(
             page.title,
             (f"Ctrl+{place}",),
             partial(window.look_at_page, page.key),
-            checked=partial(shown, page.key),
+            checked=_is(window.session, "page", page.key),
             line=place == 1,
             row="The pages, from left to right",
         )
@@ -59,33 +54,42 @@ def _pages(window: Window) -> list[Command]:
     ]
 
 
+SWITCHES = (
+    ("heat", "Times loaded", "H", "Instead of what the step touches"),
+    ("close_up", "The block alone", "Z", "Not the whole matrices"),
+    ("warp_trail", "Read so far by the whole warp", "R", "Not by the thread alone"),
+    (
+        "follow_memory",
+        "Follow the step's memory",
+        "Ctrl+M",
+        "What a step accesses comes in front",
+    ),
+)
+"""Settings of the session that a key turns on and off."""
+
+
 def _matrices(window: Window) -> list[Command]:
+    session = window.session
+
+    def turn(name: str) -> None:
+        session.update(**{name: not getattr(session, name)})
+
     return [
-        _switch(window, "heat", "Times loaded", "H", "Instead of what the step touches", line=True),
-        _switch(window, "close_up", "The block alone", "Z", "Not the whole matrices"),
-        _switch(
-            window, "warp_trail", "Read so far by the whole warp", "R", "Not by the thread alone"
-        ),
-        _switch(
-            window,
-            "follow_memory",
-            "Follow the step's memory",
-            "Ctrl+M",
-            "The memory that a step accesses comes to the front",
-        ),
+        Command(
+            text, (key,), partial(turn, name), tip, _is(session, name, True), line=name == "heat"
+        )
+        for name, text, key, tip in SWITCHES
     ]
 
 
-def _switch(
-    window: Window, name: str, text: str, key: str, tip: str, *, line: bool = False
-) -> Command:
-    """Turns a setting of the session on and off."""
-    session = window.session
+def _set(session: Session, name: str, value: object) -> Callable[[], None]:
+    """What gives a setting of the session a value."""
+    return lambda: session.update(**{name: value})
 
-    def run() -> None:
-        session.update(**{name: not getattr(session, name)})
 
-    return Command(text, (key,), run, tip, checked=lambda: bool(getattr(session, name)), line=line)
+def _is(session: Session, name: str, value: object) -> Callable[[], bool]:
+    """What says whether a setting has a value."""
+    return lambda: bool(getattr(session, name) == value)
 
 
 def _keys(place: int, row: StepView) -> tuple[str, ...]:
@@ -128,35 +132,20 @@ def _layout(window: Window, do: Commands) -> list[Command]:
 
 
 def _look(window: Window) -> list[Command]:
-    session = window.session
-
-    def normal_size() -> None:
-        session.text_size = NORMAL
-
-    def wear(name: str) -> Callable[[], None]:
-        return lambda: session.update(theme=name)
-
-    def worn(name: str) -> bool:
-        return session.theme == name
-
+    session, resize = window.session, window.change_text_size
+    normal = _set(session, "text_size", NORMAL)
     sizes = [
-        Command(
-            "Larger text",
-            ("Ctrl++", "Ctrl+="),
-            partial(window.change_text_size, 1),
-            line=True,
-            under=LOOK,
-        ),
-        Command("Smaller text", ("Ctrl+-",), partial(window.change_text_size, -1), under=LOOK),
-        Command("Normal text size", ("Ctrl+Shift+T",), normal_size, under=LOOK),
+        Command("Larger text", ("Ctrl++", "Ctrl+="), partial(resize, 1), line=True, under=LOOK),
+        Command("Smaller text", ("Ctrl+-",), partial(resize, -1), under=LOOK),
+        Command("Normal text size", ("Ctrl+Shift+T",), normal, under=LOOK),
         Command("Next theme", ("Ctrl+T",), window.next_theme, under=LOOK),
     ]
     themes = [
         Command(
             f"{load_theme(name).title} theme",
             (),
-            wear(name),
-            checked=partial(worn, name),
+            _set(session, "theme", name),
+            checked=_is(session, "theme", name),
             line=place == 0,
             under=LOOK,
         )
@@ -182,13 +171,10 @@ DOCKS |= {"Counters": "Counters"}
 def compare_commands(window: Window, profiling: Profiling) -> list[Command]:
     """Everything that can be done with a comparison; each shows its page first."""
 
-    def on_page(act: Callable[[ComparePage], object]) -> Callable[[], None]:
-        def run() -> None:
-            act(compare_page(window))
+    def on_page(act: Callable[[ComparePage], object]) -> Callable[[], object]:
+        return lambda: act(compare_page(window))
 
-        return run
-
-    def example(preset: Preset) -> Callable[[], None]:
+    def example(preset: Preset) -> Callable[[], object]:
         return on_page(lambda page: page.comparing.show_preset(preset))
 
     return [
@@ -364,76 +350,50 @@ def _edit_commands(do: Commands) -> list[Command]:
 def _step_commands(window: Window, do: Commands) -> list[Command]:
     session = window.session
 
-    def move(unit: Unit | None, forward: bool) -> Callable[[], None]:
-        def run() -> None:
-            session.playing = 0
-            session.seek(unit, forward)
+    def move(go: Callable[..., object], *where: object) -> None:
+        session.playing = 0
+        go(*where)
 
-        return run
+    def toggle(direction: int) -> None:
+        session.playing = 0 if session.playing else direction
 
-    def toggle(direction: int) -> Callable[[], None]:
-        def run() -> None:
-            session.playing = 0 if session.playing else direction
+    def speed(factor: float) -> None:
+        session.speed *= factor
 
-        return run
-
-    def end(go: Callable[[], None]) -> Callable[[], None]:
-        def run() -> None:
-            session.playing = 0
-            go()
-
-        return run
-
-    def choose(unit: Unit) -> Callable[[], None]:
-        def run() -> None:
-            session.unit = unit
-
-        return run
-
-    def chosen(unit: Unit) -> bool:
-        return session.unit == unit
-
-    def order(name: WarpOrder) -> Callable[[], None]:
-        def run() -> None:
-            session.order = name
-
-        return run
-
-    def ordered(name: WarpOrder) -> bool:
-        return session.order == name
-
-    def speed(factor: float) -> Callable[[], None]:
-        def run() -> None:
-            session.speed *= factor
-
-        return run
-
+    seek = partial(move, session.seek)
     return [
-        Command("Forward", ("Right",), move(None, True)),
-        Command("Back", ("Left",), move(None, False)),
-        Command("Next phase", ("Shift+Right",), move("phase", True)),
-        Command("Previous phase", ("Shift+Left",), move("phase", False)),
+        Command("Forward", ("Right",), partial(seek, None, True)),
+        Command("Back", ("Left",), partial(seek, None, False)),
+        Command("Next phase", ("Shift+Right",), partial(seek, "phase", True)),
+        Command("Previous phase", ("Shift+Left",), partial(seek, "phase", False)),
         Command("Go to step…", ("Ctrl+G",), do.stopping.ask_for_step, line=True),
-        Command("First step", ("Home",), end(session.first)),
-        Command("Last step", ("End",), end(session.last)),
-        Command("Play or pause", ("Space",), toggle(1), line=True),
-        Command("Play backwards or pause", ("Shift+Space",), toggle(-1)),
-        Command("Faster", ("+", "="), speed(1.5)),
-        Command("Slower", ("-",), speed(1 / 1.5)),
+        Command("First step", ("Home",), partial(move, session.first)),
+        Command("Last step", ("End",), partial(move, session.last)),
+        Command("Play or pause", ("Space",), partial(toggle, 1), line=True),
+        Command("Play backwards or pause", ("Shift+Space",), partial(toggle, -1)),
+        Command("Faster", ("+", "="), partial(speed, 1.5)),
+        Command("Slower", ("-",), partial(speed, 1 / 1.5)),
         *(
             Command(
                 f"Step by {unit}",
                 (str(key),),
-                choose(unit),
+                _set(session, "unit", unit),
                 UNIT_TIPS[unit],
-                checked=partial(chosen, unit),
+                checked=_is(session, "unit", unit),
                 line=key == 1,
                 row="Step by access, line, barrier, phase",
             )
             for key, unit in enumerate(UNITS, start=1)
         ),
         *(
-            Command(title, (), order(name), tip, partial(ordered, name), under=WARPS)
+            Command(
+                title,
+                (),
+                _set(session, "order", name),
+                tip,
+                _is(session, "order", name),
+                under=WARPS,
+            )
             for name, (title, tip) in ORDER_TITLES.items()
         ),
     ]
@@ -441,23 +401,17 @@ def _step_commands(window: Window, do: Commands) -> list[Command]:
 
 def _break_commands(do: Commands) -> list[Command]:
     stopping = do.stopping
-    forth, back = {"forward": True}, {"forward": False}
+    touch, run = stopping.go_to_touch, stopping.run_to_break
     return [
-        Command("Run to the next breakpoint", ("F8",), partial(stopping.run_to_break, **forth)),
-        Command("Run back to a breakpoint", ("Shift+F8",), partial(stopping.run_to_break, **back)),
+        Command("Run to the next breakpoint", ("F8",), partial(run, forward=True)),
+        Command("Run back to a breakpoint", ("Shift+F8",), partial(run, forward=False)),
         Command("Breakpoint at this line", ("F9",), stopping.toggle_at_line, line=True),
         Command("Breakpoint at the selected element", ("Shift+F9",), stopping.toggle_at_element),
         Command("Clear all breakpoints", ("Ctrl+Shift+F9",), stopping.clear),
         Command("Next step at the selected line", ("N",), stopping.next_at_line, line=True),
+        Command("Next touch of the selected element", ("T",), partial(touch, forward=True)),
         Command(
-            "Next touch of the selected element",
-            ("T",),
-            partial(stopping.go_to_touch, **forth),
-        ),
-        Command(
-            "Previous touch of the selected element",
-            ("Shift+T",),
-            partial(stopping.go_to_touch, **back),
+            "Previous touch of the selected element", ("Shift+T",), partial(touch, forward=False)
         ),
     ]
 
@@ -465,19 +419,13 @@ def _break_commands(do: Commands) -> list[Command]:
 def _select_commands(window: Window, do: Commands) -> list[Command]:
     session, stopping = window.session, do.stopping
 
-    def change(name: str, by: int) -> Callable[[], None]:
-        def run() -> None:
-            setattr(session, name, getattr(session, name) + by)
+    def change(name: str, by: int) -> None:
+        setattr(session, name, getattr(session, name) + by)
 
-        return run
-
-    def next_of(name: str, by: int) -> Callable[[], None]:
-        def run() -> None:
-            now, count = getattr(session, name), most_of(session, name)
-            if count:
-                setattr(session, name, (now + by) % count if now is not None else 0)
-
-        return run
+    def next_of(name: str, by: int) -> None:
+        now, count = getattr(session, name), most_of(session, name)
+        if count:
+            setattr(session, name, (now + by) % count if now is not None else 0)
 
     def answer() -> None:
         sentence = answer_with_selection(session)
@@ -485,22 +433,18 @@ def _select_commands(window: Window, do: Commands) -> list[Command]:
             window.message.show_message(sentence, kind="info")
 
     return [
-        Command("Next thread", ("Down",), change("thread", 1)),
-        Command("Previous thread", ("Up",), change("thread", -1)),
-        Command("Next warp", ("Shift+Down",), change("warp", 1)),
-        Command("Previous warp", ("Shift+Up",), change("warp", -1)),
-        Command("Next block", ("Ctrl+Down",), change("block", 1)),
-        Command("Previous block", ("Ctrl+Up",), change("block", -1)),
         *(
-            Command(text, (key,), partial(stopping.choose_line, forward=down), row="Select a line")
-            for text, key, down in (
-                ("Next line", "Alt+Down", True),
-                ("Previous line", "Alt+Up", False),
-            )
+            Command(f"{way} {name}", (held + key,), partial(change, name, by))
+            for name, held in (("thread", ""), ("warp", "Shift+"), ("block", "Ctrl+"))
+            for way, key, by in (("Next", "Down", 1), ("Previous", "Up", -1))
+        ),
+        *(
+            Command(f"{way} line", (key,), partial(stopping.choose_line, forward=down), row=LINES)
+            for way, key, down in (("Next", "Alt+Down", True), ("Previous", "Alt+Up", False))
         ),
         Command("Select an element…", ("E",), stopping.ask_for_element, line=True),
         *(
-            Command(f"{way} {name}", (key,), next_of(name, by), row=f"Select a {name}")
+            Command(f"{way} {name}", (key,), partial(next_of, name, by), row=f"Select a {name}")
             for name, letter in (("bank", "K"), ("sector", "S"))
             for way, key, by in (("Next", letter, 1), ("Previous", f"Shift+{letter}", -1))
         ),

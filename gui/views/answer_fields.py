@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QButtonGroup,
@@ -230,7 +230,7 @@ class ClickField(AnswerField):
         self.line = QLineEdit()
         self.line.setAccessibleName(f"Your answer: {target}s, clicked or typed")
         # Letters, not numbers: an example could be the answer.
-        shown = {"element": "C[row,column]"}.get(target, f"{target} n")
+        shown = {"element": "array[row,column]"}.get(target, f"{target} n")
         self.line.setPlaceholderText(shown + (", …" if several else ""))
         self.line.setMaxLength(600)
         self.line.textChanged.connect(lambda _: self.changed.emit())
@@ -402,9 +402,15 @@ class _Lines(QListWidget):
 
     def fit(self) -> None:
         """As high as its lines."""
-        rows = sum(self.sizeHintForRow(row) + 2 for row in range(self.count()))
+        self.doItemsLayout()  # lines that are wrapped are as high as the list's width makes them
         least = self.fontMetrics().lineSpacing() + 10
-        self.setFixedHeight(max(rows, least) + 4)
+        self.setFixedHeight(max(self.contentsSize().height(), least) + 2 * self.frameWidth())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Lines are wrapped anew."""
+        super().resizeEvent(event)
+        if event.oldSize().width() != event.size().width():
+            self.fit()
 
     def sizeHint(self) -> QSize:
         return QSize(120, self.height())
@@ -425,11 +431,11 @@ class _Lines(QListWidget):
         super().keyPressEvent(event)
 
     def event(self, event: QEvent) -> bool:
-        """Keep the arrows with Alt from the window's shortcuts."""
+        """Keep the arrows, also with Alt, Home and End from the window's shortcuts."""
         if (
             isinstance(event, QKeyEvent)
             and event.type() == QEvent.Type.ShortcutOverride
-            and event.key() in UP_DOWN
+            and event.key() in (*UP_DOWN, Qt.Key.Key_Home, Qt.Key.Key_End)
         ):
             event.accept()
             return True

@@ -494,6 +494,8 @@ class CurvesPanel(QWidget):
         self.baseline = QComboBox()
         self.baseline.setAccessibleName("Baseline of the speed-up")
         self.baseline.setToolTip("What the speed-up is against")
+        for box in (self.hold, self.baseline):  # also where their type is another when shown
+            box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self._against = styled_label("against", role="dim")
         self.quantity.chosen.connect(lambda key: self._ask(quantity=key))
         self.over.chosen.connect(lambda key: self._ask(over=key, hold=None))

@@ -320,7 +320,7 @@ class SetupStrip(QWidget):
             (what, "N", self.sizes, 12),
             (what, "Tile", self.tiles, 5),
             (how, "at most", self.budget, 0),
-            (how, "on", self.gpus, 2),
+            (how, "on", self.gpus, 3),
         ):
             label = styled_label(text, role="dim")
             label.setBuddy(field)
@@ -330,7 +330,7 @@ class SetupStrip(QWidget):
         what.addStretch(0)
         how.addWidget(self.address, 2)
         how.addSpacing(space.gap)
-        how.addWidget(self.plan, 3)
+        how.addWidget(self.plan, 2)
         for button in (self.run_button, self.pause_button, self.stop_button):
             how.addWidget(button)
         layout = QGridLayout(self)

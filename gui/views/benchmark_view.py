@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
 
 from core.errors import TilescopeError
 from core.files import replace_file
-from core.gpu.files import READ, write_results
+from core.gpu.files import READ, read_results, write_results
 from core.gpu.jobs import Timing
 from core.gpu.plan import SIZE, FileKernel, make_plan
 from core.launching.file_launch import FileLaunch
@@ -312,10 +312,13 @@ OPENED = f"Results ({' '.join('*' + ending for ending in READ)})"
 
 
 class BenchFiles(QObject):
-    """Writes and reads off the UI thread. `said(sentence, ok)` tells how it went."""
+    """Writes and reads off the UI thread. `said(sentence, ok)` tells how it went.
+
+    `was_read(path, results)` comes for each file that `read` was asked for.
+    """
 
     said = Signal(str, bool)
-    read = Signal(object)
+    was_read = Signal(object, object)
 
     def __init__(self, page: QWidget, plots: Callable[[], dict[str, QWidget]]) -> None:
         super().__init__(page)
@@ -323,10 +326,14 @@ class BenchFiles(QObject):
         self._worker = Worker(self, "benchmark files", keeps_all=True)
         self._worker.finished.connect(lambda path: self.said.emit(f"Saved {path}", True))
         self._worker.failed.connect(lambda error: self.said.emit(_sentence(error), False))
+        self._reader = Worker(self, "results", keeps_all=True)
+        self._reader.finished.connect(lambda found: self.was_read.emit(*found))
+        self._reader.failed.connect(lambda error: self.said.emit(_sentence(error), False))
 
     def close(self) -> None:
         """Wait until what is being written is written."""
         self._worker.close()
+        self._reader.close()
 
     def ask_and_save(
         self, measured: Sequence[Measured], failures: Sequence[tuple[str, str]], ceilings: Ceilings
@@ -395,14 +402,19 @@ class BenchFiles(QObject):
 
         return job, names
 
-    def ask_and_read(self) -> list[Path]:
-        """Ask for files of results."""
+    def ask_and_read(self) -> None:
+        """Ask for files of results, and read them."""
         names, _ = QFileDialog.getOpenFileNames(self._page, "Import results", "", OPENED)
-        return [Path(name) for name in names]
+        for name in names:
+            self.read(Path(name))
+
+    def read(self, path: Path) -> None:
+        """Read a file of results."""
+        self._reader.submit(lambda _: (path, read_results(path)))
 
 
 def _sentence(error: object) -> str:
-    return str(error) if isinstance(error, TilescopeError) else f"It was not saved: {error!r}."
+    return str(error) if isinstance(error, TilescopeError) else f"That failed: {error!r}."
 
 
 class FileDialog(QDialog):
@@ -689,17 +701,15 @@ class BenchmarkView(PageView):
 
     # ---- files
 
-    def import_results(self, paths: list[Path]) -> None:
+    def _on_read(self, path: Path, results: Sequence[BenchmarkResult]) -> None:
         """Take up results that were exported elsewhere."""
-        for path in paths:
-            try:
-                count = self.model.import_file(path)
-            except TilescopeError as error:
-                self.said.emit(str(error), False)
-                return
-            self.results.show_machine(self.model.measured[-1].machine)
-            self._show_results()
-            self.said.emit(f"{count} results taken from {path.name}.", True)
+        if not results:
+            self.said.emit(f"{path.name} holds no results.", False)
+            return
+        self.model.take_up(results, path.name)
+        self.results.show_machine(self.model.measured[-1].machine)
+        self._show_results()
+        self.said.emit(f"{len(results)} results taken from {path.name}.", True)
 
     def _save(self) -> None:
         if self.session.hides("benchmark"):
@@ -856,8 +866,8 @@ class BenchmarkView(PageView):
         self.results.machine_chosen.connect(self._on_machine)
         self.curves.changed.connect(lambda _: self._show_curves())
         self.curves.plot.chosen.connect(self._pick)
-        ask = self.files.ask_and_read
-        self.results.import_button.clicked.connect(lambda: self.import_results(ask()))
+        self.results.import_button.clicked.connect(self.files.ask_and_read)
+        self.files.was_read.connect(self._on_read)
         self.results.save_button.clicked.connect(self._save)
         self.files.said.connect(self.said)
         self.ceilings.changed.connect(self._show_curves)

@@ -32,7 +32,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.devices.table import load_devices
 from gui.background.work import Worker
 from gui.jobs import ceilings_work as work
 from gui.jobs.ceilings_model import CeilingsModel
@@ -40,15 +39,15 @@ from gui.looks.style import fill, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes import ceilings as scene
 from gui.scenes import roofline
-from gui.scenes.benchmark import SWEPT_SIZES, parameters_text
+from gui.scenes.benchmark import SWEPT_SIZES, launch_title
 from gui.scenes.ceilings import LegendKey, Row
 from gui.scenes.occupancy import first_order
 from gui.scenes.selection import Configuration
 from gui.scenes.text import grouped
 from gui.views.base import Caption, Panel
 from gui.views.page_parts import (
+    DeviceBox,
     PageView,
-    choice,
     panels_in,
     share,
     simple_or_all,
@@ -336,7 +335,6 @@ def _title(workload: Workload) -> str:
 
 
 DEFAULT_SIZE = 4096
-DEVICE_LETTERS = 24
 TOGETHER_MS = 250  # runs whose places are found in this time are drawn together
 
 
@@ -374,8 +372,7 @@ class CeilingsView(PageView):
     @property
     def device(self) -> Device:
         """The chosen device."""
-        name = self.device_box.currentData()
-        return self.model.live.get(name) or load_devices().find(name)
+        return self.device_box.device
 
     @property
     def n(self) -> int | None:
@@ -407,7 +404,7 @@ class CeilingsView(PageView):
         """Have the choices say what the session's settings do, if they say anything."""
         session = self.session
         if session.device:
-            self._choose_in(self.device_box, self.device_box.findData(session.device))
+            self._choose_in(self.device_box, self.device_box.place_of(session.device))
         if session.size is not None:
             text = AS_CONFIGURED if session.size == 0 else str(session.size)
             if self.size_box.findText(text) < 0:
@@ -423,8 +420,7 @@ class CeilingsView(PageView):
 
     def _take_device(self) -> None:
         """The device was chosen here: the other page and links follow."""
-        name = self.device_box.currentData()
-        self.session.device = self.model.live[name].name if name in self.model.live else name
+        self.session.device = self.device.name
         self._ask()
 
     def _take_size(self) -> None:
@@ -440,14 +436,7 @@ class CeilingsView(PageView):
         self.size_box.setVisible(not own)
         self.size_label.setVisible(not own)
         self.back.setVisible(self._other is not None)
-        self.subject.setText(self._title(wanted))
-
-    def _title(self, wanted: Configuration) -> str:
-        if wanted.own is not None:
-            return f"{wanted.own.name}: {wanted.own.kernel}"
-        values = parameters_text(wanted.parameters)
-        edited = " (edited)" if wanted.source is not None else ""
-        return f"{self._ladder[wanted.rung].title}{edited}: {values}"
+        self.subject.setText(launch_title(self._ladder, wanted))
 
     def _ask(self) -> None:
         self._find()
@@ -560,7 +549,8 @@ class CeilingsView(PageView):
         if wanted is None or found is None:
             return None
         run = self._run(self.runs())
-        return scene.explanation(found, self._title(wanted), self._stands(found, run))
+        title = launch_title(self._ladder, wanted)
+        return scene.explanation(found, title, self._stands(found, run))
 
     # ---- what happens
 
@@ -572,19 +562,10 @@ class CeilingsView(PageView):
 
     def _offer_devices(self) -> None:
         """Fill the chooser: this machine's GPUs first, then the table."""
-        chosen, live = self.device_box.currentData(), self.model.live
-        self.device_box.blockSignals(True)
-        self.device_box.clear()
-        for key, device in live.items():
-            self.device_box.addItem(f"{device.name} (this machine)", key)
-        for device in load_devices():
-            self.device_box.addItem(device.name, device.name)
+        again = self.device_box.count() > 0
         names = [r.device.name for r in self.model.recorded]
-        first = next(iter(live), None) or work.choose_device((), names)
-        kept = chosen if chosen is not None and not live else first
-        self.device_box.setCurrentIndex(max(0, self.device_box.findData(kept)))
-        self.device_box.blockSignals(False)
-        if chosen is not None:
+        self.device_box.offer(self.model.live, work.choose_device((), names))
+        if again:
             self._ask()
 
     def _choose_run(self, run: scene.Run) -> None:
@@ -645,7 +626,7 @@ class CeilingsView(PageView):
         self.size_box.setAccessibleName("Size of the launch")
         self.size_box.setToolTip("N of the launch; the left column sets block and tile")
         tip = "Whose figures the ceilings are computed with"
-        self.device_box = choice("Device", tip, DEVICE_LETTERS)
+        self.device_box = DeviceBox("Device", tip)
 
     def _make_texts(self) -> None:
         self.hover = Caption(role="dim")

@@ -24,7 +24,7 @@ from PySide6.QtWidgets import QTextEdit, QToolTip, QWidget
 
 from core.errors import TilescopeError
 from core.foreign_text import visible
-from core.launching.user_files import MOST_SOURCE, must_be_short_enough
+from core.launching.user_files import MOST_SOURCE, must_be_short_enough, without_line_numbers
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.asking import ANSWER_FIRST
 from gui.scenes.source import (
@@ -510,7 +510,7 @@ class CodeEdit(ColouredText):
         return not source.hasUrls() and super().canInsertFromMimeData(source)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
-        """Paste, unless that would be more than is read from a file."""
+        """Paste without the numbers of a listing's lines, but no more than is read from a file."""
         pasted = source.text()
         try:
             room = max(MOST_SOURCE - self.document().characterCount(), 0)
@@ -518,6 +518,9 @@ class CodeEdit(ColouredText):
         except TilescopeError as error:
             self.refused.emit(str(error))
         else:
+            if (plain := without_line_numbers(pasted)) != pasted:
+                source = QMimeData()
+                source.setText(plain)
             super().insertFromMimeData(source)
 
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -30,7 +30,7 @@ from PySide6.QtWidgets import (
 
 from gui.looks.style import fill, styled_label
 from gui.looks.theme import current_theme
-from gui.scenes.course import WAYS, CourseShown, LessonRow
+from gui.scenes.course import EXERCISES, WAYS, CourseShown, LessonRow
 from gui.views.page_parts import PageWidget
 
 if TYPE_CHECKING:
@@ -171,8 +171,10 @@ class CoursePage(PageWidget, QWidget):
         self.side.show()
         learn = self.ways["learn"]
         row = shown.next
-        learn.button.setText(f"{'Go on with' if shown.begun else 'Begin'} lesson {row.name}")
-        learn.about.setText(f"{row.name}: {row.title}")
+        exercises = row.name == EXERCISES
+        name = "the exercises" if exercises else f"lesson {row.name}"
+        learn.button.setText(f"{'Go on with' if shown.begun else 'Begin'} {name}")
+        learn.about.setText(row.title if exercises else f"{row.name}: {row.title}")
         while len(self.rows) < len(shown.lessons):
             button = LessonButton()
             button.clicked.connect(lambda _=False, b=button: self._choose(b))

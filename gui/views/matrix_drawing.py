@@ -59,6 +59,7 @@ IMAGE_LIMIT = 4_000_000  # cells: a larger bounding box is drawn as rectangles
 MOST_OUTLINES = 64  # frames drawn for one selection
 TICK_ROOM = 34.0  # pixels between index labels
 NAME_GAP = 18.0  # pixels between a name and the column numbers
+APART = 0.8  # of a cell's width, for a value: wider ones run together
 BRIEF = 34.0  # pixels, in 10 pt type: in a narrower cell a value has a figure less
 
 
@@ -256,7 +257,7 @@ def value_type(theme: Theme, wide: float, high: float) -> tuple[QFont, int]:
     font, digits = theme.mono(), 2 if wide < BRIEF * theme.sizes.mono / 10 else 3
     metrics = QFontMetricsF(font)
     sample = metrics.horizontalAdvance("−0.00" if digits == 3 else "−0.0")
-    fit = min(0.86 * wide / sample, high / metrics.height())
+    fit = min(APART * wide / sample, high / metrics.height())
     font.setPointSizeF(min(theme.sizes.body, font.pointSizeF() * fit))
     return font, digits
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QEvent, QModelIndex, QRectF, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
-    QComboBox,
     QFrame,
     QHBoxLayout,
     QPushButton,
@@ -26,18 +25,19 @@ from PySide6.QtWidgets import (
 )
 
 from core.devices.occupancy import Resources, occupancy
-from core.devices.table import Capability, Device, find_capability, load_capabilities, load_devices
+from core.devices.table import Capability, Device, load_devices
 from gui.background.work import Worker
 from gui.jobs import ceilings_work as work
 from gui.looks.style import fill, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes import occupancy as scene
-from gui.scenes.benchmark import parameters_text, recorded
+from gui.scenes.benchmark import launch_title, recorded
 from gui.scenes.ceilings import rate_text
 from gui.scenes.occupancy import TITLES, UNITS, Bar, Curve
 from gui.views.base import Caption, Panel
 from gui.views.ceilings_view import FirstOrderList
 from gui.views.page_parts import (
+    DeviceBox,
     PageView,
     choice,
     panels_in,
@@ -202,68 +202,6 @@ class ResourcePlots(QWidget):
 
 def _name(axis: scene.Axis) -> str:
     return scene.TITLES[axis].replace("KiB", "bytes")
-
-
-# A chooser of SMs: of this machine's GPUs, of known devices, of compute capabilities.
-
-
-FIRST = "H200"  # where the recorded results come from
-LETTERS = 24
-
-
-class SmBox(QComboBox):
-    """The chosen SM is `capability`; `device` the device it is of, None where it is none's."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.live: dict[str, Device] = {}
-        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.setMinimumContentsLength(LETTERS)
-        self.setAccessibleName("Device or SM")
-        self.setToolTip("Whose SM is filled; the kernel is compiled for it")
-        self.offer(())
-
-    @property
-    def capability(self) -> Capability:
-        """The SM that is filled."""
-        name, live = self.currentData(), self.live.get(self.currentData())
-        if live is not None:
-            name = "{}.{}".format(*live.compute_capability)
-        return find_capability(name)[0]
-
-    @property
-    def device(self) -> str | None:
-        """The name of the device whose SM it is."""
-        name: str = self.currentData()
-        if name in self.live:
-            return self.live[name].name
-        return None if name in load_capabilities() else name
-
-    def place_of(self, name: str) -> int:
-        """Where a device, capability or example SM of that name stands; -1 for nowhere."""
-        own = next((key for key, device in self.live.items() if device.name == name), None)
-        return self.findData(own or name)
-
-    def offer(self, live: Iterable[Device]) -> None:
-        """Fill it, this machine's GPUs first; the first of them is chosen. Nothing is emitted."""
-        chosen = self.currentData()
-        self.live = {f"live {place}": device for place, device in enumerate(live)}
-        with QSignalBlocker(self):
-            self.clear()
-            for key, device in self.live.items():
-                self.addItem(f"{device.name} (this machine)", key)
-            for device in load_devices():
-                self.addItem(device.name, device.name)
-            for name, one in load_capabilities().items():
-                self.addItem(f"compute capability {name}" if one.major else name, name)
-            wanted = next(iter(self.live), chosen or FIRST)
-            self.setCurrentIndex(max(0, self.findData(wanted)))
-
-    def choose(self, device: Device) -> None:
-        """Choose a device of this machine or of the table."""
-        place = self.place_of(device.name)
-        if place >= 0:
-            self.setCurrentIndex(place)
 
 
 # One SM, filled with the blocks that it holds: warps, block slots, registers, shared memory.
@@ -448,6 +386,7 @@ NEEDS: Mapping[str, scene.Axis] = MappingProxyType(
 """Settings of the session, and what they set of what a block takes."""
 THIS_KERNEL = "This kernel, as compiled"
 EXAMPLE_LETTERS = 20
+FIRST = "H200"  # where the recorded results come from
 
 log = logging.getLogger(__name__)
 
@@ -505,7 +444,7 @@ class OccupancyView(PageView):
                 with QSignalBlocker(self.example_box):
                     self.example_box.setCurrentIndex(0)
             if self.example is None:
-                self.subject.setText(self._title(configuration))
+                self.subject.setText(launch_title(self.ladder, configuration))
         self.when_painted(self._look)
 
     def _look(self) -> None:
@@ -521,7 +460,7 @@ class OccupancyView(PageView):
         self.first.show_launch(configuration)
 
     def _compile(self, configuration: Configuration) -> None:
-        self.subject.setText(self._title(configuration))
+        self.subject.setText(launch_title(self.ladder, configuration))
         key = work.key_of(configuration)
         if self._compiled is None or (self._compiled.key, self._compiled.capability) != (
             key,
@@ -532,17 +471,11 @@ class OccupancyView(PageView):
         else:
             self._take_needs(self._compiled.resources)
 
-    def _title(self, configuration: Configuration) -> str:
-        if configuration.own is not None:
-            return f"{configuration.own.name}: {configuration.own.kernel}"
-        values = parameters_text(configuration.parameters)
-        return f"{self.ladder[configuration.rung].title}: {values}"
-
     def show_resources(self) -> None:
         """Show the present resources on the present SM."""
         capability = self.capability
         found = occupancy(capability, self.resources)
-        name = scene.sm_name(capability, self.sm_box.device)
+        name = scene.sm_name(capability, self.sm_box.device_name)
         self.caption.setText(scene.sentence(found, name))
         self.sm.load(scene.bars(found))
         note = self._compiled.note if self._compiled is not None and self.example is None else ""
@@ -557,7 +490,7 @@ class OccupancyView(PageView):
     def explanation(self) -> Explanation:
         """What limits the occupancy, and why occupancy matters."""
         found = occupancy(self.capability, self.resources)
-        name = scene.sm_name(self.capability, self.sm_box.device)
+        name = scene.sm_name(self.capability, self.sm_box.device_name)
         return scene.explanation(found, name, self._example())
 
     def _example(self) -> str:
@@ -596,14 +529,13 @@ class OccupancyView(PageView):
         if example is None:
             self._back()
             return
-        self.sm_box.blockSignals(True)
-        self.sm_box.setCurrentIndex(self.sm_box.findData(example.sm))
-        self.sm_box.blockSignals(False)
+        with QSignalBlocker(self.sm_box):
+            self.sm_box.setCurrentIndex(self.sm_box.findData(example.sm))
         self.subject.setText("The worked example of Kirk and Hwu's course")
         self._take(example.resources)
 
     def _on_sm(self) -> None:
-        self.session.device = self.sm_box.device or self.capability.name
+        self.session.device = self.sm_box.device_name or self.capability.name
         configuration = self.session.configuration
         if self.example is None and configuration is not None:
             self._compile(configuration)
@@ -612,9 +544,8 @@ class OccupancyView(PageView):
 
     def _back(self) -> None:
         """The session's kernel again, on a real SM."""
-        self.example_box.blockSignals(True)
-        self.example_box.setCurrentIndex(0)
-        self.example_box.blockSignals(False)
+        with QSignalBlocker(self.example_box):
+            self.example_box.setCurrentIndex(0)
         if not self.capability.major:
             self.sm_box.setCurrentIndex(0)
         self.session.update(**dict.fromkeys(NEEDS))
@@ -637,7 +568,7 @@ class OccupancyView(PageView):
     def _on_devices(self, devices: Any) -> None:
         live = tuple(devices)
         if live:
-            self.sm_box.offer(live)
+            self.sm_box.offer(live, FIRST, capabilities=True)
             self.table.load((*live, *load_devices()), len(live))
             self._on_sm()
 
@@ -683,7 +614,8 @@ class OccupancyView(PageView):
         return panel
 
     def _make_choices(self) -> None:
-        self.sm_box = SmBox()
+        self.sm_box = DeviceBox("Device or SM", "Whose SM is filled; the kernel is compiled for it")
+        self.sm_box.offer((), FIRST, capabilities=True)
         tip = "Whose threads, registers and shared memory are placed"
         self.example_box = choice("Kernel or worked example", tip, EXAMPLE_LETTERS)
         self.example_box.addItems([THIS_KERNEL, *(e.title for e in scene.EXAMPLES)])

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSplitter, QVBoxLayout, QWidget
 
+from core.devices.table import find_capability, load_capabilities, load_devices
 from gui.looks.style import styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
@@ -58,11 +59,69 @@ def subject_caption() -> Caption:
 def choice(name: str, tip: str, letters: int) -> QComboBox:
     """A box as wide as so many letters, whatever it offers."""
     box = QComboBox()
+    _as_wide_as(box, letters, name, tip)
+    return box
+
+
+def _as_wide_as(box: QComboBox, letters: int, name: str, tip: str) -> None:
     box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
     box.setMinimumContentsLength(letters)
     box.setAccessibleName(name)
     box.setToolTip(tip)
-    return box
+
+
+class DeviceBox(QComboBox):
+    """A chooser of devices: this machine's GPUs, those of the table, and perhaps capabilities."""
+
+    LETTERS = 24  # that it is wide
+
+    def __init__(self, name: str, tip: str) -> None:
+        super().__init__()
+        _as_wide_as(self, self.LETTERS, name, tip)
+        self._live: tuple[Device, ...] = ()
+
+    def offer(self, live: Sequence[Device], first: str, *, capabilities: bool = False) -> None:
+        """Fill it, without a signal. A GPU of this machine is chosen, else what was, or `first`."""
+        chosen, self._live = self.currentData(), tuple(live)
+        with QSignalBlocker(self):
+            self.clear()
+            for place, device in enumerate(self._live):
+                self.addItem(f"{device.name} (this machine)", place)
+            for device in load_devices():
+                self.addItem(device.name, device.name)
+            for name, one in load_capabilities().items() if capabilities else ():
+                self.addItem(f"compute capability {name}" if one.major else name, name)
+            self.setCurrentIndex(0 if live else max(0, self.findData(chosen or first)))
+
+    @property
+    def device(self) -> Device:
+        """The chosen device. Raises TilescopeError where only a capability is chosen."""
+        chosen = self.currentData()
+        return self._live[chosen] if isinstance(chosen, int) else load_devices().find(chosen)
+
+    @property
+    def device_name(self) -> str | None:
+        """The name of the device; None where only a capability is chosen."""
+        chosen = self.currentData()
+        return None if chosen in load_capabilities() else self.device.name
+
+    @property
+    def capability(self) -> Capability:
+        """The compute capability of what is chosen."""
+        chosen = self.currentData()
+        if isinstance(chosen, int):
+            chosen = "{}.{}".format(*self._live[chosen].compute_capability)
+        return find_capability(chosen)[0]
+
+    def place_of(self, name: str) -> int:
+        """Where a device or capability of that name stands; -1 for nowhere."""
+        live = [device.name for device in self._live]
+        return live.index(name) if name in live else self.findData(name)
+
+    def choose(self, device: Device) -> None:
+        """Choose a device of this machine or of the table."""
+        if (place := self.place_of(device.name)) >= 0:
+            self.setCurrentIndex(place)
 
 
 def subject_row(subject: Caption, choices: Sequence[QWidget], *, below: int = 0) -> QHBoxLayout:
@@ -81,6 +140,7 @@ def subject_row(subject: Caption, choices: Sequence[QWidget], *, below: int = 0)
 
 
 if TYPE_CHECKING:
+    from core.devices.table import Capability, Device
     from core.explain.words import Explanation
     from core.gpu.result import BenchmarkResult
 

@@ -9,12 +9,14 @@ from PySide6.QtWidgets import QTextEdit
 
 from gui.looks.style import fill
 from gui.looks.theme import current_theme
+from gui.scenes.asking import ANSWER_FIRST
 from gui.scenes.ptx import PtxListing, current_pc, listing_of, ptx_caption
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.scenes.source import Span
 from gui.views.base import Caption, SessionView
 from gui.views.coloured_text import ColouredText
+from gui.views.veil import Veil
 
 STYLES = {  # category -> (theme colour, bold)
     "number": ("text_faint", False),
@@ -44,6 +46,7 @@ class PtxView(SessionView):
         self.text.setTabChangesFocus(True)
         self.text.setAccessibleName("PTX instructions")
         fill(self, self.text)
+        Veil(session, "source", self, (self.text,))
         self._pointed: int | None = None  # the line whose instructions are lit
         self.text.line_clicked.connect(self._select)
         self.text.line_pointed.connect(self._point)
@@ -60,7 +63,9 @@ class PtxView(SessionView):
         if self.listing is not None:
             self._mark()
             self._reveal(names)
-        self.caption.setText(ptx_caption(self.session, self.listing))
+        veiled = self.session.hides("source")
+        told = f"{ANSWER_FIRST}." if veiled else ptx_caption(self.session, self.listing)
+        self.caption.setText(told)
 
     def restyle(self) -> None:
         """Take up the theme's font and colours."""

@@ -61,6 +61,7 @@ from gui.views.drawing_tools import (
     Pixmaps,
     draw_cells,
     fill,
+    fitting,
     frame,
     hatch,
     inset,
@@ -635,12 +636,16 @@ class SharedPainter:
             there = grid.written[rows, columns]
             array.write_values(p, rows[there], columns[there], ink)
         elif min(cell.width(), cell.height()) >= LANES_FROM:
-            font = theme.font("small")
-            font.setPointSizeF(min(theme.sizes.small, cell.height() * 0.5))
+            large = theme.font("small")
+            large.setPointSizeF(min(theme.sizes.small, cell.height() * 0.5))
+            font = fitting(large, "00", cell.width() - 3)
+            every = 1 if font.pointSizeF() >= LEAST_BANK * theme.sizes.small else 4
             names = [
-                str(lanes[0]) if len(lanes) == 1 else f"×{len(lanes)}" for lanes in lit.values()
+                ("" if lanes[0] % every else str(lanes[0])) if len(lanes) == 1 else f"×{len(lanes)}"
+                for lanes in lit.values()
             ]
-            write(p, cells_sides(box, cell, rows, columns), names, ink, font)
+            sides = cells_sides(box, cell, rows, columns)
+            write(p, sides, names, ink, font if every == 1 else large)
         lanes_lit = {self.session.lane: "selected"}
         hovered = hovered_lane(self.session)
         if hovered is not None:

@@ -27,6 +27,7 @@ from gui.scenes.versions import Changes
 from gui.views.base import Caption, SessionView
 from gui.views.code_edit import CHANGED, CodeEdit, GutterHead, current_line_brush
 from gui.views.lit import marks_of
+from gui.views.veil import Veil
 from gui.views.widgets import action_button
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class SourceView(SessionView):
         self.run.clicked.connect(lambda: self.run_wanted.emit(self.draft.text))
         self.controls = [self.state, self.mode, self.switch, self.original, self.run]
         fill(self, self.head, self.edit)
+        Veil(session, "source", self, (self.head, self.edit))
         self._changed: list[QTextEdit.ExtraSelection] = []
         self._spans: list[QTextEdit.ExtraSelection] = []
         self._pointed: int | None = None  # the line of the compiled text that is lit

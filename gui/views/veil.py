@@ -14,12 +14,13 @@ from gui.views.drawing_tools import pen
 FITS = (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.LayoutRequest, QEvent.Type.Show)
 ROUND = 6.0  # pixels of the corners
 LARGEST = 3.2  # times the theme's type: the question mark
+LEAST_MARK = 10  # pixels: nothing is to be seen in a lower part, and no mark fits
 LEAST_HIGH = 2.6  # lines that a field has in which words stand below the mark
 
 
 def draw_veil(painter: QPainter, box: QRectF, theme: Theme) -> None:
     """Cover a part of a picture: nothing of what lies below shines through."""
-    if box.isEmpty():
+    if box.height() < LEAST_MARK:
         return
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -175,7 +175,7 @@ def test_a_file_that_cannot_be_written_is_told_once_and_the_sweep_goes_on(capfd,
 def test_a_wrong_scheduler_is_a_sentence(capfd):
     pytest.importorskip("distributed")
     assert main(["bench", "tiled", "--n", "64", "--tile", "16", "--cluster", "nowhere://a"]) == 2
-    assert "no address of a scheduler" in capfd.readouterr().err
+    assert "not an address of a scheduler" in capfd.readouterr().err
 
 
 def test_a_gpu_that_is_gone_is_told(capfd, gpu):
@@ -193,7 +193,7 @@ def test_spread_over_several_gpus(capfd, gpu):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["tiled", "--n", "1.5"], "no list of values"),
+        (["tiled", "--n", "1.5"], "not a list of values"),
         (["tiled", "--out", "r.xls"], "has an unknown ending"),
         (["tiled", "--resume"], "needs the file"),
         (["tiled", "--set", "n"], "NAME=VALUES"),

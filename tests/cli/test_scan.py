@@ -124,7 +124,7 @@ def test_kernels_without_floating_point_work_are_ranked_by_traffic(capfd) -> Non
     ("arguments", "complaint"),
     [
         (["nosuch"], "no kernel called nosuch"),
-        (["tiled", "--n", "4..2"], "no range"),
+        (["tiled", "--n", "4..2"], "not a range"),
         (["tiled", "--device", "nosuch"], "nosuch"),
         (["tiled", "--json", "--csv"], "one of --json and --csv"),
         (["cublas", "--n", "64", "-j1"], "nobody can count"),

@@ -1,8 +1,21 @@
+"""The tests of this folder need a GPU: where no driver is installed, each file is skipped whole."""
+
 import pytest
 
 from core.errors import GpuUnavailable
 from core.gpu.executor import GpuWorker
-from core.gpu.session import WAY, WAYS, describe_devices
+from core.gpu.session import WAY, WAYS, describe_devices, driver_is_installed
+
+
+class Skipped(pytest.Module):
+    """A file that is not imported: thousands of cases, each skipped, take half a minute."""
+
+    def collect(self):
+        pytest.skip("no NVIDIA driver is installed", allow_module_level=True)
+
+
+def pytest_pycollect_makemodule(module_path, parent):
+    return None if driver_is_installed() else Skipped.from_parent(parent, path=module_path)
 
 
 @pytest.fixture(scope="session", params=WAYS)

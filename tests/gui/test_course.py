@@ -54,6 +54,7 @@ def test_the_path_says_what_is_done_and_what_is_next(teaching, qtbot):
     wrong = Answered(second.steps[2].name, second.steps[2].concepts, "wrong")
     again = course_shown(teaching.course, teaching.lessons, Progress(1, (*answers, *gaps, wrong)))
     assert again.lessons[1].at == 2, "then what was not right"
+    assert again.next.name == teaching.lessons[2].name, "but what was never asked comes first"
     states = {row.title: row.state for row in shown.concepts}
     assert states["Coalescing"] == "learnt"
     assert "shaky" in states.values()

@@ -49,6 +49,20 @@ def test_forward_reveals_then_goes_on(presented, window, qtbot):
     assert teaching.progress.answers == ()
 
 
+def test_forward_that_comes_early_skips_no_question(presented, window, qtbot):
+    sitting = window.teaching.sitting
+    presented.move(1)  # reveals
+    presented.move(1)  # goes on
+    at = sitting.at
+    assert sitting.stage == "opening"
+    presented.move(1)
+    presented.move(1)
+    assert sitting.at == at
+    qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
+    assert sitting.at == at
+    assert presented.bar.answer.isVisible()
+
+
 def test_letters_are_votes_first_and_second(presented, window, qtbot):
     teaching, bar = window.teaching, presented.bar
     while teaching.sitting.question.step.kind != "choice":

@@ -286,7 +286,6 @@ class VariableInfo:
     name: str
     type: DwarfType
     declared_line: int  # 0 where unknown
-    declared_file: str
     scope: Scope
     is_parameter: bool
     space: str  # "register", "local", "shared", "global", "const", "param" or "constant"
@@ -305,7 +304,6 @@ class InlinedCall:
     """A call whose body stands in the caller: instructions first_pc up to end_pc."""
 
     function: str
-    call_line: int
     first_pc: int
     end_pc: int
 
@@ -317,7 +315,6 @@ class FunctionInfo:
     symbol: str
     name: str
     declared_line: int
-    declared_file: str
     first_pc: int
     end_pc: int
     variables: tuple[VariableInfo, ...]  # parameters, then outer scopes before inner, by line

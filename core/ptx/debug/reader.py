@@ -200,7 +200,7 @@ def read_dwarf(ptx: str, labels: Mapping[str, int], files: Mapping[int, str]) ->
     dwarf = open_dwarf(sections)
     if dwarf is None:
         return DebugInfo(MappingProxyType(dict(files)))
-    units = [_Unit(dwarf, unit, sections, files) for unit in dwarf.iter_CUs()]
+    units = [_Unit(dwarf, unit, sections) for unit in dwarf.iter_CUs()]
     functions = [function for unit in units for function in unit.functions()]
     return DebugInfo(
         MappingProxyType(_without_folder(files, [unit.folder for unit in units])),
@@ -225,14 +225,11 @@ def _relative(name: str, folders: Sequence[str]) -> str:
 class _Unit:
     """One compile unit (NVRTC writes one)."""
 
-    def __init__(
-        self, dwarf: Any, unit: Any, sections: DebugSections, files: Mapping[int, str]
-    ) -> None:
+    def __init__(self, dwarf: Any, unit: Any, sections: DebugSections) -> None:
         self._dwarf = dwarf
         self._sections = sections
         self._top = unit.get_top_DIE()
         self.folder = _text(self._top, "DW_AT_comp_dir")
-        self._files = _without_folder(files, [self.folder])
         self._types = TypeReader()
         self._expressions = open_expressions(unit)
 
@@ -262,7 +259,6 @@ class _Unit:
             or name,
             name=name,
             declared_line=_number(die, "DW_AT_decl_line"),
-            declared_file=self._file(die),
             first_pc=first,
             end_pc=end,
             variables=tuple(found),
@@ -284,7 +280,7 @@ class _Unit:
                 function = scope.function
                 if child.tag == "DW_TAG_inlined_subroutine":
                     function = _text(_origin(child), "DW_AT_name")
-                    inlined.append(InlinedCall(function, _number(child, "DW_AT_call_line"), *pcs))
+                    inlined.append(InlinedCall(function, *pcs))
                 yield from self._variables_in(
                     child, Scope(scope.depth + 1, *pcs, function), inlined
                 )
@@ -300,7 +296,6 @@ class _Unit:
             name=name,
             type=kind if kind.kind != "void" else UNKNOWN,
             declared_line=_number(described, "DW_AT_decl_line"),
-            declared_file=self._file(described),
             scope=scope,
             is_parameter=die.tag == "DW_TAG_formal_parameter",
             space=_space(die, locations),
@@ -368,9 +363,6 @@ class _Unit:
         end_address = high.value if high.form == "DW_FORM_addr" else low.value + high.value
         first, end = self._sections.pc(low.value), self._sections.pc(end_address)
         return None if first is None or end is None or first >= end else (first, end)
-
-    def _file(self, die: Any) -> str:
-        return self._files.get(_number(die, "DW_AT_decl_file"), "")
 
 
 def _of_body(variable: VariableInfo) -> bool:

@@ -20,34 +20,9 @@ from types import MappingProxyType
 from core.errors import Cancelled
 from core.ptx.ast import Module
 from core.ptx.debug.flow import with_true_locations
-from core.ptx.debug.model import (
-    DebugInfo,
-    DwarfType,
-    FunctionInfo,
-    InlinedCall,
-    Location,
-    Member,
-    Scope,
-    VariableInfo,
-    lookup,
-)
+from core.ptx.debug.model import DebugInfo
 from core.ptx.debug.reader import read_dwarf
 from core.ptx.lexer import sections
-from core.side_process.client import apart
-
-__all__ = [
-    "DebugInfo",
-    "DwarfType",
-    "FunctionInfo",
-    "InlinedCall",
-    "Location",
-    "Member",
-    "Scope",
-    "VariableInfo",
-    "debug_info",
-    "lookup",
-]
-
 
 LARGE = 1 << 20
 """Characters of PTX whose debug information is read in another process: millions of objects."""
@@ -73,6 +48,8 @@ def _read_debug_info(module: Module) -> DebugInfo:
     labels, files = dict(module.labels), dict(module.files)
     try:
         if len(module.text) > LARGE:
+            from core.side_process.client import apart
+
             read = apart(read_dwarf, _sections_of(module.text), labels, files)
         else:
             read = read_dwarf(module.text, labels, files)

@@ -12,11 +12,11 @@ from core.compiler.compiler import (
     compile_ptx,
     cubin_entries,
     find_entry,
-    parse_log,
     plain_name,
     resolve_entry,
 )
 from core.errors import CompileError, TilescopeError
+from core.source.diagnostics import parse_log
 
 SOURCE = """
 extern "C" __global__ void scale(float* data, float factor)

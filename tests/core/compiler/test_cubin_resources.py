@@ -66,7 +66,7 @@ def test_mistakes() -> None:
     image = compile_cubin(SOURCE)
     with pytest.raises(TilescopeError, match=r"no kernel shares; it has: .*_Z6sharesPf"):
         kernel_resources(image, "shares")
-    with pytest.raises(TilescopeError, match="no cubin"):
+    with pytest.raises(TilescopeError, match="not a cubin"):
         kernel_resources(b"not an ELF file", "shares")
 
 

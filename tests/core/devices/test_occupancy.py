@@ -183,6 +183,17 @@ def test_before_5_0_it_is_what_the_spreadsheet_gives(name: str) -> None:
     assert {0, 1, 2, 3, SHEET[name][1]} <= held
 
 
+def test_rows_agree_with_themselves() -> None:
+    rows = (Path(__file__).parents[3] / "resources" / "compute_capabilities.toml").read_text(
+        "utf-8"
+    )
+    assert len(TABLE) == rows.count("[[capability]]")  # no name stands there twice
+    for one in TABLE.values():
+        assert one.allocation in ("warp", "block")
+        assert one.threads % 32 == 0
+        assert not one.carve_outs_kib or one.carve_outs_kib[-1] == one.shared_kib
+
+
 def test_every_device_has_its_row() -> None:
     for device in load_devices():
         one, found = find_capability(device.name)

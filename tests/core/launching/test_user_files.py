@@ -3,7 +3,7 @@
 import pytest
 
 from core.errors import ArgumentError, TilescopeError
-from core.launching.user_files import load_array, read_source
+from core.launching.user_files import load_array, read_source, without_line_numbers
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,26 @@ def test_what_is_no_source_or_no_array_gets_a_sentence(tmp_path):
     (tmp_path / "bad.npy").write_bytes(b"not an array")
     with pytest.raises(ArgumentError, match=r"numpy\.save"):
         load_array(tmp_path / "bad.npy")
+
+
+def test_the_numbers_of_a_listing_are_left_out():
+    listing = "__global__ void k(float* a)\n{\n1.  int i = 3;\n\n2.  // two\n3.  a[i] = 1;\n3.  }"
+    assert without_line_numbers(listing) == listing.replace("1.", "  ").replace("2.", "  ").replace(
+        "3.  ", "    "
+    )
+    whole = "7 __global__ void k()\n8 {\n\n9 }\n"
+    assert without_line_numbers(whole) == "  __global__ void k()\n  {\n\n  }\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "int a[] = {\n1, 2,\n3, 4,\n};\n",
+        "float x = a\n  + 1. * b\n  2. * c;\n",
+        "1 2 3\n4 5 6\n7 8 9\n",
+        "__global__ void k() {}\n",
+        "",
+    ],
+)
+def test_other_numbers_stay(text):
+    assert without_line_numbers(text) == text

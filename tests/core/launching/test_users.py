@@ -8,7 +8,7 @@ import pytest
 
 from core.launching.file_launch import FileLaunch
 from core.launching.guess import completed
-from core.launching.users import user_of
+from core.launching.users import program_of, user_of
 
 KERNEL = """
 __global__ void scale(const float *from, float *to, int n, int times) {
@@ -34,7 +34,6 @@ def repository(tmp_path: Path) -> Path:
     root = tmp_path / "repository"
     for name in (".git", "src", "app"):
         (root / name).mkdir(parents=True)
-    user_of.cache_clear()
     return root
 
 
@@ -56,6 +55,19 @@ def test_the_launch_is_that_of_the_file_which_includes_the_kernels(repository) -
         "n": "96",
         "times": "3",
     }
+
+
+def test_a_file_that_is_written_anew_is_read_anew(repository) -> None:
+    own = repository / "src" / "scale.cuh"
+    own.write_text(KERNEL)
+    assert user_of(str(own), "scale") is None
+    assert program_of(str(own)) is None
+    main = repository / "app" / "main.cu"
+    main.write_text(HOST.format(header="../src/scale.cuh"))
+    assert _guess(own).block == "48"
+    assert program_of(str(own)) == main
+    main.write_text(HOST.format(header="../src/scale.cuh").replace("48", "32"))
+    assert _guess(own).block == "32"
 
 
 def test_a_type_of_the_file_that_includes_the_kernels_is_found(repository) -> None:
@@ -81,7 +93,6 @@ def test_no_file_outside_a_repository_is_read(tmp_path) -> None:
     own = tmp_path / "scale.cuh"
     own.write_text(KERNEL)
     (tmp_path / "main.cu").write_text(HOST.format(header="scale.cuh"))
-    user_of.cache_clear()
     assert user_of(str(own), "scale") is None
 
 

@@ -25,6 +25,17 @@ def test_a_line_is_one_sentence():
         assert len(term.line) < 120
 
 
+def test_a_line_of_the_source_is_no_line_of_memory():
+    text = "All threads load A at line 18: 4 lines, byte 0 of line 0x4000. Two lines of the source."
+    found = [(text[a:b], term.term) for a, b, term in GLOSSARY.find(text) if "line" in term.term]
+    assert found == [
+        ("line", "source line"),
+        ("lines", "line"),
+        ("line", "line"),
+        ("lines of the source", "source line"),
+    ]
+
+
 def test_words_are_found_in_a_text():
     text = "A warp's request has 4 sectors; no Bank Conflicts, but bankers and online lines."
     found = [(text[a:b], term.term) for a, b, term in GLOSSARY.find(text)]

@@ -1,12 +1,14 @@
 """Steps by name lead to the step that they name, and every step has a name."""
 
+from collections import Counter
+
 import pytest
 
 from core.errors import ParameterError
 from core.ladder import load_ladder
 from core.runs.recording import record
 from core.trace import EventKind
-from core.trace.places import check_name, name_of_step, step_named
+from core.trace.places import check_name, step_named
 
 
 @pytest.fixture(scope="module")
@@ -14,8 +16,24 @@ def block():
     return record(load_ladder()["tiled"].workload(n=6, tile=2), blocks="all").block(3)
 
 
+def names_of_steps(block):
+    """A name for each step: `load:A@phase1`, `line:24#2`."""
+    seen = Counter()
+    for step in range(block.n_steps):
+        kind, phase = EventKind(block.kind_at(step)), int(block.phase[step])
+        name, access = kind.name.lower(), block.access(step)
+        if access is not None:
+            named = access.array is not None or access.variable
+            name += f":{access.target if named else access.space}"
+        elif kind == EventKind.LINE:
+            name += f":{block.line[step]}"
+        name += f"@phase{phase}" if phase >= 0 else ""
+        seen[name] += 1
+        yield f"{name}#{seen[name]}" if seen[name] > 1 else name
+
+
 def test_names_and_steps_agree(block):
-    names = {name_of_step(block, step): step for step in range(block.n_steps)}
+    names = {name: step for step, name in enumerate(names_of_steps(block))}
     assert len(names) == block.n_steps
     assert all(step_named(block, name) == step for name, step in names.items())
 

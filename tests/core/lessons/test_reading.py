@@ -3,10 +3,12 @@
 import pytest
 
 from core.emulator.machine import Limits
+from core.ladder import load_ladder
 from core.lessons import situation
 from core.lessons.checking import check_lesson
 from core.lessons.expressions import LessonError
 from core.lessons.lesson import Choice, Edit, Number
+from core.lessons.link import parse_link
 from core.lessons.reading import inside, must_include_nothing_else, read_lesson
 from tests.core.lessons.lesson_texts import GOOD, KERNEL, LADDER, write_lesson
 
@@ -191,3 +193,12 @@ def test_counting_a_kernel_that_never_ends_is_given_up(tmp_path, monkeypatch):
 def test_a_registry_that_names_no_file(tmp_path, name):
     with pytest.raises(LessonError, match=r"own\.toml"):
         read_lesson(write_lesson(tmp_path, ladder=LADDER.replace("twice.cu", name)))
+
+
+def test_other_numbers_move_the_pages_along():
+    ladder = load_ladder()
+    link = parse_link("tiled?n=64&tile=16&page=occupancy&threads=512", ladder)
+    varied = link.varied({"threads": 384, "device": "T4", "tile": 8, "own": "x"}, ladder)
+    assert dict(varied.looks) == {"page": "occupancy", "threads": "384", "device": "T4"}
+    assert varied.parameters["tile"] == 8
+    assert parse_link(str(varied), ladder) == varied, "as the window reads it"

@@ -113,7 +113,7 @@ def test_we_read_a_cache_that_kernel_tuner_is_still_writing(tmp_path) -> None:
 def test_what_is_no_cache_is_a_sentence(tmp_path, text) -> None:
     path = tmp_path / "c.json"
     path.write_text(text)
-    with pytest.raises(TilescopeError, match="no cache file of kernel_tuner"):
+    with pytest.raises(TilescopeError, match="not a cache file of kernel_tuner"):
         read_cache(path)
-    with pytest.raises(TilescopeError, match="no file of T4 results"):
+    with pytest.raises(TilescopeError, match="not a file of T4 results"):
         read_t4(path)

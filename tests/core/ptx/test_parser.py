@@ -5,28 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.compiler.compiler import compile_ptx
-from core.emulator.image import Image
 from core.errors import PtxSyntaxError, TilescopeError
-from core.ladder import load_ladder
 from core.ptx.ast import Address, Group, Immediate, Negated, Pair, Register, Special, Symbol, Vector
 from core.ptx.parser import parse
 from tests.core.emulator.machines import HEADER, run_ptx
 from tests.core.ptx.ptx_texts import MANY, body, module_text, only
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
-def test_every_rung_parses_and_decodes(kind) -> None:
-    ladder = load_ladder()
-    for rung in (ladder[name] for name in ladder.names):
-        workload = rung.workload()
-        build = compile_ptx(workload.source, defines=workload.defines, kind=kind)
-        module = parse(build.ptx)
-        image = Image(module, workload.kernel, workload.launch)
-        assert image.entry.function.end_pc - image.entry.function.first_pc > 10
-        assert [i.pc for i in module.instructions] == list(range(len(module.instructions)))
-        assert module.entry(workload.kernel).is_entry
 
 
 @pytest.mark.parametrize("kind", ["as_written", "as_compiled"])

@@ -1,6 +1,4 @@
-"""The L1 estimate: equal to the hardware where it was measured, and its own rules elsewhere."""
-
-import json
+"""The L1 estimate's own rules; tests/core/test_reference.py compares it with the hardware."""
 
 import numpy as np
 import pytest
@@ -9,15 +7,8 @@ from core.errors import BudgetExceeded
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
 from core.rules.l1 import ATOMIC, LOAD, PART, WHOLE, L1Cache, L1Model, L1Probe, model_of
 from core.runs.recording import record
-from tests.reference_set import FOLDER, load_launches
+from tests.reference_set import load_launches
 
-HITS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit"
-RECORD = json.loads((FOLDER / "h200_2026-11-21.json").read_text(encoding="utf-8"))
-MEASURED = {
-    (row["launch"], row["build"]): row["counters"]
-    for row in RECORD["rows"]
-    if HITS in row["counters"]
-}
 LAUNCHES = {launch.name: launch for launch in load_launches()}
 
 REPEAT = """extern "C" __global__ void repeat(const float* in, float* out, int apart, int times)
@@ -47,26 +38,6 @@ def repeat(blocks, apart, times, threads=32):
     )
     launch = Launch(Dim3(blocks), Dim3(threads), arguments)
     return Workload("repeat", REPEAT, "repeat.cu", "repeat", launch)
-
-
-def test_the_record_has_the_counter_for_every_whole_kernel():
-    kernels = {name for name, launch in LAUNCHES.items() if launch.suite == "kernels"}
-    assert {name for name, _ in MEASURED} == kernels
-    assert len(MEASURED) == 230
-    assert sum(counters[HITS] > 0 for counters in MEASURED.values()) == 89
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "kind"), MEASURED, ids="-".join)
-def test_hits_equal_the_hardware(name, kind):
-    """The error is nought: median, worst and all. docs/l1.md says what this leaves unchecked."""
-    found, _ = estimate(LAUNCHES[name].workload, kind)
-    counters = MEASURED[name, kind]
-    assert (found.total.sectors, found.total.hits) == (
-        counters["global_ld_sectors"],
-        counters[HITS],
-    )
-    assert not found.extrapolated
 
 
 def test_arrays_and_lines_add_up():

@@ -66,7 +66,7 @@ NOT_FOLLOWED = {"wgmma", "tma_pipeline", "warp_specialised", "clustered"}  # wha
 DRAWS = [
     (name, i)
     for name in LADDER.names
-    for i in range(3 if LADDER[name].number < 30 or name in REGROUPED else 1)
+    for i in range(2 if LADDER[name].number < 30 or name in REGROUPED else 1)
 ]
 
 

@@ -49,24 +49,24 @@ def test_links_know_the_views_of_the_page(window):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", VIEW_NAMES)
-def test_each_view_fills_the_page_and_everything_comes_back(filled, qtbot, name):
+def test_each_view_fills_the_page_and_everything_comes_back(filled, qtbot):
     page, session = filled.step_page, filled.session
-    if page.docks[name].isHidden():
-        page.front(name)
-    session.view = name  # in front already, if it shares a place
-    qtbot.wait(20)
-    before = places(filled)
-    session.large = True
-    qtbot.wait(20)
-    assert alone(filled, name)
-    assert page.docks[name].view.isVisible()
-    assert page.docks[name].geometry() == page.rect()
-    assert page.width() > filled.width() - 40  # nothing stands beside it
-    assert filled.transport.isVisible()
-    session.large = False
-    qtbot.wait(20)
-    assert places(filled) == before
+    for name in VIEW_NAMES:
+        if page.docks[name].isHidden():
+            page.front(name)
+        session.view = name  # in front already, if it shares a place
+        qtbot.wait(20)
+        before = places(filled)
+        session.large = True
+        qtbot.wait(20)
+        assert alone(filled, name)
+        assert page.docks[name].view.isVisible()
+        assert page.docks[name].geometry() == page.rect()
+        assert page.width() > filled.width() - 40  # nothing stands beside it
+        assert filled.transport.isVisible()
+        session.large = False
+        qtbot.wait(20)
+        assert places(filled) == before, name
 
 
 def test_the_key_enlarges_the_view_in_focus_and_brings_all_back(filled, qtbot):

@@ -112,7 +112,7 @@ def test_a_sweep_can_be_stopped_while_its_cluster_is_looked_for(model, ladder, m
 def test_wrong_addresses_are_one_sentence_each(model, ladder, monkeypatch, tmp_path):
     from core.errors import TilescopeError
 
-    with pytest.raises(TilescopeError, match="no address of a scheduler"):
+    with pytest.raises(TilescopeError, match="not an address of a scheduler"):
         model.run(plan(ladder, 16), Timing(), cluster="ftp://x:1")
     assert not model.running
     monkeypatch.setattr(cluster_module, "_CONNECT_S", 1.0)

@@ -5,7 +5,7 @@ from concurrent.futures import Future
 
 import pytest
 
-from core.errors import GpuUnavailable, TilescopeError
+from core.errors import GpuUnavailable
 from core.gpu.failures import WorkerFailure
 from core.gpu.files import read_results, write_results
 from core.gpu.jobs import Timing
@@ -150,11 +150,9 @@ def test_import_of_results_from_elsewhere(model, ladder, tmp_path):
     drain(model, lambda: not model.running)
     path = tmp_path / "lab.csv"
     write_results(path, [m.result for m in model.measured])
-    assert model.import_file(path) == 2
+    model.take_up(read_results(path), path.name)
+    assert len(model.measured) == 4
     assert model.measured[-1].machine == "Fake GPU, 2026-11-21, from lab.csv"
-    (tmp_path / "empty.json").write_text('{"results": []}')
-    with pytest.raises(TilescopeError, match="holds no results"):
-        model.import_file(tmp_path / "empty.json")
 
 
 def test_closing_in_the_midst_of_a_sweep_keeps_what_came(gpu, ladder, tmp_path):

@@ -96,7 +96,7 @@ def test_a_kernel_chosen_twice_is_measured_once_and_an_edit_besides(ladder):
 def test_what_cannot_be_launched_is_counted(ladder):
     plan = plan_of(ladder, CONFIGURED, Setup(sizes="500, 512", tiles="16, 64"))
     assert plan_sentence(plan).endswith("; 3 combinations cannot be launched.")
-    with pytest.raises(TilescopeError, match="no list of values for N"):
+    with pytest.raises(TilescopeError, match="not a list of values for N"):
         plan_of(ladder, CONFIGURED, Setup(sizes="many"))
     with pytest.raises(TilescopeError, match="at least one kernel"):
         plan_of(ladder, CONFIGURED, Setup(frozenset()))

@@ -288,7 +288,7 @@ FULL_PLAIN: dict = {}
         {"configuration": {}}, {"left": "x"}, {"looks": {"heat": 1}},
         {"looks": {"counts_by": "warp"}},
         {"looks": {"odd": True}},
-        {"breakpoints": {"tiled": [{"line": 3}]}},
+        {"breakpoints": {"tiled": [{"lines": 3}]}},
         {"breakpoints": {"tiled": [{"line": None, "element": None}]}},
         {"drafts": {"tiled": 3}},
         {"drafts": []}, {"launches": {"/a": {"path": "/a"}}}, {"launches": {"/a": {"odd": "a"}}},

@@ -308,7 +308,7 @@ def test_of_two_windows_both_keep_what_was_typed(open_window, qtbot, tmp_path):
     assert load(path).aside == ()
 
 
-@pytest.mark.parametrize("sessions", [40, pytest.param(250, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("sessions", [40, pytest.param(120, marks=pytest.mark.slow)])
 def test_restored_sessions_that_say_what_cannot_be(open_window, qtbot, tmp_path, sessions):
     """No exception of a slot or a timer, which pytest-qt would report."""
     rng = random.Random(6)

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from gui.looks.theme import apply_theme
-from gui.views.answer_fields import ChoiceField
+from gui.views.answer_fields import ChoiceField, OrderField
 
 DOWN, UP = Qt.Key.Key_Down, Qt.Key.Key_Up
 
@@ -36,3 +36,22 @@ def test_arrows_choose_from_the_first_on(choices, qtbot, keys, chosen):
         button = choices.group.checkedButton() or choices.group.button(0)
         qtbot.keyClick(button, key)
     assert choices.answer() == chosen
+
+
+def test_every_line_of_an_order_is_seen(qtbot, qapp):
+    """Long lines are wrapped, and the lists are as high as that makes them."""
+    apply_theme(qapp, "light")
+    lines = [f"tile[ty][tx] = {name}[row * N + phase * TILE_WIDTH + tx];" for name in "ABCDE"]
+    field = OrderField(lines, code=True)
+    qtbot.addWidget(field)
+    field.setFixedWidth(260)
+    field.show()
+    field.begin()
+    for _ in lines:
+        qtbot.keyClick(field.pool, Qt.Key.Key_Return)
+        for shown in (field.pool, field.own):
+            seen = [shown.visualItemRect(shown.item(row)) for row in range(shown.count())]
+            assert all(shown.viewport().rect().contains(rect) for rect in seen)
+    assert field.answer() == lines
+    qtbot.keyClick(field.own, Qt.Key.Key_Home)
+    assert field.own.currentRow() == 0

@@ -131,7 +131,7 @@ def test_a_cluster_is_chosen_and_what_is_wrong_with_it_is_said(qtbot, page, monk
     assert page.run_button.isEnabled()
     page.strip.address.setText("ftp://x:1")
     page.run_button.click()
-    assert "no address of a scheduler" in page.strip.plan.text()
+    assert "not an address of a scheduler" in page.strip.plan.text()
     page.strip.address.setText("there:8786")
     page.run_button.click()
     finish(qtbot, page)
@@ -206,7 +206,7 @@ def test_pause_and_stop(qtbot, page, gpu):
 def test_a_mistake_in_a_field_is_said_at_once(qtbot, page):
     page.strip.sizes.clear()
     qtbot.keyClicks(page.strip.sizes, "12x")
-    assert "no list of values for N" in page.strip.plan.text()
+    assert "not a list of values for N" in page.strip.plan.text()
     assert not page.run_button.isEnabled()
     page.strip.sizes.clear()
     qtbot.keyClicks(page.strip.sizes, "64..128")
@@ -298,15 +298,22 @@ def test_results_from_another_machine(qtbot, page, tmp_path):
     finish(qtbot, page)
     with qtbot.waitSignal(page.files.said):
         page.files.save(tmp_path / "lab.csv", page.results.measured)
-    page.import_results([tmp_path / "lab.csv"])
+    with qtbot.waitSignal(page.said) as told:
+        page.files.read(tmp_path / "lab.csv")
+    assert told.args == ["4 results taken from lab.csv.", True]
     assert page.results.machine.currentText() == "Fake GPU, 2026-11-21, from lab.csv"
     assert len(page.results.rows) == 4
     (tmp_path / "no.csv").write_text("a,b\n1,2\n")
-    with qtbot.waitSignal(page.said) as told:
-        page.import_results([tmp_path / "no.csv"])
-    sentence, ok = told.args
-    assert "no table of benchmark results" in sentence
-    assert not ok
+    (tmp_path / "empty.json").write_text('{"results": []}')
+    for name, complaint in (
+        ("no.csv", "table of benchmark results"),
+        ("empty.json", "holds no results"),
+    ):
+        with qtbot.waitSignal(page.said) as told:
+            page.files.read(tmp_path / name)
+        sentence, ok = told.args
+        assert complaint in sentence
+        assert not ok
 
 
 def test_a_file_is_taken_into_the_sweep(qtbot, page, ladder, tmp_path):

@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from core.ptx.ast import Immediate, Module, Register
-from core.ptx.debug.variables import lookup
+from core.ptx.debug.model import lookup
 from tests.core.ptx.debug.dwarf_kernels import (
     PATHS,
     info,

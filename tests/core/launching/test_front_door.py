@@ -1,0 +1,180 @@
+"""Files of all kinds open without a word: what stood in the way of some, in small."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core.cli.app import main
+from core.compiler.compiler import compile_ptx
+from core.launching.file_launch import FileLaunch, at_its_kernels, file_workload, split_defines
+from core.launching.guess import completed, guess_launch
+from core.launching.trial import fitted
+from core.launching.user_files import local_headers
+from core.runs.recording import record
+
+COPY = "__global__ void copy(float* to, const float* from, int n) {{ {} }}\n"
+GUARDED = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) to[i] = from[i];"
+
+
+def launch_of(source: str, path: Path | str = "k.cu") -> FileLaunch:
+    return fitted(source, completed(source, FileLaunch(str(path), "", "", "", "")), 1)
+
+
+def test_a_macro_of_the_hosts_shrinks_though_one_thread_does_all():
+    loop = COPY.format("for (int i = 0; i < n; i++) to[i] = from[i];")
+    host = (
+        "int main() { float *a, *b; cudaMalloc(&a, COUNT * sizeof(float));\n"
+        "cudaMalloc(&b, sizeof(float) * COUNT); copy<<<1, 1>>>(b, a, COUNT); }\n"
+    )
+    launch = launch_of(f"#define COUNT 9000000\n{loop}{host}")
+    numbers = dict(launch.arguments)
+    assert 32 <= int(numbers["n"]) <= 4096
+    assert numbers["from"] == f"random:float32[{numbers['n']}]"
+
+
+def test_what_a_template_argument_is_made_of_stays():
+    """A smaller N alone would leave an instance that reads further than there is."""
+    source = """template <int EACH> __global__ void sums(float* in, float* out) {
+        float sum = 0;
+        for (int i = 0; i < EACH; i++)
+            sum += in[(blockIdx.x * EACH + i) * blockDim.x + threadIdx.x];
+        out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+    }
+    int main() {
+        const int N = 1 << 18; const int BLOCKS = 32; const int EACH = N / BLOCKS / 64;
+        float *in, *out;
+        cudaMalloc(&in, N * sizeof(float)); cudaMalloc(&out, BLOCKS * 64 * sizeof(float));
+        sums<EACH><<<BLOCKS, 64>>>(in, out);
+    }"""
+    launch = launch_of(source)
+    assert launch.kernel == "sums<128>"
+    assert not record(file_workload(source, launch)).findings
+
+
+def test_numbers_in_braces_with_const_behind_the_type_are_read():
+    source = """template <unsigned TILE, unsigned EACH>
+    __global__ void fill(float* out, unsigned n) {
+        static_assert(TILE == 64 && EACH == 4);
+        unsigned i = blockIdx.x * TILE + threadIdx.x * EACH;
+        for (unsigned k = 0; k < EACH; k++) if (i + k < n) out[i + k] = k;
+    }
+    void run(float* out, unsigned n) {
+        constexpr unsigned int TILE{64U};
+        unsigned const EACH{TILE / 16U};
+        dim3 const block{TILE / EACH, 1U, 1U};
+        dim3 const grid{(n + TILE - 1U) / TILE};
+        fill<TILE, EACH><<<grid, block>>>(out, n);
+    }"""
+    launch = launch_of(source)
+    assert (launch.kernel, launch.block) == ("fill<64, 4>", "16")
+
+
+def test_a_kernel_that_is_meant_for_square_matrices_gets_such(tmp_path):
+    source = """__global__ void turned(const float* a, float* b, int M, int N, int K) {
+        int row = blockIdx.y * 64 + threadIdx.x;  // the host counts blocks the other way round
+        for (int col = 0; col < 64; col++)
+            b[row * N + blockIdx.x * 64 + col] = a[row * K + blockIdx.x * 64 + col];
+    }
+    void run(const float* a, float* b, int M, int N, int K) {
+        turned<<<dim3((M + 63) / 64, (N + 63) / 64), 64>>>(a, b, M, N, K);
+    }"""
+    launch = launch_of(source)
+    sizes = {dict(launch.arguments)[name] for name in "MNK"}
+    assert len(sizes) == 1
+    assert not record(file_workload(source, launch)).findings
+
+
+def test_a_kernel_that_the_file_only_declares_is_found_beside_it(tmp_path):
+    (tmp_path / "copy.cu").write_text(COPY.format(GUARDED))
+    (tmp_path / "other.cu").write_text("__global__ void other(int* a) { a[0] = 1; }\n")
+    main_file = tmp_path / "main.cu"
+    main_file.write_text(
+        "__global__ void other(int* a);\n__global__ void copy(float*, const float*, int);\n"
+        "int main() { float *a, *b; int n = 96; cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4);\n"
+        "copy<<<3, 32>>>(b, a, n); }\n"
+    )
+    asked = FileLaunch(str(main_file), "", "", "", "")
+    source, found = at_its_kernels(main_file.read_text(), asked)
+    assert Path(found.path).name == "copy.cu"
+    assert source == COPY.format(GUARDED)
+    assert found.kernel == "copy"
+
+
+def test_the_next_kernel_stands_in_for_one_that_cannot_be_launched(tmp_path, capsys):
+    path = tmp_path / "two.cu"
+    path.write_text("__global__ void bad(float* a) { a[0] = missing(1); }\n" + COPY.format(GUARDED))
+    assert main(["trace", str(path), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["kernel"] == "copy"
+    assert "bad is left out: two.cu:1:" in said["left_out"]
+    assert main(["trace", str(path), "--kernel", "bad"]) == 2
+
+
+def test_the_block_keeps_to_launch_bounds():
+    source = "__global__ void __launch_bounds__(TPB / 2) k(float* a) "
+    source += "{ a[(blockIdx.y * blockDim.y + threadIdx.y) * 64 + threadIdx.x] = threadIdx.y; }\n"
+    launch = launch_of(f"#define TPB 128\n{source}")
+    assert launch.block == "32,2"
+
+
+def test_the_second_branch_of_a_header_goes_with_what_it_declares(tmp_path):
+    """Both open the namespace, one closes it: the parser sees the first alone."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "clock.h").write_text(
+        "#ifdef WINDOWS\nnamespace mine {\nclass Clock { long ticks; };\n#else\nnamespace mine {\n"
+        "class Clock { timeval start; double now() { return start.tv_sec; } };\n#endif\n}\n"
+    )
+    source = f'#include "clock.h"\n{COPY.format(GUARDED)}'
+    headers = local_headers(source, str(tmp_path / "k.cu"))
+    assert compile_ptx(source, kernel="copy", headers=headers).entries
+
+
+def test_a_header_is_found_wherever_the_repository_has_it(tmp_path):
+    (tmp_path / ".git").mkdir()
+    for folder, scale in (("engine/deep/inside", 3), ("vendor/other", 5)):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "scale.cuh").write_text(f"#define SCALE {scale}\n")
+    (tmp_path / "engine" / "kernels").mkdir()
+    found = local_headers('#include "scale.cuh"\n', str(tmp_path / "engine" / "kernels" / "k.cu"))
+    assert found["scale.cuh"] == "#define SCALE 3\n"
+
+
+def test_a_type_of_a_missing_header_does_not_crash_the_compiler():
+    """NVRTC 13 dies of an instance in a namespace without a name whose head it cannot read."""
+    source = (
+        '#include "nowhere.h"\nnamespace {\n'
+        "template <typename T> __global__ void k(nowhere::size n, T* a) { a[threadIdx.x] = 1; }\n"
+        "}\nvoid run(float* a) { k<<<1, 32>>>(4, a); }\n"
+    )
+    with pytest.raises(Exception, match="nowhere"):
+        guess_launch(source, "k.cu")
+
+
+def test_a_scalar_is_what_its_type_holds():
+    source = (
+        "__global__ void k(signed char* a, signed char v) { a[threadIdx.x] = v; }\n"
+        "int main() { signed char* a; cudaMalloc(&a, 32); k<<<1, 32>>>(a, 300); }\n"
+    )
+    assert dict(launch_of(source).arguments)["v"] == "44"
+
+
+def test_macros_named_with_an_underscore_get_a_value():
+    source = "__global__ void k(float* a) { a[threadIdx.x % _N_] = _N_; }\n"
+    assert split_defines(launch_of(source).defines).keys() == {"_N_"}
+
+
+def test_a_first_block_that_takes_long_is_shown_as_far_as_it_ran(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("core.cli.trace._SECONDS", 0.05)
+    path = tmp_path / "long.cu"
+    path.write_text(
+        "__global__ void k(int* a, int n) { for (int i = 0; i < n; i++) a[threadIdx.x] += i; }\n"
+    )
+    launch = ["--grid", "1", "--block", "32", "--arg", "a=zeros:int32[32]", "--arg", "n=999999"]
+    assert main(["trace", str(path), *launch, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert not said["complete"]
+    assert said["note"].startswith("The kernel was still running after")
+    assert said["counters"]["global_st_requests"] > 10
