@@ -65,7 +65,9 @@ def html_table(table: Table) -> str:
     )
     rows = "".join(
         "<tr>"
-        + "".join(f"<td{_class(table, i)}>{_safe(cell)}</td>" for i, cell in enumerate(row))
+        + "".join(
+            f"<td{_class(table, i)}>{_safe(cell) or '&nbsp;'}</td>" for i, cell in enumerate(row)
+        )
         + "</tr>"
         for row in table.rows
     )

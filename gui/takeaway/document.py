@@ -14,7 +14,7 @@ from gui.looks.theme import load_fonts
 _SVG = re.compile(r"<svg .*?</svg>", re.DOTALL)
 _SHARP = 3
 _SHEET = (
-    "h1{font-size:16pt;font-weight:600}h2{font-size:11pt;font-weight:600;margin-top:16px}b{font-weight:600}"
+    "h1{font-size:16pt;font-weight:600}h2{font-size:11pt;font-weight:600}b{font-weight:600}"
     "td,th{padding:2px 6px}th{text-align:left;font-weight:600}.r{text-align:right}"
     ".code,code{font-family:'JetBrains Mono';font-size:8pt}.note{color:#566071}"
 )

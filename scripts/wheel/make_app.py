@@ -124,10 +124,9 @@ def single_file(packed: Path) -> Path:
 
 def nsis() -> str | None:
     """makensis, which GitHub's Windows has beside its path; for another system's folder: None."""
-    if sys.platform != "win32":
-        return None
     usual = Path(os.environ.get("PROGRAMFILES(X86)", "C:/"), "NSIS", "makensis.exe")
-    return shutil.which("makensis") or (str(usual) if usual.is_file() else None)
+    found = shutil.which("makensis") or (str(usual) if usual.is_file() else None)
+    return found if platform.system() == "Windows" else None
 
 
 def installer(folder: Path, makensis: str, *options: str) -> Path:
