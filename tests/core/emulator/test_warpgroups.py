@@ -178,6 +178,7 @@ extern "C" __global__ void __cluster_dims__(2, 2, 1) k(const int* in, int* out) 
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("order", ["lockstep", "random"])
 def test_blocks_of_a_cluster_reach_each_other(kind, order) -> None:
