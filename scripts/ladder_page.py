@@ -238,7 +238,9 @@ def _hopper() -> Iterator[str]:
         "that took turns; W is the power that NVML read after them, which is a mean over the "
         "pauses, too. The rungs store C as float32, and are compared with cuBLAS that does so, and "
         "with cuBLAS that stores 16 bits; the BF16 rows are the same kernels with the type "
-        "exchanged. A row whose SM clock fell below 98% of the highest is compared with nothing."
+        "exchanged, and `clustered_tf32` takes B transposed. `fast.cu 11` is the fastest kernel of "
+        "github.com/pranjalssh/fast.cu (38eb642), which takes B transposed and stores 16 bits. "
+        "A row whose SM clock fell below 98% of the highest is compared with nothing."
     )
     for size in dict.fromkeys(row["size"] for row in found["rows"]):
         kinds = dict.fromkeys(row["type"] for row in found["rows"])
