@@ -85,6 +85,7 @@ def test_a_click_on_a_line_answers(window, qtbot, heard):
     assert window.session.line is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", PLACES)
 def test_keys_select_and_answer(window, qtbot, heard, target):
     opened(window, qtbot, target)
@@ -121,6 +122,7 @@ def test_any_line_can_be_selected_while_a_question_asks_for_one(window, qtbot):
     assert session.line == now + 1  # no step is at the brace
 
 
+@pytest.mark.slow
 def test_what_is_typed_may_be_nothing_there_is(window, qtbot):
     for target in PLACES:
         view = opened(window, qtbot, target)
@@ -148,6 +150,7 @@ ANSWERS = {  # the right one and another
 }
 
 
+@pytest.mark.slow
 def test_both_answers_are_lit_and_named(window, qtbot):
     for target, (right, given) in ANSWERS.items():
         view = opened(window, qtbot, target)

@@ -99,6 +99,7 @@ def trace(request):
 SCREENS = [QSize(1366, 768), QSize(1280, 800), QSize(1920, 1080)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", theme_names())
 def test_every_tab_is_whole_on_a_screen(window, trace, qtbot, theme):
     window.session.trace = trace

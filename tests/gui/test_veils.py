@@ -167,6 +167,7 @@ PAGES = {
 """The veils of each page, "" for the step page: one window is enough for them."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_a_veil_covers_its_part_and_lifts_again(window, qtbot, page):
     for name in PAGES[page]:

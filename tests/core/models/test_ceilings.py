@@ -63,6 +63,7 @@ def test_second_seed(n: int) -> None:
         assert tiled.flops / tiled.transfers == r
 
 
+@pytest.mark.slow
 def test_fifth_seed() -> None:
     """Tile 16: 256 threads; 4,096 blocks for 1024 x 1024; a phase: 512 loads, 8,192 operations."""
     counts = counted("tiled", n=1024, tile=16)
