@@ -16,7 +16,7 @@ help:
 	@echo "make lock    take the newest versions that pyproject.toml allows into scripts/*.lock"
 	@echo "make lint    ruff, mypy and import-linter"
 	@echo "make bench   speed figures"
-	@echo "make app     build/app/: a folder that needs no Python, its archive and a .deb (PyInstaller)"
+	@echo "make app     build/app/: a folder that needs no Python, and packages of it (PyInstaller)"
 	@echo "make wheel   build/dist/tilescope-*.whl, which needs no checkout"
 	@echo "make clean   remove .venv and everything generated"
 

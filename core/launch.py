@@ -74,8 +74,8 @@ class ArrayArgument:
     `data` is its content before the launch (any shape, row-major; made read-only). An "output" is
     poisoned by whoever makes it, so that an element the kernel forgets is seen. Of others the host
     has set the first `written` bytes (None: all). Instead of a pointer the kernel gets the tensor
-    `map` of the buffer, or a handle of its `texture`, where it has one; otherwise a pointer to
-    element number `start`.
+    `map` of the buffer, a pointer to that (`map_is_stored`) in global memory, or a handle of its
+    `texture`, where it has one; otherwise a pointer to element number `start`.
     """
 
     name: str
@@ -86,6 +86,7 @@ class ArrayArgument:
     map: TensorMap | None = None
     texture: Texture | None = None
     start: int = 0
+    map_is_stored: bool = False
 
     def __post_init__(self) -> None:
         data = np.ascontiguousarray(self.data)
@@ -160,9 +161,13 @@ def packed(
     group: tuple[Argument, ...],
     address: Callable[[ArrayArgument], int],
     encoded: Callable[[TensorMap], bytes] = TensorMap.encoded,
+    stored: Callable[[bytes], int] | None = None,
 ) -> bytes:
-    """One parameter's bytes; `address` gives the pointer to a buffer, `encoded` those of a map."""
-    pieces = [(a.member, _bytes_of(a, address, encoded)) for a in group]
+    """One parameter's bytes; `address` gives the pointer to a buffer, `encoded` those of a map.
+
+    `stored` puts the bytes of a map into memory, at an address that it returns.
+    """
+    pieces = [(a.member, _bytes_of(a, address, encoded, stored)) for a in group]
     member = pieces[0][0]
     if member is None:
         return pieces[0][1]
@@ -177,10 +182,15 @@ def _bytes_of(
     argument: Argument,
     address: Callable[[ArrayArgument], int],
     encoded: Callable[[TensorMap], bytes],
+    stored: Callable[[bytes], int] | None,
 ) -> bytes:
     if isinstance(argument, ArrayArgument):
         if argument.map is not None:
-            return encoded(argument.map.at(address(argument)))
+            raw = encoded(argument.map.at(address(argument)))
+            if not argument.map_is_stored:
+                return raw
+            assert stored is not None
+            return stored(raw).to_bytes(8, "little")
         place = address(argument) + argument.start * argument.data.dtype.itemsize
         return place.to_bytes(8, "little")
     return np.asarray(argument.value).tobytes()

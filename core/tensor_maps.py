@@ -52,15 +52,12 @@ class TensorMap:
         swizzle: int = 0,
         steps: Sequence[int] = (),
         strides: Sequence[int] = (),
-        address: int = 0,
     ) -> TensorMap:
-        """Of a row-major array: `shape` has the outermost dimension first, `box` the innermost."""
+        """Of an array, row-major but for `strides`; `shape` has the outermost axis first."""
         sizes = tuple(reversed(shape))
         dense = tuple(nbytes * math.prod(sizes[:i]) for i in range(1, len(sizes)))
         every = tuple(steps) or (1,) * len(sizes)
-        return cls(
-            address, nbytes, sizes, tuple(strides) or dense, tuple(box), every, swizzle
-        ).checked()
+        return cls(0, nbytes, sizes, tuple(strides) or dense, tuple(box), every, swizzle).checked()
 
     def checked(self) -> TensorMap:
         """Itself; raises LaunchError where the driver would refuse it."""
@@ -80,6 +77,10 @@ class TensorMap:
             (
                 self.swizzle not in SWIZZLES,
                 f"swizzles {self.swizzle} bytes: take none, 32B, 64B or 128B",
+            ),
+            (
+                len(self.strides) != rank - 1,
+                f"has {len(self.strides)} strides for {rank} dimensions; the innermost has none",
             ),
             (
                 0 < self.swizzle < inner,
@@ -162,6 +163,13 @@ class TensorMap:
     def box_bytes(self) -> int:
         """Bytes that a copy moves, those outside the array among them, as an mbarrier counts."""
         return math.prod(self.counts) * self.nbytes
+
+    @property
+    def extent_in_memory(self) -> int:
+        """Bytes from the first to the last element of the whole array."""
+        strides = (self.nbytes, *self.strides)
+        last = sum((size - 1) * step for size, step in zip(self.sizes, strides, strict=True))
+        return last + self.nbytes
 
     def elements(self, corner: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where the elements of the box at `corner` lie, in bytes from the array's begin.

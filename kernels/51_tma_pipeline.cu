@@ -90,7 +90,9 @@ tma_pipeline(const __grid_constant__ TensorMap A, const __grid_constant__ Tensor
              int N)
 {
     extern __shared__ __align__(1024) char shared[];
-    __shared__ __align__(8) unsigned long long full[STAGES];
+    // 1024 bytes, of which STAGES words are used: with -G the compiler of CUDA 13.0 lays `shared` right behind
+    // them, whatever alignment it asks for, and a swizzled tile begins at a multiple of 1024 bytes.
+    __shared__ __align__(1024) unsigned long long full[128];
     half (*tile_a)[TILE_M * TILE_K] = (half (*)[TILE_M * TILE_K])shared;
     half (*tile_b)[TILE_K * TILE_N] = (half (*)[TILE_K * TILE_N])(tile_a + STAGES);
 

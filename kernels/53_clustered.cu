@@ -109,7 +109,7 @@ clustered(const __grid_constant__ TensorMap A, const __grid_constant__ TensorMap
           int N)
 {
     extern __shared__ __align__(1024) char shared[];
-    __shared__ __align__(8) unsigned long long full[STAGES], empty[STAGES];
+    __shared__ __align__(1024) unsigned long long full[128], empty[128];  // 1024 bytes, as in 51
     half (*tile_a)[TILE_M * TILE_K] = (half (*)[TILE_M * TILE_K])shared;
     half (*tile_b)[TILE_K * TILE_N] = (half (*)[TILE_K * TILE_N])(tile_a + STAGES);
 

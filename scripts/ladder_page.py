@@ -33,7 +33,7 @@ from core.ladder import load_ladder
 from core.ladder.rung import Rung
 
 HOPPER_SPEEDS = ROOT / "resources" / "hopper_h200.json"
-NAMES_16 = {"float16": "F16", "bfloat16": "BF16"}
+NAMES_16 = {"float16": "F16", "bfloat16": "BF16", "tf32": "TF32"}
 SPEEDS = ROOT / "resources" / "ladder_h200.json"
 COUNTS = ROOT / "docs" / "ladder_counts.json"
 TUNING = ROOT / "docs" / "ladder_tuning.json"
@@ -238,7 +238,9 @@ def _hopper() -> Iterator[str]:
         "that took turns; W is the power that NVML read after them, which is a mean over the "
         "pauses, too. The rungs store C as float32, and are compared with cuBLAS that does so, and "
         "with cuBLAS that stores 16 bits; the BF16 rows are the same kernels with the type "
-        "exchanged. A row whose SM clock fell below 98% of the highest is compared with nothing."
+        "exchanged, and `clustered_tf32` takes B transposed. `fast.cu 11` is the fastest kernel of "
+        "github.com/pranjalssh/fast.cu (38eb642), which takes B transposed and stores 16 bits. "
+        "A row whose SM clock fell below 98% of the highest is compared with nothing."
     )
     for size in dict.fromkeys(row["size"] for row in found["rows"]):
         kinds = dict.fromkeys(row["type"] for row in found["rows"])
@@ -250,16 +252,22 @@ def _hopper() -> Iterator[str]:
         for name in dict.fromkeys(name for name, _ in by):
             cells = []
             for kind in kinds:
-                row = by[name, kind]
+                row = by.get((name, kind))
+                if row is None:
+                    cells += [""] * 4
+                    continue
                 best = [
                     max(
                         (by[other, kind] for other, of in by if of == kind and other.endswith(end)),
                         key=lambda one: one["tflops"],
+                        default=None,
                     )
                     for end in ("C float32", "C 16 bits")
                 ]
                 ratios = [
-                    "" if name.startswith("cuBLAS") else _hopper_ratio(row, other, found)
+                    ""
+                    if name.startswith("cuBLAS") or other is None
+                    else _hopper_ratio(row, other, found)
                     for other in best
                 ]
                 cells += [f"{row['tflops']:,.1f}", f"{median(row['power_w']):.0f}", *ratios]

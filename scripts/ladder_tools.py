@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.ladder import Rung, load_ladder
 
-HOPPER = ("wgmma", "tma_pipeline", "warp_specialised", "clustered")
+HOPPER = ("wgmma", "tma_pipeline", "warp_specialised", "clustered", "clustered_tf32")
 SIZE = 4096  # where the ladder's rungs are compared
 
 

@@ -1,12 +1,14 @@
-"""Times the rungs for Hopper beside cuBLAS, with factors of F16 and of BF16.
+"""Times the rungs for Hopper beside cuBLAS, with factors of F16, of BF16 and of TF32.
 
-    python scripts/measure_hopper.py OUT.json     on a GPU of compute capability 9.0
+    python scripts/measure_hopper.py OUT.json [LIB.so NAME]     on a GPU of compute capability 9.0
 
 cuBLAS is timed with B as the rungs have it (row-major) and transposed, and with C in float32, as
 the rungs write it, and in the factors' own type, which is half the bytes. The rungs with BF16 are
-the same sources with the type's name exchanged. All of one size and type take turns; each launch is
-timed by itself after a flush of the L2 cache, and clock and power are read after it. Results are
-compared with float64 before anything is timed.
+the same sources with the type's name exchanged. Somebody else's product of BF16 can stand beside
+them: a shared library's function `product(m, n, k, a, b, c)` that queues C = A B on the default
+stream, with A row-major, B and C column-major, all of 16 bits. All of one size and type take turns;
+each launch is timed by itself after a flush of the L2 cache, and clock and power are read after it.
+Results are compared with float64 before anything is timed.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import ctypes
 import json
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -37,10 +40,12 @@ from core.ladder.buffers import poisoned, random_array
 from core.launch import ArrayArgument, Dim3, Launch, Workload
 
 SIZES = (1024, 4096, 8192)
-TYPES = ("float16", "bfloat16")
+TYPES = ("float16", "bfloat16", "tf32")
 ROUNDS, LAUNCHES, PAUSE_S = 5, 6, 0.2
 CHECKED_ROWS = 256
-_F16, _BF16, _F32, _COMPUTE_F32 = 2, 14, 0, 68  # cudaDataType, cublasComputeType_t
+_F16, _BF16, _F32 = 2, 14, 0  # cudaDataType
+_COMPUTE_F32, _COMPUTE_TF32 = 68, 77  # cublasComputeType_t
+_CODES = {"float16": _F16, "bfloat16": _BF16, "tf32": _F32}
 
 
 def rounded(values: NDArray[np.float32]) -> NDArray[np.uint16]:
@@ -105,7 +110,8 @@ class LibraryProduct(Launchable):
             "cublasGemmEx", self._handle, int(self._kind.transposed), 0, n, m, k,
             ctypes.byref(one), at[b], self._factors, k if self._kind.transposed else n,
             at[a], self._factors, k, ctypes.byref(zero), at[c],
-            _F32 if self._kind.wide else self._factors, n, _COMPUTE_F32, -1,
+            _F32 if self._kind.wide else self._factors, n,
+            _COMPUTE_TF32 if self._factors == _F32 else _COMPUTE_F32, -1,
         )  # fmt: skip
 
     def release(self) -> None:
@@ -119,13 +125,45 @@ class LibraryProduct(Launchable):
             raise RuntimeError(f"{name}: status {status}")
 
 
-def products(session: Session, size: int, kind: str) -> dict[str, Launchable]:
+class Beside(Launchable):
+    """C = A B by somebody else's library; C lies by columns."""
+
+    def __init__(self, session: Session, launch: Launch, path: str) -> None:
+        self._product = ctypes.CDLL(path).product
+        super().__init__(session, launch)
+
+    def start(self) -> None:
+        """Queues one product."""
+        a, b, c = self._launch.arrays
+        (m, k), n = a.data.shape, b.data.shape[0]
+        at = (ctypes.c_void_p(self.buffers[array.name]) for array in (a, b, c))
+        self._product(m, n, k, *at)
+
+    def outputs(self) -> dict[str, NDArray[Any]]:
+        """C by rows."""
+        return {name: data.T for name, data in super().outputs().items()}
+
+
+def products(
+    session: Session, size: int, kind: str, beside: Sequence[str]
+) -> dict[str, Launchable]:
     """Everything that is timed at a size, by its name."""
     generator = np.random.default_rng(size)
     factors = random_array(generator, np.float32, (2, size, size))
-    bits = [rounded(f) if kind == "bfloat16" else f.astype(np.float16) for f in factors]
+    bits: list[NDArray[Any]] = [*factors]
+    if kind != "tf32":
+        bits = [rounded(f) if kind == "bfloat16" else f.astype(np.float16) for f in factors]
     found: dict[str, Launchable] = {}
+    if kind == "bfloat16" and beside:
+        arrays = (
+            ArrayArgument("A", bits[0]),
+            ArrayArgument("B", np.ascontiguousarray(bits[1].T)),
+            ArrayArgument("C", poisoned(bits[0].dtype, (size, size)), "output"),
+        )
+        found[beside[1]] = Beside(session, Launch(Dim3(1), Dim3(1), arrays), beside[0])
     for library in (Library(t, w) for t in (False, True) for w in (True, False)):
+        if kind == "tf32" and not library.wide:
+            continue
         stored = np.float32 if library.wide else bits[0].dtype
         arrays = (
             ArrayArgument("A", bits[0]),
@@ -133,20 +171,17 @@ def products(session: Session, size: int, kind: str) -> dict[str, Launchable]:
             ArrayArgument("C", poisoned(stored, (size, size)), "output"),
         )
         launch = Launch(Dim3(1), Dim3(1), arrays)
-        code = _BF16 if kind == "bfloat16" else _F16
-        found[library.name] = LibraryProduct(session, launch, library, code)
+        found[library.name] = LibraryProduct(session, launch, library, _CODES[kind])
     ladder = load_ladder()
     for name in HOPPER:
         rung = ladder[name]
+        if (rung.arithmetic == "tf32") != (kind == "tf32"):
+            continue
         shape = {"m": size, "k": size, "n": size}
         work = rung.blank_workload(**{**rung.tuned_for(**shape), **shape})
+        given = {"A": bits[0], "B": bits[1].T if kind == "tf32" else bits[1]}
         filled = [
-            replace(
-                a,
-                data=bits["AB".index(a.name)]
-                if a.name in "AB"
-                else poisoned(np.float32, a.data.shape),
-            )
+            replace(a, data=given.get(a.name, poisoned(np.float32, a.data.shape)))
             if isinstance(a, ArrayArgument)
             else a
             for a in work.launch.arguments
@@ -169,7 +204,9 @@ def products(session: Session, size: int, kind: str) -> dict[str, Launchable]:
         # A C of 16 bits is rounded to 8 (BF16) or 11 bits; sums of `size` products of [-1, 1) lie
         # within 6 standard deviations of 0 (each 1/3).
         largest = 6 * size**0.5 / 3
-        allowed = size * 2.0**-22 * largest + (0 if got.dtype == np.float32 else largest * 2.0**-8)
+        # Factors of TF32 lack 13 bits.
+        is_exact = got.dtype == np.float32 and kind != "tf32"
+        allowed = size * 2.0**-22 * largest + (0 if is_exact else largest * 2.0**-8)
         if (
             not (error <= allowed)
             or not np.isfinite(widened(got) if got.dtype == np.uint16 else got).all()
@@ -178,9 +215,9 @@ def products(session: Session, size: int, kind: str) -> dict[str, Launchable]:
     return found
 
 
-def timed(session: Session, size: int, kind: str) -> list[dict[str, Any]]:
+def timed(session: Session, size: int, kind: str, beside: Sequence[str]) -> list[dict[str, Any]]:
     """Rows of one size and type, which take turns."""
-    ready = products(session, size, kind)
+    ready = products(session, size, kind, beside)
     rows: dict[str, dict[str, Any]] = {
         n: {"name": n, "size": size, "type": kind, "ms": [], "sm_mhz": [], "power_w": []}
         for n in ready
@@ -209,7 +246,7 @@ def main() -> None:
     found |= {"clock_mhz": session.report.clock_mhz, "rows": []}
     for size in SIZES:
         for kind in TYPES:
-            found["rows"] += timed(session, size, kind)
+            found["rows"] += timed(session, size, kind, sys.argv[2:])
     session.close()
     if len(sys.argv) > 1:
         Path(sys.argv[1]).write_text(json.dumps(found) + "\n", encoding="utf-8")

@@ -423,8 +423,9 @@ def _workers(data: Mapping[str, Any]) -> Iterator[str]:
     last = spread[-1]
     share = first / last["seconds"] / last["workers"]
     yield (
-        f"A point that waits takes {data['bytes']:,.0f} bytes of the scheduler's memory; "
-        f"{HELD:,} waited."
+        f"While {HELD:,} points waited, the scheduler's memory grew by {data['bytes']:,.0f} bytes "
+        "a point. Most wait with the client: the scheduler gets as many as its workers can begin "
+        "soon."
     )
     yield ""
     yield "| goal | measured | |"

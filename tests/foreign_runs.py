@@ -16,8 +16,8 @@ from core.runs.recording import record
 from core.trace import Trace
 from tests.foreign_set import FOLDER, Foreign, wide
 
-COUNTED = FOLDER / "h100_2026-11-23.json"
-"""What Nsight Compute counted of each launch; scripts/count_foreign.py made it."""
+COUNTED = sorted(FOLDER.glob("h?00_*.json"))
+"""What Nsight Compute counted of each launch, by GPU and date; scripts/count_foreign.py made it."""
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,15 @@ def run(one: Foreign) -> Outcome:
 
 @cache
 def _counted() -> dict[str, dict[str, int]]:
-    return json.loads(COUNTED.read_text(encoding="utf-8"))["rows"]
+    files = (json.loads(path.read_text(encoding="utf-8")) for path in COUNTED)
+    return {name: row for file in files for name, row in file["rows"].items()}
 
 
 def counters_apart(one: Foreign, found: Outcome) -> dict[str, tuple[int, int]]:
     """The counters that are not the hardware's: ours and its."""
-    totals = found.trace.counters.totals
-    ours = {n: int(totals[n].value) if n in totals else 0 for n in _counted()[one.name]}
-    return {n: (ours[n], theirs) for n, theirs in _counted()[one.name].items() if ours[n] != theirs}
+    totals, counted = found.trace.counters.totals, _counted()[one.name]
+    ours = {n: int(totals[n].value) if n in totals else 0 for n in counted}
+    return {n: (ours[n], theirs) for n, theirs in counted.items() if ours[n] != theirs}
 
 
 def is_counted_apart(one: Foreign) -> bool:

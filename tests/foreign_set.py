@@ -262,6 +262,14 @@ TRITON = (
             ("x_ptr=float32[1000]", "y_ptr=float32[1000]", "out_ptr=zeros:float32[1000]", "n=1000"),
             lambda a: {"out_ptr": wide(a["x_ptr"]) + a["y_ptr"]}, {"BLOCK": 256}, "sm90",
             capability=90),
+    Foreign("triton", "matmul_tma",
+            ("tensordesc<fp16[64, 64]>", "tensordesc<fp16[64, 128]>", "tensordesc<fp16[64, 128]>",
+             "i32"), "2,2",
+            ("a=tensormap(float16[100,200], box=64x64, swizzle=128B)",
+             "b=tensormap(float16[200,248], box=64x64, swizzle=128B)",
+             "c=tensormap(zeros:float16[100,248], box=64x64, swizzle=128B)", "K=200"),
+            lambda a: {"c": wide(a["a"]) @ wide(a["b"])}, {"BM": 64, "BN": 128, "BK": 64},
+            tolerance=5e-4, capability=90),
 )  # fmt: skip
 
 NUMBA = (

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests import bare_root
-from tests.gui.real_app import display, size
+from tests.gui.real_app import display, size, wait_for
 
 __all__ = ["display", "size"]  # fixtures
 
@@ -89,6 +89,125 @@ def test_what_is_depended_on_is_read_from_the_libraries(script, tmp_path):
     icon = tmp_path / "tree/usr/share/icons/hicolor/scalable/apps/tilescope.svg"
     assert icon.stem == re.search("^Icon=(.*)$", entry, re.MULTILINE)[1]
     assert (tmp_path / "tree/usr/bin/tilescope").readlink() == Path("/usr/lib/tilescope/tilescope")
+
+
+STAND_IN = """#!/bin/sh
+echo "$0"
+for word; do echo "<$word>"; done
+exit 3
+"""
+
+
+def stand_in(folder):
+    """A folder of the application's shape, of a few bytes."""
+    (folder / "tilescope" / "lib").mkdir(parents=True)
+    program = folder / "tilescope" / "tilescope"
+    program.write_text(STAND_IN)
+    program.chmod(0o755)
+    (folder / "tilescope" / "lib" / "one").write_text("1")
+    return folder
+
+
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux") or not all(map(shutil.which, ("cc", "xz"))),
+    reason="needs Linux, cc and xz",
+)
+def test_the_single_file_unpacks_itself_once_and_runs(script, tmp_path):
+    make_app = script("make_app")
+    packed = make_app.archive(stand_in(tmp_path / "made"), "xz -1")
+    single = make_app.single_file(packed)
+    assert single.read_bytes()[:4] == b"\x7fELF"  # a desktop runs it at a double click
+    moved = tmp_path / "a folder é" / "Tilescope"
+    moved.parent.mkdir()
+    shutil.move(single, moved)
+    home = tmp_path / "who ever"
+    home.mkdir()
+    bare = {"HOME": str(home), "PATH": "/usr/bin:/bin"}
+
+    def run(*arguments):
+        return subprocess.run(
+            [moved, *arguments], env=bare, capture_output=True, text=True, check=False
+        )
+
+    first, second = run("a b", "$HOME 'é'", ""), run()
+    assert (first.returncode, second.returncode) == (3, 3)
+    program, *words = first.stdout.splitlines()
+    assert words == ["<a b>", "<$HOME 'é'>", "<>"]
+    assert Path(program).is_relative_to(home / ".cache" / "tilescope")
+    assert "only this once" in first.stderr
+    assert second.stderr == ""
+    assert [p.name for p in (home / ".cache/tilescope").iterdir()] == [Path(program).parts[-3]]
+    shutil.rmtree(home / ".cache")
+    data = moved.read_bytes()
+    moved.write_bytes(data[:-100] + bytes(100))
+    broken = run()
+    assert broken.returncode == 2
+    assert "download it again" in broken.stderr
+    assert not list((home / ".cache/tilescope").iterdir())
+
+
+WINE = shutil.which("wine64") or shutil.which("wine64", path="/usr/lib/wine")
+
+
+@pytest.mark.skipif(shutil.which("makensis") is None, reason="no NSIS")
+def test_the_installer_for_windows_is_made(script, tmp_path):
+    folder = stand_in(tmp_path)
+    made = script("make_app").installer(folder, shutil.which("makensis"))
+    assert made.read_bytes()[:2] == b"MZ"
+
+
+@pytest.mark.slow
+@pytest.mark.release
+@pytest.mark.skipif(
+    not (WINE and shutil.which("makensis")), reason="no Wine of 64 bits, or no NSIS"
+)
+def test_the_installer_installs_and_takes_away_again(script, display, tmp_path):
+    folder = stand_in(tmp_path)
+    (folder / "tilescope" / "tilescope").unlink()
+    for name in ("tilescope.exe", "tilescope-window.exe"):
+        (folder / "tilescope" / name).write_text("MZ")
+    made = script("make_app").installer(
+        folder, shutil.which("makensis"), "-DTARGET=amd64-unicode"
+    )  # a stub of 64 bits, as Wine has here no other
+    environment = {
+        "PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "WINEPREFIX": str(tmp_path / "prefix"),
+        "WINEDEBUG": "-all", "DISPLAY": display,
+    }  # fmt: skip
+
+    def wine(*command):
+        return subprocess.run(
+            [WINE, *map(str, command)], env=environment, capture_output=True, check=False,
+            timeout=300,
+        )  # fmt: skip
+
+    def there():
+        users = tmp_path / "prefix" / "drive_c" / "users"
+        return {p.name for p in users.rglob("*") if "ilescope" in str(p.relative_to(users))}
+
+    key = r"HKCU\Software\Microsoft\Windows\CurrentVersion\Uninstall\Tilescope"
+    wine("wineboot", "-i")
+    try:
+        assert wine(made, "/S").returncode == 0
+        assert {"tilescope.exe", "one", "uninstall.exe", "Tilescope.lnk"} <= there()
+        said = wine("reg", "query", key).stdout.decode()
+        assert script("make_app").version() in said
+        (uninstall,) = (tmp_path / "prefix").rglob("uninstall.exe")
+        wine(uninstall, "/S")
+        wait_for(lambda: not there(), f"the end of {there()}", 60)
+        assert wine("reg", "query", key).returncode != 0
+    finally:
+        subprocess.run([Path(WINE).with_name("wineserver"), "-k"], env=environment, check=False)
+
+
+def test_a_program_without_a_console_can_print(monkeypatch):
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    entry = importlib.import_module("app_entry")
+    monkeypatch.setattr(sys, "stdout", None)
+    monkeypatch.setattr(sys, "stderr", None)
+    entry.give_streams()
+    for stream in (sys.stdout, sys.stderr):
+        with stream:
+            print("nothing", file=stream)
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ import typer
 from rich import box
 from rich.table import Table
 
-from core.cli.console import FAILED, show_error
+from core.cli.console import FAILED, Terminal, show_error
 from core.cli.options import (
     RESULTS,
     SIZES,
@@ -546,9 +546,6 @@ def _as_json(plan: Plan, outcomes: Sequence[Outcome]) -> dict[str, Any]:
 def _show(
     plan: Plan, results: Sequence[BenchmarkResult], failed: Sequence[Outcome], *, single: bool
 ) -> None:
-
-    from core.cli.console import Terminal
-
     console = Terminal()
     if single and results:
         console.print(result_table(results[0]))
@@ -577,8 +574,6 @@ def _show_files(
     recorded: bool,
     as_json: bool,
 ) -> None:
-
-    from core.cli.console import Terminal
     from core.gpu.files import read_results, write_results
     from core.gpu.result import load_recorded
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from core.cli.console import compile_errors, progress_bar
+from core.cli.console import Terminal, compile_errors, plain_table, progress_bar
 from core.cli.options import Arguments, Block, Defines, Grid, KernelName, Shared, Size
 from core.cli.workloads import chosen_workload
 
@@ -117,8 +117,6 @@ def as_data(found: Ceilings) -> dict[str, Any]:
 
 
 def _show(found: Ceilings) -> None:
-    from core.cli.console import Terminal
-
     console, counts = Terminal(), found.counts
     sizes = ", ".join(f"{name} = {value}" for name, value in counts.workload.parameters.items())
     launch = counts.workload.launch
@@ -140,13 +138,7 @@ def _show(found: Ceilings) -> None:
 
 
 def _table(found: Ceilings) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    for heading in ("ceiling", "", "GFLOPS", "of FP32 peak", ""):
-        right = heading in ("GFLOPS", "of FP32 peak")
-        table.add_column(heading, justify="right" if right else "left")
+    table = plain_table("ceiling", "", ">GFLOPS", ">of FP32 peak", "")
     for name, one in sorted(found.ceilings.items(), key=lambda item: item[1].gflops):
         mark = "binds" if name == found.binding else "" if one.binds else "caches can beat it"
         of_peak = f"{one.gflops / found.device.peak_gflops:.2%}"

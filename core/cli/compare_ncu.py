@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from core.cli.console import FOUND, Terminal, compile_errors, progress_bar
+from core.cli.console import FOUND, Terminal, compile_errors, plain_table, progress_bar
 from core.cli.options import Arguments, Block, Defines, Grid, KernelName, Shared, Size
 from core.cli.workloads import chosen_workload, parse_settings
 
@@ -146,13 +146,7 @@ def _show(found: Comparison) -> None:
 
 
 def _counters(found: Comparison) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column("counter")
-    for heading in ("Tilescope", "ncu", "difference"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = plain_table("counter", ">Tilescope", ">ncu", ">difference")
     for one in found.counters:
         if one.theirs is None or (one.equal and not one.ours):
             continue
@@ -163,14 +157,7 @@ def _counters(found: Comparison) -> Table:
 
 
 def _by_line(found: Comparison) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column("line", justify="right")
-    table.add_column("")
-    for heading in ("Tilescope", "ncu"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = plain_table(">line", "", ">Tilescope", ">ncu")
     for one in found.lines:
         style = None if one.equal else "yellow"
         table.add_row(str(one.line), one.what, f"{one.ours:,}", f"{one.theirs:,.0f}", style=style)

@@ -19,6 +19,8 @@ from core.errors import CompileError, Diagnostic, TilescopeError
 from core.foreign_text import visible
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from core.launch import Workload
 
 
@@ -32,6 +34,21 @@ class Terminal(Console):
         """The pieces of what is printed, without what would act unseen."""
         for piece in super().render(renderable, options):
             yield piece if piece.control else Segment(visible(piece.text), piece.style)
+
+
+def plain_table(*headings: str, title: str | None = None) -> Table:
+    """A table without frames; a heading with `>` before it is of a column of numbers."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(
+        title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False
+    )
+    for heading in headings:
+        right = heading.startswith(">")
+        name = heading.removeprefix(">")
+        table.add_column(name, justify="right" if right else "left", no_wrap=right)
+    return table
 
 
 @contextmanager

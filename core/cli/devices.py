@@ -8,24 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from core.cli.console import Terminal, plain_table
 from core.errors import GpuFailure, GpuUnavailable
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from core.gpu.result import DeviceReport
-
-_COLUMNS = (
-    "device",
-    "CC",
-    "SMs",
-    "cores",
-    "MHz",
-    "GB/s",
-    "GFLOPS",
-    "L2 MiB",
-    "shared",
-)
 
 
 def devices(
@@ -35,8 +24,6 @@ def devices(
     ] = False,
 ) -> None:
     """List the NVIDIA GPUs found here, and the table of known ones."""
-    from core.cli.console import Terminal
-
     found, trouble = _find()
     if as_json:
         typer.echo(json.dumps(_as_json(found, trouble), indent=1, allow_nan=False))
@@ -88,14 +75,18 @@ def _as_json(found: tuple[DeviceReport, ...], trouble: str) -> dict[str, Any]:
 
 
 def _table(title: str, rows: Iterable[tuple[str, ...]]) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(
-        title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False
+    table = plain_table(
+        "device",
+        ">CC",
+        ">SMs",
+        ">cores",
+        ">MHz",
+        ">GB/s",
+        ">GFLOPS",
+        ">L2 MiB",
+        ">shared",
+        title=title,
     )
-    for heading in _COLUMNS:
-        table.add_column(heading, justify="left" if heading == "device" else "right")
     for row in rows:
         table.add_row(*row)
     return table

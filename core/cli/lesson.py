@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from core.cli.console import Terminal, show_error
 from core.errors import ParameterError, TilescopeError
 from core.lessons.answers import LETTERS
 
@@ -85,7 +86,6 @@ def _chosen(names: Sequence[str]) -> list[Lesson | TilescopeError]:
 
 
 def _list() -> None:
-    from core.cli.console import Terminal
     from core.lessons.course import course_lesson, load_course
 
     console = Terminal(highlight=False)
@@ -97,7 +97,6 @@ def _list() -> None:
 
 def _check(lessons: Sequence[Lesson | TilescopeError]) -> bool:
     """Prints what is wrong; whether nothing is."""
-    from core.cli.console import Terminal, show_error
     from core.lessons.checking import check_lesson
 
     console, good = Terminal(highlight=False), True
@@ -157,7 +156,6 @@ def _export(
 
 def _play(one: Lesson | TilescopeError, seed: int) -> None:
     """Asks every step. The window has pictures and veils; here there are the link and the words."""
-    from core.cli.console import Terminal
     from core.lessons.posing import pose
     from core.lessons.situation import Recorder
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from core.cli.console import compile_errors
+from core.cli.console import Terminal, compile_errors, plain_table
 from core.cli.options import Size
 from core.cli.workloads import chosen_workload, is_file
 from core.errors import ParameterError
@@ -156,10 +156,6 @@ def _threads(text: str) -> int:
 
 
 def _show(result: Occupancy, device: str) -> None:
-    from rich import box
-    from rich.table import Table
-
-    from core.cli.console import Terminal
     from core.devices.occupancy import LIMITS
 
     console, needs = Terminal(), result.resources
@@ -170,10 +166,7 @@ def _show(result: Occupancy, device: str) -> None:
         soft_wrap=True,
         highlight=False,
     )
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column("limit")
-    table.add_column("blocks an SM", justify="right")
-    table.add_column("")
+    table = plain_table("limit", ">blocks an SM", "")
     for name, limit in result.limits.items():
         mark = "limits" if name in result.limited_by else ""
         table.add_row(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from core.cli.console import compile_errors, progress_bar
 from core.cli.options import Compiler
 from core.errors import ParameterError
 
@@ -39,7 +40,6 @@ def report(
     device: Annotated[str, typer.Option(help="Whose ceilings; none for none.")] = "NVIDIA H200",
 ) -> None:
     """Write a report: launch, counters, findings, ceilings and recorded times."""
-    from core.cli.console import progress_bar
     from core.cli.workloads import parse_settings
     from core.devices.table import load_devices
     from core.files import replace_file
@@ -73,7 +73,6 @@ def report(
 
 
 def _trace(what: str, sizes: dict[str, int], launch: Mapping[str, Any]) -> Trace:
-    from core.cli.console import compile_errors
     from core.cli.workloads import file_launch, is_file, ptx_launch, rung_workload
     from core.runs.recording import record
     from core.runs.storage import load_trace

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from core.cli.console import Terminal, progress_bar
+from core.cli.console import Terminal, plain_table, progress_bar
 from core.cli.options import (
     RESULTS,
     SIZES,
@@ -274,19 +274,11 @@ def _split(rows: Sequence[Scanned]) -> tuple[list[str], dict[str, int]]:
 
 
 def _table(rows: Sequence[Scanned], varied: Sequence[str]) -> Table:
-    from rich import box
-    from rich.table import Table
-
     several = len({one.title for one in rows}) > 1
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column("", justify="right")
-    if several:
-        table.add_column("kernel")
-    for heading in (*varied, "sectors", "wavefronts", "conflicts", "occupancy"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("binds", no_wrap=True)
-    for heading in ("GFLOPS", "of peak"):
-        table.add_column(heading, justify="right")
+    counters = (">sectors", ">wavefronts", ">conflicts", ">occupancy")
+    kernel = ["kernel"] if several else []
+    numbers = (f">{name}" for name in varied)
+    table = plain_table(">", *kernel, *numbers, *counters, "binds", ">GFLOPS", ">of peak")
     for rank, one in enumerate(rows, 1):
         parameters = [str(one.parameters.get(name, "")) for name in varied]
         counts = [_short(value) for value in (one.sectors, one.wavefronts, one.conflicts)]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from core.cli.console import Terminal, progress_bar
+from core.cli.console import Terminal, plain_table, progress_bar
 from core.cli.options import (
     RESULTS,
     ArgumentTexts,
@@ -281,12 +281,7 @@ def _show(plan: Plan, names: Sequence[str], search: _Search, *, as_json: bool) -
 
 
 def _print_table(plan: Plan, search: _Search, entries: Sequence[Entry]) -> None:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    for name in (*search.cache.values, "median ms", "GFLOPS"):
-        table.add_column(name, justify="right")
+    table = plain_table(*(f">{name}" for name in (*search.cache.values, "median ms", "GFLOPS")))
     for one in entries:
         if one.time_ms is None:
             continue

@@ -66,16 +66,18 @@ def kernel_resources(image: bytes, entry: str) -> KernelResources:
     )
 
 
-def parameters_begin(image: bytes, entry: str) -> int:
-    """Bytes before a kernel's first parameter in their buffer: some where one is aligned to 64.
+def parameter_places(image: bytes, entry: str) -> tuple[int, ...]:
+    """Where a kernel's parameters begin in their buffer, in bytes.
 
-    The buffer itself begins at an odd place of constant memory, and the compiler makes up for it.
+    The buffer itself begins at an odd place of constant memory: what is aligned to 64 bytes there
+    is not so within the buffer.
     """
     from elftools.elf.elffile import ELFFile
 
     section: Any = ELFFile(io.BytesIO(image)).get_section_by_name(f".nv.info.{entry}")
     values = (value for attribute, value in _records(section.data()) if attribute == _PARAMETER)
-    return min((struct.unpack_from("<IHH", value)[2] for value in values), default=0)
+    found = (struct.unpack_from("<IHH", value) for value in values)
+    return tuple(place for _, place in sorted((number, place) for _, number, place in found))
 
 
 def variables_called(image: bytes, name: str) -> tuple[str, ...]:

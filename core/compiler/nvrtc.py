@@ -119,13 +119,19 @@ def compile_here(request: Request) -> Compiled:
 def _as_it_stands(
     request: Request, program: Program, missing: Mapping[str, int]
 ) -> Compiled | None:
-    """What NVRTC makes of the whole text: macros may hide from the parser where a function ends."""
+    """What NVRTC makes of the whole text: macros may hide from the parser where a function ends.
+
+    Libraries that are written for NVRTC, such as CUTLASS, want what bears no mark for the device.
+    """
     headers = (*request.headers, *((name, "") for name in missing))
     instance = program.qualified(request.kernel) if "<" in request.kernel else ""
-    try:
-        return _compile_text(replace(request, headers=headers), instance)
-    except CompileError:
-        return None
+    for more in ((), (_UNMARKED_IS_DEVICE,)):
+        whole = replace(request, headers=headers, options=(*request.options, *more))
+        try:
+            return _compile_text(whole, instance)
+        except CompileError:
+            continue
+    return None
 
 
 def _missing_headers(program: Program, compiler: CompilerName) -> dict[str, int]:

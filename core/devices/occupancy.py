@@ -106,11 +106,10 @@ def curve(
     resources: Resources,
     axis: Literal["block_threads", "registers", "shared_bytes"],
     values: Iterable[int],
-    carve_out: int | None = None,
 ) -> tuple[Occupancy, ...]:
     """Occupancy with one of the resources varied, the others as given: a plot's points."""
     varied = (replace(resources, **{axis: value}) for value in values)
-    return tuple(occupancy(capability, one, carve_out) for one in varied)
+    return tuple(occupancy(capability, one) for one in varied)
 
 
 def warps_of(threads: int) -> int:

@@ -214,7 +214,7 @@ class TensorCopy:
     ) -> None:
         unit = lanes.machine.unit
         places, order = what.elements(corner)
-        whole = _extent(what)
+        whole = what.extent_in_memory
         array = unit.global_bytes(what.address, whole)
         if array is None:
             lanes.machine.flight.illegal(lanes, "out_of_bounds", lane, what.address, whole)
@@ -258,13 +258,6 @@ def _stores(source: _End, target: _End) -> Land:
         _End(source.region, source.place[there], source.width),
         _End(target.region, target.place[there], target.width),
     )
-
-
-def _extent(what: TensorMap) -> int:
-    """Bytes from the first to the last element of the whole array."""
-    strides = (what.nbytes, *what.strides)
-    last = sum((size - 1) * stride for size, stride in zip(what.sizes, strides, strict=True))
-    return last + what.nbytes
 
 
 def _map_at(lanes: Lanes, lane: int, address: int, rank: int) -> TensorMap | None:

@@ -172,6 +172,10 @@ class Span:
     number: NDArray[np.int64] | None = None
 
 
+Read = tuple[Span, frozenset[int]]
+"""What a matrix product reads, and the warps whose part of a factor it is."""
+
+
 @dataclass(frozen=True, eq=False)
 class TransferEvent:
     """An asynchronous operation begins: a bulk copy, or a warpgroup's matrix product.

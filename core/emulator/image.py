@@ -11,7 +11,7 @@ import numpy as np
 from core.emulator.decode import decode
 from core.emulator.groups import GRID_WORKSPACE
 from core.emulator.heap import HEAP_BYTES, HEAP_NAME, Heap
-from core.emulator.memory import PARAMETER_WINDOW, GlobalMemory, Region, zeros
+from core.emulator.memory import PARAMETER_WINDOW, GlobalMemory, Region, padded, zeros
 from core.emulator.program import FunctionCode
 from core.emulator.texels import Texels
 from core.errors import LaunchError, TilescopeError
@@ -28,6 +28,7 @@ MOST_OF_CLUSTER = 16  # blocks, and that only where the host asks for more than 
 CODE_WINDOW = 1 << 43  # addresses of functions, apart from those of data
 _CODE_STEP = 16
 _WORKSPACE_BYTES = 64
+_PARAMETERS = 4096  # bytes: parameters lie so far apart that an index beyond one hits none
 _BLOCKS = 128  # bytes, of which each block's shared memory begins at a multiple
 
 
@@ -141,7 +142,7 @@ class Image:
             )
         found: dict[str, bytes] = {}
         for formal, actual in zip(formals, actuals, strict=True):
-            raw = packed(actual, self._address)
+            raw = packed(actual, self._address, stored=self._stored)
             if len(raw) != formal.nbytes:
                 name = actual[0].member.parameter if actual[0].member else actual[0].name
                 raise LaunchError(
@@ -149,15 +150,22 @@ class Image:
                     f"{formal.nbytes}."
                 )
             found[formal.name] = raw
-        parameters = GlobalMemory(PARAMETER_WINDOW)
+        at = 0  # within the window: a parameter's own address has 32 bits at most
         for name, raw in found.items():
-            region = parameters.allocate(name, np.frombuffer(raw, np.uint8), "param")
-            self._addresses = {**self._addresses, name: region.base}
+            data = np.zeros(padded(len(raw)), np.uint8)
+            data[: len(raw)] = np.frombuffer(raw, np.uint8)
+            region = Region(name, "param", PARAMETER_WINDOW + at, len(raw), data)
+            self._addresses = {**self._addresses, name: at}
             self.memory.regions.append(region)
+            at += -(-len(raw) // _PARAMETERS) * _PARAMETERS + _PARAMETERS
         return found
 
     def _address(self, array: ArrayArgument) -> int:
         return self.buffers[array.name].base
+
+    def _stored(self, raw: bytes) -> int:
+        content = np.frombuffer(raw, np.uint8)
+        return self.memory.allocate("tensor map", content).base
 
     def _contents(self) -> dict[str, bytes]:
         """What the launch puts into variables of the source, by name."""

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import Mask, Span
+from core.emulator.events import Mask, Read, Span
 from core.emulator.frame import Frame
 from core.emulator.groups import Geometry, Group, lanes_of_rows, warp_rows
 from core.emulator.mbarrier_word import Word
@@ -133,7 +133,7 @@ class Products(Protocol):
         slots: tuple[int, ...],
         sources: tuple[int, ...],
         warps: NDArray[np.intp],
-        spans: tuple[tuple[Span, ...], ...],
+        spans: tuple[tuple[Read, ...], ...],
     ) -> None:
         """A product of some warps begins: the registers of its results, and those of its factor."""
 

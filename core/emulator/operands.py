@@ -16,7 +16,11 @@ from core.ptx.arithmetic.operation import unsupported
 from core.ptx.ast import Address, Function, Instruction, Module, Operand, Register, Vector
 from core.ptx.types import PRED, PtxType
 
-WINDOWS = {"shared": memory.SHARED_WINDOW, "local": memory.LOCAL_WINDOW}
+WINDOWS = {
+    "shared": memory.SHARED_WINDOW,
+    "local": memory.LOCAL_WINDOW,
+    "param": memory.PARAMETER_WINDOW,
+}
 _NARROW = 32  # bits of a register that shared and local memory may be addressed by
 
 

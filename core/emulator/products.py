@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import AwaitEvent, Mask, Span, TransferEvent
+from core.emulator.events import AwaitEvent, Mask, Read, TransferEvent
 from core.emulator.frame import Frame
 from core.emulator.groups import Group, lanes_of_rows, warp_rows
 from core.emulator.lanes import Lanes
@@ -75,7 +75,7 @@ class Products:
         slots: tuple[int, ...],
         sources: tuple[int, ...],
         warps: NDArray[np.intp],
-        spans: tuple[tuple[Span, ...], ...],
+        spans: tuple[tuple[Read, ...], ...],
     ) -> None:
         """A product of some warps begins: the registers of its results, and those of its factor."""
         state, pc, depth = self.state, lanes.op.instruction.pc, lanes.group.depth
@@ -101,7 +101,7 @@ class Products:
         self._tell(lanes, warps, spans)
 
     def _tell(
-        self, lanes: Lanes, warps: NDArray[np.intp], spans: tuple[tuple[Span, ...], ...]
+        self, lanes: Lanes, warps: NDArray[np.intp], spans: tuple[tuple[Read, ...], ...]
     ) -> None:
         """Tells the observers; the warps of a warpgroup that go together are one agent."""
         geometry, pc = self.state.geometry, lanes.op.instruction.pc
@@ -111,13 +111,11 @@ class Products:
             mine = warps[group == first]
             block = first // geometry.warps
             agent: Hashable = ("product", *mine.tolist())
-            low = block * (self.state.unit.shared.data.size // len(geometry.blocks))
-            high = low + self.state.unit.shared.data.size // len(geometry.blocks)
             reads = tuple(
                 span
                 for several in spans
-                for span in several
-                if len(span.place) and low <= int(span.place[0]) < high
+                for span, readers in several
+                if len(span.place) and not readers.isdisjoint(mine.tolist())
             )
             issuers = (mine % geometry.warps) * 32 + block * geometry.threads
             event = TransferEvent(

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import Span
+from core.emulator.events import Read, Span
 from core.emulator.groups import warp_rows
 from core.emulator.lanes import Lanes, action_op
 from core.emulator.operands import OperandDecoder, elements
@@ -141,7 +141,7 @@ class WarpgroupMultiply:
         partly = warps[~active[warps].all(axis=1)]
         if len(partly):
             machine.products.incomplete(lanes, partly)
-        used: list[tuple[Span, ...]] = []
+        used: list[tuple[Read, ...]] = []
         left, spans = self._factor(lanes, self.a, warps, ROWS)
         used.append(spans)
         right, spans = self._factor(lanes, self.b, warps, self.shape.n)
@@ -169,10 +169,10 @@ class WarpgroupMultiply:
 
     def _factor(
         self, lanes: Lanes, factor: _Factor, warps: NDArray[np.intp], rows: int
-    ) -> tuple[NDArray[Any], tuple[Span, ...]]:
+    ) -> tuple[NDArray[Any], tuple[Read, ...]]:
         """The values that the warps multiply, (warps, rows, depth), and what they read."""
         depth, element = self.shape.k, factor.element
-        spans: tuple[Span, ...] = ()
+        spans: tuple[Read, ...] = ()
         if factor.descriptor is None:
             registers = [lanes.rows(r)[warps] for r in factor.registers]
             values = gather(registers, element, ROWS, depth)
@@ -183,7 +183,7 @@ class WarpgroupMultiply:
 
     def _read(
         self, lanes: Lanes, factor: _Factor, warps: NDArray[np.intp], rows: int
-    ) -> tuple[NDArray[np.uint8], tuple[Span, ...]]:
+    ) -> tuple[NDArray[np.uint8], tuple[Read, ...]]:
         """The bytes of a factor for each warp, and where they lie."""
         assert factor.descriptor is not None
         machine, depth = lanes.machine, self.shape.k
@@ -193,6 +193,7 @@ class WarpgroupMultiply:
         assert region.lane_offset is not None
         found = np.zeros((len(warps), rows, depth, nbytes), np.uint8)
         spans: dict[tuple[int, int, int], Span] = {}
+        readers: dict[tuple[int, int, int], set[int]] = {}
         bases = warp_rows(region.lane_offset, machine.geometry, 0)[warps, 0].tolist()
         for i, (warp, raw, base) in enumerate(zip(warps.tolist(), descriptors, bases, strict=True)):
             what = Descriptor.of(raw)
@@ -203,6 +204,7 @@ class WarpgroupMultiply:
             )
             places = whole[part * rows : (part + 1) * rows]
             key = raw, base, part
+            readers.setdefault(key, set()).add(warp)
             if key not in spans:
                 problem = _problem(what, places, nbytes, region.nbytes)
                 if problem:
@@ -217,7 +219,7 @@ class WarpgroupMultiply:
             kind = np.dtype(f"u{nbytes}")
             data = region.view(kind)[(base + inside) // nbytes]
             found[i] = data[..., None].view(np.uint8)
-        return found, tuple(spans.values())
+        return found, tuple((span, frozenset(readers[key])) for key, span in spans.items())
 
 
 def _pieces(places: NDArray[np.int64], nbytes: int) -> NDArray[np.int64]:

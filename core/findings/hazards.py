@@ -29,6 +29,7 @@ from core.emulator.events import (
 )
 from core.emulator.groups import WARP, Geometry
 from core.emulator.memory import Region
+from core.ptx.arithmetic.operation import immediate
 from core.ptx.ast import (
     Address,
     Function,
@@ -63,7 +64,7 @@ class _Use:
     """Where a register is read.
 
     `element` is its place among a store's values, -1 for another operand, -2 for an address or
-    a guard.
+    a guard, -3 for a sum that a matrix product begins anew in this register.
     """
 
     instruction: Instruction
@@ -115,6 +116,8 @@ def _follow(
     todo, seen = [(name, False)], {(name, False)}
     while todo:
         register, mixed = todo.pop()
+        if any(use.element == -3 for use in uses.get(register, ())):
+            continue  # what is stored from here on is the product's
         for use in uses.get(register, ()):
             kind = opcode_of(use.instruction).kind
             if use.element >= 0:
@@ -156,6 +159,11 @@ def _reads(instruction: Instruction, objects: frozenset[str]) -> Iterator[tuple[
     """The registers that an instruction reads."""
     if instruction.guard is not None:
         yield instruction.guard.name, _Use(instruction, -2)
+    if "mma_async" in instruction.modifiers:
+        begins = immediate(instruction.operands[3]) in (None, 0)  # a predicate, or never adds
+        for sum_ in _elements(instruction.operands[0]):
+            if isinstance(sum_, Register):
+                yield sum_.name, _Use(instruction, -3 if begins else -1)
     stores = instruction.opcode == "st"
     copying = _copies_into(instruction, objects)
     operands = instruction.operands if stores else instruction.operands[1:]

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.compiler.cubin import parameters_begin, variables_called
+from core.compiler.cubin import parameter_places, variables_called
 from core.errors import TilescopeError
 from core.gpu import tensor_map_bytes
 from core.gpu.failures import WorkerFailure
 from core.gpu.session import Session
 from core.launch import Argument, Arithmetic, ArrayArgument, Launch, ScalarArgument, grouped, packed
-from core.tensor_maps import ALIGNMENT, TensorMap
+from core.tensor_maps import TensorMap
 
 # The flush writes at least this much, so that it lasts longer than queueing a launch does (about
 # 20 us) and the GPU never waits for the CPU between the two events.
@@ -160,20 +160,26 @@ class LoadedKernel(Launchable):
             self._function.set_attribute(attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, dynamic)
 
     def _prepare(self) -> None:
-        begin = "x" * parameters_begin(self._cubin, self._entry)
+        places = parameter_places(self._cubin, self._entry)
         formats = ""
         self._values: list[Any] = []
-        for group in self._launch.parameters:
-            form, values = _words(group, packed(group, self._address, _encoded))
-            align = _alignment(group[0])
-            formats += "x" * (-struct.calcsize(formats) % align) + form
+        self._maps: list[Any] = []  # freed with this
+        for group, place in zip(self._launch.parameters, places, strict=True):
+            form, values = _words(group, packed(group, self._address, _encoded, self._stored))
+            formats += "x" * (place - struct.calcsize(formats)) + form
             self._values += values
-        self._function.prepare(begin + formats)
+        self._function.prepare(formats)
         for symbols in grouped(self._launch.symbols):
             self._fill(symbols)
 
     def _address(self, array: ArrayArgument) -> int:
         return int(self._buffers[array.name])
+
+    def _stored(self, raw: bytes) -> int:
+        """The address of a tensor map in the GPU's memory."""
+        self._maps.append(self._cuda.mem_alloc(len(raw)))
+        self._cuda.memcpy_htod(self._maps[-1], raw)
+        return int(self._maps[-1])
 
     def _fill(self, group: tuple[Argument, ...]) -> None:
         """Puts its content into a variable; one that the optimised code lacks needs none."""
@@ -193,13 +199,6 @@ def _encoded(what: TensorMap) -> bytes:
         raise WorkerFailure(str(error), "launch_refused") from error
 
 
-def _alignment(argument: Argument) -> int:
-    """Of a parameter in bytes; 1 where `struct` knows it."""
-    if isinstance(argument, ArrayArgument) and argument.map is not None:
-        return ALIGNMENT
-    return argument.member.align if argument.member else 1
-
-
 def _words(group: tuple[Argument, ...], raw: bytes) -> tuple[str, list[Any]]:
     """A parameter for `struct.pack`: a number as it is, a structure as words of its alignment."""
     only = group[0]
@@ -207,7 +206,7 @@ def _words(group: tuple[Argument, ...], raw: bytes) -> tuple[str, list[Any]]:
         if isinstance(only, ScalarArgument):
             return only.value.dtype.char, [only.value]
         return np.dtype(np.uintp).char, [np.frombuffer(raw, np.uintp)[0]]
-    size = min(8, _alignment(only))
+    size = min(8, only.member.align if only.member else 8)
     words = np.frombuffer(raw, f"u{size}")
     return words.dtype.char * len(words), list(words)
 

@@ -298,12 +298,8 @@ def save_results(path: Path, results: tuple[BenchmarkResult, ...]) -> None:
     replace_file(path, f'{{"results": [\n{rows}\n]}}\n')
 
 
-def recorded_folder() -> Path:
-    """Where the results measured on other machines are kept."""
-    return Path(__file__).resolve().parents[2] / "resources" / "recorded"
-
-
-def load_recorded(folder: Path | None = None) -> tuple[BenchmarkResult, ...]:
-    """All recorded results, in the order of the files' names."""
-    paths = sorted((folder or recorded_folder()).glob("*.json"))
+def load_recorded() -> tuple[BenchmarkResult, ...]:
+    """The results measured on other machines, in the order of the files' names."""
+    folder = Path(__file__).resolve().parents[2] / "resources" / "recorded"
+    paths = sorted(folder.glob("*.json"))
     return tuple(result for path in paths for result in load_results(path))

@@ -31,7 +31,7 @@ from core.launch import (
     TextureMode,
 )
 from core.launching.user_files import load_array
-from core.tensor_maps import TensorMap
+from core.tensor_maps import BYTES, TensorMap
 
 if TYPE_CHECKING:
     from core.compiler.kernel_signature import SignatureParameter
@@ -240,7 +240,7 @@ def make_argument(
         if parameter.whole
         else None
     )
-    if parameter.is_tensor_map and member is not None:
+    if (parameter.is_tensor_map and member is not None) or _may_map(parameter, value):
         return _mapped(parameter, value, generator, room, member)
     if parameter.is_pointer:
         if value.strip().lower() in _NULL:
@@ -275,9 +275,19 @@ def make_argument(
 
 
 # A tensor map of a buffer: `tensormap(float16[256,128], box=64x128, swizzle=128B)`, whose box has
-# the innermost dimension first, as `cuTensorMapEncodeTiled` takes it.
+# the innermost dimension first, as `cuTensorMapEncodeTiled` takes it. Its dimensions are those
+# of the buffer, unless there are `sizes` (in elements) and `strides` (in bytes, the innermost has
+# none), in the same order.
 _MAP = re.compile(r"tensormap\(\s*(?P<buffer>@[^,]+|[^()]*?\])\s*,(?P<options>[^()]*)\)")
-_MAP_EXAMPLE = "tensormap(float16[256,128], box=64x128, swizzle=128B)"
+MAP_EXAMPLE = "tensormap(float16[256,128], box=64x128, swizzle=128B)"
+_MAP_LISTS = ("box", "steps", "sizes", "strides")
+_LIST = re.compile(r"\d{1,12}(x\d{1,12})*")
+
+
+def _may_map(parameter: SignatureParameter, value: str) -> bool:
+    """Whether a pointer is to lead to a tensor map."""
+    nbytes = parameter.dtype.itemsize * parameter.lanes if parameter.dtype is not None else BYTES
+    return parameter.is_pointer and nbytes == BYTES and value.strip().startswith("tensormap(")
 
 
 def _mapped(
@@ -285,13 +295,13 @@ def _mapped(
     value: str,
     generator: np.random.Generator,
     room: int,
-    member: Member,
+    member: Member | None,
 ) -> ArrayArgument:
     """The buffer of a tensor map, and the map; or ArgumentError."""
     match = _MAP.fullmatch(value.strip())
     wrong = ArgumentError(
         f"{parameter.name} is a tensor map, and `{value}` is none: write {parameter.name}="
-        f"{_MAP_EXAMPLE}; the box has the innermost dimension first."
+        f"{MAP_EXAMPLE}; the box has the innermost dimension first."
     )
     if match is None:
         raise wrong
@@ -299,18 +309,29 @@ def _mapped(
         name.strip(): text.strip()
         for name, _, text in (option.partition("=") for option in match["options"].split(","))
     }
-    if "box" not in options or not options.keys() <= {"box", "swizzle", "steps"}:
+    if "box" not in options or not options.keys() <= {"swizzle", *_MAP_LISTS}:
         raise wrong
-    sizes = [options["box"], options.get("steps", "1")]
-    swizzle = re.fullmatch(r"none|(\d{1,3})B?", options.get("swizzle", "none"))
-    if not all(re.fullmatch(r"\d{1,4}(x\d{1,4})*", size) for size in sizes) or swizzle is None:
+    swizzle = re.fullmatch(r"none|(\d{1,3})B?", options.pop("swizzle", "none"))
+    if not all(map(_LIST.fullmatch, options.values())) or swizzle is None:
         raise wrong
-    box, steps = ([int(side) for side in size.split("x")] for size in sizes)
-    data = make_buffer(replace(parameter, dtype=None), match["buffer"], generator, room)
+    lists = {name: [int(part) for part in text.split("x")] for name, text in options.items()}
+    data = make_buffer(replace(parameter, dtype=None, lanes=1), match["buffer"], generator, room)
     made = TensorMap.of_array(
-        data.shape, data.itemsize, box, int(swizzle[1] or 0), steps if "steps" in options else ()
+        lists.get("sizes", [])[::-1] or data.shape,
+        data.itemsize,
+        lists["box"],
+        int(swizzle[1] or 0),
+        lists.get("steps", ()),
+        lists.get("strides", ()),
     )
-    return ArrayArgument(parameter.name, data, "inout", member, map=made)
+    if made.extent_in_memory > data.nbytes:
+        raise ArgumentError(
+            f"`{value}`: the map of {parameter.name} spans {made.extent_in_memory:,} bytes, and "
+            f"the buffer has {data.nbytes:,}: make them agree."
+        )
+    return ArrayArgument(
+        parameter.name, data, "inout", member, map=made, map_is_stored=parameter.is_pointer
+    )
 
 
 def _inline(

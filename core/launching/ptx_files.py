@@ -18,7 +18,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from core.compiler.compiler import plain_name, resolve_entry
-from core.compiler.kernel_signature import SignatureParameter
+from core.compiler.kernel_signature import (
+    MAP_ALIGNMENT,
+    MAP_WORDS,
+    TENSOR_MAP,
+    SignatureParameter,
+)
 from core.errors import ArgumentError, Cancelled, TilescopeError
 from core.foreign_text import visible
 from core.ladder.limits import MAX_ARRAY_BYTES
@@ -37,7 +42,7 @@ from core.launching.arguments import array_bytes, make_argument
 from core.launching.file_launch import FieldErrors, FileLaunch, check_launch, parse_dim3
 from core.launching.numba_arrays import NumbaType, numba_arguments, numba_types
 from core.launching.user_files import read_source
-from core.ptx.ast import Function, Module
+from core.ptx.ast import Function, Module, Variable
 from core.ptx.parameter_uses import ParameterUse, parameter_uses
 from core.ptx.parser import parse, without_unreached
 
@@ -97,11 +102,12 @@ class PtxFile:
     def arguments(self) -> tuple[tuple[str, ParameterUse], ...]:
         """What a launch must give, with names: Numba's arrays whole, by their data.
 
-        Pointers and structures that the kernel never uses are left out.
+        Pointers and structures that the kernel never uses are left out, and the sizes and strides
+        that Triton passes behind a tensor map.
         """
         if not self.numba:
             both = zip(_names(self, self.uses), self.uses, strict=True)
-            return tuple((name, use) for name, use in both if not self._is_idle(use))
+            return tuple((name, use) for name, use in both if not self.is_idle(use))
         data, first = [], 0
         for one in self.numba:
             data.append(self.uses[first + one.data])
@@ -113,13 +119,20 @@ class PtxFile:
         if self.numba:
             return numba_arguments(self.numba, arguments)
         given = iter(arguments)
-        return tuple(_zeros(use) if self._is_idle(use) else next(given) for use in self.uses)
+        return tuple(_zeros(use) if self.is_idle(use) else next(given) for use in self.uses)
 
-    def _is_idle(self, use: ParameterUse) -> bool:
-        """Whether it is a pointer or a structure that is never used: Triton's to scratch memory."""
-        variable = next(v for v in self.function.parameters if v.name == use.place[0])
-        is_number = variable.nbytes == variable.type.nbytes and not variable.is_pointer
-        return use.use == "unused" and not is_number
+    def is_idle(self, use: ParameterUse) -> bool:
+        """Whether it is a pointer or a structure that is never used: Triton's to scratch memory.
+
+        The address alone of a tensor map is used. Numbers are idle only behind one.
+        """
+        variables = self.function.parameters
+        at = next(i for i, v in enumerate(variables) if v.name == use.place[0])
+        is_number = _is_number(variables[at])
+        before = next((v for v in reversed(variables[:at]) if not _is_number(v)), None)
+        behind_map = before is not None and _is_map(before)
+        used = use.use != "unused" or _is_map(variables[at])
+        return not used and (behind_map or not is_number)
 
     @cached_property
     def signature(self) -> tuple[SignatureParameter, ...]:
@@ -139,6 +152,11 @@ class PtxFile:
             text = f"{kind.dtype}[{', '.join(':' * kind.axes)}]" if is_array else str(kind.dtype)
             return SignatureParameter(name, text, kind.dtype, is_array, not use.is_written)
         structure = variable.nbytes != variable.type.nbytes
+        if _is_map(variable):
+            return SignatureParameter(
+                name, TENSOR_MAP, np.dtype(np.uint64), False, False, count=MAP_WORDS,
+                whole=variable.name, whole_bytes=variable.nbytes, whole_align=variable.align,
+            )  # fmt: skip
         is_pointer = use.use == "pointer" or variable.is_pointer
         if is_pointer:
             found = SignatureParameter(name, "pointer", None, True, not use.is_written)
@@ -159,6 +177,15 @@ class PtxFile:
             whole_bytes=variable.nbytes,
             whole_align=variable.align,
         )
+
+
+def _is_number(variable: Variable) -> bool:
+    return variable.nbytes == variable.type.nbytes and not variable.is_pointer
+
+
+def _is_map(variable: Variable) -> bool:
+    """Whether a parameter has the size and the alignment of a tensor map."""
+    return (variable.nbytes, variable.align) == (8 * MAP_WORDS, MAP_ALIGNMENT)
 
 
 def _zeros(use: ParameterUse) -> Argument:
@@ -286,12 +313,17 @@ def _names(file: PtxFile, uses: Sequence[ParameterUse]) -> tuple[str, ...]:
         return python
     order = {variable.name: i for i, variable in enumerate(file.function.parameters)}
     whole = {v.name for v in file.function.parameters if v.nbytes == v.type.nbytes}
+    maps = {variable.name for variable in file.function.parameters if _is_map(variable)}
+    if maps:  # one argument of Python's is several parameters
+        shown = [use.place[0] for use in file.uses if not file.is_idle(use)]
+        order = {name: i for i, name in enumerate(shown)} if len(shown) == len(python) else order
+        whole |= maps
     found = []
     for use in uses:
         name, offset = use.place
-        number = order[name]
+        number = order.get(name, len(python))
         is_last = number >= len(python)
-        if python and len(whole) == len(order) and _fits(file, python):
+        if python and len(whole) >= len(order) and (maps or _fits(file, python)):
             plain = f"p{number}" if is_last else python[number]
         else:
             plain = _plain(file.kernel, name, number)
@@ -405,7 +437,8 @@ def check_axes(parameter: SignatureParameter, kind: NumbaType | None, axes: int)
 def parameter_for(parameter: SignatureParameter, text: str) -> SignatureParameter:
     """The parameter as a text takes it: a buffer or `null` makes 64 bits a pointer."""
     is_address = "[" in text or text.strip().startswith("@") or text.strip().lower() == "null"
-    if parameter.is_pointer or not is_address or parameter.dtype is None:
+    whole = parameter.is_pointer or parameter.is_tensor_map
+    if whole or not is_address or parameter.dtype is None:
         return parameter
     if parameter.dtype.itemsize != np.dtype(np.uint64).itemsize or parameter.dtype.kind == "f":
         return parameter

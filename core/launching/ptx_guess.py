@@ -21,7 +21,7 @@ from core.emulator.memory import SHARED_WINDOW
 from core.errors import ArgumentError, BudgetExceeded
 from core.ladder.rules import listing
 from core.launch import Argument, ArrayArgument, Dim3, Launch, Member, ScalarArgument
-from core.launching.arguments import make_argument
+from core.launching.arguments import MAP_EXAMPLE, make_argument
 from core.launching.file_launch import FileLaunch, parse_dim3
 from core.launching.ptx_files import (
     PtxFile,
@@ -123,6 +123,12 @@ class _Guess:
                 raise ArgumentError(
                     f"{self.asked.name} has no parameter {name}: it has "
                     f"{listing(names) if names else 'none'}."
+                )
+        for parameter in self.file.signature:
+            if parameter.is_tensor_map and parameter.name not in self.given:
+                raise ArgumentError(
+                    f"{parameter.name} is a tensor map, which PTX says nothing of: add --arg "
+                    f"{parameter.name}={MAP_EXAMPLE}, with its own array and box."
                 )
         self.axes = _axes(self.file, "%ctaid", "%nctaid")
         functions = self.file.module.functions.values()
@@ -241,8 +247,9 @@ class _Guess:
             else:
                 usual = _FLOAT if use.use == "float" else str(sizes.get(name, 0))
                 made = make_argument(wanted, text or usual, np.random.default_rng(0))
-                assert isinstance(made, ScalarArgument)
-                found.append(ScalarArgument(name, made.value))
+                if isinstance(made, ScalarArgument):
+                    made = ScalarArgument(name, made.value)
+                found.append(made)
         if self.file.numba:
             return self._numba_trial(found)
         return self.file.whole(

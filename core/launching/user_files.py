@@ -203,8 +203,8 @@ def promised(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 
 _ELSEWHERE = re.compile(r"[/\\]{2}")  # on Windows another computer's folder, or a device
-_MOST = 512  # headers
-_MOST_OF_HEADERS = 8 << 20  # characters
+_MOST = 1024  # headers: CUTLASS has a GEMM include 260
+_MOST_OF_HEADERS = 32 << 20  # characters
 _MOST_FILES = 20_000  # of a repository that is looked through for a header
 _HEADER_SUFFIXES = {".h", ".hpp", ".cuh", ".hh", ".hxx", ".inl", ".inc", ".ipp", ".cu"}
 _DEEPEST = 6  # folders from a file up to that of its repository
@@ -318,6 +318,25 @@ class _Roots:
                     found.setdefault(file, []).append(Path(folder, file))
         return found
 
+    def by_root(self, text: str, folder: Path) -> str:
+        """A header's text with the names of its neighbours as they are from a folder of -I.
+
+        A library includes one file by both: it is one, and `mma.h` of two folders are two.
+        """
+        from core.source.syntax import with_includes
+
+        def name(header: str, is_quoted: bool) -> str:
+            path = folder / header
+            if not is_quoted or not self._given or not _is_file(path):
+                return header
+            whole = Path(os.path.normpath(path))
+            return next(
+                (whole.relative_to(f).as_posix() for f in self._given if whole.is_relative_to(f)),
+                header,
+            )
+
+        return with_includes(text, name)
+
     @cached_property
     def _above(self) -> tuple[Path, ...]:
         folders = _folders_above(self._path)
@@ -374,5 +393,6 @@ def _collect(source: str, folder: Path, found: dict[str, tuple[Path, str]], root
         except TilescopeError:
             continue
         if len(text) <= room:
+            text = roots.by_root(text, path.parent)
             found[name] = path, text
             _collect(text, path.parent, found, roots)

@@ -198,7 +198,7 @@ def _recorded(trace: Trace) -> list[Table]:
     if rung is None or rung not in ladder or ladder[rung].source != trace.workload.source:
         return []
     rows: dict[str, list[tuple[str, ...]]] = {}
-    for one in load_recorded():
+    for one in sorted(load_recorded(), key=lambda one: tuple(one.parameters.values())):
         if one.rung == rung:
             rows.setdefault(one.device.name, []).append(_result_row(one))
     columns = ("parameters", "median ms", "GFLOPS")

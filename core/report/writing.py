@@ -18,7 +18,7 @@ th,td{text-align:left;padding:.2rem .7rem .2rem 0;vertical-align:top}
 th,td{border-bottom:1px solid #e3e6eb}
 th{color:#566071;font-weight:600}.r{text-align:right}code,.code{font-family:ui-monospace,monospace;white-space:pre-wrap}
 .fault{border-left:4px solid #b3261e;padding:.2rem .8rem;margin:.8rem 0}.verdict{font-size:1.05rem}
-svg{max-width:100%;height:auto;margin:.4rem 0}.note{color:#566071}
+.facts th{width:12rem}svg{max-width:100%;height:auto;margin:.4rem 0}.note{color:#566071}
 """
 _CODE = ("code", "counter", "Nsight Compute's name")
 
@@ -38,7 +38,7 @@ def as_html(report: Report, fragment: bool = False) -> str:
 def _html(report: Report) -> Iterator[str]:
     yield f"<h1>{_safe(report.title)}</h1>"
     yield f'<p class="verdict">{_safe(report.verdict)}</p>'
-    yield "<h2>Launch</h2><table>"
+    yield '<h2>Launch</h2><table class="facts">'
     yield "".join(f"<tr><th>{_safe(k)}</th><td>{_safe(v)}</td></tr>" for k, v in report.facts)
     yield "</table>"
     if report.faults:
@@ -65,7 +65,9 @@ def html_table(table: Table) -> str:
     )
     rows = "".join(
         "<tr>"
-        + "".join(f"<td{_class(table, i)}>{_safe(cell)}</td>" for i, cell in enumerate(row))
+        + "".join(
+            f"<td{_class(table, i)}>{_safe(cell) or '&nbsp;'}</td>" for i, cell in enumerate(row)
+        )
         + "</tr>"
         for row in table.rows
     )

@@ -222,6 +222,7 @@ def _argument(argument: Argument, kept: Mapping[str, Any], pool: Pool) -> dict[s
         "role": argument.role,
         "written": argument.written,
         "map": None if argument.map is None else argument.map.encoded().hex(),
+        "map_is_stored": argument.map_is_stored,
         **({"start": argument.start} if argument.start else {}),
         **({"texture": asdict(argument.texture)} if argument.texture is not None else {}),
         "data": pool.add(argument.data) if argument.name in kept else -1,
@@ -446,6 +447,7 @@ def _read_argument(plain: Mapping[str, Any], arrays: Arrays) -> Argument:
         tensor,
         texture,
         plain.get("start", 0),
+        plain.get("map_is_stored", False),
     )
 
 

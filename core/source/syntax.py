@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
@@ -432,6 +432,16 @@ def includes(source: str) -> tuple[tuple[str, bool], ...]:
 def without_include(source: str, header: str) -> str:
     """The source with a blank line where it includes a header."""
     return _INCLUDE.sub(lambda match: blank(match[0]) if match[2] == header else match[0], source)
+
+
+def with_includes(source: str, renamed: Callable[[str, bool], str]) -> str:
+    """The source with other names for the headers that it includes; told which are quoted."""
+
+    def one(match: re.Match[str]) -> str:
+        name = renamed(match[2], match[1] == '"')
+        return match[0] if name == match[2] else match[0].replace(match[2], name)
+
+    return _INCLUDE.sub(one, source)
 
 
 @lru_cache(maxsize=1024)

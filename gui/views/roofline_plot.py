@@ -107,15 +107,13 @@ class RooflinePlot(DecadeChart):
             steep = (room.height() / (math.log10(frame.top / frame.bottom))) / (
                 room.width() / (right - left)
             )
-            at = ridge - 0.05
-            self._text(
-                at,
-                at + math.log10(frame.bandwidth),
-                f"DRAM {rate_text(frame.bandwidth)} GB/s",
-                dim,
-                (1, 1),
-                angle=math.degrees(math.atan(steep)),
-            )
+            angle, said = math.atan(steep), f"DRAM {rate_text(frame.bandwidth)} GB/s"
+            wide = QFontMetrics(theme.font("small")).horizontalAdvance(said) + 2 * _MARGIN
+            at = ridge - 0.05 - self._decades_wide(wide * math.cos(angle))
+            if frame.x is not None and at < math.log10(frame.x) + 0.1 < ridge:
+                at = math.log10(frame.x) + 0.1  # past the ends of the ceilings
+            height = at + math.log10(frame.bandwidth)
+            self._text(at, height, said, dim, (0, 1), angle=math.degrees(angle))
 
     def _draw_ceilings(self, frame: Roofline) -> None:
         self._beside = []
@@ -131,24 +129,29 @@ class RooflinePlot(DecadeChart):
         self._line([(x, math.log10(frame.bottom)), (x, top)], faint)
         sides = [self._at_left(frame, row) for row in shown]
         places = self._places(shown, sides)
+        named = (
+            self._width(row) for row, named_left in zip(shown, sides, strict=True) if named_left
+        )
+        names_end = left + self._decades_wide(max(named, default=0))  # no line runs through one
+        bend = self._decades_wide(_BEND)
         for row, place, named_left in zip(shown, places, sides, strict=True):
             y = math.log10(row.gflops)
             strong = row.state == "binding"
             color = "conflict" if strong else "load" if row.name == self.chosen else "text_dim"
             width = 2.5 if strong or row.name == self.chosen else 1
             line = theme.color("text_faint", 0.9) if color == "text_dim" else theme.color(color)
-            start = left + self._decades_wide(self._width(row)) if named_left else left
-            bend = self._decades_wide(_BEND)
-            ends = [(start, place), (start + bend, y)] if named_left else [(start, y)]
+            wide, thick = self._decades_wide(self._width(row)), self._decades_high(3)
+            ends = [(left, y)]
+            if named_left:
+                ends = [(left + wide, place), (names_end, place), (names_end + bend, y)]
             pen = pg.mkPen(line, width=width)
             self._line([*ends, (x, y)], pen, above=3)
             self._line([(x - 0.05, y), (x + 0.05, y)], pg.mkPen(line, width=width + 1.5), above=4)
             if not named_left:
                 self._line([(x + 0.05, y), (x + 0.05 + bend, place)], pen, above=3)
             at = left if named_left else x + 0.05 + bend
-            wide, thick = self._decades_wide(self._width(row)), self._decades_high(3)
             self._beside.append((at, place - half, at + wide, place + half))
-            self._beside.append((start, y - thick, x + 0.05, y + thick))
+            self._beside.append((ends[-1][0], y - thick, x + 0.05, y + thick))
             self._text(at, place, self._name(row), color, (0, 0.5), bold=strong)
 
     @staticmethod

@@ -9,10 +9,14 @@ application holds what an installation brings and nothing else of this machine's
     FOLDER/Tilescope.app/                   the same for macOS
     FOLDER/tilescope-VERSION-SYSTEM.tar.xz  its archive (.zip on Windows and macOS)
     FOLDER/tilescope_VERSION_ARCH.deb       a package of it (Debian and its kin)
+    FOLDER/tilescope-VERSION-SYSTEM         for Linux: one file that runs, nothing to install
+    FOLDER/tilescope-VERSION-SYSTEM.exe     for Windows: an installer, where there is NSIS
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 import platform
 import shutil
 import subprocess
@@ -37,6 +41,10 @@ def main(folder: Path = ROOT / "build" / "app") -> int:
     folder.mkdir(parents=True, exist_ok=True)
     build(folder)
     made = [archive(folder)]
+    if sys.platform.startswith("linux") and shutil.which("cc"):
+        made.append(single_file(made[0]))
+    if makensis := nsis():
+        made.append(installer(folder, makensis))
     if shutil.which("dpkg-deb"):
         made.append(make_deb.make(folder / "tilescope", folder, version()))
     for path in made:
@@ -78,10 +86,13 @@ def strip(libraries: Path) -> None:
     subprocess.run(["strip", "--strip-debug", *own], check=True)
 
 
+def _name() -> str:
+    return f"tilescope-{version()}-{platform.system()}-{platform.machine()}".lower()
+
+
 def archive(folder: Path, compressor: str = "xz -6 -T0") -> Path:
     """Pack the application; returns the file's path. `compressor` is Linux's."""
-    system = f"{platform.system()}-{platform.machine()}".lower()
-    name = folder / f"tilescope-{version()}-{system}"
+    name = folder / _name()
     if sys.platform == "darwin":  # zipfile would lose the links within a bundle
         made = name.with_name(f"{name.name}.zip")
         bundle = folder / "Tilescope.app"
@@ -95,6 +106,41 @@ def archive(folder: Path, compressor: str = "xz -6 -T0") -> Path:
     # By all processors, which Python's lzma does not.
     how = ["--use-compress-program", compressor]
     subprocess.run(["tar", "-C", str(folder), *how, "-cf", str(made), "tilescope"], check=True)
+    return made
+
+
+def single_file(packed: Path) -> Path:
+    """A program for Linux that unpacks the archive behind it once, and runs what is in it."""
+    made = packed.with_name(packed.name.removesuffix(".tar.xz"))
+    digest = hashlib.sha256(packed.read_bytes()).hexdigest()[:12]
+    words = {"NAME": f"{version()}-{digest}", "BYTES": str(packed.stat().st_size)}
+    defines = [f'-D{name}="{word}"' for name, word in words.items()]
+    command = ["cc", "-O2", "-s", *defines, "-o", str(made), str(HERE / "single_file.c")]
+    subprocess.run(command, check=True)
+    with made.open("ab") as file, packed.open("rb") as behind:
+        shutil.copyfileobj(behind, file)
+    return made
+
+
+def nsis() -> str | None:
+    """makensis, which GitHub's Windows has beside its path; for another system's folder: None."""
+    usual = Path(os.environ.get("PROGRAMFILES(X86)", "C:/"), "NSIS", "makensis.exe")
+    found = shutil.which("makensis") or (str(usual) if usual.is_file() else None)
+    return found if platform.system() == "Windows" else None
+
+
+def installer(folder: Path, makensis: str, *options: str) -> Path:
+    """The installer of the application for Windows; makensis makes it on any system."""
+    made = folder / f"{_name()}.exe"
+    given = {
+        "VERSION": version(),
+        "FOLDER": (folder / "tilescope").resolve(),
+        "LICENCE": ROOT / "LICENSE",
+        "OUT": made.resolve(),
+    }
+    defines = [f"-D{name}={value}" for name, value in given.items()]
+    script = HERE / "installer.nsi"
+    subprocess.run([makensis, "-V2", "-WX", *defines, *options, str(script)], check=True)
     return made
 
 

@@ -32,6 +32,7 @@ def test_every_combination_is_counted_or_refused(padded) -> None:
     assert all("tile = 48 is too large" in one["why"] for one in padded["refused"])
 
 
+@pytest.mark.slow
 def test_counters_are_those_of_a_launch_counted_by_itself(padded) -> None:
     for row in padded["launches"]:
         workload = load_ladder()["aat_padded"].workload(**row["parameters"])

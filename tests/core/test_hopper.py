@@ -49,12 +49,12 @@ def test_a_box_outside_its_map_is_defined(which) -> None:
     assert record(FORMS[name].workload, kind="as_compiled").findings == ()
 
 
-@pytest.mark.parametrize("name", RECORDED[::24])
-def test_some_forms(name) -> None:
-    check(name)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if place % 24 else [])
+        for place, name in enumerate(RECORDED)
+    ],
+)
 def test_every_form(name) -> None:
     check(name)

@@ -54,8 +54,6 @@ def differing(ours, theirs):
 @pytest.mark.parametrize("name", RUNGS)
 def test_rung(gpu, name, kind):
     workload = RUNGS[name]
-    if kind == "as_written" and any(a.map is not None for a in workload.launch.arrays):
-        pytest.xfail("an H200 stops at a misaligned address in these -G builds; not found out why")
     theirs = on_gpu(gpu, workload, kind)
     assert theirs
     assert differing(record(workload, kind=kind, blocks=[0], checks=False).outputs, theirs) == []

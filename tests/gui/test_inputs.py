@@ -99,6 +99,7 @@ def test_they_are_kept_between_starts(tiled, qtbot, tmp_path):
     find(keeper.path)  # which keeps it aside before the window is closed
 
 
+@pytest.mark.slow
 def test_both_sides_of_a_comparison_read_the_same_numbers(tiled, qtbot):
     recorded(tiled, qtbot, lambda: tiled.session.update(inputs="small"))
     tiled.show_page("compare")

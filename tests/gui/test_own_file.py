@@ -289,6 +289,7 @@ def test_a_link_restores_the_moment_of_a_file(opened, qtbot, file, qapp):
     assert "has been changed since this link was made" in opened.message.sentence
 
 
+@pytest.mark.slow
 def test_a_link_carries_an_edited_text_even_without_the_file(opened, qtbot, file, qapp):
     edited = SOURCE.replace("2.0f", "3.0f")
     opened.step_page.source.edit.setPlainText(edited)

@@ -85,6 +85,7 @@ def test_a_click_on_a_line_answers(window, qtbot, heard):
     assert window.session.line is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", PLACES)
 def test_keys_select_and_answer(window, qtbot, heard, target):
     opened(window, qtbot, target)
@@ -121,38 +122,44 @@ def test_any_line_can_be_selected_while_a_question_asks_for_one(window, qtbot):
     assert session.line == now + 1  # no step is at the brace
 
 
-@pytest.mark.parametrize("target", ["element", "thread", "lane", "sector", "bank", "line"])
-def test_what_is_typed_may_be_nothing_there_is(window, qtbot, target):
-    view = opened(window, qtbot, target)
-    window.session.pick_target = None
-    trace = window.session.trace
-    odd: list[Element | int] = [0, 31, 32, 999_999_999]
-    for array in (*trace.arrays, *trace.shared_arrays):
-        odd += [
-            Element(array.name, index) for index in ((1,), (0, 99), (0, 0, 0), (999_999_999, 0))
-        ]
-    odd.append(Element("nothing", (0, 0)))
-    for lit in (Lit(target, (), tuple(odd)), Lit(target, (0,), tuple(odd))):
-        window.session.lit = lit
-        qtbot.wait(50)
-        assert not image_of(view, 1.0).isNull()
+@pytest.mark.slow
+def test_what_is_typed_may_be_nothing_there_is(window, qtbot):
+    for target in PLACES:
+        view = opened(window, qtbot, target)
+        window.session.pick_target = None
+        trace = window.session.trace
+        odd: list[Element | int] = [0, 31, 32, 999_999_999]
+        for array in (*trace.arrays, *trace.shared_arrays):
+            odd += [
+                Element(array.name, index) for index in ((1,), (0, 99), (0, 0, 0), (999_999_999, 0))
+            ]
+        odd.append(Element("nothing", (0, 0)))
+        for lit in (Lit(target, (), tuple(odd)), Lit(target, (0,), tuple(odd)), None):
+            window.session.lit = lit
+            qtbot.wait(50)
+            assert not image_of(view, 1.0).isNull()
 
 
-@pytest.mark.parametrize(
-    ("target", "right", "given"),
-    [
-        ("element", (Element("A", (1, 0)),), (Element("A", (0, 1)),)),
-        ("thread", (0, 1), (0, 2)),
-        ("lane", (0, 5), (3,)),
-        ("sector", (0, 1, 2), (0, 3)),
-        ("bank", (0,), (0, 3)),
-        ("line", (31,), (27,)),
-    ],
-)
-def test_both_answers_are_lit_and_named(window, qtbot, target, right, given):
-    view = opened(window, qtbot, target)
-    window.session.pick_target = None
-    qtbot.wait(400)  # the page is laid out
+ANSWERS = {  # the right one and another
+    "element": ((Element("A", (1, 0)),), (Element("A", (0, 1)),)),
+    "thread": ((0, 1), (0, 2)),
+    "lane": ((0, 5), (3,)),
+    "sector": ((0, 1, 2), (0, 3)),
+    "bank": ((0,), (0, 3)),
+    "line": ((31,), (27,)),
+}
+
+
+@pytest.mark.slow
+def test_both_answers_are_lit_and_named(window, qtbot):
+    for target, (right, given) in ANSWERS.items():
+        view = opened(window, qtbot, target)
+        window.session.pick_target = None
+        qtbot.wait(400)  # the page is laid out
+        both_are_lit(window, qtbot, view, target, right, given)
+
+
+def both_are_lit(window, qtbot, view, target, right, given):
     seen = [image_of(view, 1.0)]
     for lit in (Lit(target, (), given), Lit(target, right, given), Lit(target, right, right), None):
         window.session.update(lit=lit)
@@ -165,7 +172,7 @@ def test_both_answers_are_lit_and_named(window, qtbot, target, right, given):
     assert none == seen[0] or target == "line"  # which the lit ones have moved
     assert len({image.cacheKey() for image in seen}) == len(seen)
     for one, other in ((seen[0], chosen), (chosen, both), (both, same)):
-        assert one != other
+        assert one != other, target
 
 
 def test_a_bank_and_a_sector_can_be_selected_without_a_question(window, qtbot):

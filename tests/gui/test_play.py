@@ -85,6 +85,7 @@ def test_a_pause_shows_everything(window, qapp, qtbot, front):
     assert waited > 8  # there was something to wait
 
 
+@pytest.mark.slow
 def test_no_view_starves_while_the_clock_plays(window, qapp):
     window.resize(1920, 1080)  # with room for the source and the variables at once
     session, seen = window.session, {}

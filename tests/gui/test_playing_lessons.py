@@ -1,4 +1,8 @@
-"""Every lesson of the course is played to its end: with right answers, and with wrong ones."""
+"""Lessons are played to their end: with right answers, and with wrong ones.
+
+`tests/core/lessons/test_course.py` checks every step in every variant. Here the window is
+tested: the fewest lessons that ask in every way, on every page.
+"""
 
 import pytest
 from PySide6.QtCore import Qt
@@ -13,6 +17,22 @@ from gui.shell.main_window import MainWindow
 from gui.views.answer_fields import ChoiceField, ClickField, OrderField, SliderField
 
 MOST_MS = 120_000
+
+
+def ways(name):
+    """How a lesson asks: each kind of question, on each page, with and without a launch beside."""
+    for step in course_lesson(name).steps:
+        yield step.kind, step.link.looks.get("page", "step"), step.link.versus is not None
+
+
+def covering(ways_of):
+    """Lessons that together have all ways, taken one by one: the one that adds most."""
+    left = {name: set(ways_of(name)) for name in load_course().order}
+    while any(left.values()):
+        name = max(left, key=lambda name: len(left[name]))
+        yield name
+        found = left.pop(name)
+        left = {other: there - found for other, there in left.items()}
 
 
 @pytest.fixture
@@ -116,7 +136,7 @@ def answered(window, qtbot):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", load_course().order)
+@pytest.mark.parametrize("name", list(covering(ways)))
 def test_right_answers_lead_to_the_end_of_a_lesson(window, qtbot, name):
     teaching = begun(window, qtbot, name)
     steps = course_lesson(name).steps
@@ -150,7 +170,7 @@ def wrong(sitting, answer):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [n for n in load_course().order if n != "exercises"])
+@pytest.mark.parametrize("name", list(covering(lambda name: {w[0] for w in ways(name)} - {"edit"})))
 def test_wrong_answers_are_told_the_right_one_and_kept(window, qtbot, name):
     teaching = begun(window, qtbot, name)
     missed = 0

@@ -49,6 +49,7 @@ def spoiled(tmp_path, by):
     return path
 
 
+@pytest.mark.slow
 def test_the_table_has_nsights_values_beside_ours(tiled, qtbot):
     view = compare(tiled, qtbot, PRINTED)
     assert tiled.session.counts_by == "profile"

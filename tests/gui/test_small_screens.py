@@ -99,22 +99,23 @@ def trace(request):
 SCREENS = [QSize(1366, 768), QSize(1280, 800), QSize(1920, 1080)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", theme_names())
-@pytest.mark.parametrize("size", SCREENS, ids=lambda s: str(s.width()))
-def test_every_tab_is_whole_on_a_screen(window, trace, qtbot, theme, size):
+def test_every_tab_is_whole_on_a_screen(window, trace, qtbot, theme):
     window.session.trace = trace
     window.session.update(theme=theme, text_size=100)
-    window.resize(size)
-    qtbot.waitUntil(lambda: window.size() == size)
 
     def bars():
         return [bar for bar in window.step_page.findChildren(QTabBar) if bar.isVisible()]
 
-    qtbot.waitUntil(lambda: sum(bar.count() for bar in bars()) >= 7)  # at 1920 four need none
-    for bar in bars():
-        qtbot.waitUntil(
-            lambda bar=bar: all(bar.rect().contains(bar.tabRect(i)) for i in range(bar.count()))
-        )
+    for size in SCREENS:
+        window.resize(size)
+        qtbot.waitUntil(lambda size=size: window.size() == size)
+        qtbot.waitUntil(lambda: sum(bar.count() for bar in bars()) >= 7)  # at 1920 four need none
+        for bar in bars():
+            qtbot.waitUntil(
+                lambda bar=bar: all(bar.rect().contains(bar.tabRect(i)) for i in range(bar.count()))
+            )
 
 
 # ---- plots

@@ -158,6 +158,7 @@ def test_a_large_launch_is_counted_whole_in_the_background(window, qtbot):
     assert window.session.counted is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["dark", "projector", "light"])
 def test_themes_change_while_it_is_open(tiled, qtbot, theme):
     tiled.session.update(theme=theme)
@@ -170,6 +171,7 @@ def test_themes_change_while_it_is_open(tiled, qtbot, theme):
     assert ticked == [f"{load_theme(theme).title} theme"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(1280, 800), (1920, 1080)])
 def test_shared_memory_has_its_own_place_where_there_is_room(tiled, qtbot, size):
     tiled.resize(*size)

@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from core.compiler.compiler import compile_cubin
-from core.compiler.cubin import KernelResources, kernel_resources, variables_called
+from core.compiler.cubin import (
+    KernelResources,
+    kernel_resources,
+    parameter_places,
+    variables_called,
+)
 from core.errors import TilescopeError
 from core.gpu.result import load_recorded
 from core.ladder import load_ladder
@@ -60,6 +65,15 @@ def test_every_architecture(version: tuple[int, int]) -> None:
     shares = kernel_resources(image, "_Z6sharesPf")
     assert (shares.static_shared_bytes, shares.local_bytes) == (40, 0)
     assert isinstance(shares, KernelResources)
+
+
+def test_a_map_behind_numbers_lies_where_constant_memory_is_aligned() -> None:
+    source = """
+    struct alignas(64) Map { unsigned long long words[16]; };
+    extern "C" __global__ void k(int m, float* c, const __grid_constant__ Map a, int n)
+    { c[0] = m + n + a.words[0]; }"""
+    image = compile_cubin(source, compute_capability=(9, 0))
+    assert parameter_places(image, "k") == (0, 8, 48, 176)  # the buffer begins at 0x210
 
 
 def test_mistakes() -> None:

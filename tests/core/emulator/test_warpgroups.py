@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3
 from core.runs.counting import count
 from core.runs.recording import record
@@ -178,6 +179,7 @@ extern "C" __global__ void __cluster_dims__(2, 2, 1) k(const int* in, int* out) 
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("order", ["lockstep", "random"])
 def test_blocks_of_a_cluster_reach_each_other(kind, order) -> None:
@@ -201,3 +203,10 @@ def test_a_launch_of_clusters_is_counted_whole() -> None:
     counted = count(made)
     assert counted.note == "Every block was run: the blocks of a cluster run together."
     assert counted.counters.totals == record(made).counters.totals
+
+
+def test_each_warpgroup_reads_its_own_rows_of_a():
+    """As an H200 counts it: 16 wavefronts for the 64 x 16 of A, 16 for the 16 x 64 of B."""
+    work = load_ladder()["tma_pipeline"].workload(m=128, k=64, n=64, tile_m=128)
+    totals = record(work, kind="as_compiled").counters.totals
+    assert totals["shared_gmma_wavefronts"].value == 2 * 4 * (16 + 16)

@@ -367,3 +367,21 @@ extern "C" __global__ void __cluster_dims__(2) remote_arrivals_missing_ok(int* c
   c[i] = i;
   g.sync();
 }
+
+// Sums that nobody set: a product that begins anew does not read them, one that adds does.
+#define BEGIN(d, a, b) asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %5, 0, 1, 1, 0, 0;" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "l"(a), "l"(b) : "memory")
+//@ sums_of_nothing grid=1 block=128 c=output:float32[128]
+extern "C" __global__ void sums_of_nothing(float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; float d[4]; FILL
+  PROXY_FENCE; __syncthreads();
+  FENCE; MULTIPLY(d, TILE_K(a), TILE_K(b)); COMMIT;  //! uninitialised d
+  WAIT(0);
+  c[threadIdx.x] = d[0] + d[1];
+}
+extern "C" __global__ void sums_of_nothing_ok(float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; float d[4]; FILL
+  PROXY_FENCE; __syncthreads();
+  FENCE; BEGIN(d, TILE_K(a), TILE_K(b)); COMMIT;
+  WAIT(0);
+  c[threadIdx.x] = d[0] + d[1];
+}

@@ -9,7 +9,7 @@ from core.ladder import load_ladder
 from core.runs.recording import record
 
 LADDER = load_ladder()
-NAMES = ("wgmma", "tma_pipeline", "warp_specialised", "clustered")
+NAMES = ("wgmma", "tma_pipeline", "warp_specialised", "clustered", "clustered_tf32")
 # M, N and K all different, none a multiple of a tile; more phases than stages.
 ODD = {"m": 100, "k": 264, "n": 200}
 SHAPES = {
@@ -17,6 +17,7 @@ SHAPES = {
     "tma_pipeline": {"stages": 3, "tile_n": 128},
     "warp_specialised": {"stages": 2, "tile_m": 128},
     "clustered": {"stages": 3, "blocks": 4, "group": 1},
+    "clustered_tf32": {"stages": 3, "blocks": 4, "group": 1},
 }
 
 

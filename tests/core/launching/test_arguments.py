@@ -180,9 +180,34 @@ def test_tensor_maps():
     assert packed((a,), lambda _: 1 << 20) == a.map.at(1 << 20).encoded()
 
 
+def test_a_map_with_dimensions_of_its_own_and_one_behind_a_pointer():
+    takes = "const Own* A, const __grid_constant__ Own B"
+    source = f'{MAPPED}\nextern "C" __global__ void p({takes})\n{{\n}}'
+    a, b = bound(
+        [
+            "A=tensormap(float16[48,128], box=64x16, swizzle=128B)",
+            "B=tensormap(float16[48,128], sizes=64x48x2, strides=256x128, box=64x16x2)",
+        ],
+        source=source,
+        kernel="p",
+    )
+    assert (b.map.sizes, b.map.strides, b.map.box) == ((64, 48, 2), (256, 128), (64, 16, 2))
+    assert (a.map_is_stored, b.map_is_stored) == (True, False)
+    kept = []
+    assert packed((a,), lambda _: 1 << 20, stored=lambda raw: kept.append(raw) or 77) == (
+        77
+    ).to_bytes(8, "little")
+    assert kept == [a.map.at(1 << 20).encoded()]
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
+        (
+            "tensormap(float16[48,128], sizes=64x48x3, strides=256x128, box=64x16x1)",
+            "spans 12,416 bytes, and the buffer has 12,288",
+        ),
+        ("tensormap(float16[48,128], sizes=64x48x2, strides=256, box=64x16x1)", "1 strides for 3"),
         (
             "float16[48,128]",
             r"A is a tensor map, and `float16\[48,128\]` is none: write A=tensormap",

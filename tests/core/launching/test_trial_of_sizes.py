@@ -119,6 +119,7 @@ def test_code_that_is_still_to_be_written_is_named(tmp_path) -> None:
         _tried(source, tmp_path / "k.cu")
 
 
+@pytest.mark.slow
 def test_a_trial_that_does_not_end_says_nothing_of_sizes(tmp_path) -> None:
     source = """
     __global__ void average(int n, int width, int height, int channels, float *in, float *out) {
@@ -132,6 +133,7 @@ def test_a_trial_that_does_not_end_says_nothing_of_sizes(tmp_path) -> None:
     assert _faults(source, tmp_path / "average.cu") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("grid", "blocks"),
     [("65535,65535,65535", "281,462,092,005,375"), ("2147483647", "2,147,483,647")],

@@ -77,6 +77,7 @@ def test_the_place_is_a_line_and_a_step(tmp_path):
         read_lesson(file)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

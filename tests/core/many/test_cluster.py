@@ -133,22 +133,24 @@ def deadly(number: int) -> int:
     os._exit(1)
 
 
-@pytest.mark.parametrize("ahead", [256, 1])  # that a scheduler holds a worker: the rest wait here
-def test_answers_failures_and_defects_come_back(machines, tmp_path, monkeypatch, ahead) -> None:
-    monkeypatch.setattr(cluster_module, "_AHEAD_EACH", ahead)
+def test_answers_failures_and_defects_come_back(machines, tmp_path, monkeypatch) -> None:
     machines.start_workers("--emulate", "2")
-    with connected(machines, 2) as cluster:
-        tasks = [(str(tmp_path), number, 0.0) for number in range(30)]
-        found = dict(spread_over(cluster, noted, tasks))
-        assert found == {number: number * number for number in range(30)}
-        by = [line.split() for line in (tmp_path / "done.txt").read_text().splitlines()]
-        assert Counter(number for number, _ in by) == Counter(map(str, range(30)))
-        assert len({pid for _, pid in by}) == 2
-        with pytest.raises(WorkerFailure, match="7 is refused") as error:
-            cluster.submit(refused, 7).result(60)
-        assert error.value.kind == "illegal_access"
-        with pytest.raises(ZeroDivisionError):
-            cluster.submit(broken, 7).result(60)
+    for ahead in (256, 1):  # that a scheduler holds a worker: the rest wait here
+        monkeypatch.setattr(cluster_module, "_AHEAD_EACH", ahead)
+        folder = tmp_path / str(ahead)
+        folder.mkdir()
+        with connected(machines, 2) as cluster:
+            tasks = [(str(folder), number, 0.0) for number in range(30)]
+            found = dict(spread_over(cluster, noted, tasks))
+            assert found == {number: number * number for number in range(30)}
+            by = [line.split() for line in (folder / "done.txt").read_text().splitlines()]
+            assert Counter(number for number, _ in by) == Counter(map(str, range(30)))
+            assert len({pid for _, pid in by}) == 2
+            with pytest.raises(WorkerFailure, match="7 is refused") as error:
+                cluster.submit(refused, 7).result(60)
+            assert error.value.kind == "illegal_access"
+            with pytest.raises(ZeroDivisionError):
+                cluster.submit(broken, 7).result(60)
     assert not list((tmp_path / "held").iterdir())  # nothing stays with the workers
 
 

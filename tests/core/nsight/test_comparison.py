@@ -51,6 +51,26 @@ def test_every_counter_of_a_csv_by_ncu_equals_ours(build, number) -> None:
     assert any(one.ours for one in found.counters)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("rung", "given"),
+    [
+        ("tma_pipeline", {"tile_n": 64}),
+        ("clustered", {"tile_n": 128, "cluster": 2, "group": 8, "blocks": 128}),
+    ],
+)
+def test_counters_of_bulk_copies_and_warpgroups_equal_ours(rung, given) -> None:
+    """Profiled while `tilescope bench` ran it on an H200 (driver 580.159.04), on 2026-11-25."""
+    given = {"m": 256, "n": 256, "k": 256, "tile_m": 64, "stages": 2, **given}
+    launch = load_ladder()[rung].blank_workload(**given)
+    found = compare(read_profile(DATA / f"h200-{rung}.csv"), launch, build="as_compiled")
+    assert not found.missing
+    assert not found.differing
+    totals = {one.name: one.ours for one in found.counters}
+    assert totals["global_tma_ld_sectors"]
+    assert totals["shared_gmma_wavefronts"]
+
+
 @pytest.mark.parametrize("number", range(len(LAUNCHES)))
 def test_reports_equal_ours_by_line_too(reports, number) -> None:
     for build, launches in reports.items():

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from core.emulator import decode
 from core.emulator.decode import decoded_opcodes
 from core.errors import TilescopeError
 from core.ptx import opcodes
@@ -66,3 +67,8 @@ def test_what_is_left_out_is_refused(text) -> None:
     with pytest.raises(TilescopeError) as caught:
         run_ptx(f"{HEADER}{DECLARATIONS}    {text}\n    ret;\n}}\n", [])
     assert "PTX line 8" in str(caught.value)
+
+
+def test_what_the_decoder_names_is_there():
+    for function in decode._SPECIAL.values():
+        assert callable(decode._loaded(function))

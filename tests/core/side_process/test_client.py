@@ -165,6 +165,7 @@ def works(mark):
         pass
 
 
+@pytest.mark.slow
 def test_work_without_an_end_is_given_up(monkeypatch, tmp_path):
     monkeypatch.setattr("core.side_process.client.MOST_S", 1.0)
     mark = tmp_path / "id"

@@ -252,3 +252,12 @@ def swap_once(flag_ptr, out_ptr, n, BLOCK: tl.constexpr):
     before = tl.atomic_cas(flag_ptr + tl.program_id(0), 0, 1)
     highest = tl.atomic_max(out_ptr + offsets, offsets + before, mask=mask)
     tl.store(out_ptr + n + offsets, highest, mask=mask)
+
+
+@triton.jit
+def matmul_tma(a, b, c, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    row, column = tl.program_id(0) * BM, tl.program_id(1) * BN
+    total = tl.zeros((BM, BN), dtype=tl.float32)
+    for k in range(0, K, BK):
+        total = tl.dot(a.load([row, k]), b.load([k, column]), total)
+    c.store([row, column], total.to(tl.float16))

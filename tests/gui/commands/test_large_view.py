@@ -98,6 +98,7 @@ def test_escape_closes_what_is_open_before_it_brings_all_back(filled, qtbot):
     assert not filled.step_page.docks["Matrices"].isHidden()
 
 
+@pytest.mark.slow
 def test_its_button_says_what_it_does(filled, qtbot):
     button = filled.step_page.docks["Variables"].title.large
     assert button.accessibleName() == "Enlarge Variables"

@@ -127,6 +127,7 @@ class Gate:
         monkeypatch.setattr(files.Picture, "encoded", waits)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["x.png", "x.pdf"])
 def test_what_is_written_is_said_and_can_be_stopped(window, qtbot, tmp_path, monkeypatch, file):
     path = tmp_path / file

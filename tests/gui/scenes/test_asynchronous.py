@@ -82,6 +82,7 @@ def test_a_product_lights_its_block_of_each_matrix(trace, block):
         assert "multiply by wgmma: A[" in scene.caption
 
 
+@pytest.mark.slow
 def test_the_boxes_of_a_phase_are_framed(trace, block):
     grids = grids_of(trace)
     phase = next(p for p in block.phases if p.index == 0)

@@ -115,6 +115,7 @@ def test_wrong_links_are_sentences_in_the_window(window, qtbot, monkeypatch):
     qtbot.waitUntil(lambda: "no step 5000" in window.message.sentence)
 
 
+@pytest.mark.slow
 def test_the_session_comes_back(open_window, qtbot, tmp_path):
     path = tmp_path / "session.json"
     first = open_window()

@@ -73,6 +73,7 @@ def test_pillow_reads_as_many_pictures_again(session, tmp_path, suffix):
     assert [path.name for path in tmp_path.iterdir()] == [out.name]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # ffmpeg's pipes
 def test_a_film_lasts_as_long_as_its_steps(session, tmp_path):
     ffmpeg = pytest.importorskip("imageio_ffmpeg")

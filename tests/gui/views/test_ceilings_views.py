@@ -89,6 +89,7 @@ def test_a_calculation_is_copied_with_exact_figures(qtbot, qapp, ceilings) -> No
     assert row.exact in label.parent().toolTip()
 
 
+@pytest.mark.slow
 def test_every_measured_run_is_placed_and_said_to_be(qtbot, ceilings, monkeypatch) -> None:
     def job(ladder, runs, known, tell, *, count=True):
         def work(progress):
@@ -171,6 +172,7 @@ def test_a_gpu_of_this_machine_comes_first(qtbot, ceilings, occupancy) -> None:
     assert occupancy.capability.name == "9.0"
 
 
+@pytest.mark.slow
 def test_a_run_is_chosen_in_the_plot_and_left_again(qtbot, ceilings) -> None:
     counted(qtbot, ceilings)
     run = next(r for r in ceilings.runs() if r.rung == "tiled" and r.parameters["tile"] == 16)
@@ -212,6 +214,7 @@ def test_the_pointer_names_ceilings_and_runs(qtbot, ceilings) -> None:
     assert "recorded on NVIDIA H200" in ceilings.hover.text()
 
 
+@pytest.mark.slow
 def test_a_users_file_has_ceilings(qtbot, ceilings, session, tmp_path) -> None:
     path = tmp_path / "scale.cu"
     path.write_text(
@@ -274,6 +277,7 @@ def test_what_cannot_be_counted_is_told(qtbot, ceilings, session) -> None:
     assert ceilings.found is None
 
 
+@pytest.mark.slow
 def test_themes(qapp, qtbot, ceilings, occupancy) -> None:
     for name in ("dark", "projector", "light"):
         apply_theme(qapp, name)
@@ -332,6 +336,7 @@ def test_a_device_is_chosen_in_the_table(qtbot, occupancy) -> None:
     qtbot.waitUntil(lambda: "oldest compiled for" in occupancy.limits.text(), timeout=WAIT_MS)
 
 
+@pytest.mark.slow
 def test_first_order_counts(qtbot, occupancy) -> None:
     qtbot.waitUntil(lambda: "as written" in occupancy.first.caption.text(), timeout=WAIT_MS)
     assert "n = 1\u202f024" in occupancy.first.caption.text()

@@ -32,6 +32,7 @@ def drawn(draw, width, height):
     return colors, max((x for x, _ in inked), default=0), max((y for _, y in inked), default=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", [draw_legend, draw_legend_row])
 @pytest.mark.parametrize(("width", "height"), [(590, 100), (300, 60), (120, 40), (60, 20)])
 def test_a_legend_stays_in_its_room(qapp, draw, width, height):

@@ -1,0 +1,197 @@
+// 54 clustered_tf32: C = A Bᵀ on Hopper, as 53, with factors of 32 bits of which 19 count (TF32).
+//
+// The idea     Float32 matrices on the tensor cores: an instruction reads 32-bit numbers and leaves the last
+//              13 bits out, and each is 8 deep instead of 16. A row of 128 bytes holds 32 numbers, so that
+//              everything else, bytes and barriers and swizzle, is as it was, at half the rate.
+// Against 53   `tf32` for `f16`, half the depth, and B with its columns in the rows of memory (N x K): wgmma
+//              can turn tiles of 16-bit numbers around, tiles of all others it reads along k alone. So A and
+//              B are described alike, and one copy brings a block's part of the tile of B.
+// Look at      The boxes of A and of B: both lie along k.
+// Limits       K % 4 == 0 and N % 2 == 0; the number of blocks is a multiple of the cluster.
+
+#define CONSUMERS (TILE_M / 64)
+#define THREADS (128 * (CONSUMERS + 1))
+#define TILE_K 32
+#define HALF_N (TILE_N / CLUSTER)
+
+struct alignas(64) TensorMap { unsigned long long words[16]; };
+
+__device__ __forceinline__ unsigned shared_address(const void* pointer)
+{
+    return (unsigned)__cvta_generic_to_shared(pointer);
+}
+
+__device__ __forceinline__ void wait_for(unsigned barrier, unsigned parity)
+{
+    asm volatile("{\n"
+                 ".reg .pred done;\n"
+                 "again:\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+                 "@done bra ready;\n"
+                 "bra again;\n"
+                 "ready:\n"
+                 "}" :: "r"(barrier), "r"(parity) : "memory");
+}
+
+__device__ __forceinline__ void arrive_at(unsigned barrier, unsigned block)
+{
+    asm volatile("{\n"
+                 ".reg .b32 remote;\n"
+                 "mapa.shared::cluster.u32 remote, %0, %1;\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [remote];\n"
+                 "}" :: "r"(barrier), "r"(block) : "memory");
+}
+
+__device__ __forceinline__ void expect_bytes(unsigned barrier, unsigned bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+                 :: "r"(barrier), "r"(bytes) : "memory");
+}
+
+__device__ __forceinline__ void copy_box(unsigned to, const TensorMap* map, int x, int y, unsigned barrier)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%2, %3}], [%4];"
+                 :: "r"(to), "l"(map), "r"(x), "r"(y), "r"(barrier) : "memory");
+}
+
+__device__ __forceinline__ void copy_box_to_all(unsigned to, const TensorMap* map, int x, int y,
+                                                unsigned barrier)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;"
+                 :: "r"(to), "l"(map), "r"(x), "r"(y), "r"(barrier),
+                    "h"((unsigned short)((1 << CLUSTER) - 1)) : "memory");
+}
+
+// What wgmma is told of a tile: where it begins, how far its pieces of 8 x 128 bytes are apart, and
+// that 16-byte pieces of a row are exchanged by the number of the row (128-byte swizzle).
+__device__ __forceinline__ unsigned long long described(unsigned address, unsigned leading, unsigned stride)
+{
+    return (unsigned long long)((address & 0x3FFFF) >> 4) | (unsigned long long)(leading >> 4) << 16
+         | (unsigned long long)(stride >> 4) << 32 | 1ull << 62;
+}
+
+#define SUMS_4(i) "+f"(sums[i]), "+f"(sums[i + 1]), "+f"(sums[i + 2]), "+f"(sums[i + 3])
+#define SUMS_16(i) SUMS_4(i), SUMS_4(i + 4), SUMS_4(i + 8), SUMS_4(i + 12)
+#define SUMS_64(i) SUMS_16(i), SUMS_16(i + 16), SUMS_16(i + 32), SUMS_16(i + 48)
+#define NAMES_32 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define NAMES_64 NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, " \
+    "%45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define NAMES_128 NAMES_64 ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, " \
+    "%77, %78, %79, %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, " \
+    "%95, %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, " \
+    "%111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, " \
+    "%126, %127"
+
+// sums += a * bᵀ, 64 x 8 by 8 x TILE_N, by the four warps of a warpgroup; b's rows are columns of Bᵀ.
+__device__ __forceinline__ void multiply_add(float (&sums)[TILE_N / 2], unsigned long long a,
+                                             unsigned long long b)
+{
+#if TILE_N == 64
+    asm volatile("wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 {" NAMES_32 "}, "
+                 "%32, %33, 1, 1, 1;" : SUMS_16(0), SUMS_16(16) : "l"(a), "l"(b));
+#elif TILE_N == 128
+    asm volatile("wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {" NAMES_64 "}, "
+                 "%64, %65, 1, 1, 1;" : SUMS_64(0) : "l"(a), "l"(b));
+#else
+    asm volatile("wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32 {" NAMES_128 "}, "
+                 "%128, %129, 1, 1, 1;" : SUMS_64(0), SUMS_64(64) : "l"(a), "l"(b));
+#endif
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(CLUSTER, 1, 1)
+clustered_tf32(const __grid_constant__ TensorMap A, const __grid_constant__ TensorMap B, float* C, int M,
+               int K, int N)
+{
+    extern __shared__ __align__(1024) char shared[];
+    __shared__ __align__(1024) unsigned long long full[128], empty[128];  // 1024 bytes, as in 51
+    float (*tile_a)[TILE_M * TILE_K] = (float (*)[TILE_M * TILE_K])shared;
+    float (*tile_b)[TILE_N * TILE_K] = (float (*)[TILE_N * TILE_K])(tile_a + STAGES);
+
+    int warpgroup = threadIdx.x / 128;
+    unsigned rank = blockIdx.x % CLUSTER;
+    int phases = (K + TILE_K - 1) / TILE_K;
+    int tall = (M + TILE_M * CLUSTER - 1) / (TILE_M * CLUSTER);  // tiles of a cluster, one below the other
+    int wide = (N + TILE_N - 1) / TILE_N;
+
+    if (threadIdx.x == 0) {
+        for (int stage = 0; stage < STAGES; stage++) {
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(shared_address(&full[stage])));
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
+                         :: "r"(shared_address(&empty[stage])), "r"(CONSUMERS * CLUSTER));
+        }
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+
+    int stage = 0;
+    unsigned parity = 0;
+    auto next_stage = [&]() {
+        if (++stage == STAGES) {
+            stage = 0;
+            parity ^= 1;
+        }
+    };
+    auto place_of = [&](int number, int& row, int& col) {
+        int first = number / (GROUP * wide) * GROUP;
+        int height = min(GROUP, tall - first);
+        row = ((first + number % (GROUP * wide) % height) * CLUSTER + rank) * TILE_M;
+        col = number % (GROUP * wide) / height * TILE_N;
+    };
+
+    if (warpgroup == CONSUMERS) {  // the producer
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(CONSUMERS == 1 ? 56 : 40));
+        if (threadIdx.x == CONSUMERS * 128)
+            for (int number = blockIdx.x / CLUSTER; number < tall * wide; number += gridDim.x / CLUSTER) {
+                int row, col;
+                place_of(number, row, col);
+                for (int phase = 0; phase < phases; phase++, next_stage()) {
+                    unsigned barrier = shared_address(&full[stage]);
+                    wait_for(shared_address(&empty[stage]), parity ^ 1);
+                    expect_bytes(barrier, (TILE_M + TILE_N) * TILE_K * sizeof(float));
+                    copy_box(shared_address(tile_a[stage]), &A, phase * TILE_K, row, barrier);
+                    copy_box_to_all(shared_address(&tile_b[stage][rank * HALF_N * TILE_K]), &B,
+                                    phase * TILE_K, col + rank * HALF_N, barrier);
+                }
+            }
+    } else {  // a consumer
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(CONSUMERS == 1 ? 256 - 56 : 232));
+        for (int number = blockIdx.x / CLUSTER; number < tall * wide; number += gridDim.x / CLUSTER) {
+            float sums[TILE_N / 2] = {};
+            int before = 0;
+            for (int phase = 0; phase < phases; phase++) {
+                wait_for(shared_address(&full[stage]), parity);
+                unsigned a = shared_address(&tile_a[stage][warpgroup * 64 * TILE_K]);
+                unsigned b = shared_address(tile_b[stage]);
+                asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+                #pragma unroll
+                for (int k = 0; k < TILE_K; k += 8)
+                    multiply_add(sums, described(a + k * 4, 16, 1024), described(b + k * 4, 16, 1024));
+                asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+                asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+                if (phase && threadIdx.x % 128 < CLUSTER)
+                    arrive_at(shared_address(&empty[before]), threadIdx.x % 128);
+                before = stage;
+                next_stage();
+            }
+            asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+            if (threadIdx.x % 128 < CLUSTER)
+                arrive_at(shared_address(&empty[before]), threadIdx.x % 128);
+
+            int row, col;
+            place_of(number, row, col);
+            row += warpgroup * 64 + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
+            col += threadIdx.x % 4 * 2;
+            #pragma unroll
+            for (int j = 0; j < TILE_N / 8; j++)
+                #pragma unroll
+                for (int i = 0; i < 2; i++)
+                    if (row + i * 8 < M && col + j * 8 < N)
+                        *(float2*)&C[(size_t)(row + i * 8) * N + col + j * 8] =
+                            make_float2(sums[j * 4 + i * 2], sums[j * 4 + i * 2 + 1]);
+        }
+    }
+    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+}
