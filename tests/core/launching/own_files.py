@@ -122,6 +122,11 @@ def _blur(v: Values) -> Values:
     return {"dst": dst}
 
 
+def _every_third(v: Values) -> Values:
+    taken = v["in"].reshape(-1)[: int(v["n"]) : 3]
+    return {"out": np.r_[taken, np.zeros(v["out"].size - len(taken))].reshape(v["out"].shape)}
+
+
 def _lists(v: Values) -> Values:
     i = np.arange(len(v["sums"]))
     each = np.where(i < int(v["n"]), i * (i % 5) * (i % 5 + 1) // 2, 0)
@@ -196,6 +201,12 @@ CASES: dict[str, Case] = {
         ("made", "times_double", lambda v: {"out": v["left"] * v["right"]}, {}),
         ("made", "border", _border, {"width": "5"}),
         ("pitched", "blur", _blur, {}),
+        ("course", "tiledProduct", lambda v: {"C": v["A"] @ v["B"]}, {}),
+        ("course", "turn",
+         lambda v: {"out": v["in"].T.reshape(v["out"].shape)}, {}),
+        ("course", "countBins",
+         lambda v: {"bins": np.bincount(v["values"].astype(np.int64) % 64, minlength=64)}, {}),
+        ("course", "everyThird", _every_third, {}),
         ("heap", "lists", _lists, {}),
         ("heap", "shapes", _shapes, {}),
         ("spaces", "convolve", _convolve, {"weights": "0.5,-1,0.25,3,2", "radius": "2",
