@@ -160,8 +160,9 @@ class Span:
 
     `place` int64: the first byte of each in the region's data; `width` bytes each. `swizzle` is how
     the tile that they belong to is laid out in shared memory: 0 (not at all), 32, 64 or 128; -1
-    where nothing says so. Of a box that is loaded, `row` is the row that each piece belongs to, and
-    `number` its place among the pieces written, of which some may lie outside the array.
+    where nothing says so. `is_within`: the tile begins in the middle of that swizzle's pattern. Of
+    a box that is loaded, `row` is the row that each piece belongs to, and `number` its place among
+    the pieces written, of which some may lie outside the array.
     """
 
     region: Region
@@ -170,6 +171,7 @@ class Span:
     swizzle: int = -1
     row: NDArray[np.int64] | None = None
     number: NDArray[np.int64] | None = None
+    is_within: bool = False
 
 
 Read = tuple[Span, frozenset[int]]

@@ -146,8 +146,8 @@ class Products(Protocol):
     def incomplete(self, lanes: Lanes, warps: NDArray[np.intp]) -> None:
         """Some lanes of these warps do not take part in a product."""
 
-    def bad_descriptor(self, lanes: Lanes, warp: int, factor: str, problem: str) -> None:
-        """A descriptor leads beyond shared memory, or is not aligned as its swizzle needs it."""
+    def leads_beyond(self, lanes: Lanes, warp: int, factor: str) -> None:
+        """The descriptor of a factor, A or B, leads beyond shared memory."""
 
 
 class Machine(Protocol):

@@ -177,8 +177,8 @@ class Products:
             np.flatnonzero(~present & of_warps),
         )
 
-    def bad_descriptor(self, lanes: Lanes, warp: int, factor: str, problem: str) -> None:
-        """A descriptor leads beyond shared memory, or is not aligned as its swizzle needs it."""
+    def leads_beyond(self, lanes: Lanes, warp: int, factor: str) -> None:
+        """The descriptor of a factor, A or B, leads beyond shared memory."""
         geometry = self.state.geometry
         first = warp // geometry.warps * geometry.threads + warp % geometry.warps * 32
         self.state.fault(
@@ -186,7 +186,7 @@ class Products:
             lanes.op.instruction.pc,
             lanes.group.depth,
             np.array([first]),
-            detail=f"{factor}|{problem}",
+            detail=factor,
         )
 
     def _open_in(self, numbers: Numbers | None, active: Mask) -> Mask | None:

@@ -206,14 +206,14 @@ class WarpgroupMultiply:
             key = raw, base, part
             readers.setdefault(key, set()).add(warp)
             if key not in spans:
-                problem = _problem(what, places, nbytes, region.nbytes)
-                if problem:
-                    machine.products.bad_descriptor(lanes, warp, "A" if of_a else "B", problem)
+                if int(places.min()) < 0 or int(places.max()) + nbytes > region.nbytes:
+                    machine.products.leads_beyond(lanes, warp, "A" if of_a else "B")
                 spans[key] = Span(
                     region,
                     base + _pieces(np.clip(places, 0, region.nbytes - nbytes), nbytes),
                     _CHUNK,
                     what.swizzle,
+                    is_within=not what.is_aligned,
                 )
             inside = np.clip(places, 0, max(region.nbytes - nbytes, 0))
             kind = np.dtype(f"u{nbytes}")
@@ -225,13 +225,6 @@ class WarpgroupMultiply:
 def _pieces(places: NDArray[np.int64], nbytes: int) -> NDArray[np.int64]:
     """The pieces of 16 bytes that elements lie in."""
     return np.unique(places // _CHUNK) * _CHUNK
-
-
-def _problem(what: Descriptor, places: NDArray[np.int64], nbytes: int, size: int) -> str:
-    """What is wrong with a descriptor: "" if nothing is."""
-    if int(places.min()) < 0 or int(places.max()) + nbytes > size:
-        return "beyond"
-    return "" if what.is_aligned else f"{what.start}|{what.swizzle}"
 
 
 @dataclass(frozen=True)

@@ -1046,6 +1046,7 @@ class Hazard:
     other_thread: int = -1
     other_pc: int = -1
     begins: bool = False  # the access itself is that of an asynchronous operation
+    within: int = 0  # the swizzle in whose pattern the tile that it reads begins; 0: at its start
     count: int = 1
     is_across: bool = False  # of a race: any of those counted is between two warps
 
@@ -1184,15 +1185,19 @@ class Hazards(Observer):
     def _laid_out(self, span: Span, how: str) -> NDArray[np.intp]:
         """Notes how a copied tile is laid out, or says which pieces a product reads otherwise.
 
-        What threads have written since is theirs.
+        What threads have written since is theirs. The GPU swizzles by address, so a tile may begin
+        within the pattern if a copy with the same swizzle wrote it there; threads that lay out a
+        tile count from its start.
         """
         piece = span.place // _PIECE
         if how == "write":
             self._layouts[piece] = span.swizzle + 1
             return np.zeros(0, np.intp)
         known = self._layouts[piece]
-        wrong = (known != 0) & (known != span.swizzle + 1)
-        return np.flatnonzero(wrong & self._shared.is_copied(span.place))
+        copied = self._shared.is_copied(span.place)
+        alike = known == span.swizzle + 1
+        wrong = ~(copied & alike) if span.is_within else copied & (known != 0) & ~alike
+        return np.flatnonzero(wrong)
 
     def on_await(self, event: AwaitEvent) -> None:
         """Lanes know of the end of operations."""
@@ -1430,6 +1435,7 @@ class Hazards(Observer):
             offset,
             how == "write",
             begins=True,
+            within=span.swizzle if span.is_within else 0,
             count=len(places),
         )
         if other:

@@ -230,13 +230,8 @@ class Reporter:
         )
 
     def _bad_descriptor(self, event: FaultEvent, _: Place, who: str) -> str:
-        factor, problem, *swizzle = event.detail.split("|")
-        if problem == "beyond":
-            return f"{who} multiplies by a descriptor of {factor} that leads beyond shared memory."
         return (
-            f"{who} multiplies by a descriptor of {factor} that begins at byte {int(problem):,} of "
-            f"shared memory, within the pattern of its {swizzle[0]}-byte swizzle; begin at a "
-            f"multiple of {8 * int(swizzle[0]):,}, or set the base offset."
+            f"{who} multiplies by a descriptor of {event.detail} that leads beyond shared memory."
         )
 
     def _hang(self, event: FaultEvent, place: Place, who: str) -> str:
@@ -292,6 +287,12 @@ class Reporter:
             sentence = f"{self._whose(hazard, who)} reads {place.text}, which {by}."
         elif hazard.kind == "not_awaited":
             sentence = self._not_awaited(hazard, who, place)
+        elif hazard.kind == "bad_descriptor" and hazard.within:
+            sentence = (
+                f"{self._whose(hazard, who)} reads {place.text} by a descriptor that begins within "
+                f"the pattern of its {hazard.within}-byte swizzle; begin at a multiple of "
+                f"{8 * hazard.within:,}, or set the base offset."
+            )
         elif hazard.kind == "bad_descriptor":
             sentence = (
                 f"{self._whose(hazard, who)} reads {place.text} with another swizzle than the bulk "

@@ -219,7 +219,7 @@ extern "C" __global__ void tile_not_aligned(float* c) {
   for (int i = threadIdx.x; i < 2304; i += 128) { ((u32*)a)[i] = 0x3c003c00; if (i < 256) ((u32*)b)[i] = 0x3c003c00; }
   PROXY_FENCE; __syncthreads();
   FENCE;
-  MULTIPLY(d, TILE_K(a + 256), TILE_K(b));  //! bad_descriptor
+  MULTIPLY(d, TILE_K(a + 256), TILE_K(b));  //! bad_descriptor a
   COMMIT; WAIT(0);
   c[threadIdx.x] = d[0];
 }
@@ -228,6 +228,27 @@ extern "C" __global__ void tile_not_aligned_ok(float* c) {
   for (int i = threadIdx.x; i < 2304; i += 128) { ((u32*)a)[i] = 0x3c003c00; if (i < 256) ((u32*)b)[i] = 0x3c003c00; }
   PROXY_FENCE; __syncthreads();
   FENCE; MULTIPLY(d, TILE_K(a + 1024), TILE_K(b)); COMMIT; WAIT(0);
+  c[threadIdx.x] = d[0];
+}
+
+//@ tile_within_pattern grid=1 block=128 m=map:64x64:128:input:float16[64,128] c=output:float32[128]
+extern "C" __global__ void tile_within_pattern(const __grid_constant__ TensorMap m, float* c) {
+  __shared__ __align__(1024) char a[8192 + 1024], b[1024]; float d[4] = {};
+  for (int i = threadIdx.x; i < 2304; i += 128) { ((u32*)a)[i] = 0x3c003c00; if (i < 256) ((u32*)b)[i] = 0x3c003c00; }
+  PROXY_FENCE; __syncthreads();
+  FENCE;
+  MULTIPLY(d, TILE_K(a + 256), TILE_K(b));  //! bad_descriptor a
+  COMMIT; WAIT(0);
+  c[threadIdx.x] = d[0];
+}
+// The copy swizzles by address, as the product does.
+extern "C" __global__ void tile_within_pattern_ok(const __grid_constant__ TensorMap m, float* c) {
+  __shared__ __align__(1024) char a[8192 + 1024], b[1024]; __shared__ u64 full; float d[4] = {}; FILL
+  if (threadIdx.x == 0) INIT(full, 1);
+  PROXY_FENCE; __syncthreads();
+  if (threadIdx.x == 0) { EXPECT(full, 8192); BOX_IN(a + 256, &m, 0, 0, full); }
+  WAIT_FOR(full, 0);
+  FENCE; MULTIPLY(d, TILE_K(a + 256), TILE_K(b)); COMMIT; WAIT(0);
   c[threadIdx.x] = d[0];
 }
 
