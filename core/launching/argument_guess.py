@@ -174,6 +174,8 @@ def guess_array(parameter: SignatureParameter, text: str, extents: Extents) -> s
     """An array's text; `text` is the kernel's body."""
     if extents.host is not None and parameter.name in extents.host.nulls:
         return "null"
+    if extents.host is not None and parameter.name in extents.host.maps:
+        return extents.host.maps[parameter.name]
     if parameter.is_texture:
         named = rows_and_columns(extents.scalars)
         return guess_texture(parameter, extents.program, named or extents.lengths[::-1])

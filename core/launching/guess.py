@@ -303,7 +303,7 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
         included=asked.included,
         architecture=asked.architecture,
     )
-    known = (set(host.said) | {*host.scalars}) - host.assumed if host else set()
+    known = (set(host.said) | {*host.scalars} | {*host.maps}) - host.assumed if host else set()
     fixed = {p.name for p in signature if p.is_symbol and not p.is_pointer}
     guesses = frozenset(arguments) - known - set(given) - fixed
     tied = guesses if any(is_size(p) for p in signature) else frozenset()

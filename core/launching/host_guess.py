@@ -16,13 +16,16 @@ from core.compiler.kernel_signature import (
 )
 from core.ladder.limits import MAX_BLOCK, MAX_SHARED_BYTES, MAX_THREADS_PER_BLOCK
 from core.launching.host_values import SIZES, HostProgram, HostValues, pointer_name
+from core.launching.map_guess import guess_maps, may_be_map
 from core.source.expressions import Number
 from core.source.kernel_text import (
     HostLaunch,
     KernelText,
     host_launches,
     kernels,
+    split_at_commas,
     split_instance,
+    with_kernel_macros,
     without_comments,
 )
 
@@ -60,7 +63,7 @@ class HostGuess:
     buffers in `written` the host sets no more than so many bytes. `constants` are those of kernel
     and host that are smaller here than in the source. `assumed` are the scalars that rest on what
     the launching function is given, which nothing says. `starts` are the elements that pointers
-    lead to where the host passes `a + 4`.
+    lead to where the host passes `a + 4`. `maps` are the texts of tensor maps by parameter.
     """
 
     grid: Size | None
@@ -74,6 +77,7 @@ class HostGuess:
     constants: Mapping[str, int] = field(default_factory=dict)
     assumed: frozenset[str] = frozenset()
     starts: Mapping[str, int] = field(default_factory=dict)
+    maps: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -130,12 +134,16 @@ def _through_a_pointer(
 ) -> HostLaunch | None:
     """A launch by a variable, of as many arguments, in a source that assigns the kernel's name."""
     there = {k.name: k for k in kernels(source)}
-    assigned = rf"[=,{{(]\s*&?\s*{re.escape(kernel)}\s*(?:<[^;<>]*>\s*)?[;,}})]"
-    if kernel not in there or not re.search(assigned, without_comments(source)):
+    assigned = rf"[=,{{(?:]\s*&?\s*{re.escape(kernel)}\s*(?:<([^;<>]*)>\s*)?[;,:}})]"
+    where = re.search(assigned, with_kernel_macros(without_comments(source)))
+    if kernel not in there or where is None:
         return None
     count = len(there[kernel].parameters)
-    others = (x for x in launches if x.name not in there and len(x.arguments) == count)
-    return next(others, None)
+    others = [x for x in launches if x.name not in there and len(x.arguments) == count]
+    behind = [x for x in others if x.position > where.start()]
+    found = next(iter([*behind, *others]), None)
+    template = tuple(split_at_commas(where[1] or ""))
+    return replace(found, template=template) if found is not None else None
 
 
 class _Small:
@@ -155,7 +163,7 @@ class _Small:
         self.parameters = [p for p in signature if not p.is_symbol]
         self.numbers = given.numbers
         self._unknown: dict[str, Number] = {}  # what the function is given, where that must be less
-        device = kernel.body if kernel else ""
+        self.device = device = kernel.body if kernel else ""
         constants = program.constants(launch)
         names = {re.findall(r"\w+", p)[-1:][0] for p in (kernel.parameters if kernel else ()) if p}
         used = program.with_those_in_macros({*re.findall(r"\w+", device)} - names)
@@ -216,7 +224,17 @@ class _Small:
             },
             self._assumed(values),
             dict(self._starts(values)),
+            self._maps(values),
         )
+
+    def _maps(self, values: HostValues) -> Mapping[str, str]:
+        texts = self._by_parameter()
+        arguments = {
+            p.name: texts[p.whole or p.name] + p.name.removeprefix(p.whole or p.name)
+            for p in self.parameters
+            if may_be_map(p) and (p.whole or p.name) in texts
+        }
+        return guess_maps(self.program, self.launch, values.numbers, arguments, self.device)
 
     def _starts(self, values: HostValues) -> Iterator[tuple[str, int]]:
         """The elements that pointers lead to, beyond the first."""

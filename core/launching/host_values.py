@@ -29,7 +29,7 @@ from core.source.kernel_text import (
 
 TYPE = (
     r"(?:(?:const|constexpr|static|unsigned|signed|long|std::)\s*)*"
-    r"(?:int|unsigned|long|short|char|size_t|uint|u?int\d+_t|float|double|auto|bool|dim3|uint3)"
+    r"(?:int|unsigned|long|short|char|size_t|uint|(?:cu)?u?int\d+_t|float|double|auto|bool|dim3|uint3)"
 )
 _DECLARED = re.compile(rf"(?<![\w:<,])\s*{TYPE}\s+(?=[A-Za-z_])")
 _ALLOCATED = re.compile(
@@ -203,12 +203,12 @@ class HostProgram:
 
         Of the macros that are numbers those lead to `launch` which its function names.
         """
-        self._text = with_plain_declarations(with_kernel_macros(without_comments(source)))
+        self.text = with_plain_declarations(with_kernel_macros(without_comments(source)))
         self._sizes = {**SIZES, **sizes}
-        self._macros = {**_macros(self._text), **{name: ((), v) for name, v in defines.items()}}
-        self._macros |= _small_functions(self._text)
-        start = self._function_start(launch.position) if launch is not None else 0
-        said = self._text[start : launch.position + _LONGEST] if launch is not None else ""
+        self._macros = {**_macros(self.text), **{name: ((), v) for name, v in defines.items()}}
+        self._macros |= _small_functions(self.text)
+        start = self.function_start(launch.position) if launch is not None else 0
+        said = self.text[start : launch.position + _LONGEST] if launch is not None else ""
         named = self.with_those_in_macros(re.findall(r"[A-Za-z_]\w*", said)) - defines.keys()
         self._numeric = tuple(
             Setting(name, self._macros[name][1], _OF_MACROS)
@@ -248,6 +248,12 @@ class HostProgram:
         self._run(inside, given, found)
         return found
 
+    def numbers_after(self, text: str, numbers: Mapping[str, Number]) -> dict[str, Number]:
+        """The numbers when a part of the text has run."""
+        found = HostValues(dict(numbers))
+        self._run(tuple(statements(text)), _NOTHING, found)
+        return found.numbers
+
     def constants(self, launch: HostLaunch) -> Mapping[str, str]:
         """The constants at namespace level, which kernels see as the host does: their texts."""
         outside, _, _ = self._leading_to(launch.position)
@@ -279,7 +285,7 @@ class HostProgram:
 
         None where something else may, or nothing is set.
         """
-        before = self._text[self._function_start(launch.position) : launch.position]
+        before = self.text[self.function_start(launch.position) : launch.position]
         before = re.sub(r"[\w:]+\s*(?:<[^;{}]*>)?\s*$", "", before)
         found = None
         for statement in re.split(r"[;{}]", before):
@@ -297,7 +303,7 @@ class HostProgram:
 
     def conditions(self, launch: HostLaunch) -> Iterator[tuple[str, int]]:
         """The variables that a launch is made for a value of: `if (size == 16)`, `case 16:`."""
-        before = self._text[self._function_start(launch.position) : launch.position]
+        before = self.text[self.function_start(launch.position) : launch.position]
         before = re.sub(r"[\w:]+\s*(?:<[^;{}]*>)?\s*$", "", before)
         if asked := _ASKED_FOR.search(before):
             yield asked[1], int(asked[2])
@@ -319,9 +325,9 @@ class HostProgram:
     ) -> tuple[tuple[Statement, ...], list[str], tuple[Statement, ...]]:
         """What is set outside all functions, the parameters of the one there, what is set in it."""
         if position not in self._leading:
-            start = self._function_start(position)
-            outside = (*self._numeric, *statements(outside_functions(self._text[:start])))
-            inside = tuple(statements(self._text[start:position]))
+            start = self.function_start(position)
+            outside = (*self._numeric, *statements(outside_functions(self.text[:start])))
+            inside = tuple(statements(self.text[start:position]))
             self._leading[position] = outside, self._formals(start), inside
         return self._leading[position]
 
@@ -355,19 +361,19 @@ class HostProgram:
 
     def _formals(self, start: int) -> list[str]:
         """The whole numbers among the parameters of the function whose body begins there."""
-        header = re.search(r"\(([^(){};]*)\)[^(){};]*\{$", self._text[:start])
+        header = re.search(r"\(([^(){};]*)\)[^(){};]*\{$", self.text[:start])
         formals = split_at_commas(header[1]) if header else []
         found = (re.fullmatch(_WHOLE, f.partition("=")[0].strip()) for f in formals)
         return [match[1] for match in found if match and match[1] != "argc"]
 
-    def _function_start(self, position: int) -> int:
+    def function_start(self, position: int) -> int:
         """Where the body of the function around a position begins, parameters included."""
         depth = 0
         for at in range(position - 1, -1, -1):
-            depth += (self._text[at] == "}") - (self._text[at] == "{")
+            depth += (self.text[at] == "}") - (self.text[at] == "{")
             if depth < 0:
-                begin = 1 + max(self._text.rfind(mark, 0, at) for mark in ";{}")
-                header = re.search(r"[\w>&*\s]+\([^;{}]*\)[^;{}()]*$", self._text[begin:at])
+                begin = 1 + max(self.text.rfind(mark, 0, at) for mark in ";{}")
+                header = re.search(r"[\w>&*\s]+\([^;{}]*\)[^;{}()]*$", self.text[begin:at])
                 word = re.search(r"(\w+)\s*\([^;{}]*$", header[0]) if header else None
                 if header and word and word[1] not in ("for", "if", "while", "switch", "else"):
                     return at + 1
@@ -474,6 +480,7 @@ SIZES: Mapping[str, int] = {
     "short2": 4,
     "int32_t": 4,
     "uint32_t": 4,
+    "cuuint32_t": 4,
     "long": 8,
     "unsigned long": 8,
     "long long": 8,
@@ -486,6 +493,8 @@ SIZES: Mapping[str, int] = {
     "uint2": 8,
     "int64_t": 8,
     "uint64_t": 8,
+    "cuuint64_t": 8,
+    "CUtensorMap": 128,
     "cuComplex": 8,
     "cufftComplex": 8,
     "float3": 12,

@@ -35,7 +35,7 @@ _WHOLE_TYPES = {
     "uint",
     "ulong",
     "bool",
-    *(f"{u}int{bits}_t" for u in ("", "u") for bits in (8, 16, 32, 64)),
+    *(f"{u}int{bits}_t" for u in ("", "u", "cuu") for bits in (8, 16, 32, 64)),
 }
 _QUALIFIERS = {"const", "constexpr", "static", "inline", "volatile"}
 _MOST = 1 << 63
