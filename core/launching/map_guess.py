@@ -15,7 +15,7 @@ from core.compiler.kernel_signature import SignatureParameter
 from core.launching.host_values import ROUND, HostProgram, pointer_name
 from core.source.expressions import Number
 from core.source.kernel_text import HostLaunch, closing, split_at_commas
-from core.tensor_maps import MOST_DIMENSIONS, TensorMap
+from core.tensor_maps import BYTES, MOST_DIMENSIONS, TensorMap
 
 # CUtensorMapDataType of cuda.h, in its order, and the array's type for each.
 _TYPES = {
@@ -40,7 +40,7 @@ _ENUMERATORS: Mapping[str, Number] = {
 }
 _ARGUMENTS = 12  # of cuTensorMapEncodeTiled
 _DEEPEST = 6  # of helpers that call helpers
-_MOST_STEPS = 200  # from a map to where it is made
+_MOST_STEPS = 40  # from a map to where it is made
 _LONGEST = 2000  # of a call's arguments
 _CALL = re.compile(r"([A-Za-z_]\w*)\s*(?:<([^;(){}]{0,200})>)?\s*\(")
 _STATEMENT = re.compile(r'(?:"(?:\\.|[^"\\])*"|[^;{}"])+')  # an `asm` has semicolons in its texts
@@ -83,7 +83,7 @@ def guess_maps(
     start = program.function_start(launch.position)
     scope = _Scope(start, launch.position, {**numbers, **_ENUMERATORS}, {})
     maps = _Maps(program)
-    found = {name: maps.text(text, scope, 0) for name, text in arguments.items()}
+    found = {name: _Maps(program).text(text, scope, 0) for name, text in arguments.items()}
     return {
         name: f"tensormap({'zeros:' if maps.is_only_stored(name, body) else ''}{text})"
         for name, text in found.items()
@@ -93,7 +93,9 @@ def guess_maps(
 
 def may_be_map(parameter: SignatureParameter) -> bool:
     """Whether a parameter may be a tensor map or a pointer to one."""
-    return parameter.is_tensor_map or (parameter.is_pointer and not parameter.is_texture)
+    dtype = parameter.dtype
+    is_as_long = dtype is None or dtype.itemsize * parameter.lanes == BYTES
+    return parameter.is_tensor_map or (parameter.is_pointer and is_as_long)
 
 
 class _Maps:
@@ -165,7 +167,10 @@ class _Maps:
 
     def _entered(self, call: _Call, scope: _Scope) -> _Scope | None:
         """The function that a call enters, with its parameters bound; None for none of the text."""
-        found = self._function(call.name, call.position or scope.end)
+        self._steps += 1
+        found = None
+        if self._steps <= _MOST_STEPS:
+            found = self._function(call.name, call.position or scope.end)
         if found is None:
             return None
         template, formals, start, end = found

@@ -93,7 +93,7 @@ def test_ways_in_which_hosts_make_maps(case):
 
 
 def test_helpers_that_only_call_themselves_end():
-    calls = "make(m);" * 2000
+    calls = "make(m);" * 500
     host = f"void make(CUtensorMap *m) {{ {calls} }} // CU_TENSOR_MAP_\n"
     host += (
         "const int t = CU_TENSOR_MAP_X; int main() { CUtensorMap m; make(&m); k<<<2, 32>>>(m); }"
