@@ -68,8 +68,8 @@ def active_blocks(image, entry, launches, carve_out=None):
 
 def attributes():
     """The limits of the device in use, by the names that a capability has for them."""
-    device = session.current().cuda.Context.get_device()
-    at = session.current().cuda.device_attribute
+    here = session.current()
+    device, at = here.cuda.Device(here.report.ordinal), here.cuda.device_attribute
     names = {
         "threads": at.MAX_THREADS_PER_MULTIPROCESSOR,
         "blocks": at.MAX_BLOCKS_PER_MULTIPROCESSOR,
