@@ -1,6 +1,7 @@
 """Tensor maps that a file's own host code makes are guessed from it."""
 
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,8 +10,10 @@ from core.compiler.kernel_signature import read_signature
 from core.launching.file_launch import file_workload
 from core.launching.guess import guess_launch
 from core.launching.host_guess import Given, host_guess
+from core.launching.user_files import read_source
 from core.runs.recording import record
-from tests.core.launching.own_files import source_of
+
+FOLDER = Path(__file__).parent / "maps"
 
 # What differs between the two files: a pointer to the driver's function in `main`; and a templated
 # helper that another one calls, which returns a pointer to the map in global memory.
@@ -20,10 +23,11 @@ IN, OUT = (f"tensormap({fill}float32[32,64], box=64x16)" for fill in ("", "zeros
 
 @pytest.mark.parametrize("file", FILES)
 def test_maps_of_the_host_are_guessed_and_the_launch_is_clean(file):
-    launch = guess_launch(source_of(file), f"{file}.cu")
+    source = read_source(FOLDER / f"{file}.cu")
+    launch = guess_launch(source, f"{file}.cu")
     assert dict(launch.arguments) == {"in": IN, "out": OUT}
     assert launch.grid == "1,2"
-    workload = file_workload(source_of(file), launch)
+    workload = file_workload(source, launch)
     trace = record(workload)
     assert not trace.findings
     (given,) = (a.data for a in workload.launch.arguments if a.name == "in")
