@@ -121,11 +121,13 @@ def _as_it_stands(
 ) -> Compiled | None:
     """What NVRTC makes of the whole text: macros may hide from the parser where a function ends.
 
-    Libraries that are written for NVRTC, such as CUTLASS, want what bears no mark for the device.
+    Libraries that ask for NVRTC, such as CUTLASS, want what bears no mark for the device; elsewhere
+    a function without a mark is the host's, as nvcc has it.
     """
     headers = (*request.headers, *((name, "") for name in missing))
     instance = program.qualified(request.kernel) if "<" in request.kernel else ""
-    for more in ((), (_UNMARKED_IS_DEVICE,)):
+    asks = any("__CUDACC_RTC__" in file.source for file in program.files.values())
+    for more in ((), (_UNMARKED_IS_DEVICE,)) if asks else ((),):
         whole = replace(request, headers=headers, options=(*request.options, *more))
         try:
             return _compile_text(whole, instance)

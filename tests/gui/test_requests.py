@@ -133,7 +133,8 @@ def test_a_file_that_is_called_untitled_is_not_a_pasted_texts(
 def test_a_file_that_does_not_compile_is_shown_and_can_be_put_right(window, qtbot, file, before):
     if before:
         recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
-    broken = SOURCE.replace("2.0f * v", "factor * v")
+    # With no other kernel, which would be shown in its place.
+    broken = SOURCE.split("__global__ void add", maxsplit=1)[0].replace("2.0f * v", "factor * v")
     line = next(i for i, text in enumerate(broken.split("\n"), start=1) if "factor" in text)
     file.write_text(broken)
     source = window.step_page.source

@@ -16,6 +16,7 @@ from core.ptx.debug.variables import debug_info
 from core.ptx.lexer import sections, without_sections
 from core.ptx.parser import parse, without_unreached
 from core.runs.recording import record
+from core.side_process import client
 from core.side_process.client import apart
 
 SOURCE = """__device__ __noinline__ float later(float x);
@@ -157,7 +158,7 @@ def test_debug_information_read_in_another_process_is_the_same(monkeypatch, buil
     here = debug_info(parse(build.ptx))
     asked = []
     monkeypatch.setattr(variables, "LARGE", 100)
-    monkeypatch.setattr(variables, "apart", lambda *work: asked.append(work[0]) or apart(*work))
+    monkeypatch.setattr(client, "apart", lambda *work: asked.append(work[0]) or apart(*work))
     module = parse(build.ptx)
     there = debug_info(module)
     assert there == here

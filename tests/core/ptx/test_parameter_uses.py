@@ -88,7 +88,11 @@ def test_a_structure_is_its_pieces() -> None:
 TRITON = [one for one in FOREIGN if one.maker == "triton"]
 
 
-@pytest.mark.parametrize("one", TRITON, ids=[one.name for one in TRITON])
+# A tensor map is used by its address alone, and Triton spreads its sizes over further parameters.
+BY_POINTER = [one for one in TRITON if not any(t.startswith("tensordesc") for t in one.types)]
+
+
+@pytest.mark.parametrize("one", BY_POINTER, ids=[one.name for one in BY_POINTER])
 def test_pointers_of_triton_are_those_of_its_signature(one) -> None:
     module = parse(one.path.read_text())
     (function,) = (f for f in module.functions.values() if f.is_entry)
