@@ -350,6 +350,7 @@ def test_missing_nvrtc_is_one_sentence(refused, monkeypatch):
     def refuse():
         raise TilescopeError("NVRTC is missing: pip install nvidia-cuda-nvrtc.")
 
+    monkeypatch.setenv("TILESCOPE_CACHE", "")  # what another test compiled is kept there
     monkeypatch.setattr(nvrtc_library, "library", refuse)
     monkeypatch.setattr(compiler._builds, "_items", type(compiler._builds._items)())
     assert "pip install nvidia-cuda-nvrtc" in refused("trace", "tiled_rect", "--tile", "3")

@@ -28,19 +28,21 @@ def by_clang(monkeypatch):
 
 
 def counts(trace):
-    """All but those of local memory, which each compiler uses for its own."""
+    """All but those of local memory, which each compiler uses for its own: of the launch, by line."""
     counters = trace.counters
+    totals = {name: (int(c.value), int(c.ideal)) for name, c in counters.totals.items()}
+    by_line = {
+        line: {name: int(c.value) for name, c in row.items() if c.value and not is_local(name)}
+        for line, row in counters.by_line.items()
+    }
     return (
-        {
-            name: (int(c.value), int(c.ideal))
-            for name, c in counters.totals.items()
-            if not name.startswith("local_")
-        },
-        {
-            line: {name: int(c.value) for name, c in row.items() if not name.startswith("local_")}
-            for line, row in counters.by_line.items()
-        },
+        {name: found for name, found in totals.items() if not is_local(name)},
+        {line: row for line, row in by_line.items() if row},
     )
+
+
+def is_local(counter):
+    return counter.startswith("local_")
 
 
 def launched(name):
