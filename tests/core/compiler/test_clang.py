@@ -28,7 +28,7 @@ def by_clang(monkeypatch):
 
 
 def counts(trace):
-    """All but those of local memory, which each compiler uses for its own: of the launch, by line."""
+    """Of the launch and by line: all but local memory, which each compiler uses for its own."""
     counters = trace.counters
     totals = {name: (int(c.value), int(c.ideal)) for name, c in counters.totals.items()}
     by_line = {
