@@ -51,7 +51,7 @@ def seldom_collected(*, ends: bool) -> Iterator[None]:
     """Within, garbage is collected after many new objects, not after each 700 of them.
 
     For a process that loads modules and ends soon: a seventh of its time went to collections.
-    Where it `ends` after that, nothing is collected any more: another seventh went to that.
+    If the process `ends` after that, nothing is collected at its end, which took another seventh.
     """
     before = gc.get_threshold()
     gc.set_threshold(_MANY, *before[1:])

@@ -1,4 +1,4 @@
-"""Which compiler is asked first: NVRTC, or clang for who wants it."""
+"""Which compiler is asked first: NVRTC, or clang for those who want it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import os
 from typing import Literal
 
 CHOICE = "TILESCOPE_COMPILER"
-"""The environment variable that says so: side processes heed it, too."""
+"""The environment variable that chooses; side processes read it, too."""
 CompilerName = Literal["nvrtc", "clang"]
 HELP = (
     "nvrtc, or clang, which is not NVIDIA's compiler (pip install tilescope[clang]); usually "
-    "NVRTC, and clang where that is not to be had."
+    "NVRTC, and clang where there is no NVRTC."
 )
 
 

@@ -121,8 +121,8 @@ def _as_it_stands(
 ) -> Compiled | None:
     """What NVRTC makes of the whole text: macros may hide from the parser where a function ends.
 
-    Libraries that ask for NVRTC, such as CUTLASS, want what bears no mark for the device; elsewhere
-    a function without a mark is the host's, as nvcc has it.
+    A library that asks for NVRTC, such as CUTLASS, leaves its device functions unmarked. Elsewhere
+    an unmarked function belongs to the host, as with nvcc.
     """
     headers = (*request.headers, *((name, "") for name in missing))
     instance = program.qualified(request.kernel) if "<" in request.kernel else ""
