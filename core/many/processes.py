@@ -5,10 +5,12 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import traceback
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from typing import Any, TypeVar
+from contextlib import contextmanager, suppress
+from itertools import islice
+from multiprocessing.connection import Connection, wait
+from typing import Any, TypeVar, cast
 
 from core.errors import TilescopeError
 
@@ -39,24 +41,54 @@ def spread(function: Callable[[T], R], tasks: Sequence[T], jobs: int) -> Iterato
             yield place, function(task)
         return
     context = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
-    pool = ProcessPoolExecutor(jobs, context, _leave_interrupts_to_the_parent)
-    before = {child.pid for child in multiprocessing.active_children()}
+    waiting = iter(enumerate(tasks))
+    busy: dict[Connection, int] = {}  # each process's pipe, and the place of its task
+    processes = []
     try:
-        futures = {pool.submit(function, task): place for place, task in enumerate(tasks)}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
-        pool.shutdown()
-    except BrokenProcessPool:
+        for place, task in islice(waiting, jobs):
+            pipe, end = context.Pipe()
+            processes.append(context.Process(target=_work, args=(function, end), daemon=True))
+            processes[-1].start()
+            end.close()  # so that the pipe ends where the process does
+            with _its_death_told():
+                pipe.send(task)
+            busy[pipe] = place
+        while busy:
+            for pipe in cast(list[Connection], wait(list(busy))):
+                place = busy.pop(pipe)
+                with _its_death_told():
+                    failure, found = pipe.recv()
+                    for following, task in islice(waiting, 1):
+                        pipe.send(task)
+                        busy[pipe] = following
+                if failure is not None:
+                    raise failure
+                yield place, found
+    finally:
+        for process in processes:
+            process.kill()
+            process.join()
+
+
+@contextmanager
+def _its_death_told() -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, ConnectionError):
         raise TilescopeError(
             "A process that did part of the work was ended, most likely because memory ran out: "
             "use fewer --jobs or smaller sizes."
         ) from None
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for child in multiprocessing.active_children():
-            if child.pid not in before:
-                child.terminate()
 
 
-def _leave_interrupts_to_the_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _work(function: Callable[[T], R], pipe: Connection) -> None:
+    """In a process of its own: answers each task until the pipe ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
+    with suppress(EOFError, ConnectionError):
+        while True:
+            task = pipe.recv()
+            try:
+                pipe.send((None, function(task)))
+            except Exception as failure:  # noqa: BLE001 - the parent raises it
+                failure.add_note(traceback.format_exc())
+                pipe.send((failure, None))

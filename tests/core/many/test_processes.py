@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import subprocess
+import sys
 import time
 
 import pytest
@@ -25,6 +27,10 @@ def die(value: int) -> int:
     os._exit(7)
 
 
+def end(value: int) -> int:
+    raise EOFError(f"no more than {value}")
+
+
 def test_every_task_is_done_once_in_several_processes() -> None:
     found = dict(spread(double, range(12), 3))
     assert {place: value for place, (value, _) in found.items()} == {n: 2 * n for n in range(12)}
@@ -41,14 +47,22 @@ def test_one_job_works_here() -> None:
 def test_failures_are_sentences_and_nothing_stays(work, sentence) -> None:
     with pytest.raises(TilescopeError, match=sentence):
         list(spread(work, range(4), 2))
-    for child in multiprocessing.active_children():
-        child.join(5)
     assert not multiprocessing.active_children()
 
 
 def test_who_leaves_early_ends_the_processes() -> None:
     for _ in spread(double, range(500), 2):
         break
-    for child in multiprocessing.active_children():
-        child.join(5)
     assert not multiprocessing.active_children()
+
+
+def test_who_leaves_a_large_answer_unread_does_not_wait_for_it() -> None:
+    """Nor does Python at its end: a pool of the standard library's waited for the rest for ever."""
+    work = "from core.many.processes import spread\nnext(spread(bytes, [1, 10**8, 10**8], 2))"
+    subprocess.run([sys.executable, "-c", work], check=True, timeout=120)
+
+
+def test_what_a_function_raises_keeps_its_kind_and_its_lines() -> None:
+    with pytest.raises(EOFError) as raised:
+        list(spread(end, range(4), 2))
+    assert "in end" in "".join(raised.value.__notes__)

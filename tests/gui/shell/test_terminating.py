@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,7 @@ sys.exit(main(["--no-tour", "--session", sys.argv[1]]))
 """
 
 
+@contextmanager
 def typing(session, *more):
     """A window whose source was typed in, that steps by itself; at `more` it asks something."""
     process = subprocess.Popen(
@@ -61,10 +63,10 @@ def typing(session, *more):
     )
     try:
         assert process.stdout.readline() == "ready\n"
-    except BaseException:
+        yield process
+    finally:
         process.kill()
-        raise
-    return process
+        process.communicate()
 
 
 @POSIX
@@ -73,9 +75,9 @@ def typing(session, *more):
 )
 def test_a_signal_closes_the_window_and_keeps_the_edit(tmp_path, name):
     name, *more = name.split()
-    process = typing(tmp_path / "session.json", *more)
-    process.send_signal(getattr(signal, name))
-    _, errors = process.communicate(timeout=WAIT_S)
+    with typing(tmp_path / "session.json", *more) as process:
+        process.send_signal(getattr(signal, name))
+        _, errors = process.communicate(timeout=WAIT_S)
     assert process.returncode == 128 + getattr(signal, name)
     assert "Traceback" not in errors
     assert "KeyboardInterrupt" not in errors
@@ -88,11 +90,11 @@ def test_a_signal_closes_the_window_and_keeps_the_edit(tmp_path, name):
 @pytest.mark.slow
 def test_two_processes_that_close_at_once_keep_both_texts(tmp_path):
     path = tmp_path / "session.json"
-    windows = [typing(path) for _ in range(2)]
-    for window in windows:
-        window.send_signal(signal.SIGTERM)
-    for window in windows:
-        window.communicate(timeout=WAIT_S)
+    with typing(path) as one, typing(path) as other:
+        for window in (one, other):
+            window.send_signal(signal.SIGTERM)
+        for window in (one, other):
+            window.communicate(timeout=WAIT_S)
     assert json.loads(path.read_text())["drafts"]["tiled"].startswith("// typed\n")
     assert [p.name for p in tmp_path.iterdir()] == ["session.json"]  # no lock, nothing half written
 
@@ -117,9 +119,10 @@ def test_ctrl_c_in_make_run_keeps_the_session(display, tmp_path):
         )  # fmt: skip
         os.killpg(process.pid, signal.SIGINT)
         _, errors = process.communicate(timeout=WAIT_S)
-    except BaseException:
-        os.killpg(process.pid, signal.SIGKILL)
-        raise
+    finally:
+        with suppress(ProcessLookupError):  # it has ended, as it should
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
     assert "Traceback" not in errors
     path = tmp_path / "state" / "tilescope" / "session.json"
     wait_for(path.exists, "the session")
