@@ -75,7 +75,8 @@ class ArrayArgument:
     poisoned by whoever makes it, so that an element the kernel forgets is seen. Of others the host
     has set the first `written` bytes (None: all). Instead of a pointer the kernel gets the tensor
     `map` of the buffer, a pointer to that (`map_is_stored`) in global memory, or a handle of its
-    `texture`, where it has one; otherwise a pointer to element number `start`.
+    `texture`, where it has one; otherwise a pointer to element number `start`. With `pointers` it
+    gets a pointer to as many pointers in global memory, each to its equal part of the buffer.
     """
 
     name: str
@@ -87,6 +88,7 @@ class ArrayArgument:
     texture: Texture | None = None
     start: int = 0
     map_is_stored: bool = False
+    pointers: int = 0
 
     def __post_init__(self) -> None:
         data = np.ascontiguousarray(self.data)
@@ -161,11 +163,12 @@ def packed(
     group: tuple[Argument, ...],
     address: Callable[[ArrayArgument], int],
     encoded: Callable[[TensorMap], bytes] = TensorMap.encoded,
-    stored: Callable[[bytes], int] | None = None,
+    stored: Callable[[str, bytes], int] | None = None,
 ) -> bytes:
     """One parameter's bytes; `address` gives the pointer to a buffer, `encoded` those of a map.
 
-    `stored` puts the bytes of a map into memory, at an address that it returns.
+    `stored` puts the bytes of a map, or a row of pointers, into memory under a name, and returns
+    their address.
     """
     pieces = [(a.member, _bytes_of(a, address, encoded, stored)) for a in group]
     member = pieces[0][0]
@@ -182,7 +185,7 @@ def _bytes_of(
     argument: Argument,
     address: Callable[[ArrayArgument], int],
     encoded: Callable[[TensorMap], bytes],
-    stored: Callable[[bytes], int] | None,
+    stored: Callable[[str, bytes], int] | None,
 ) -> bytes:
     if isinstance(argument, ArrayArgument):
         if argument.map is not None:
@@ -190,7 +193,12 @@ def _bytes_of(
             if not argument.map_is_stored:
                 return raw
             assert stored is not None
-            return stored(raw).to_bytes(8, "little")
+            return stored("tensor map", raw).to_bytes(8, "little")
+        if argument.pointers:
+            assert stored is not None
+            step = argument.data.nbytes // argument.pointers
+            each = address(argument) + step * np.arange(argument.pointers, dtype=np.uint64)
+            return stored(f"{argument.name} (pointers)", each.tobytes()).to_bytes(8, "little")
         place = address(argument) + argument.start * argument.data.dtype.itemsize
         return place.to_bytes(8, "little")
     return np.asarray(argument.value).tobytes()

@@ -93,7 +93,8 @@ class SignatureParameter:
     `lanes`: numbers in one element that a pointer points to, 4 for float4. A member has the name
     `whole.member`, lies `offset` bytes into its parameter and, where it is an array, `count`
     numbers long; `whole_bytes` is 0 for what is not a member. `is_symbol`: no parameter but a
-    variable of the source that the host fills before the launch.
+    variable of the source that the host fills before the launch. `leads_to_pointers`: a pointer to
+    pointers, and `dtype` is that of what these point to.
     """
 
     name: str
@@ -108,6 +109,7 @@ class SignatureParameter:
     whole_align: int = 1
     count: int = 1
     is_symbol: bool = False
+    leads_to_pointers: bool = False
 
     @property
     def is_texture(self) -> bool:
@@ -251,8 +253,7 @@ def _declared(declaration: str) -> tuple[str, str, str]:
             f"The parameter `{declaration}` is a row of textures or surfaces, of which one at a "
             "time can be passed: give the kernel a parameter for each."
         )
-    stars = words.count("*") + bool(match["array"])
-    if (stars > 1 or "&" in words) and "{" not in words:
+    if "&" in words and "{" not in words:
         raise _indirect(declaration)
     return declaration, words + (" *" if match["array"] else ""), match["name"]
 
@@ -273,8 +274,8 @@ def _is_unnamed(declared: tuple[str, str, str]) -> bool:
 
 def _indirect(declaration: str) -> ArgumentError:
     return ArgumentError(
-        f"The parameter `{declaration}` is a pointer to a pointer or a reference: "
-        "use buffers, scalars and structures of them."
+        f"The parameter `{declaration}` is a reference, or leads to pointers to pointers: "
+        "use buffers, pointers to buffers, scalars and structures of them."
     )
 
 
@@ -429,6 +430,10 @@ class _Leaf:
     is_pointer: bool = False
     is_const: bool = False
     lanes: int = 1
+    leads_to_pointers: bool = False
+
+
+_INDIRECT = "a reference, or a pointer to pointers to pointers"
 
 
 class _Unsuitable(Exception):
@@ -447,7 +452,7 @@ def _read(
     try:
         leaves = list(_leaves(kind, "", 0))
     except _Unsuitable as error:
-        if "pointer to a pointer" in str(error):
+        if _INDIRECT in str(error):
             raise _indirect(declaration) from None
         raise ArgumentError(
             f"Nothing can be passed for the kernel's parameter `{declaration}` ({error}): use "
@@ -475,6 +480,7 @@ def _of_leaf(
         whole_bytes=max(nbytes, 1) if is_member else 0,
         whole_align=align if is_member else 1,
         count=leaf.count,
+        leads_to_pointers=leaf.leads_to_pointers,
     )
 
 
@@ -575,8 +581,11 @@ def _pointer(kind: DwarfType) -> _Leaf:
         is_const = element is not None and element.name.startswith("const ")
         return _Leaf("", kind.name, None, 0, 1, is_pointer=True, is_const=is_const)
     is_const = element.name.startswith("const ")
-    if kind.name.rstrip().endswith("&") or element.kind == "pointer":
-        raise _Unsuitable("a pointer to a pointer or a reference")
+    inner = _pointer(element) if element.kind == "pointer" else None
+    if kind.name.rstrip().endswith("&") or (inner is not None and inner.leads_to_pointers):
+        raise _Unsuitable(_INDIRECT)
+    if inner is not None:
+        return replace(inner, type=kind.name, leads_to_pointers=True)
     try:
         leaves = list(_leaves(element, "", 0))
     except _Unsuitable:

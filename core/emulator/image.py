@@ -163,14 +163,17 @@ class Image:
     def _address(self, array: ArrayArgument) -> int:
         return self.buffers[array.name].base
 
-    def _stored(self, raw: bytes) -> int:
-        content = np.frombuffer(raw, np.uint8)
-        return self.memory.allocate("tensor map", content).base
+    def _stored(self, name: str, raw: bytes) -> int:
+        return self.memory.allocate(name, np.frombuffer(raw, np.uint8)).base
 
     def _contents(self) -> dict[str, bytes]:
         """What the launch puts into variables of the source, by name."""
         groups = grouped(self.launch.symbols)
-        return {g[0].member.parameter: packed(g, self._address) for g in groups if g[0].member}
+        return {
+            g[0].member.parameter: packed(g, self._address, stored=self._stored)
+            for g in groups
+            if g[0].member
+        }
 
     def code(self, function: Function) -> FunctionCode:
         """The decoded function (decoded at its first use)."""

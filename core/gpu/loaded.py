@@ -163,7 +163,7 @@ class LoadedKernel(Launchable):
         places = parameter_places(self._cubin, self._entry)
         formats = ""
         self._values: list[Any] = []
-        self._maps: list[Any] = []  # freed with this
+        self._beside: list[Any] = []  # maps and rows of pointers, freed with this
         for group, place in zip(self._launch.parameters, places, strict=True):
             form, values = _words(group, packed(group, self._address, _encoded, self._stored))
             formats += "x" * (place - struct.calcsize(formats)) + form
@@ -175,11 +175,11 @@ class LoadedKernel(Launchable):
     def _address(self, array: ArrayArgument) -> int:
         return int(self._buffers[array.name])
 
-    def _stored(self, raw: bytes) -> int:
-        """The address of a tensor map in the GPU's memory."""
-        self._maps.append(self._cuda.mem_alloc(len(raw)))
-        self._cuda.memcpy_htod(self._maps[-1], raw)
-        return int(self._maps[-1])
+    def _stored(self, _: str, raw: bytes) -> int:
+        """The address of a tensor map, or of a row of pointers, in the GPU's memory."""
+        self._beside.append(self._cuda.mem_alloc(len(raw)))
+        self._cuda.memcpy_htod(self._beside[-1], raw)
+        return int(self._beside[-1])
 
     def _fill(self, group: tuple[Argument, ...]) -> None:
         """Puts its content into a variable; one that the optimised code lacks needs none."""
@@ -187,7 +187,9 @@ class LoadedKernel(Launchable):
         assert member is not None
         for symbol in variables_called(self._cubin, member.parameter):
             address, nbytes = self._module.get_global(symbol)
-            raw = np.frombuffer(packed(group, self._address), np.uint8)[:nbytes]
+            raw = np.frombuffer(packed(group, self._address, stored=self._stored), np.uint8)[
+                :nbytes
+            ]
             self._cuda.memcpy_htod(address, np.ascontiguousarray(raw))
 
 

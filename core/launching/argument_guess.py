@@ -183,6 +183,9 @@ def guess_array(parameter: SignatureParameter, text: str, extents: Extents) -> s
     if parameter.is_symbol or not parameter.is_pointer:
         return f"random:{dtype}[{parameter.count}]"
     shape = _shape(parameter, text, extents)
+    if parameter.leads_to_pointers:  # nothing says how long a row is: a square reaches far enough
+        rows = shape if len(shape) > 1 else [*shape, *shape]
+        return f"pointers({_fill(parameter, text)}:{dtype}[{','.join(map(str, rows))}])"
     sizes = ",".join(map(str, shape))
     start = extents.host.starts.get(parameter.name, 0) if extents.host is not None else 0
     if start and start < math.prod(shape):

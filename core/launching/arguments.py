@@ -207,6 +207,8 @@ def bind(
     for parameter in signature:
         if parameter.name not in given and not parameter.is_symbol:
             example = "float32[1024]" if parameter.is_pointer else "128"
+            if parameter.leads_to_pointers:
+                example = "pointers(float32[4,1024])"
             raise ArgumentError(
                 f"{kernel} needs an argument for `{parameter.type} {parameter.name}`: "
                 f"add one, such as --arg {parameter.name}={example}."
@@ -245,6 +247,8 @@ def make_argument(
     if parameter.is_pointer:
         if value.strip().lower() in _NULL:
             return ScalarArgument(parameter.name, np.uint64(0), member)
+        if parameter.leads_to_pointers:
+            return _of_pointers(parameter, value, generator, room, member)
         role: Role = "input" if parameter.is_const else "inout"
         if parameter.is_texture:
             buffer, texture = _texture(value)
@@ -272,6 +276,30 @@ def make_argument(
             f"write {parameter.name}=128 or the like."
         )
     return ScalarArgument(parameter.name, _scalar(parameter, value), member)
+
+
+# Pointers to the rows of a buffer: `pointers(float32[4,1024])` are four.
+_POINTERS = re.compile(r"pointers\((.*)\)")
+
+
+def _of_pointers(
+    parameter: SignatureParameter,
+    value: str,
+    generator: np.random.Generator,
+    room: int,
+    member: Member | None,
+) -> ArrayArgument:
+    """The buffer to whose rows pointers lead that lie in global memory; or ArgumentError."""
+    match = _POINTERS.fullmatch(value.strip())
+    if match is None:
+        raise ArgumentError(
+            f"{parameter.name} is {parameter.type}, a pointer to pointers, and `{value}` is no row "
+            f"of them: write {parameter.name}=pointers(float32[4,1024]) for four pointers, each to "
+            "1,024 numbers."
+        )
+    data = make_buffer(parameter, match[1].strip(), generator, room)
+    role: Role = "input" if parameter.is_const else "inout"
+    return ArrayArgument(parameter.name, data, role, member, pointers=data.shape[0])
 
 
 # A tensor map of a buffer: `tensormap(float16[256,128], box=64x128, swizzle=128B)`, whose box has

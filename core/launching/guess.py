@@ -597,6 +597,8 @@ def _fits(parameter: SignatureParameter, text: str) -> bool:
         return True
     if not parameter.is_array:
         return "[" not in text and not text.startswith("@")
+    if text.startswith("pointers(") != parameter.leads_to_pointers:
+        return False
     named = re.search(r"(\w+)\[", text)
     return text.startswith("@") or (
         named is not None and (parameter.dtype is None or named[1] == parameter.dtype.name)

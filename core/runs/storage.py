@@ -224,6 +224,7 @@ def _argument(argument: Argument, kept: Mapping[str, Any], pool: Pool) -> dict[s
         "map": None if argument.map is None else argument.map.encoded().hex(),
         "map_is_stored": argument.map_is_stored,
         **({"start": argument.start} if argument.start else {}),
+        **({"pointers": argument.pointers} if argument.pointers else {}),
         **({"texture": asdict(argument.texture)} if argument.texture is not None else {}),
         "data": pool.add(argument.data) if argument.name in kept else -1,
         "shape": argument.data.shape,
@@ -448,6 +449,7 @@ def _read_argument(plain: Mapping[str, Any], arrays: Arrays) -> Argument:
         texture,
         plain.get("start", 0),
         plain.get("map_is_stored", False),
+        plain.get("pointers", 0),
     )
 
 

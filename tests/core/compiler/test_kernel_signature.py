@@ -91,7 +91,7 @@ def test_no_parameters(parameters):
 @pytest.mark.parametrize(
     ("declaration", "sentence"),
     [
-        ("float** a", "pointer to a pointer"),
+        ("float*** a", "pointers to pointers"),
         ("struct point p", "incomplete type"),
         ("Unknown* a", 'identifier "Unknown" is undefined'),
         ("cudaTextureObject_t *a", "row of textures"),

@@ -192,7 +192,7 @@ def test_nested_structures_functions_halves_and_symbols_are_read():
     ("structure", "why"),
     [
         ("struct S { float& r; int x; };", "reference"),
-        ("struct S { float **rows; };", "pointer to a pointer"),
+        ("struct S { float ***rows; };", "pointers to pointers"),
         ("struct S { int a : 3; };", "bit field"),
         ("struct S { __device__ virtual void f(); int j; };", "virtual"),
     ],

@@ -194,7 +194,7 @@ def test_a_map_with_dimensions_of_its_own_and_one_behind_a_pointer():
     assert (b.map.sizes, b.map.strides, b.map.box) == ((64, 48, 2), (256, 128), (64, 16, 2))
     assert (a.map_is_stored, b.map_is_stored) == (True, False)
     kept = []
-    assert packed((a,), lambda _: 1 << 20, stored=lambda raw: kept.append(raw) or 77) == (
+    assert packed((a,), lambda _: 1 << 20, stored=lambda _, raw: kept.append(raw) or 77) == (
         77
     ).to_bytes(8, "little")
     assert kept == [a.map.at(1 << 20).encoded()]

@@ -143,8 +143,8 @@ def test_sources_that_hold_no_kernel_or_odd_ones():
         guess_launch("int main() { return 0; }", "/a/plain.cu")
     with pytest.raises(TilescopeError, match="has no kernel"):
         file_workload("// __global__ void k() {}", FileLaunch("k.cu", "k"))
-    with pytest.raises(ArgumentError, match="pointer to a pointer"):
-        guess_launch("__global__ void k(float** p) {}", "k.cu")
+    with pytest.raises(ArgumentError, match="pointers to pointers"):
+        guess_launch("__global__ void k(float*** p) {}", "k.cu")
     empty = guess_launch("__global__ void k() {}", "k.cu")
     assert empty.arguments == ()
 
