@@ -1,7 +1,8 @@
 """What bulk copies and products of warpgroups do to the arrays: boxes loaded, blocks multiplied.
 
 They make no access of their own in the record. The elements of a box are known from its copy, and
-what a product reads of an array is what copies have brought to the shared memory that it reads.
+what a product reads of an array is what copies or threads have brought to the shared memory that it
+reads.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gui.scenes.grids import EMPTY
-from gui.scenes.history import Ints
+from gui.scenes.history import Ints, history_of
 from gui.scenes.text import elements_name, join, numbers_name
 from gui.scenes.weak_memo import last_for_each
 
@@ -71,7 +72,7 @@ def multiplied(block: BlockTrace, step: int, array: Array) -> Ints:
             place = span.place - first
             place = place[(place >= 0) & (place < block.shared_stride)]
             every = (place[:, None] + np.arange(0, span.width, array.dtype.itemsize)).reshape(-1)
-            found.append(owner[every])
+            found += [owner[every], history_of(block).multiplied(array.name, every, step)]
     flats = np.unique(np.concatenate(found))
     return flats[flats >= 0]
 

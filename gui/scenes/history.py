@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.trace import Array, EventKind
+from core.trace.access import SharedArray
 from gui.scenes.text import elements_name
 from gui.scenes.weak_memo import once_for_each
 
@@ -251,6 +252,7 @@ class Tally:
 # Where values in shared memory were copied from, known by the values themselves.
 
 
+PIECE = 8  # elements, of which copies mostly keep the order: 16 bytes of F16
 RECENT = 16  # loaded elements of a thread that a value stored to shared memory may have come from
 
 
@@ -258,18 +260,42 @@ class Origins:
     """Which element of which global array each cell of shared memory holds a copy of."""
 
     def __init__(self) -> None:
-        self._recent: list[tuple[int, Part]] = []
+        self._recent: list[tuple[int, int, Part]] = []
         self._names: list[str] = []
         self._cells: dict[str, tuple[NDArray[np.int16], Ints]] = {}
+        self._arrays: dict[str, Array | SharedArray] = {}
 
-    def loaded(self, name: str, part: Part) -> None:
+    def copy(self) -> Origins:
+        """As it is now, whatever is stored later."""
+        other = Origins()
+        other._names, other._arrays = list(self._names), dict(self._arrays)
+        other._cells = {name: (a.copy(), b.copy()) for name, (a, b) in self._cells.items()}
+        return other
+
+    def at_bytes(self, name: str, places: Ints) -> Ints:
+        """The elements of global `name` whose copies lie at bytes of the block's shared memory."""
+        found = [np.empty(0, np.int64)]
+        for shared, (names, flats) in self._cells.items():
+            array = self._arrays[shared]
+            if name in self._names and isinstance(array, SharedArray):
+                cells = (places - array.offset) // array.dtype.itemsize
+                cells = cells[(cells >= 0) & (cells < len(names))]
+                found.append(flats[cells[names[cells] == self._names.index(name)]])
+        return np.unique(np.concatenate(found))
+
+    def loaded(self, name: str, part: Part, step: int) -> None:
         """A load from global memory: its values may be stored to shared memory next."""
         if name not in self._names:
             self._names.append(name)
-        self._recent = [*self._recent[-RECENT + 1 :], (self._names.index(name), part)]
+        self._recent = [*self._recent[-RECENT + 1 :], (self._names.index(name), step, part)]
 
-    def stored(self, name: str, size: int, part: Part) -> None:
-        """A store to shared memory: each lane's value is looked for in its latest loads."""
+    def stored(self, array: Array | SharedArray, part: Part) -> None:
+        """A store to shared memory: each lane's value is looked for in its latest loads.
+
+        Numbers of 16 bits repeat within one load, so those at the same place in it come first.
+        """
+        name, size = array.name, array.nbytes // array.dtype.itemsize
+        self._arrays[name] = array
         names, flats = self._cells.setdefault(
             name, (np.full(size, -1, np.int16), np.full(size, -1, np.int64))
         )
@@ -277,7 +303,13 @@ class Origins:
         cells, values = part.elements[live], part.values[live]
         names[cells], flats[cells] = -1, -1
         open_lanes = np.ones(len(live), bool)
-        for number, load in reversed(self._recent):
+
+        def moves(load: Part) -> bool:
+            flats = load.elements[live]
+            return bool(((flats - cells)[flats >= 0] % PIECE).any())
+
+        likely = sorted(self._recent, key=lambda r: (-r[1], moves(r[2])))
+        for number, _, load in likely:
             same = open_lanes & (load.elements[live] >= 0) & (load.values[live] == values)
             names[cells[same]] = number
             flats[cells[same]] = load.elements[live[same]]
@@ -331,6 +363,10 @@ class History:
         self._tallies: dict[str, Tally] = {}
         self._origins = Origins()
         self._scanned = 0
+        products = [when for when, event in block_trace.operations if event.kind == "product"]
+        self._products = sorted(set(products))
+        self._at_products: dict[int, Origins] = {}
+        self._changed = True  # since the last of them
         self._global_writes: dict[str, list[_Write]] | None = None
         self._stored: dict[str, tuple[Ints, Ints, Ints]] = {}
         self._phase_loads: dict[int, dict[str, list[Ints]]] = {}
@@ -487,6 +523,7 @@ class History:
     def _scan(self, step: int) -> None:
         end = int(np.searchsorted(self._accesses, step, side="right"))
         for at in self._accesses[self._scanned : end]:
+            self._keep_for_products(int(at))
             access: Any = self._trace.access(int(at))
             if access is None:
                 continue
@@ -495,6 +532,22 @@ class History:
                 for part in parts_of(access, access.array.dtype):
                     self._note(int(at), access, part)
         self._scanned = max(self._scanned, end)
+        self._keep_for_products(step + 1)
+
+    def _keep_for_products(self, step: int) -> None:
+        """Keep what products before a step find in shared memory, once where it is the same."""
+        while len(self._at_products) < len(self._products):
+            when = self._products[len(self._at_products)]
+            if when >= step:
+                return
+            if self._changed:
+                self._last, self._changed = self._origins.copy(), False
+            self._at_products[when] = self._last
+
+    def multiplied(self, name: str, places: Ints, step: int) -> Ints:
+        """The elements of global `name` that threads copied to bytes which a product reads."""
+        self._scan(step)
+        return self._at_products[step].at_bytes(name, places)
 
     def _note(self, step: int, access: Access, part: Part) -> None:
         """One part of an access, for the answers that go along with the clock."""
@@ -502,9 +555,10 @@ class History:
         name = access.array.name
         if access.space == "global" and access.kind == "load":
             self._loads.setdefault(name, Loads()).add(step, part.elements)
-            self._origins.loaded(name, part)
+            self._origins.loaded(name, part, step)
         elif access.space == "shared" and access.kind == "store":
-            self._origins.stored(name, access.array.nbytes // access.array.dtype.itemsize, part)
+            self._origins.stored(access.array, part)
+            self._changed = True
         elif access.space == "shared":
             for source, elements in self._origins.read(name, part):
                 self._through_shared.setdefault(source, Loads()).add(step, elements)

@@ -11,7 +11,19 @@ from core.explain.bank_map import CHUNK, LINE, BankMap, Piece
 from core.rules.shared_memory import BANKS, WORD
 from gui.looks.theme import Theme
 from gui.scenes.text import grouped
-from gui.views.drawing_tools import LEFT, fill, fitting, frame, inset, pen, text, text_on, texts
+from gui.views.drawing_tools import (
+    LEFT,
+    Key,
+    draw_legend_row,
+    fill,
+    fitting,
+    frame,
+    inset,
+    pen,
+    text,
+    text_on,
+    texts,
+)
 
 TALLEST = 2.2  # lines of text that a row is high at most
 
@@ -94,6 +106,12 @@ class BankMapPainter:
         self.p, self.theme, self.found, self.lay = painter, theme, found, lay
         self.small = theme.font("small")
 
+    @property
+    def verb(self) -> str:
+        """The name of the colour of what goes now: "store" where it is written."""
+        words = self.found.title.split()
+        return "store" if "stores" in words or "writes" in words else "load"
+
     def draw(self, lane: int) -> None:
         """The map; the pieces of a lane are framed."""
         self._draw_ground()
@@ -101,6 +119,19 @@ class BankMapPainter:
         self._draw_numbers()
         self._draw_passes()
         frame(self.p, [self.lay.cells], pen(self.theme.color("border"), 1))
+
+    def keys(self) -> list[Key]:
+        """What the colours mean, which stands below where no bank goes twice."""
+        found, theme, calm = self.found, self.theme, self.theme.color(self.verb)
+        whole = found.round.together
+        words = "written now" if self.verb == "store" else "read now"
+        keys = [Key(words, (calm,) if whole else (), None if whole else calm)]
+        if found.swizzle >= 0:
+            count = (found.swizzle or LINE) // CHUNK
+            colors = tuple(theme.owner_color("warp", piece) for piece in range(count))
+            words = f"row:piece, a colour each of the {count} pieces of a row"
+            keys.append(Key(words, colors, None, "row:piece"))
+        return keys
 
     def _draw_ground(self) -> None:
         """The tile under the access: each piece in the colour of its place in its row."""
@@ -126,7 +157,7 @@ class BankMapPainter:
 
     def _draw_pieces(self, lane: int) -> None:
         p, lay, theme, found = self.p, self.lay, self.theme, self.found
-        calm = theme.color("store" if " stores " in f" {found.title} " else "load")
+        calm = theme.color(self.verb)
         alarm, now = theme.color("conflict"), found.round
         font = fitting(self.small, "00", max(lay.cells.width() / BANKS, 1.0))
         marked = []
@@ -169,6 +200,7 @@ class BankMapPainter:
             )
             text(self.p, head, f"{rest} lines more", theme.color("text_faint"), self.small, LEFT)
         if now.ways <= 1:
+            draw_legend_row(self.p, lay.passes, theme, self.keys())
             return
         wide = lay.cells.width() / BANKS
         font = fitting(theme.font("small", bold=True), "×00", wide + 6)

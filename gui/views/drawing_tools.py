@@ -104,6 +104,12 @@ def text(
     painter.drawText(rect, int(align) | _WHOLE, words)
 
 
+def that_fits(choices: Sequence[str], font: QFont, width: float) -> str:
+    """The first of the texts that is no wider; the last where none is."""
+    metrics = QFontMetricsF(font)
+    return next((c for c in choices if metrics.horizontalAdvance(c) <= width), choices[-1])
+
+
 Placed = tuple[QRectF, str]
 """A text and the rectangle that it stands in."""
 

@@ -41,6 +41,7 @@ from gui.views.drawing_tools import (
     pen,
     text,
     text_on,
+    that_fits,
 )
 from gui.views.veil import draw_veil
 
@@ -48,6 +49,11 @@ if TYPE_CHECKING:
     from core.trace import BlockTrace
 
 EDGE, GAP = 8.0, 10.0  # pixels around the picture, and between stages and warps
+HINTS = (
+    "Point at a column for its sentence, click to go to its step, turn the wheel to move.",
+    "Point: its sentence. Click: its step. Wheel: moves.",
+    "Click: its step. Wheel: moves.",
+)
 BEHIND = 0.6  # of the columns that are shown lie before the step
 FULL, AWAY = (
     0.20,
@@ -450,9 +456,8 @@ class PipelineView(SessionView):
         painter.end()
 
     def _draw_readout(self, p: QPainter, theme: Theme, made: Pipeline, lay: PipelineLayout) -> None:
-        words = (
-            "Point at a column for its sentence, click to go to its step, turn the wheel to move."
-        )
+        room = lay.readout.adjusted(0, 0, -column_width(theme) - 20, 0)
+        words = that_fits(HINTS, theme.font("small"), room.width())
         ink = theme.color("text_faint")
         if 0 <= self._hovered < len(made.moments):
             moment = made.moments[self._hovered]
@@ -463,7 +468,6 @@ class PipelineView(SessionView):
             box = QRectF(lay.left(self._hovered), lay.head.top(), lay.wide, 0)
             box.setBottom(lay.cells.bottom())
             frame(p, [inset(box, 0.5)], pen(theme.color("hover"), 1.6))
-        room = lay.readout.adjusted(0, 0, -column_width(theme) - 20, 0)
         text(p, room, words, ink, theme.font("small"), LEFT)
 
     def restyle(self) -> None:

@@ -71,6 +71,7 @@ from gui.views.drawing_tools import (
     text,
     text_on,
     texts,
+    that_fits,
     upright_text,
     write,
 )
@@ -775,13 +776,12 @@ class SharedView(PointedView):
             return
         BankMapPainter(painter, theme, self._map, lay).draw(self.session.lane)
         said = f"Round {self._map.chosen + 1} of {len(self._map.rounds)}: {self._map.round.name}"
-        if self._map.swizzle >= 0:
-            said += " (cells: row:piece)"
-        if len(self._map.rounds) > 1:
-            said += "; the wheel turns"
+        hint = "; the wheel turns" if len(self._map.rounds) > 1 else ""
         if self._pointed >= 0:
-            said = words_at(self._map, self._pointed)
-        text(painter, lay.readout, spaced(said), theme.color("text"), theme.font("small"), LEFT)
+            said, hint = words_at(self._map, self._pointed), ""
+        small = theme.font("small")
+        said = that_fits((spaced(said + hint), spaced(said)), small, lay.readout.width())
+        text(painter, lay.readout, said, theme.color("text"), small, LEFT)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """By bank: show the next group of lanes or core matrix that goes."""

@@ -7,6 +7,7 @@ from core.ladder import load_ladder
 from core.runs.recording import record
 from core.runs.storage import load_trace, save_trace
 from gui.scenes.grids import bounding_box, grids_of
+from gui.scenes.history import history_of
 from gui.scenes.matrices import matrix_scene
 from gui.scenes.warp import why_empty
 
@@ -80,6 +81,20 @@ def test_a_product_lights_its_block_of_each_matrix(trace, block):
         assert box_of(grids, "B", marks["B"].through) == (16 * number, 0, depth, 64)
         assert box_of(grids, "C", marks["C"].warp) == (64, 0, ROWS - 64, 64)
         assert "multiply by wgmma: A[" in scene.caption
+
+
+def test_a_product_lights_what_threads_have_stored_for_it():
+    trace = record(LADDER["wgmma"].workload(m=64, k=136, n=64))
+    block = trace.block(0)
+    history_of(block).read_all()  # what is stored later changes no answer
+    products = operations(block, "product")
+    for number, event in enumerate(products[:9]):
+        marks, grids, _ = scene_at(trace, block, event)
+        depth = min(16, 136 - 16 * number)
+        blocks = {"A": (0, 16 * number, 64, depth), "B": (16 * number, 0, depth, 64)}
+        for name, wanted in blocks.items():
+            assert box_of(grids, name, marks[name].through) == wanted
+            assert len(marks[name].through) == wanted[2] * wanted[3]
 
 
 @pytest.mark.slow

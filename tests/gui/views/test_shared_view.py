@@ -8,10 +8,11 @@ from PySide6.QtGui import QFontMetricsF, QImage, QPainter
 from core.ladder import load_ladder
 from core.runs.recording import record
 from core.trace.access import SharedArray
-from gui.looks.theme import apply_theme, load_theme
+from gui.looks.theme import apply_theme, current_theme, load_theme
 from gui.scenes.session import Session
 from gui.scenes.shared import SharedGrid, SharedScene
 from gui.scenes.why import Step, explain
+from gui.views.bank_map_painter import BankMapPainter
 from gui.views.shared_view import ArrayPicture, SharedGround, SharedView, shared_geometry
 
 BOX = QRectF(12, 4, 470, 330)
@@ -125,6 +126,9 @@ def test_by_bank_shows_a_product_that_no_array_shows(qtbot, qapp):
         box = lay.word(piece.offset // 128, piece.offset // 4 % 32, 4)
         assert lay.offset_at(box.center()) // 16 * 16 == piece.offset
     assert lay.offset_at(lay.readout.center()) == -1
+    keys = BankMapPainter(QPainter(), current_theme(), view.map, lay).keys()
+    assert [len(key.fills) for key in keys] == [1, 8]  # what goes, and the pieces of a row
+    assert keys[0].words == "read now"
     assert "xor" in explain(session, Step("shared")).text
     session.update(veiled={"shared.banks"})
     assert "no conflict" not in view.caption.text()
