@@ -372,6 +372,14 @@ def instances(source: str, kernel: KernelText) -> tuple[str, ...]:
     return tuple(dict.fromkeys(usable)) or (likely or kernel.name,)
 
 
+def _pointed_to(before: str, name: str) -> tuple[str, tuple[str, ...]] | None:
+    """The kernel that a variable holds at the end of a text: of `auto* run = axpy<float>;`."""
+    held = re.findall(
+        rf"\bauto\s*[*&]*\s*{re.escape(name)}\s*=\s*&?([\w:]+\s*(?:<[^;]*>)?)\s*;", before
+    )
+    return split_instance(held[-1]) if held else None
+
+
 def _launches(text: str) -> Iterator[HostLaunch]:
     headers = [*re.finditer(r"\b(\w+)\s*\([^;{}]*\)\s*(?:const\s*)?\{", text)]
     ends = [header.end() for header in headers]
@@ -381,6 +389,7 @@ def _launches(text: str) -> Iterator[HostLaunch]:
         after = re.compile(r"\s*\(").match(text, end + 3)
         if not name or end < 0 or not after:
             continue
+        name, template = _pointed_to(text[: mark.start()], name) or (name, template)
         inside = text[after.end() : closing(text, after.end())]
         around = bisect.bisect_right(ends, mark.start())
         yield HostLaunch(

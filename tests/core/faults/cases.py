@@ -64,8 +64,8 @@ def build_of(file):
     return compile_ptx((FOLDER / file).read_text("utf-8"), source_name=file)
 
 
-def workload(case):
-    """The launch of a case. Inputs are the same in every run."""
+def workload(case, source=None):
+    """The launch of a case, of its file or a source. Inputs are the same in every run."""
     fields = dict(item.split("=", 1) for item in case.launch.split())
     generator = np.random.default_rng(5)
     arguments = []
@@ -84,7 +84,7 @@ def workload(case):
             arguments.append(array(name, kind, value, generator))
     grid, block = (Dim3(*map(int, fields[name].split(","))) for name in ("grid", "block"))
     launch = Launch(grid, block, tuple(arguments), int(fields.get("shared", "0")))
-    source = (FOLDER / case.file).read_text("utf-8")
+    source = source or (FOLDER / case.file).read_text("utf-8")
     return Workload(case.kernel, source, case.file, case.kernel, launch)
 
 

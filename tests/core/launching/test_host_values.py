@@ -131,3 +131,14 @@ def test_a_dim3_in_braces_is_one(made, tmp_path):
         f" dim3 {made}; k<<<1, block>>>(a, n); }}"
     )
     assert guess_launch(source, str(tmp_path / "k.cu")).block == "8,4,2"
+
+
+def test_a_launch_through_a_variable_is_one_of_the_kernel_that_it_holds():
+    source = """
+    template<int N> __global__ void one(int* a) {}
+    __global__ void two(int* a) {}
+    void f(int* a) { constexpr int W = 4; auto* kernel = one<W>; kernel<<<1, 32>>>(a); }
+    void g(int* a) { auto kernel = &two; kernel<<<2, 64>>>(a); }
+    """
+    found = [(x.name, x.template, x.configuration) for x in host_launches(source)]
+    assert found == [("one", ("W",), ("1", "32")), ("two", (), ("2", "64"))]
