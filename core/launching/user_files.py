@@ -389,7 +389,7 @@ def _collect(source: str, folder: Path, found: dict[str, tuple[Path, str]], root
         if path is None:
             continue
         try:
-            text = read_source(path)
+            text = read_source(path, max(room, MOST_SOURCE))
         except TilescopeError:
             continue
         if len(text) <= room:

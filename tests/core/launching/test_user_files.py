@@ -3,7 +3,7 @@
 import pytest
 
 from core.errors import ArgumentError, TilescopeError
-from core.launching.user_files import load_array, read_source, without_line_numbers
+from core.launching.user_files import load_array, local_headers, read_source, without_line_numbers
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,9 @@ def test_the_numbers_of_a_listing_are_left_out():
 )
 def test_other_numbers_stay(text):
     assert without_line_numbers(text) == text
+
+
+def test_a_header_may_be_longer_than_what_is_edited(tmp_path):
+    (tmp_path / "long.h").write_text("// a comment of some length\n" * 80_000 + "#define W 4\n")
+    found = local_headers('#include "long.h"\n', tmp_path / "k.cu")
+    assert "#define W 4" in str(found)
