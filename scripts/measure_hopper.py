@@ -7,7 +7,8 @@ the rungs write it, and in the factors' own type, which is half the bytes. The r
 the same sources with the type's name exchanged. Somebody else's product of BF16 can stand beside
 them: a shared library's function `product(m, n, k, a, b, c)` that queues C = A B on the default
 stream, with A row-major, B and C column-major, all of 16 bits. All of one size and type take turns;
-each launch is timed by itself after a flush of the L2 cache, and clock and power are read after it.
+each launch is timed by itself after a flush of the L2 cache; the clock that the SMs ran at is their
+own counters', the rest NVML's after the launch.
 Results are compared with float64 before anything is timed.
 """
 
@@ -219,7 +220,7 @@ def timed(session: Session, size: int, kind: str, beside: Sequence[str]) -> list
     """Rows of one size and type, which take turns."""
     ready = products(session, size, kind, beside)
     rows: dict[str, dict[str, Any]] = {
-        n: {"name": n, "size": size, "type": kind, "ms": [], "sm_mhz": [], "power_w": []}
+        n: {"name": n, "size": size, "type": kind, "ms": [], "sm_mhz": [], "launch_mhz": []}
         for n in ready
     }
     for one in ready.values():
@@ -229,12 +230,13 @@ def timed(session: Session, size: int, kind: str, beside: Sequence[str]) -> list
             time.sleep(PAUSE_S)
             for _ in range(LAUNCHES):
                 rows[name]["ms"].append(round(one.time(flush=True), 4))
-                seen = session.sensors.read()
-                rows[name]["sm_mhz"].append(seen.sm_mhz)
-                rows[name]["power_w"].append(seen.power_w)
+                rows[name]["sm_mhz"].append(session.sensors.sm_mhz())
+                if one.sm_mhz is not None:
+                    rows[name]["launch_mhz"].append(one.sm_mhz)
     for name, row in rows.items():
         row["tflops"] = round(2 * size**3 / median(row["ms"]) / 1e9, 1)
-        print(size, kind, name, row["tflops"], min(row["sm_mhz"]), flush=True)
+        ran = median(row["launch_mhz"]) if row["launch_mhz"] else None
+        print(size, kind, name, row["tflops"], min(row["sm_mhz"]), ran, flush=True)
         ready[name].release()
     return list(rows.values())
 

@@ -1,16 +1,19 @@
-"""How fast an SM does `mma.sync`: matrix products of one shape and type, timed on a GPU.
+"""How fast an SM does `mma.sync` and `wgmma`, and at what clock: products in a loop, on a GPU.
 
     python scripts/measure_tensor.py [OUT.json]
 
 NVIDIA publishes the rate of the tensor cores as a whole; from compute capability 9.0 on that is the
 rate of `wgmma`, and no figure for `mma.sync` is given. Here each warp does independent products in
-a loop; clocks are counted on the GPU. Prints operations a clock of an SM, a multiply-add as two.
+a loop; clocks are counted on the GPU. Prints operations a clock of an SM, a multiply-add as two;
+of `wgmma` the clock as well, which depends on what is multiplied: zeros draw less power.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +27,7 @@ import numpy as np
 from core.compiler import nvrtc_library
 from core.compiler.compiler import compile_cubin
 from core.errors import TilescopeError
+from core.gpu.sm_clock import SmClock
 
 ROUNDS = 2000
 CHAINS = 8  # independent products of a warp
@@ -100,6 +104,77 @@ PRODUCTS = (
 )  # fmt: skip
 
 
+GROUPS = r"""
+__device__ unsigned long long descriptor(unsigned address)  // 128-byte swizzle, 8 rows apart 1024 bytes
+{
+    return (address & 0x3FFFF) >> 4 | 1ull << 16 | 64ull << 32 | 1ull << 62;
+}
+extern "C" __global__ void __launch_bounds__(256) products(const uint4* x, float* out, int rounds)
+{
+    extern __shared__ unsigned char raw[];
+    unsigned base = (unsigned)__cvta_generic_to_shared(raw), pad = -base & 1023;
+    for (int i = threadIdx.x; i < 3072; i += 256) ((uint4*)(raw + pad))[i] = x[i];
+    float c[128] = {};
+    asm volatile("fence.proxy.async;" ::: "memory");
+    __syncthreads();
+    unsigned long long a = descriptor(base + pad + threadIdx.x / 128 * 8192);
+    unsigned long long b = descriptor(base + pad + 16384);
+    #pragma unroll 1
+    for (int round = 0; round < rounds; round++) {
+        asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+        #pragma unroll
+        for (int k = 0; k < 4; k++)
+            asm volatile("wgmma.mma_async.sync.aligned.m64n256k16.f32.TYPE.TYPE {OWN}, %128, %129, 1, 1, 1, 0, 0;"
+                         : OUTPUTS : "l"(a + 2 * k), "l"(b + 2 * k));
+        asm volatile("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 1;" ::: "memory");
+    }
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    for (int i = 1; i < 128; i++) c[0] += c[i];
+    out[blockIdx.x * 256 + threadIdx.x] = c[0];
+}
+"""  # noqa: E501
+GROUP_ROUNDS, GROUP_LAUNCHES, GROUP_SHARED = 1600, 16, (48 << 10) + 1024
+
+
+def measure_groups(cuda: Any, sms: int) -> Iterator[tuple[str, dict[str, float]]]:
+    """The rate of two warpgroups' `wgmma` on every SM, and the clock, by factors."""
+    own = ", ".join(f"%{i}" for i in range(128))
+    outputs = ", ".join(f'"+f"(c[{i}])' for i in range(128))
+    values = np.random.default_rng(4).uniform(-1, 1, 24 << 10).astype(np.float32)
+    words = {"f16": values.astype(np.float16).view(np.uint16),
+             "bf16": (values.view(np.uint32) >> 16).astype(np.uint16)}  # fmt: skip
+    clock, out = SmClock(cuda, sms), cuda.mem_alloc(4 * 256 * sms)
+    for kind, random in words.items():
+        source = GROUPS.replace("TYPE", kind).replace("OWN", own).replace("OUTPUTS", outputs)
+        image = compile_cubin(source, compute_capability=(9, 0))
+        function = cuda.module_from_buffer(image).get_function("products")
+        function.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, GROUP_SHARED)
+        for factors, data in (("random", random), ("zeros", 0 * random)):
+            x, mhz, ms = cuda.to_device(data), [], []
+            for _ in range(GROUP_LAUNCHES):
+                events = cuda.Event(), cuda.Event()
+                clock.begin()
+                events[0].record()
+                function(x, out, np.int32(GROUP_ROUNDS), grid=(sms, 1, 1), block=(256, 1, 1),
+                         shared=GROUP_SHARED)  # fmt: skip
+                events[1].record()
+                clock.end()
+                cuda.Context.synchronize()
+                mhz.append(clock.mhz() or 0.0)
+                ms.append(events[1].time_since(events[0]))
+                time.sleep(0.2)
+            flops = 2 * 64 * 256 * 16 * 4 * 2 * GROUP_ROUNDS
+            took, ran = float(np.median(ms)), float(np.median(mhz))
+            yield (
+                f"m64n256k16 {kind} f32, {factors}",
+                {
+                    "tflops": round(flops * sms / took / 1e9, 1),
+                    "sm_mhz": round(ran),
+                    "per_clock_and_sm": round(flops / (took * 1e3 * ran), 1),
+                },
+            )
+
+
 def measure() -> dict[str, Any]:
     """Rates by product and by the warps of an SM."""
     rates: dict[str, dict[str, float]] = {}
@@ -128,7 +203,10 @@ def measure() -> dict[str, Any]:
                 rate = round(flops / float(np.median(end.max(axis=1) - begin.min(axis=1))), 1)
                 rates.setdefault(product.name, {})[str(warps)] = rate
             print(product.name, rates[product.name], flush=True)
-    return {**tools.machine(), "nvrtc": nvrtc_library.version(), "per_clock_and_sm": rates}
+        groups = dict(measure_groups(cuda, sms)) if version[0] == 9 else {}
+        print(json.dumps(groups, indent=1), flush=True)
+    versions = {**tools.machine(), "nvrtc": nvrtc_library.version()}
+    return {**versions, "per_clock_and_sm": rates, "wgmma": groups}
 
 
 def main() -> None:

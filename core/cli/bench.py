@@ -154,6 +154,7 @@ def _sensors(result: BenchmarkResult) -> str:
     readings = result.readings
     values = (
         (readings.sm_mhz, "MHz (SM)"),
+        (readings.launch_mhz, "MHz during the launches"),
         (readings.memory_mhz, "MHz (memory)"),
         (readings.temperature_c, "°C"),
         (readings.power_w, "W"),

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from core.cli.console import Terminal, compile_errors, plain_table, progress_bar
-from core.cli.options import Arguments, Block, Defines, Grid, KernelName, Shared, Size
-from core.cli.workloads import chosen_workload
+from core.cli.options import Arguments, Block, Defines, Grid, KernelName, Settings, Shared, Size
+from core.cli.workloads import chosen_workload, parse_settings
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -28,6 +28,7 @@ def ceilings(
     pad: Size = None,
     block_x: Size = None,
     block_y: Size = None,
+    settings: Settings = None,
     device: Annotated[
         str, typer.Option(help="A device of the table that `tilescope devices` prints.")
     ] = "RTX 3090",
@@ -55,7 +56,9 @@ def ceilings(
     sizes = dict(n=n, m=m, k=k, tile=tile, pad=pad, block_x=block_x, block_y=block_y)
     launch = dict(kernel=kernel_name, grid=grid, block=block, shared=shared)
     workload = chosen_workload(
-        kernel, sizes, {**launch, "define": define or None, "arg": arg or None}
+        kernel,
+        {**sizes, **parse_settings(settings or ())},
+        {**launch, "define": define or None, "arg": arg or None},
     )
     with compile_errors(workload), progress_bar(f"counting {workload.kernel}") as progress:
         if workload.rung is not None:

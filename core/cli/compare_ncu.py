@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from core.cli.console import FOUND, Terminal, compile_errors, plain_table, progress_bar
-from core.cli.options import Arguments, Block, Defines, Grid, KernelName, Shared, Size
+from core.cli.options import Arguments, Block, Defines, Grid, KernelName, Settings, Shared, Size
 from core.cli.workloads import chosen_workload, parse_settings
 
 if TYPE_CHECKING:
@@ -36,10 +36,7 @@ def compare_ncu(
     pad: Size = None,
     block_x: Size = None,
     block_y: Size = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="Any parameter of a rung: --set stride=5.", show_default=False),
-    ] = None,
+    settings: Settings = None,
     number: Annotated[
         int | None,
         typer.Option(

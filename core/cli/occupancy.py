@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from core.cli.console import Terminal, compile_errors, plain_table
-from core.cli.options import Size
-from core.cli.workloads import chosen_workload, is_file
+from core.cli.options import Settings, Size
+from core.cli.workloads import chosen_workload, is_file, parse_settings
 from core.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def occupancy(
     pad: Size = None,
     block_x: Size = None,
     block_y: Size = None,
+    settings: Settings = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Compute how many blocks and warps an SM holds; needs no GPU."""
@@ -64,7 +65,8 @@ def occupancy(
     from core.devices.table import find_capability
 
     capability, found = find_capability(device)
-    sizes = dict(n=n, m=m, k=k, tile=tile, pad=pad, block_x=block_x, block_y=block_y)
+    named = dict(n=n, m=m, k=k, tile=tile, pad=pad, block_x=block_x, block_y=block_y)
+    sizes = {**named, **parse_settings(settings or ())}
     if rung is not None:
         if block is not None or registers is not None or shared is not None:
             raise ParameterError(

@@ -20,6 +20,10 @@ def option(*names: str, panel: str | None = None, text: str) -> Any:
 
 
 Size = Annotated[int | None, typer.Option(show_default=False, rich_help_panel=SIZES)]
+Settings = Annotated[
+    list[str] | None,
+    option("--set", panel=SIZES, text="Any parameter by name: --set n=64. Repeatable."),
+]
 
 # One launch of a file.
 KernelName = Annotated[

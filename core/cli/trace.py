@@ -29,6 +29,7 @@ from core.cli.options import (
     Defines,
     Grid,
     KernelName,
+    Settings,
     Shared,
     Size,
     option,
@@ -506,10 +507,7 @@ def trace(
     pad: Size = None,
     block_x: Size = None,
     block_y: Size = None,
-    settings: Annotated[
-        list[str] | None,
-        option("--set", panel=SIZES, text="Any parameter by name: --set n=64. Repeatable."),
-    ] = None,
+    settings: Settings = None,
     inputs: Annotated[
         Literal["random", "small", "places"] | None,
         option(

@@ -294,7 +294,15 @@ def _cubin(
         kernel,
         tuple(sorted(headers.items())),
     )
-    return _cubins.get(request, lambda: compile_request(request))
+    try:
+        return _cubins.get(request, lambda: compile_request(request))
+    except CompileError as error:
+        if compute_capability == (9, 0) or not _suffix(source, headers):
+            raise
+        raise TilescopeError(
+            f"{source_name} uses instructions that compute capability 9.0 alone has (wgmma, "
+            f"setmaxnreg), and {major}.{minor} has not: choose an H100 or H200."
+        ) from error
 
 
 def cubin_entries(image: bytes) -> tuple[str, ...]:

@@ -32,11 +32,18 @@ class Device:
     source: str
     checked: str = ""
     also: tuple[str, ...] = ()
+    tensor_mhz: float = 0.0
+    """The highest clock while `wgmma` keeps the tensor cores busy; 0: `boost_mhz`."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """Its name, and others that it has."""
         return (self.name, *self.also)
+
+    @property
+    def major(self) -> int:
+        """The major revision of its compute capability."""
+        return self.compute_capability[0]
 
     @property
     def cores(self) -> int:
@@ -52,6 +59,16 @@ class Device:
     def mma_sync_per_clock(self) -> float:
         """What `mma.sync` reaches of `tensor_per_clock`: all of it, where nothing else is known."""
         return self.tensor_per_clock * _MMA_SYNC.get(self.compute_capability[0], 1.0)
+
+    @property
+    def group_mhz(self) -> float:
+        """The clock of products by `wgmma`, at best."""
+        return min(self.tensor_mhz or self.boost_mhz, self.boost_mhz)
+
+    @property
+    def tensor_gflops(self) -> float:
+        """Peak rate of the tensor cores (halves, float sums, dense); 0 without them."""
+        return self.sms * self.tensor_per_clock * self.group_mhz / 1e3
 
     @property
     def ridge(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from core.devices.table import Device, load_devices, tensor_per_clock
 from core.errors import TilescopeError
@@ -50,19 +51,19 @@ def reported_device(report: DeviceReport) -> Device:
         l2_kib=report.l2_bytes // 1024,
         shared_per_sm_kib=report.shared_per_sm_bytes // 1024,
         shared_per_block_kib=report.shared_per_block_bytes // 1024,
-        tensor_per_clock=_is_tensor(report),
+        **_tensor_cores(report),
         source=f"as driver {report.driver} reports it",
         checked="read from the driver",
     )
 
 
-def _is_tensor(report: DeviceReport) -> int:
-    """The table's figure for a GPU of that name; the best of its generation for any other."""
+def _tensor_cores(report: DeviceReport) -> dict[str, Any]:
+    """The table's figures for a GPU of that name; the best of its generation for any other."""
     try:
         known = load_devices().find(report.name)
     except TilescopeError:
-        return tensor_per_clock(report.compute_capability)
-    return known.tensor_per_clock
+        return {"tensor_per_clock": tensor_per_clock(report.compute_capability)}
+    return {"tensor_per_clock": known.tensor_per_clock, "tensor_mhz": known.tensor_mhz}
 
 
 def achieved(
@@ -73,10 +74,13 @@ def achieved(
 ) -> Achieved:
     """A result of a rung and its ceilings, counted anew; `written` as in `measure`.
 
+    The ceilings are those at the clock that the SMs ran at meanwhile, where it was measured.
+
     Raises TilescopeError if it is not a rung's, or has no GFLOPS because its check failed.
     """
     if result.rung is None or result.gflops is None:
         raise TilescopeError(f"{result.title} has no rung or no GFLOPS to put under a ceiling.")
     rung = ladder[result.rung]
     counts = measure_rung(rung, result.parameters, written=written)
-    return Achieved(result, ceilings(counts, reported_device(result.device)), result.gflops)
+    found = ceilings(counts, reported_device(result.device)).at(result.readings.launch_mhz)
+    return Achieved(result, found, result.gflops)

@@ -6,6 +6,7 @@ import contextlib
 import datetime
 import hashlib
 import platform
+import statistics
 import sys
 import time
 from dataclasses import replace
@@ -69,10 +70,13 @@ def _time(kernel: Launchable, begun: BenchmarkResult, job: BenchmarkJob) -> Benc
     report(Begun(begun))
     report(Stage("timing", timing.launch_limit_s))
     samples: list[float] = []
+    clocks: list[float] = []
     began = time.monotonic()
     sensed, seen, ended = 0.0, Readings(), ""
     while not ended:
         samples.append(kernel.time(flush=timing.flush_l2))
+        if kernel.sm_mhz is not None:
+            clocks.append(kernel.sm_mhz)
         report(Sample(len(samples) - 1, samples[-1], gflops(begun.flops, samples[-1])))
         now = time.monotonic()
         if now - sensed >= _SENSE_EVERY_S:
@@ -80,7 +84,9 @@ def _time(kernel: Launchable, begun: BenchmarkResult, job: BenchmarkJob) -> Benc
             report(Sensed(seen))
         ended = _reason_to_end(samples, timing, now - began)
     # Read at once, while the clocks still are what the last launches ran at.
-    return with_samples(begun, samples, ended, with_lowest(sensors.read(), seen))
+    last = with_lowest(sensors.read(), seen)
+    last = replace(last, launch_mhz=statistics.median(clocks) if clocks else None)
+    return with_samples(begun, samples, ended, last)
 
 
 def with_lowest(now: Readings, before: Readings) -> Readings:

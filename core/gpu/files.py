@@ -235,6 +235,11 @@ def _method(results: Sequence[BenchmarkResult]) -> Iterator[str]:
         span = f"{clocks[0]:,.0f}" + (f" to {clocks[-1]:,.0f}" if clocks[1:] else "")
         yield ""
         yield f"The SM clock read {span} MHz at the end of the timings."
+    ran = sorted(r.readings.launch_mhz for r in timed if r.readings.launch_mhz is not None)
+    if ran:
+        span = f"{ran[0]:,.0f}" + (f" to {ran[-1]:,.0f}" if ran[1:] else "")
+        yield ""
+        yield f"During the launches the SMs' own counters said {span} MHz."
     if any(r.clock_fell for r in timed):
         yield ""
         yield (

@@ -43,6 +43,7 @@ class Launchable(ABC):
         self._buffers: dict[str, Any] = {}
         self._flush: Any = None
         self.flush_bytes = 0
+        self.sm_mhz: float | None = None
         with session.errors():
             try:
                 self._allocate()
@@ -74,14 +75,24 @@ class Launchable(ABC):
             self._cuda.Context.synchronize()
 
     def time(self, *, flush: bool) -> float:
-        """One launch between two events, in milliseconds, after flushing the L2 cache if asked."""
+        """One launch between two events, in milliseconds, after flushing the L2 cache if asked.
+
+        `sm_mhz` is then the clock that the SMs ran at meanwhile, where that can be had.
+        """
+        clock = self._session.sm_clock
         with self._session.errors():
             if flush:
                 self._cuda.memset_d32_async(self._flush_buffer(), 0, self.flush_bytes // 4, None)
             before, after = self._events
+            if clock is not None:
+                clock.begin()
             before.record()
             self.start()
             after.record()
+            if clock is not None:
+                clock.end()
+                self._cuda.Context.synchronize()
+                self.sm_mhz = clock.mhz()
             after.synchronize()
             # Events resolve about half a microsecond; the digits beyond a nanosecond are noise.
             return round(float(after.time_since(before)), 6)

@@ -127,6 +127,8 @@ class Readings:
     """What the GPU's sensors said while timing (NVML); None where NVML has no value.
 
     `lowest_sm_mhz` is the lowest of all readings of the SM clock, the rest are the last reading's.
+    `launch_mhz` is the median clock of the SMs during the launches by their own counters
+    (`core.gpu.sm_clock`), None where these were too short and in results of older versions.
     """
 
     sm_mhz: float | None = None
@@ -134,6 +136,7 @@ class Readings:
     temperature_c: float | None = None
     power_w: float | None = None
     lowest_sm_mhz: float | None = None
+    launch_mhz: float | None = None
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from core.errors import GpuUnavailable
 from core.gpu.bound_driver import BoundDriver
 from core.gpu.failures import from_driver
 from core.gpu.result import DeviceReport, Readings
+from core.gpu.sm_clock import SmClock
 
 # Clocks, temperature and power through NVML, where the package nvidia-ml-py is installed.
 
@@ -188,9 +189,17 @@ class Session:
         self.sensors = Sensors(device.pci_bus_id())
         with self.errors():
             self._context = device.make_context()
+        self.sm_clock = self._sm_clock()
+
+    def _sm_clock(self) -> SmClock | None:
+        try:
+            return SmClock(self.cuda, self.report.sms)
+        except self.cuda.Error:
+            return None  # a driver that does not take the PTX: times are worth having without it
 
     def close(self) -> None:
         """Pops and destroys the context."""
+        self.sm_clock = None
         self._context.pop()
         self._context.detach()
 

@@ -8,7 +8,7 @@ table; `docs/ceilings.md` has each rule's rate with its source, and says how wel
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.devices.numbers import counted, nbytes, number, share
 from core.devices.table import Device, capability_of
@@ -44,6 +44,7 @@ _GROUP_RATES: Mapping[str, float] = {
     **{f"wgmma {kind}": rate for kind, rate in _TENSOR_RATES.items()},
     **{f"wgmma {kind}": 2 for kind in ("e4m3", "e5m2", "s8", "u8")},
 }
+_GROUPS_ON = 9  # the major revision that has it
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class Case:
     @property
     def major(self) -> int:
         """The device's major revision."""
-        return self.device.compute_capability[0]
+        return self.device.major
 
     @property
     def balance(self) -> tuple[float, str]:
@@ -106,7 +107,11 @@ class Case:
     @property
     def sm_clocks(self) -> str:
         """SMs times clock, as text."""
-        return f"{self.device.sms} SMs x {number(self.device.boost_mhz / 1e3)} GHz"
+        return self.clocks(self.device.boost_mhz)
+
+    def clocks(self, mhz: float) -> str:
+        """SMs times a clock, as text."""
+        return f"{self.device.sms} SMs x {number(mhz / 1e3)} GHz"
 
     def per_sm(self, name: str, units: int, unit: str, rate: int, assumes: str) -> Ceiling:
         """A ceiling of `rate` units a clock in each SM."""
@@ -256,19 +261,24 @@ def _tensor(case: Case) -> Made:
     by_groups = all(name in _GROUP_RATES for name in done)
     rates = _GROUP_RATES if by_groups else _TENSOR_RATES
     rate = case.device.tensor_per_clock if by_groups else case.device.mma_sync_per_clock
+    mhz = case.device.group_mhz if by_groups else case.device.boost_mhz
     if not rate:
         return f"{case.device.name} has no tensor cores in the table"
     if odd := [name for name in done if name not in rates]:
         return f"how fast tensor cores multiply {odd[0]} is not in the table"
     halves = sum(flops / rates[name] for name, flops in done.items())
-    peak = case.device.sms * case.device.boost_mhz / 1e3 * rate
+    peak = case.device.sms * mhz / 1e3 * rate
     gflops = peak * case.flops / halves
     scale = f" x {number(case.flops / halves)}" if round(halves) != case.flops else ""
-    formula = f"{case.sm_clocks} x {number(rate)} FLOP a clock{scale} = {number(gflops)} GFLOPS"
+    formula = f"{case.clocks(mhz)} x {number(rate)} FLOP a clock{scale} = {number(gflops)} GFLOPS"
     assumes = "tensor cores busy in every clock, with dense factors"
     if rate != case.device.tensor_per_clock:
         full = f"{case.device.tensor_per_clock:,}"
         assumes += f"; mma.sync reaches {number(rate)} of their {full} (measured on an H200)"
+    if mhz < case.device.boost_mhz:
+        assumes += (
+            "; while they are busy, the clock is lower than the highest (measured on an H100)"
+        )
     if scale:
         assumes += f"; {', '.join(done)} against halves with float sums, whose rate that is"
     return Ceiling(
@@ -323,6 +333,12 @@ class Ceilings:
         """The ceiling that binds."""
         return self.ceilings[self.binding]
 
+    def at(self, mhz: float | None) -> Ceilings:
+        """The same at the clock that the SMs ran at during a launch (None: as they are)."""
+        if mhz is None:
+            return self
+        return ceilings(self.counts, replace(self.device, boost_mhz=mhz))
+
     def against_textbook(self, gflops: float) -> str:
         """How a measured rate stands to the textbook ceiling: a sentence, "" where it has none."""
         textbook = self.ceilings.get("textbook")
@@ -351,6 +367,11 @@ def ceilings(counts: Counts, device: Device) -> Ceilings:
         raise TilescopeError(
             f"{counts.workload.kernel} does no floating-point work, so it has no GFLOPS: "
             "look at its traffic with `tilescope trace`."
+        )
+    if any(name in _GROUP_RATES for name in counts.work.tensor) and device.major != _GROUPS_ON:
+        raise TilescopeError(
+            f"{counts.workload.kernel} uses wgmma, which compute capability 9.0 alone has: choose "
+            "one of those devices, such as H200."
         )
     case = Case(counts, device, machine_needs(counts, device.compute_capability))
     found: dict[str, Ceiling] = {}

@@ -339,6 +339,7 @@ def readings_text(readings: Readings) -> str:
     """Clocks, temperature and power as they were read, those that were."""
     values = (
         (readings.sm_mhz, "SM {:,.0f} MHz"),
+        (readings.launch_mhz, "{:,.0f} MHz during the launches"),
         (readings.memory_mhz, "memory {:,.0f} MHz"),
         (readings.temperature_c, "{:.0f} °C"),
         (readings.power_w, "{:.0f} W"),

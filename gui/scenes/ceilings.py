@@ -104,6 +104,8 @@ class Run:
     date: str
     fell: str = ""
     """What the SM clock did, where it fell while this was timed."""
+    mhz: float | None = None
+    """The clock of the SMs during the launches, where their own counters said it."""
 
     @property
     def key(self) -> tuple[str, tuple[tuple[str, int], ...]]:
@@ -164,6 +166,7 @@ def runs_at(
                 recorded,
                 result.date[:10],
                 result.clock_text,
+                result.readings.launch_mhz,
             )
         )
     return tuple(found)
@@ -203,10 +206,12 @@ def measured(found: Ceilings, run: Run) -> str:
     """How a run stands to the binding ceiling and to the textbook's."""
     if run.fell:
         return f"{run.sentence} A rate at another clock is compared with no ceiling."
-    share = run.gflops / found.lowest.gflops
-    text = f"{run.sentence} That is {share:.1%} of the binding ceiling."
+    share = run.gflops / found.at(run.mhz).lowest.gflops
+    clock = "" if run.mhz is None else f" at the {run.mhz:,.0f} MHz that the SMs ran at"
+    text = f"{run.sentence} That is {share:.1%} of the binding ceiling{clock}."
     if share > 1:
-        text = f"{run.sentence} That is above the binding ceiling, {share:.1%}: the model is wrong."
+        above = f"above the binding ceiling{clock}, {share:.1%}: the model is wrong"
+        text = f"{run.sentence} That is {above}."
     return spaced(f"{text} {found.against_textbook(run.gflops)}".rstrip())
 
 

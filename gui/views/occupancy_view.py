@@ -298,7 +298,7 @@ class SmView(QWidget):
 
 def cells(device: Device) -> tuple[str, ...]:
     """A row's texts."""
-    tensor = device.sms * device.tensor_per_clock * device.boost_mhz / 1e6
+    tensor = device.tensor_gflops / 1e3
     return (
         device.name,
         "{}.{}".format(*device.compute_capability),

@@ -27,6 +27,22 @@ def test_ceilings_as_json(capfd) -> None:
     assert data["counts"]["flops"] == 2 * 256**3
 
 
+def test_any_parameter_of_a_rung_is_set_by_name(capfd) -> None:
+    some = ("--m", "128", "--k", "64", "--n", "256", "--set", "tile_m=128", "--set", "tile_n=256")
+    data = printed(capfd, "ceilings", "tma_pipeline", *some, "--device", "H200")
+    assert (data["parameters"]["tile_m"], data["parameters"]["tile_n"]) == (128, 256)
+    data = printed(capfd, "occupancy", "tma_pipeline", *some, "--device", "H200")
+    assert data["block"] == 256
+    assert main(["ceilings", "tiled", "--set", "tile_q=3"]) == 2
+    assert "tile_q" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["ceilings", "occupancy"])
+def test_wgmma_is_for_one_compute_capability(capfd, command) -> None:
+    assert main([command, "wgmma", "--m", "64", "--k", "64", "--n", "64", "--device", "A100"]) == 2
+    assert "9.0 alone has" in capfd.readouterr().err
+
+
 def test_ceilings_for_people(capfd) -> None:
     assert main(["ceilings", "coalesced", "--n", "128", "--tile", "16", "--device", "H200"]) == 0
     out = capfd.readouterr().out

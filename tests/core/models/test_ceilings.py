@@ -135,6 +135,25 @@ def test_the_reported_device_is_the_tables() -> None:
     assert device.peak_gflops == pytest.approx(H200.peak_gflops)
 
 
+def test_ceilings_at_the_clock_of_a_launch_follow_it_but_for_memory() -> None:
+    found = on(H200, "tiled", n=64, tile=16)
+    slow = found.at(990.0)
+    assert found.at(None) is found
+    for name, one in found.ceilings.items():
+        half = 1 if name in ("dram", "textbook") else 2
+        assert one.gflops == pytest.approx(half * slow.ceilings[name].gflops), name
+
+
+def test_the_clock_with_busy_tensor_cores_is_what_nvidia_rates_them_at() -> None:
+    assert H200.tensor_gflops == pytest.approx(989.4e3, rel=1e-3)
+    small = {"m": 64, "k": 64, "n": 64}
+    found = on(H200, "wgmma", **small).ceilings["tensor"]
+    assert found.gflops == pytest.approx(H200.tensor_gflops)
+    assert computed(found.formula)[0] == pytest.approx(found.gflops, rel=1e-4)
+    slow = on(H200, "wgmma", **small).at(1500.0).ceilings["tensor"]
+    assert slow.gflops == pytest.approx(found.gflops * 1500 / 1830)
+
+
 # -- rules ----------------------------------------------------------------------------------------
 
 
