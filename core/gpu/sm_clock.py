@@ -21,7 +21,7 @@ _PTX = b"""
 .address_size 64
 .visible .entry stamp(.param .u64 slots)
 {
-    .reg .b64 %at, %clock, %time;
+    .reg .b64 %at, %count, %ns;
     .reg .b32 %sm;
     .reg .pred %beyond;
     mov.u32 %sm, %smid;
@@ -29,10 +29,10 @@ _PTX = b"""
     @%beyond ret;
     ld.param.u64 %at, [slots];
     mad.wide.u32 %at, %sm, 16, %at;
-    mov.u64 %clock, %clock64;
-    mov.u64 %time, %globaltimer;
-    st.global.u64 [%at], %clock;
-    st.global.u64 [%at+8], %time;
+    mov.u64 %count, %clock64;
+    mov.u64 %ns, %globaltimer;
+    st.global.u64 [%at], %count;
+    st.global.u64 [%at+8], %ns;
     ret;
 }
 \0"""

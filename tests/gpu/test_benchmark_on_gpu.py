@@ -46,6 +46,14 @@ def run(gpu, job_subject, timing=QUICK):
     return gpu.submit(run_benchmark, BenchmarkJob(job_subject, timing)).result(timeout=120)
 
 
+def test_the_clock_of_the_sms_is_measured_where_launches_are_long_enough(gpu):
+    highest = describe_devices()[0].clock_mhz
+    for n, is_long in ((2048, True), (64, False)):
+        found = run(gpu, RungSubject("tiled", {"n": n, "tile": 32})).readings.launch_mhz
+        assert (found is not None) == is_long
+        assert found is None or 0.3 * highest < found < 1.02 * highest
+
+
 @pytest.mark.parametrize(
     ("rung", "parameters"),
     [

@@ -60,6 +60,8 @@ def test_a_launch_that_stamped_no_sm_has_no_clock():
     assert SmClock(driver, 132).mhz() is None
 
 
-def test_the_kernel_is_ptx():
+def test_the_kernel_is_ptx_whose_registers_have_names_of_their_own():
+    # %clock is the PTX ISA's own (Special Registers): as a name it gives the counter's lower half.
     (kernel,) = parse(sm_clock._PTX.decode().rstrip("\0")).functions.values()
     assert kernel.name == "stamp"
+    assert not {"%clock", "%clock64", "%time", "%smid"} & set(kernel.registers)
