@@ -133,7 +133,7 @@ extern "C" __global__ void __launch_bounds__(256) products(const uint4* x, float
     out[blockIdx.x * 256 + threadIdx.x] = c[0];
 }
 """  # noqa: E501
-GROUP_ROUNDS, GROUP_LAUNCHES, GROUP_SHARED = 1600, 16, (48 << 10) + 1024
+GROUP_ROUNDS, GROUP_LAUNCHES, GROUP_SHARED = 12800, 16, (48 << 10) + 1024
 
 
 def measure_groups(cuda: Any, sms: int) -> Iterator[tuple[str, dict[str, float]]]:
@@ -160,8 +160,8 @@ def measure_groups(cuda: Any, sms: int) -> Iterator[tuple[str, dict[str, float]]
                 events[1].record()
                 clock.end()
                 cuda.Context.synchronize()
-                mhz.append(clock.mhz() or 0.0)
                 ms.append(events[1].time_since(events[0]))
+                mhz.append(clock.mhz(ms[-1]) or 0.0)
                 time.sleep(0.2)
             flops = 2 * 64 * 256 * 16 * 4 * 2 * GROUP_ROUNDS
             took, ran = float(np.median(ms)), float(np.median(mhz))

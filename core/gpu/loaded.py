@@ -91,11 +91,11 @@ class Launchable(ABC):
             after.record()
             if clock is not None:
                 clock.end()
-                self._cuda.Context.synchronize()
-                self.sm_mhz = clock.mhz()
-            after.synchronize()
+            self._cuda.Context.synchronize()
             # Events resolve about half a microsecond; the digits beyond a nanosecond are noise.
-            return round(float(after.time_since(before)), 6)
+            ms = round(float(after.time_since(before)), 6)
+            self.sm_mhz = None if clock is None else clock.mhz(ms)
+            return ms
 
     def outputs(self) -> dict[str, NDArray[Any]]:
         """What the arrays that the kernel writes hold now."""

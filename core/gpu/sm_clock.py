@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 # %globaltimer moves in steps of up to a microsecond, and the two stamps take a few.
-_LEAST_NS = 100_000
+_LEAST_MS = 0.1
+_MOST_BESIDE = 0.1  # of the launch's time, that the GPU may wait between the stamps
 _SLOTS = 1024  # %smid is below this on every GPU there is
 _PTX = b"""
 .version 6.0
@@ -58,17 +59,20 @@ class SmClock:
         """Queues the stamps after it."""
         self._queue(1)
 
-    def mhz(self) -> float | None:
+    def mhz(self, ms: float) -> float | None:
         """The median clock of the SMs between the stamps, in MHz, once both have run.
 
-        None for a launch of less than 0.1 ms, which the timer resolves badly.
+        None for a launch of less than 0.1 ms, which the timer resolves badly, and where the stamps
+        lie further apart than the launch's `ms` milliseconds explain.
         """
+        if ms < _LEAST_MS:
+            return None
         found = np.zeros((2, _SLOTS, 2), np.uint64)
         for stamps, slots in zip(found, self._slots, strict=True):
             self._cuda.memcpy_dtoh(stamps, slots)
         seen = found[:, (found[:, :, 1] > 0).all(axis=0)].astype(np.int64)
         clocks, ns = (seen[1] - seen[0]).T
-        if not len(ns) or np.median(ns) < _LEAST_NS:
+        if not len(ns) or np.median(ns) > ms * 1e6 * (1 + _MOST_BESIDE):
             return None
         return round(float(np.median(clocks / ns)) * 1e3, 1)
 

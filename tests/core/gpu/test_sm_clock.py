@@ -51,13 +51,14 @@ def test_the_clock_between_two_stamps(monkeypatch, ns, mhz, found):
     driver.at = lambda slots: slots
     clock.begin()
     clock.end()
-    assert clock.mhz() == found
+    assert clock.mhz(ns / 1e6) == found
+    assert clock.mhz(ns / 1e6 / 2) is None  # the GPU did something else meanwhile
     assert driver.calls == [((132, 1, 1), (32, 1, 1))] * 2
 
 
 def test_a_launch_that_stamped_no_sm_has_no_clock():
     driver = Stamps(10**6, 1000.0)
-    assert SmClock(driver, 132).mhz() is None
+    assert SmClock(driver, 132).mhz(1.0) is None
 
 
 def test_the_kernel_is_ptx_whose_registers_have_names_of_their_own():
