@@ -16,7 +16,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -28,11 +28,12 @@ from ladder_fits import CAPABILITIES, FITS
 from ladder_picture import NAMES, Bar, picture
 from ladder_tools import SIZE, rungs, sizes, tuned
 
+from core.devices.table import load_devices
 from core.gpu.result import CLOCK_KEPT, clock_fell
 from core.ladder import load_ladder
 from core.ladder.rung import Rung
 
-HOPPER_SPEEDS = ROOT / "resources" / "hopper_h200.json"
+HOPPER_SPEEDS = tuple(ROOT / "resources" / f"hopper_{gpu}.json" for gpu in ("h200", "h100"))
 NAMES_16 = {"float16": "F16", "bfloat16": "BF16", "tf32": "TF32"}
 SPEEDS = ROOT / "resources" / "ladder_h200.json"
 COUNTS = ROOT / "docs" / "ladder_counts.json"
@@ -229,49 +230,64 @@ def _settings(values: Mapping[str, int]) -> str:
 
 
 def _hopper() -> Iterator[str]:
-    """The rungs for Hopper beside cuBLAS, by size and type of the factors."""
-    found = json.loads(HOPPER_SPEEDS.read_text(encoding="utf-8"))
+    """The rungs for Hopper beside cuBLAS, by machine, size and type of the factors."""
     yield (
-        f"The rungs that use Hopper's own instructions, on an {found['gpu']} (driver "
-        f"{found['driver']}, NVRTC {found['nvrtc']}, {found['date']}; "
-        "`scripts/measure_hopper.py`). Sums are float32 everywhere. TFLOPS, medians of launches "
-        "that took turns; W is the power that NVML read after them, which is a mean over the "
-        "pauses, too. The rungs store C as float32, and are compared with cuBLAS that does so, and "
-        "with cuBLAS that stores 16 bits; the BF16 rows are the same kernels with the type "
-        "exchanged, and `clustered_tf32` takes B transposed. `fast.cu 11` is the fastest kernel of "
-        "github.com/pranjalssh/fast.cu (38eb642), which takes B transposed and stores 16 bits. "
-        "A row whose SM clock fell below 98% of the highest is compared with nothing."
+        "The rungs that use Hopper's own instructions (`scripts/measure_hopper.py`). Sums are "
+        "float32 everywhere. TFLOPS, medians of launches that took turns. The rungs store C as "
+        "float32, and are compared with cuBLAS that does so, and with cuBLAS that stores 16 bits; "
+        "the BF16 rows are the same kernels with the type exchanged, and `clustered_tf32` takes B "
+        "transposed. `fast.cu 11` is the fastest kernel of github.com/pranjalssh/fast.cu "
+        "(38eb642), which takes B transposed and stores 16 bits. `MHz` is the median clock of the "
+        "SMs during the launches, by their own counters, and `of it` the rate over what the tensor "
+        "cores can do at that clock ([ceilings.md](ceilings.md)); both are missing where a launch "
+        "takes less than 0.1 ms, and in the older measurements. A row for which NVML read less "
+        "than 98% of the highest clock is compared with nothing."
     )
-    for size in dict.fromkeys(row["size"] for row in found["rows"]):
-        kinds = dict.fromkeys(row["type"] for row in found["rows"])
-        by = {(r["name"], r["type"]): r for r in found["rows"] if r["size"] == size}
+    for path in HOPPER_SPEEDS:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        by = {(r["size"], r["type"], r["name"]): r for r in found["rows"]}
+        clocked = any(row.get("launch_mhz") for row in found["rows"])
+        kinds = tuple(dict.fromkeys(kind for _, kind, _ in by))
         yield ""
-        heads = " | ".join(f"{NAMES_16[k]} | W | of cuBLAS, C float32 | C 16 bits" for k in kinds)
-        yield f"| N = {size} | {heads} |"
-        yield "|---|" + "---:|---:|---:|---:|" * len(kinds)
-        for name in dict.fromkeys(name for name, _ in by):
-            cells = []
-            for kind in kinds:
-                row = by.get((name, kind))
-                if row is None:
-                    cells += [""] * 4
-                    continue
-                best = [
-                    max(
-                        (by[other, kind] for other, of in by if of == kind and other.endswith(end)),
-                        key=lambda one: one["tflops"],
-                        default=None,
-                    )
-                    for end in ("C float32", "C 16 bits")
-                ]
-                ratios = [
-                    ""
-                    if name.startswith("cuBLAS") or other is None
-                    else _hopper_ratio(row, other, found)
-                    for other in best
-                ]
-                cells += [f"{row['tflops']:,.1f}", f"{median(row['power_w']):.0f}", *ratios]
-            yield f"| {name} | {' | '.join(cells)} |"
+        yield (
+            f"### {found['gpu']}\n\nDriver {found['driver']}, NVRTC {found['nvrtc']}, "
+            f"{found['date']}."
+        )
+        for size in dict.fromkeys(size for size, _, _ in by):
+            columns = ("MHz", "of it") * clocked + ("of cuBLAS, C float32", "C 16 bits")
+            yield ""
+            heads = [head for kind in kinds for head in (NAMES_16[kind], *columns)]
+            yield f"| N = {size} | {' | '.join(heads)} |"
+            yield "|---|" + "---:|" * ((1 + len(columns)) * len(kinds))
+            for name in dict.fromkeys(name for one, _, name in by if one == size):
+                cells: list[str] = []
+                for kind in kinds:
+                    row = by.get((size, kind, name))
+                    if row is None:
+                        cells += [""] * (1 + len(columns))
+                        continue
+                    cells.append(f"{row['tflops']:,.1f}")
+                    cells += _in_launch(row, kind) if clocked else ()
+                    for end in ("C float32", "C 16 bits"):
+                        others = [
+                            one
+                            for (at, of, other), one in by.items()
+                            if (at, of) == (size, kind) and other.endswith(end)
+                        ]
+                        best = max(others, key=lambda one: one["tflops"], default=None)
+                        is_own = name.startswith("cuBLAS") or best is None
+                        cells.append("" if is_own else _hopper_ratio(row, best, found))
+                yield f"| {name} | {' | '.join(cells)} |"
+
+
+def _in_launch(row: Row, kind: str) -> tuple[str, str]:
+    """The SMs' clock, and the rate over that of tensor cores that are busy in every clock."""
+    if not row["launch_mhz"]:
+        return "", ""
+    mhz = median(row["launch_mhz"])
+    device = replace(load_devices().find(DEVICE), boost_mhz=mhz)
+    peak = device.tensor_gflops / 1e3 / (2 if kind == "tf32" else 1)
+    return f"{mhz:,.0f}", f"{row['tflops'] / peak:.0%}"
 
 
 def _hopper_ratio(row: Row, other: Row, found: Row) -> str:
