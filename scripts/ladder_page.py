@@ -275,8 +275,10 @@ def _hopper() -> Iterator[str]:
                             if (at, of) == (size, kind) and other.endswith(end)
                         ]
                         best = max(others, key=lambda one: one["tflops"], default=None)
-                        is_own = name.startswith("cuBLAS") or best is None
-                        cells.append("" if is_own else _hopper_ratio(row, best, found))
+                        if name.startswith("cuBLAS") or best is None:
+                            cells.append("")
+                        else:
+                            cells.append(_hopper_ratio(row, best, found))
                 yield f"| {name} | {' | '.join(cells)} |"
 
 

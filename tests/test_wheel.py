@@ -193,27 +193,58 @@ def test_the_command_works_from_the_wheel(installed, bare, tmp_path):
     assert subprocess.run([command, "--version"], env=bare, check=True).returncode == 0
 
 
+# What asks for the checkout's own files or names.
+OF_THE_CHECKOUT = (
+    "tests/core/api/test_api.py::test_the_wheels_package_offers_the_same",
+    "tests/test_app.py",
+    "tests/test_layout.py",
+    "tests/test_platforms.py::test_every_module_loads_elsewhere",
+    "tests/test_wheel.py",
+)
+NAMES = (  # in the tests, and in their texts of programs
+    (r"\b(from|import) (core|gui)(?=[. ;])", r"\1 tilescope.\2"),
+    (r"([\"'])(core|gui)\.", r"\1tilescope.\2."),
+    (r"(\"-m\", \"|-m )(core|gui)\b", r"\1tilescope.\2"),
+)
+
+
+def tests_of_the_wheel(folder):
+    """All that is tracked but `core` and `gui`, with the names that modules have in the wheel."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        if name.split("/")[0] not in ("core", "gui"):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+    for path in [*(folder / "tests").rglob("*.py"), *(folder / "scripts").glob("*.py")]:
+        text = path.read_text("utf-8")
+        for pattern, new in NAMES:
+            text = re.sub(pattern, new, text)
+        path.write_text(text, "utf-8")
+
+
 @pytest.mark.slow
-def test_the_suite_passes_against_the_wheel(installed, bare, tmp_path):
-    """Part of it, with the names of modules inside the package."""
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    ignored = shutil.ignore_patterns("__pycache__", "test_wheel.py", "test_layout.py")
-    shutil.copytree(ROOT / "tests", tmp_path / "tests", ignore=ignored)
-    shutil.copytree(ROOT / "kernels", tmp_path / "kernels")  # which tests read by their place
-    for path in (tmp_path / "tests").rglob("*.py"):  # their texts of programs, too
-        text = re.sub(
-            r"\b(from|import) (core|gui)(?=[. ])", r"\1 tilescope.\2", path.read_text("utf-8")
-        )
-        path.write_text(re.sub(r"\"(core|gui)\.", r'"tilescope.\1.', text), "utf-8")
-    chosen = [str(tmp_path / "tests" / name) for name in SUBSET]
-    options = ["-q", "-x", "-p", "no:cacheprovider", "-m", "not slow"]
+@pytest.mark.parametrize(
+    ("chosen", "options"),
+    [
+        pytest.param([f"tests/{name}" for name in SUBSET], ["-x", "-m", "not slow"], id="part"),
+        pytest.param(
+            ["tests", "-m", "not release", *(f"--deselect={name}" for name in OF_THE_CHECKOUT)],
+            ["-n", "2", "--dist", "worksteal"], id="all", marks=pytest.mark.release,
+        ),
+    ],
+)  # fmt: skip
+def test_the_suite_passes_against_the_wheel(installed, bare, tmp_path, chosen, options):
+    tests_of_the_wheel(tmp_path)
     done = subprocess.run(
-        [installed, "-P", "-m", "pytest", *options, *chosen],
+        [installed, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, *chosen],
         cwd=tmp_path, env={**bare, "PYTHONPATH": str(tmp_path)},  # where the tests' own modules are
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
     assert " passed" in done.stdout
+    print(done.stdout.splitlines()[-1])
 
 
 @pytest.mark.slow

@@ -64,13 +64,15 @@ class Reporter:
         self._program, self._geometry = program, geometry
         self._places = Places(program)
 
-    def faults(self, collector: FaultCollector) -> list[Finding]:
-        """The findings of illegal accesses, barriers that go wrong and failed assertions."""
-        return [self._fault(f.event, f.count, f.end) for f in collector.found.values()]
+    def findings(self, collector: FaultCollector, hazards: Sequence[Hazard]) -> list[Finding]:
+        """Illegal accesses, barriers that go wrong, failed assertions, races, unwritten reads.
 
-    def hazards(self, found: Sequence[Hazard]) -> list[Finding]:
-        """The findings of races and uninitialised reads."""
-        return [self._hazard(h) for h in found]
+        What a misaligned store should have written is not said to be unwritten as well.
+        """
+        found = [self._fault(f.event, f.count, f.end) for f in collector.found.values()]
+        spoilt = {f.array for f in found if f.kind == "misaligned"}
+        others = [self._hazard(h) for h in hazards]
+        return found + [f for f in others if f.kind != "uninitialised" or f.array not in spoilt]
 
     # -- names ------------------------------------------------------------------------------
 

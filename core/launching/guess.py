@@ -288,7 +288,7 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
         lengths = tuple(step * count for step, count in pairs)
     extents = with_names(Extents(lengths, host, program=whole), signature, text)
     plain = host is None and not decides
-    usual = replace(extents, lengths=(shape.length,) * dimensions) if plain else extents
+    usual = replace(extents, lengths=shape.lengths) if plain else extents
     shared = min(dynamic_bytes(declared, math.prod(block)), MAX_SHARED_BYTES)
     arguments = dict(_arguments(signature, text, extents, usual, numbers))
     launch = FileLaunch(
@@ -453,7 +453,7 @@ def _lengths(
     numbers: Mapping[str, Number],
 ) -> tuple[int, ...]:
     """Elements along each dimension: those of the numbers that are given, or the usual ones."""
-    lengths = [shape.length] * shape.dimensions
+    lengths = list(shape.lengths)
     sizes = [p.name for p in signature if is_size(p)]
     for name, number in numbers.items():
         if name not in sizes or number < 1:

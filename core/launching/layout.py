@@ -22,6 +22,7 @@ from core.source.shared_declarations import SharedDeclaration, shared_arrays
 
 LENGTHS = {1: 256, 2: 32, 3: 16}  # extent of an array along each of its dimensions
 BLOCKS = {1: (64,), 2: (16, 16), 3: (8, 8, 4)}
+_BLOCKS_ALONG = 4  # where a dimension of the grid has none of the block
 _MOST_THREADS = 1024
 _NOT_MACROS = re.compile(
     r"NULL|NAN|INFINITY|TRUE|FALSE|EOF|M_\w+|\w+_(MAX|MIN|EPSILON|DIG)|CUDART_\w+|CUDA\w*|__\w+"
@@ -36,11 +37,15 @@ class Shape:
     block of 32 x 8 threads may go over a tile of 32 x 32.
     """
 
-    dimensions: int
-    length: int
+    lengths: tuple[int, ...]
     block: tuple[int, ...]
     one_block: bool
     apart: tuple[int, ...] = ()
+
+    @property
+    def dimensions(self) -> int:
+        """Of the grid."""
+        return len(self.lengths)
 
 
 def dimensions_of(text: str) -> int:
@@ -49,6 +54,12 @@ def dimensions_of(text: str) -> int:
         if re.search(rf"\b(threadIdx|blockIdx)\s*\.\s*{axis}\b", text):
             return dimensions
     return 1
+
+
+def _threaded(text: str, dimensions: int) -> int:
+    """The dimensions of the block whose indices the body uses; all where it uses none itself."""
+    axes = re.findall(r"\b(?:threadIdx|blockDim)\s*\.\s*([xyz])\b", text)
+    return min(dimensions, "xyz".index(max(axes)) + 1) if axes else dimensions
 
 
 def guess_defines(names: Mapping[str, bool], dimensions: int) -> dict[str, str]:
@@ -87,18 +98,20 @@ def shape_of(
 
     `value` gives what a constant's name stands for.
     """
-    apart = _apart(text, dimensions, value)
+    apart, threaded = _apart(text, dimensions, value), _threaded(text, dimensions)
     block = (
         given
         or (apart and _in_tile(apart, text, value))
-        or _block_of(declared, dimensions)
-        or _named_block(text, dimensions)
-        or BLOCKS[dimensions]
+        or _block_of(declared, threaded)
+        or _named_block(text, threaded)
+        or BLOCKS[threaded]
     )
     block = (*block, 1, 1)[:dimensions]
     one_block = not re.search(r"\b(blockIdx|this_grid|grid_group)\b", text)
-    length = block[0] if one_block else max(LENGTHS[dimensions], 2 * max((*block, *apart)))
-    return Shape(dimensions, length, block, one_block, apart)
+    length = block[0] if one_block else max(LENGTHS[threaded], 2 * max((*block, *apart)))
+    along = _BLOCKS_ALONG if threaded < dimensions and not one_block else length
+    lengths = (length,) * threaded + (along,) * (dimensions - threaded)
+    return Shape(lengths, block, one_block, apart)
 
 
 def _apart(text: str, dimensions: int, value: Callable[[str], int | None]) -> tuple[int, ...]:

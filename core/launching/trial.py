@@ -192,19 +192,28 @@ def _fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
             if larger != indices:
                 indices, again = larger, tried(larger)
             if not again.astray and not again.sizes:
-                return indices
+                return _to_its_end(indices, again, guess, tried)
         numbers = _small_numbers(launch, guess)
         meant = any(n in guess.tied and s <= _meant(guess, n) for n, s in found.sizes.items())
         for other in (launch, indices) if numbers and not meant else ():
             small, again = _grown(with_arguments(other, numbers), guess, tried)
             if again.touched and not again.astray and not again.sizes:
                 return small
-    elif launch != guess.launch and not found.ended:  # what was not run may reach further yet
-        numbers = _small_numbers(launch, guess)
-        small, again = _grown(with_arguments(launch, numbers), guess, tried)
-        if numbers and again.touched and again.ended and not again.astray and not again.sizes:
-            return small
+    elif launch != guess.launch:
+        return _to_its_end(launch, found, guess, tried)
     return launch
+
+
+def _to_its_end(
+    launch: FileLaunch, found: Reach, guess: Guess, tried: Callable[[FileLaunch], Reach]
+) -> FileLaunch:
+    """The launch, or one with smaller numbers if only that ends: what did not run may reach far."""
+    numbers = _small_numbers(launch, guess)
+    if found.ended or not numbers:
+        return launch
+    small, again = _grown(with_arguments(launch, numbers), guess, tried)
+    is_clean = again.touched and again.ended and not again.astray and not again.sizes
+    return small if is_clean else launch
 
 
 def _alike(source: str, guess: Guess) -> Iterator[FileLaunch]:

@@ -404,8 +404,7 @@ class _Recording:
             if record is not None:
                 self.records.append(record)
         reporter = Reporter(self.program, geometry)
-        found = reporter.faults(faults)
-        found += reporter.hazards(list(hazards.found.values()) if hazards else [])
+        found = reporter.findings(faults, list(hazards.found.values()) if hazards else [])
         for finding in found:
             merge_finding(self.findings, finding)
         if over is not None:

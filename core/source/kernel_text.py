@@ -345,12 +345,16 @@ def launches_by_kernel(source: str) -> Mapping[str, tuple[HostLaunch, ...]]:
     return {name: tuple(launches) for name, launches in found.items()}
 
 
+_INSTANTIATED = re.compile(
+    r"\btemplate\s+(?:__global__\s+)?void\s+(?:\w+::)*(\w+)\s*<([^;()]*)>\s*\("
+)
+
+
 @lru_cache(maxsize=4)
 def _declared_instances(source: str) -> Mapping[str, list[str]]:
     """What `template void axpy<float>(…);` says of each kernel: its arguments."""
     found: dict[str, list[str]] = {}
-    pattern = r"\btemplate\s+(?:__global__\s+)?void\s+(?:\w+::)*(\w+)\s*<([^;()]*)>\s*\("
-    for name, inside in re.findall(pattern, without_comments(source)):
+    for name, inside in _INSTANTIATED.findall(with_macros(without_comments(source), _INSTANTIATED)):
         found.setdefault(name, []).append(inside.strip())
     return found
 
@@ -358,14 +362,15 @@ def _declared_instances(source: str) -> Mapping[str, list[str]]:
 def instances(source: str, kernel: KernelText) -> tuple[str, ...]:
     """The names of the instances of a kernel that its source launches or declares; itself if none.
 
-    Where the source asks for none the most likely arguments are taken: float, and 4 or 128.
+    Where the source asks for none the most likely arguments are taken: float, and 4 or 128. Where
+    it declares some, a launch with an argument that cannot be told is of one of these.
     """
     if not kernel.template:
         return (kernel.name,)
     constants = read_constants(source, {})
     launches = launches_by_kernel(source).get(kernel.name, ())
-    found = [_instance(source, kernel, launch, constants) for launch in launches]
     declared = _declared_instances(source).get(kernel.name, ())
+    found = [_instance(source, kernel, one, constants, told=bool(declared)) for one in launches]
     found += [f"{kernel.name}<{inside}>" for inside in declared]
     usable = [name for name in found if name]
     likely = "" if found else _instance(source, kernel, None, constants)
@@ -445,9 +450,17 @@ def _named_before(text: str, at: int) -> tuple[str, tuple[str, ...]]:
 
 
 def _instance(
-    source: str, kernel: KernelText, launch: HostLaunch | None, constants: SourceText
+    source: str,
+    kernel: KernelText,
+    launch: HostLaunch | None,
+    constants: SourceText,
+    *,
+    told: bool = False,
 ) -> str:
-    """The instance that a launch asks for; "" where an argument cannot be told."""
+    """The instance that a launch asks for; "" where an argument cannot be told.
+
+    What the launch writes and nothing here explains is guessed unless all has to be `told`.
+    """
     values: list[str] = []
     outer = _bound_by_caller(source, launch.function) if launch is not None else {}
     for position, parameter in enumerate(kernel.template):
@@ -455,6 +468,8 @@ def _instance(
         if launch is not None and position < len(launch.template):
             given = outer.get(launch.template[position], launch.template[position])
             text = _explicit(parameter, given, launch, source, constants, outer)
+            if told and not text:
+                return ""
         elif launch is not None:
             text = _deduced(source, kernel, parameter, launch)
             text = _nameable(outer.get(text, text), source, outer)

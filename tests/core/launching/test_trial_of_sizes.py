@@ -150,3 +150,38 @@ def test_a_grid_of_more_blocks_than_can_run_says_no_size(tmp_path, grid, blocks)
     with pytest.raises(LaunchError, match=f"{blocks} blocks of 64 threads"):
         record(work)
     assert record(work, blocks=[0], only_recorded=True).findings == ()
+
+
+def test_a_block_has_the_dimensions_whose_threads_are_asked_for(tmp_path) -> None:
+    source = """
+    __global__ void most(const float *x, float *y, int n) {
+        __shared__ float sums[32];
+        if (threadIdx.x < 32) sums[threadIdx.x] = x[threadIdx.x];
+        __syncthreads();
+        int i = (blockIdx.z * gridDim.y + blockIdx.y) * n + threadIdx.x;
+        if (threadIdx.x < n) y[i] = sums[threadIdx.x % 32];
+    }
+    """
+    launch = _tried(source, tmp_path / "most.cu")
+    assert launch.block.split(",")[1:] in ([], ["1", "1"])
+    assert launch.grid.split(",")[1:] == ["4", "4"]
+    assert _faults(source, tmp_path / "most.cu") == []
+
+
+def test_instances_that_a_macro_declares_are_those_of_a_templates_launch(tmp_path) -> None:
+    source = """
+    enum Kind { whole = 0, half = 2 };
+    template <typename T, int N, int KIND> __global__ void fill(T *y) {
+        T values[KIND == whole ? N : N / 2];
+        if (KIND == whole) for (int i = 0; i < N; i++) values[i] = 1;
+        if (KIND == half) for (int i = 0; i < N / 2; i++) values[i] = 2;
+        y[threadIdx.x] = values[0];
+    }
+    #define MAKE(type, n, kind) template __global__ void fill<type, n, kind>(type *y);
+    MAKE(double, 8, half)
+    MAKE(float, 16, whole)
+    template <typename T, int KIND> void run(T *y) { fill<T, 16, KIND><<<1, 32>>>(y); }
+    """
+    launch = _tried(source, tmp_path / "fill.cu")
+    assert launch.kernel == "fill<double, 8, half>"
+    assert _faults(source, tmp_path / "fill.cu") == []

@@ -111,6 +111,13 @@ def test_shared_memory_and_addresses_that_are_not_aligned():
     assert trace.block(0).access(step).fault == "misaligned"
 
 
+def test_what_a_misaligned_store_should_have_written_is_one_finding():
+    body = """    float own[8];
+    *(float4*)(own + (int)x[0]) = *(float4*)x;
+    x[threadIdx.x + 4] = own[(int)x[1]];"""
+    assert {f.kind for f in run(body, 1, x=floats(8)).findings} == {"misaligned"}
+
+
 def test_a_saved_trace_knows_them_too(tmp_path: Path):
     trace = broken()
     save_trace(trace, tmp_path / "t.npz")
