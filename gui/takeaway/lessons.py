@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from difflib import ndiff
+
 from core.errors import Cancelled, TilescopeError
 from core.lessons.course import course_lesson
+from core.lessons.lesson import Edit
 from core.lessons.marking import answer_text
 from core.lessons.posing import Posed, pose, right_answer
 from core.lessons.situation import Recorder
@@ -29,7 +32,7 @@ def lesson_chapters(name: str) -> tuple[str, list[Chapter]]:
             posed.ask,
             posed.choices or posed.items or posed.goals,
             posed.hints,
-            f"Answer: {answer_text(posed, right_answer(posed))}",
+            _answer(posed),
             posed.why,
         )
         title = f"{step.name}  {lesson.title}"
@@ -43,6 +46,23 @@ def lesson_chapters(name: str) -> tuple[str, list[Chapter]]:
         steps = [here.step, here.step]
         found.append(Chapter(session, steps, title, asked=asked, veiled=step.veil))
     return f"{lesson.name}  {lesson.title}", found
+
+
+def _answer(posed: Posed) -> str:
+    """What is shown as the answer; of an exercise the lines that a solution has of its own."""
+    question = posed.step.question
+    if not isinstance(question, Edit):
+        return f"Answer: {answer_text(posed, right_answer(posed))}"
+    start = question.start or posed.here.recorder.ladder[posed.link.rung].source
+    lines = ndiff(_code(start), _code(question.solution))
+    lines = (line for line in lines if line[0] in "+-")
+    return "\n".join(["One solution changes these lines:", *(f"`{line}`" for line in lines)])
+
+
+def _code(source: str) -> list[str]:
+    """Its lines, without those of words alone."""
+    lines = source.splitlines()
+    return [line for line in lines if line.strip() and not line.lstrip().startswith("//")]
 
 
 def _session(posed: Posed) -> Session:

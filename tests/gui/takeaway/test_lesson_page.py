@@ -62,6 +62,17 @@ def test_what_a_question_veils_comes_with_the_answer(page):
     assert veiled
 
 
+def test_the_answer_of_an_exercise_is_what_a_solution_changes(qapp):
+    apply_theme(qapp, "light")
+    _, chapters = lesson_chapters("exercises")
+    for step, chapter in zip(course_lesson("exercises").steps, chapters, strict=True):
+        head, *lines = chapter.asked.answer.splitlines()
+        assert head == "One solution changes these lines:"
+        added = [line[3:-1] for line in lines if line.startswith("`+ ")]
+        assert added
+        assert set(added) <= set(step.question.solution.splitlines())
+
+
 def test_the_answer_is_shown_in_a_browser(page, tmp_path):
     if chromium.found() is None:
         pytest.skip("there is no Chromium (apt-get install chromium)")
