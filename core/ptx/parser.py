@@ -68,6 +68,10 @@ _GROUPS = (
     # hints
     "L1 L2 launch_dependents wait mask tensormap fractional range cvt",
 )
+_NOT_32 = (
+    "is not supported: use 64; NVIDIA's assembler takes no other for compute capability 9.0, which "
+    "is emulated"
+)
 _KNOWN = frozenset(TYPES) | frozenset(" ".join(_GROUPS).split())
 _QUALIFIERS = (
     "shared:: param:: L1:: L2:: level:: tensormap:: sync_restrict:: mbarrier:: proxy:: async:: "
@@ -597,7 +601,7 @@ class _Parser:
             self.target = cursor.rest_of_line(token.line)
         elif word == ".address_size":
             if cursor.rest_of_line(token.line).endswith(" 32"):
-                raise UnsupportedPtx(token.line, ".address_size 32", "is not supported: use 64")
+                raise UnsupportedPtx(token.line, ".address_size 32", _NOT_32)
         elif word == ".pragma":
             cursor.skip_statement()
         elif word == ".file":
