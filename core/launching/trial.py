@@ -173,7 +173,7 @@ def _fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
         launch, found = _touching(launch, guess, tried) or (launch, found)
     for square in _alike(source, guess) if found.astray or found.sizes else ():
         again = tried(square)
-        if again.touched and not again.astray and not again.sizes:
+        if again.touched and again.ended and not again.astray and not again.sizes:
             return square
     for _ in range(_ROUNDS):
         larger = _larger(launch, guess, found.sizes)
