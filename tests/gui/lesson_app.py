@@ -50,11 +50,11 @@ def by_keys(window: MainWindow) -> Acts:
     if isinstance(field, OrderField):
         rows = [field.pool.item(row).text() for row in range(field.pool.count())]
         acts: Acts = []
-        for line in answer:
+        for line in answer[field.own.count() :]:
             place = rows.index(line)
             acts += [("key", "Home"), *[("key", "Down")] * place, ("key", "Return")]
             rows.pop(place)
-        return acts
+        return [*acts, *[("key", "Tab")] * bool(rows)]  # to one's own order, where Return answers
     if isinstance(field, ClickField):
         return [("type", ", ".join(field._name(one) for one in answer))]
     return [("type", str(answer))]

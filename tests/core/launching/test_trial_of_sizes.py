@@ -183,6 +183,14 @@ def test_a_kernel_that_computes_how_many_threads_it_has_gets_so_many(tmp_path) -
     assert _faults(source, tmp_path / "twice.cu") == []
 
 
+def test_halves_need_no_header_that_is_not_here(tmp_path) -> None:
+    source = """
+    #include <not/here/types.h>
+    __global__ void narrow(const float *x, __half *y) { y[threadIdx.x] = (__half)x[threadIdx.x]; }
+    """
+    assert _faults(source, tmp_path / "narrow.cu") == []
+
+
 def test_instances_that_a_macro_declares_are_those_of_a_templates_launch(tmp_path) -> None:
     source = """
     enum Kind { whole = 0, half = 2 };
