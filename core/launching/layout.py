@@ -22,6 +22,7 @@ from core.source.shared_declarations import SharedDeclaration, shared_arrays
 
 LENGTHS = {1: 256, 2: 32, 3: 16}  # extent of an array along each of its dimensions
 BLOCKS = {1: (64,), 2: (16, 16), 3: (8, 8, 4)}
+_THREADS = re.compile(r"n(um)?_?threads(_?per_?block)?", re.IGNORECASE)
 _BLOCKS_ALONG = 4  # where a dimension of the grid has none of the block
 _MOST_THREADS = 1024
 _NOT_MACROS = re.compile(
@@ -102,6 +103,7 @@ def shape_of(
     block = (
         given
         or (apart and _in_tile(apart, text, value))
+        or (_threads_said(text, value) if threaded == 1 else None)
         or _block_of(declared, threaded)
         or _named_block(text, threaded)
         or BLOCKS[threaded]
@@ -161,6 +163,15 @@ def _block_of(declared: tuple[SharedDeclaration, ...], dimensions: int) -> tuple
             width = dims[0] if dims[1] == dims[0] + 1 else dims[1]
             if 1 < width * dims[0] <= _MOST_THREADS:
                 return (width, dims[0])
+    return None
+
+
+def _threads_said(text: str, value: Callable[[str], int | None]) -> tuple[int] | None:
+    """The block that a local constant speaks of: `const int nThreads = (BM / TM) * (BN / TN)`."""
+    for name, whole in local_values(text).items():
+        threads = value(whole) if _THREADS.fullmatch(name) else None
+        if threads and 1 < threads <= _MOST_THREADS:
+            return (threads,)
     return None
 
 

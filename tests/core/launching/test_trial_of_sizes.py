@@ -168,6 +168,21 @@ def test_a_block_has_the_dimensions_whose_threads_are_asked_for(tmp_path) -> Non
     assert _faults(source, tmp_path / "most.cu") == []
 
 
+def test_a_kernel_that_computes_how_many_threads_it_has_gets_so_many(tmp_path) -> None:
+    source = """
+    template <int M, int T> __global__ void twice(const float *x, float *y) {
+        const int nThreads = (M / T) * T;
+        __shared__ float all[2 * M];
+        for (int i = threadIdx.x; i < 2 * M; i += nThreads) all[i] = x[i];
+        __syncthreads();
+        y[blockIdx.x * M + threadIdx.x] = all[threadIdx.x] + all[threadIdx.x + M];
+    }
+    template __global__ void twice<96, 4>(const float *x, float *y);
+    """
+    assert _tried(source, tmp_path / "twice.cu").block == "96"
+    assert _faults(source, tmp_path / "twice.cu") == []
+
+
 def test_instances_that_a_macro_declares_are_those_of_a_templates_launch(tmp_path) -> None:
     source = """
     enum Kind { whole = 0, half = 2 };
