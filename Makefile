@@ -47,7 +47,8 @@ check test: setup
 	$(PYTEST) -m $(if $(filter check,$@),"not slow","not release") || status=1; exit $$status
 
 test-release: setup
-	@QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -q -m release tests/test_app.py tests/test_wheel.py
+	@QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -q -m release tests/test_app.py tests/test_wheel.py \
+		tests/gui/test_lessons_by_hand.py
 
 lint: setup
 	@$(BIN)/ruff check --quiet .

@@ -169,6 +169,7 @@ _NOTHING: Mapping[str, Number] = MappingProxyType({})
 _ASKED_FOR = re.compile(r"\bif\s*\(\s*(\w+)\s*==\s*(\d{1,9})\s*\)\s*(?:\{[^{}]*)?$")
 _CASE = re.compile(r"\bcase\s+(\d{1,9})\s*:[^:{}]*(?:\{[^{}]*)?$")
 _SWITCH = re.compile(r"\bswitch\s*\(\s*(\w+)\s*\)")
+_OF_TENSOR = re.compile(r"\w+\.(?:size\(-?\d\)|(?:sizes\(\)|shape)\[\d\]|numel\(\))")
 _OF_MACROS = "const auto"
 _ANY = "*"  # in what is given: every whole number that a function is given
 _UNKNOWN = 64  # what a whole number that a function is given may be
@@ -242,9 +243,7 @@ class HostProgram:
                 is_bytes = _OF_BYTES.search(name) is not None
                 found.numbers[name] = _PIXEL * widest if is_bytes else max(4 * _UNKNOWN, widest)
                 continue
-            found.roots[name] = given.get(_ANY) or _unknown(name)
-            found.numbers[name] = fixed.get(name, given.get(name, found.roots[name]))
-            found.formals.add(name)
+            self._unknown(name, given, found)
         self._run(inside, given, found)
         return found
 
@@ -380,6 +379,12 @@ class HostProgram:
                 depth = 0
         return 0
 
+    def _unknown(self, name: str, given: Mapping[str, Number], found: HostValues) -> None:
+        """A whole number that somebody else decides about."""
+        found.roots[name] = given.get(_ANY) or _unknown(name)
+        found.numbers[name] = found.fixed.get(name, given.get(name, found.roots[name]))
+        found.formals.add(name)
+
     def _run(
         self, made: tuple[Statement, ...], given: Mapping[str, Number], found: HostValues
     ) -> None:
@@ -405,6 +410,8 @@ class HostProgram:
             found.types[to.name] = to.type
         value = self.value(to.expression, found.numbers)
         if value is None:
+            if _OF_TENSOR.fullmatch(to.expression.strip()):
+                self._unknown(to.name, given, found)
             return  # what it was before, as where a program may read it from its command line
         kind = found.types.get(to.name, "")
         value = of_type(kind, value)

@@ -110,7 +110,9 @@ def shape_of(
     )
     block = (*block, 1, 1)[:dimensions]
     one_block = not re.search(r"\b(blockIdx|this_grid|grid_group)\b", text)
-    length = block[0] if one_block else max(LENGTHS[threaded], 2 * max((*block, *apart)))
+    blocks = 2 if threaded == dimensions else 1  # along a dimension: there are more along others
+    extent = max(LENGTHS[dimensions], blocks * max((*block, *apart)))
+    length = block[0] if one_block else extent
     along = _BLOCKS_ALONG if threaded < dimensions and not one_block else length
     lengths = (length,) * threaded + (along,) * (dimensions - threaded)
     return Shape(lengths, block, one_block, apart)

@@ -45,6 +45,7 @@ _HALO = 16  # elements beyond the next row, likewise
 _SMALL = 8  # a number with which most kernels reach not far
 _ROUNDS = 3
 _MOST_ALIKE = 6  # sizes: more are not those of matrices
+_MODEST = 512  # a side up to which the blocks that a trial did not come to reach no further
 _WARP = 32
 _BUFFER = re.compile(r"(?P<fill>\w+):(?P<dtype>\w+)\[(?P<shape>[\d,]+)\](?P<start>(?:\+\d+)?)")
 
@@ -171,9 +172,10 @@ def _fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
     found = tried(launch)
     if not found.touched:
         launch, found = _touching(launch, guess, tried) or (launch, found)
-    for square in _alike(source, guess) if found.astray or found.sizes else ():
+    for side, square in _alike(source, guess) if found.astray or found.sizes else ():
         again = tried(square)
-        if again.touched and not again.astray and not again.sizes:
+        is_clean = again.touched and not again.astray and not again.sizes
+        if is_clean and (again.ended or side <= _MODEST):
             return square
     for _ in range(_ROUNDS):
         larger = _larger(launch, guess, found.sizes)
@@ -216,7 +218,7 @@ def _to_its_end(
     return small if is_clean else launch
 
 
-def _alike(source: str, guess: Guess) -> Iterator[FileLaunch]:
+def _alike(source: str, guess: Guess) -> Iterator[tuple[int, FileLaunch]]:
     """The guess anew with one value for all sizes: a kernel may be meant for square matrices."""
     texts = {n: t for n, t in guess.launch.arguments if n in guess.sizes and not is_pitch(n)}
     values = {name: int(text) for name, text in texts.items() if text.isdecimal()}
@@ -224,7 +226,7 @@ def _alike(source: str, guess: Guess) -> Iterator[FileLaunch]:
     for value in several if len(several) > 1 and len(values) <= _MOST_ALIKE else ():
         numbers = dict.fromkeys(values, str(value))
         given = tuple(numbers.items()) + guess.asked.arguments
-        yield completed(source, replace(guess.asked, arguments=given)).launch
+        yield value, completed(source, replace(guess.asked, arguments=given)).launch
 
 
 def _small_numbers(launch: FileLaunch, guess: Guess) -> dict[str, str]:

@@ -434,6 +434,10 @@ _OWN_ANY = "cuda/std/__functional/invoke.h"
 _FORMER = re.compile(r"\b__(?:shfl(?:_up|_down|_xor)?|any|all|ballot)(?=\s*\()")
 
 
+# NVRTC knows the names, and their headers come by way of others that may not be at hand.
+_HALVES_BY_NAME = {"__half": "cuda_fp16.h", "__nv_bfloat16": "cuda_bf16.h"}
+
+
 def pre_included(source: str, *, is_debug: bool) -> str:
     """What goes before a source, "" for most: names of types, and intrinsics as instructions."""
     text = _NAMES if re.search(r"\bu(?:int|short|long)\b", source) else ""
@@ -445,6 +449,7 @@ def pre_included(source: str, *, is_debug: bool) -> str:
             text += f"#if __has_include(<{_OWN_ANY}>)\n#include <{_OWN_ANY}>\n#endif\n"
         text += f"#define {name}(...) {name}_sync(0xffffffffu, __VA_ARGS__)\n"
     headers = {STD_NAMES.get(name) for name in re.findall(r"\bstd::(\w+)", source)}
+    headers |= {h for name, h in _HALVES_BY_NAME.items() if name in source and h not in source}
     return text + "".join(f"#include <{header}>\n" for header in sorted(filter(None, headers)))
 
 

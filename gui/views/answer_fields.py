@@ -334,12 +334,14 @@ class SliderField(AnswerField):
 class OrderField(AnswerField):
     """Two lists: what there is, and one's own order. Return or a click moves a line over.
 
-    In one's own order Alt+Up and Alt+Down move a line, and so does the mouse.
+    In one's own order Alt+Up and Alt+Down move a line, and so does the mouse; Delete takes it back,
+    and Return answers, as in the other fields.
     """
 
     def __init__(self, items: Sequence[str], *, code: bool) -> None:
         super().__init__()
-        self.pool, self.own = _Lines("Lines that there are", code), _Lines("Your order", code)
+        self.pool = _Lines("Lines that there are", code, RETURN)
+        self.own = _Lines("Your order", code, (Qt.Key.Key_Delete, Qt.Key.Key_Backspace))
         self.own.setDragDropMode(QAbstractItemView.DragDropMode.InternalMove)
         for item in items:
             self.pool.addItem(item)
@@ -354,7 +356,7 @@ class OrderField(AnswerField):
         layout.setSpacing(4)
         layout.addWidget(styled_label("Click, or Return, takes the next one:", role="dim"))
         layout.addWidget(self.pool)
-        hint = "Your order (Alt+Up, Alt+Down; double click takes back):"
+        hint = "Your order (Alt+Up, Alt+Down; Delete or a double click takes back):"
         layout.addWidget(styled_label(hint, role="dim", wrap=True))
         layout.addWidget(self.own)
         self._fit()
@@ -389,8 +391,9 @@ class _Lines(QListWidget):
     taken = Signal()
     moved = Signal()
 
-    def __init__(self, name: str, code: bool) -> None:
+    def __init__(self, name: str, code: bool, take: tuple[Qt.Key, ...]) -> None:
         super().__init__()
+        self._take = take
         self.setAccessibleName(name)
         self.setWordWrap(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -416,9 +419,13 @@ class _Lines(QListWidget):
         return QSize(120, self.height())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Return moves the line over, Alt with an arrow within the list."""
-        if event.key() in RETURN:
+        """The list's own keys move a line over, Alt with an arrow within the list."""
+        plain = not event.modifiers() & Qt.KeyboardModifier.ShiftModifier
+        if event.key() in self._take and plain:
             self.taken.emit()
+            return
+        if event.key() in RETURN:  # the panel's, which answers
+            event.ignore()
             return
         by = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}.get(Qt.Key(event.key()), 0)
         if by and event.modifiers() & Qt.KeyboardModifier.AltModifier:

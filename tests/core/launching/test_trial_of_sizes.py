@@ -183,6 +183,38 @@ def test_a_kernel_that_computes_how_many_threads_it_has_gets_so_many(tmp_path) -
     assert _faults(source, tmp_path / "twice.cu") == []
 
 
+def test_halves_need_no_header_that_is_not_here(tmp_path) -> None:
+    source = """
+    #include <not/here/types.h>
+    __global__ void narrow(const float *x, __half *y) { y[threadIdx.x] = (__half)x[threadIdx.x]; }
+    """
+    assert _faults(source, tmp_path / "narrow.cu") == []
+
+
+def test_the_sizes_of_a_tensor_decide_about_all_that_is_computed_of_them(tmp_path) -> None:
+    source = """
+    #include <torch/extension.h>
+    __global__ void sum(const float *x, float *y, int N, int tiles, int width) {
+        float all = 0;
+        for (int tile = 0; tile < tiles; tile++)
+            if (tile * width + threadIdx.x < N)
+                all += x[blockIdx.x * N + tile * width + threadIdx.x];
+        y[blockIdx.x * width + threadIdx.x] = all;
+    }
+    torch::Tensor run(torch::Tensor x) {
+        const int width = 32, rows = x.size(0), N = x.size(1);
+        const int tiles = ceil((float) N / width);
+        auto y = torch::zeros({rows, width});
+        sum<<<rows, width>>>(x.data_ptr<float>(), y.data_ptr<float>(), N, tiles, width);
+        return y;
+    }
+    """
+    launch = _tried(source, tmp_path / "sum.cu")
+    numbers = dict(launch.arguments)
+    assert int(numbers["tiles"]) == -(-int(numbers["N"]) // 32)
+    assert _faults(source, tmp_path / "sum.cu") == []
+
+
 def test_instances_that_a_macro_declares_are_those_of_a_templates_launch(tmp_path) -> None:
     source = """
     enum Kind { whole = 0, half = 2 };

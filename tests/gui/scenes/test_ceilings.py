@@ -225,6 +225,15 @@ def test_a_run_whose_clock_fell_is_under_no_ceiling(coalesced, runs) -> None:
     assert "% of the binding ceiling" in scene.measured(coalesced, run)
 
 
+def test_a_run_stands_under_the_ceiling_at_the_clock_of_its_launches(coalesced, runs) -> None:
+    run = scene.run_of(runs, "coalesced", {"n": 4096, "block_x": 16, "block_y": 16})
+    slow = replace(run, mhz=coalesced.device.boost_mhz / 2)
+    share = f"{run.gflops / coalesced.lowest.gflops:.1%}".replace("%", "\u202f%")
+    assert f"{share} of the binding ceiling." in scene.measured(coalesced, run)
+    said = scene.measured(coalesced, replace(slow, gflops=run.gflops / 2))
+    assert f"{share} of the binding ceiling at the 990 MHz that the SMs ran at." in said
+
+
 def test_a_point_names_its_launch_and_only_its_own_ceilings_are_drawn(ladder, coalesced, runs):
     known = {run.key: 0.25 for run in runs}
     own = dict(coalesced.counts.workload.parameters)

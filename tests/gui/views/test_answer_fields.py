@@ -55,3 +55,7 @@ def test_every_line_of_an_order_is_seen(qtbot, qapp):
     assert field.answer() == lines
     qtbot.keyClick(field.own, Qt.Key.Key_Home)
     assert field.own.currentRow() == 0
+    qtbot.keyClick(field.own, Qt.Key.Key_Return)  # the panel's, which answers
+    assert field.answer() == lines
+    qtbot.keyClick(field.own, Qt.Key.Key_Delete)
+    assert field.answer() == lines[1:]
