@@ -165,7 +165,6 @@ def test_blocks_that_a_small_size_does_not_fill() -> None:
         ("coalesced", 528, {"block_x": 16, "block_y": 16}),  # no multiple of 64, and small
         ("coalesced", 192, {"block_x": 16, "block_y": 16}),  # small
         ("coalesced", 576, {"block_x": 48, "block_y": 3}),  # blocks hang over the edge at 64
-        ("coalesced", 1030, {"block_x": 48, "block_y": 3}),  # and each time by another amount
     ],
 )
 def test_others_are_counted_at_their_own_size(rung, size, parameters) -> None:
