@@ -215,7 +215,7 @@ NAMES = (  # in the tests, and in their texts of programs
 )
 
 
-def tests_of_the_wheel(folder):
+def staged_tests(folder):
     """All that is tracked but `core` and `gui`, with the names that modules have in the wheel."""
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True
@@ -243,7 +243,7 @@ def tests_of_the_wheel(folder):
     ],
 )  # fmt: skip
 def test_the_suite_passes_against_the_wheel(installed, bare, tmp_path, chosen, options):
-    tests_of_the_wheel(tmp_path)
+    staged_tests(tmp_path)
     done = subprocess.run(
         [installed, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, *chosen],
         cwd=tmp_path, env={**bare, "PYTHONPATH": str(tmp_path)},  # where the tests' own modules are

@@ -167,8 +167,7 @@ def show_trace(trace: Trace, console: Console | None = None, own: OwnLaunch | No
     """Print the tables for people; `own` says what was guessed of a file's launch."""
     console = console or standard_console()
     console.print(_headline(trace), soft_wrap=True)
-    for table in _tables(trace, console.width, trace.constants):
-        console.print(table)
+    _show_tables(trace, console, trace.constants)
     if trace.printed:
         console.print("Printed by the kernel:", style="bold")
         for text in trace.printed:
@@ -176,6 +175,17 @@ def show_trace(trace: Trace, console: Console | None = None, own: OwnLaunch | No
     _show_assembly(trace, console)
     for line in verdict(trace, own):
         console.print(line, soft_wrap=True)
+
+
+def _show_tables(
+    result: Trace | Counted, console: Console, constants: frozenset[str] = frozenset()
+) -> None:
+    for table in _tables(result, console.width, constants):
+        console.print(table)
+    met = result.counters.totals.get("barriers")
+    if met is not None and met.value:
+        text = f"Barriers that warps came to, summed over the warps: {int(met.value):,}."
+        console.print(text, soft_wrap=True, highlight=False)
 
 
 def _show_assembly(result: Trace | Counted, console: Console) -> None:
@@ -190,8 +200,7 @@ def show_counted(counted: Counted, console: Console | None = None) -> None:
     """Print the tables of a launch that was only counted."""
     console = console or standard_console()
     console.print(_headline(counted), soft_wrap=True)
-    for table in _tables(counted, console.width):
-        console.print(table)
+    _show_tables(counted, console)
     blocks = counted.workload.launch.grid.count
     ran = len(counted.kinds)
     note = counted.note or (

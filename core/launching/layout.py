@@ -99,7 +99,8 @@ def shape_of(
 
     `value` gives what a constant's name stands for.
     """
-    apart, threaded = _apart(text, dimensions, value), _threaded(text, dimensions)
+    threaded = _threaded(text, dimensions)
+    apart = _apart(text, threaded, value)
     block = (
         given
         or (apart and _in_tile(apart, text, value))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import comb, lcm
 from typing import TYPE_CHECKING, TypeVar
 
 from core.compiler.compiler import BuildKind
@@ -129,18 +131,22 @@ def _part_of(tell: Callable[[float], None], place: int, parts: int) -> Callable[
     return lambda fraction: tell((place + fraction) / parts)
 
 
-# Counts of a launch at a large size, from the same kernel at three small ones.
+# Counts of a launch at a large size, from the same kernel at a few small ones.
 #
 # What a block needs grows by the same amount with every step of N, as its loops go round so many
 # times more; rows lie whole lines apart at each of these sizes, so accesses fall alike. This is
 # checked: the three sizes' counts must lie on a line, block for block, in every figure. Where they
 # do not, or some sectors of an array are left alone, the launch is counted at its own size.
 #
-# No three sizes can show what a source does at another one, such as a guard that first holds beyond
+# A size that is no multiple of a step has blocks at its edges that do less, but the same at every
+# size so far beyond a multiple. Blocks of each sort number a product of lines in N, and each does a
+# line's worth, so a figure of the launch is a cubic of N: four sizes give it, a fifth checks it.
+#
+# No small sizes show what a source does at another one, such as a guard that first holds beyond
 # them. So only the ladder's own kernels are counted like this, each of which the tests compare with
 # its counts at another size; a source that was edited is counted at its own. Of a rung as written,
 # which takes far longer to run, the smallest size is enough where both builds ask global memory for
-# the same, which the tests compare as well; where they do not, all three are counted.
+# the same, which the tests compare as well; where they do not, all are counted.
 
 
 T = TypeVar("T")
@@ -148,6 +154,7 @@ Progress = Callable[[float], None]
 
 _STEPS = (64, 128, 256)  # floats in a row: whole lines
 _LEAST = 512  # smaller launches are counted as they are
+_LEAST_EDGE = 1024  # the same, where N is no multiple: five sizes take longer than three
 _SIZES = ("m", "n", "k")
 
 
@@ -183,13 +190,17 @@ def measure_rung(
     )
 
 
-def along(n: int, figure: Callable[[int], int]) -> int:
-    """A whole figure of a launch of size `n` that grows by the same amount with every step of N."""
-    step = _STEPS[1]
-    if n < _LEAST or n % step:
+def along(n: int, figure: Callable[[int], int], *parts: int) -> int:
+    """A whole figure of a launch of size `n` that grows by the same amount with every step of N.
+
+    `parts` are what N is divided into, such as tiles: a step is a multiple of each.
+    """
+    step = lcm(_STEPS[1], *parts)
+    times, edge = divmod(n, step)
+    if n < _LEAST or times <= 2:
         return figure(n)
-    first, second = figure(step), figure(2 * step)
-    return first + (second - first) * (n // step - 1)
+    first, second = figure(edge + step), figure(edge + 2 * step)
+    return first + (second - first) * (times - 1)
 
 
 def measure_at(
@@ -203,22 +214,24 @@ def measure_at(
 ) -> Counts:
     """Counts the launch that `make` gives for N = `n`, where all its sizes are N.
 
-    It is counted at one, two and three times the first of `steps` that serves: for a kernel that
-    does at every multiple of them what it does there.
+    It is counted at small sizes, the first of `steps` apart that serves: at its multiples, or as
+    far beyond them as `n` is. This is for a kernel that does there what it does at `n`.
 
     Raises as `core.runs.counting.count` does.
     """
     for step in steps:
-        if n < _LEAST or n % step:
+        edge = n % step
+        sizes = [edge + step * times for times in (range(1, 6) if edge else range(1, 4))]
+        if n < (_LEAST_EDGE if edge else _LEAST) or n <= sizes[-1]:
             continue
         try:
-            small = [make(step * times) for times in (1, 2, 3)]
+            small = [make(size) for size in sizes]
         except ParameterError:  # a tile that is wider
             continue
         target = make(n)
-        if not _grows(small, target, n // step):
+        if not _grows(small, target, n // step, even=not edge):
             continue
-        found = _counted(small, target, (n, step), build, written, progress)
+        found = _counted(small, target, sizes, n, build, written, progress)
         if found is not None:
             return found
     return measure(make(n), build=build, written=written, progress=progress)
@@ -227,46 +240,43 @@ def measure_at(
 def _counted(
     small: list[Workload],
     target: Workload,
-    sizes: tuple[int, int],
+    sizes: list[int],
+    n: int,
     build: BuildKind,
     written: bool,
     progress: Progress | None,
 ) -> Counts | None:
-    """The counts of `target` from the small launches, if theirs lie on a line.
-
-    `sizes` are N of the target and of the first small launch.
-    """
+    """The counts of `target`, where N = `n`, from the small launches, if theirs follow a rule."""
     counts = []
     for place, workload in enumerate(small):
-        told = None if progress is None else _part(progress, place)
+        told = None if progress is None else _part_of(progress, place, len(small))
         both = written and place == 0
         counts.append(measure(workload, build=build, written=both, progress=told))
     as_written = [counts[0].written]
     if written and counts[0].written != Asked.of(counts[0].work):
         others = (measure(one, build="as_written", written=False) for one in small[1:])
         as_written += [one.written for one in others]
-    return _extrapolated(target, counts, as_written, *sizes)
-
-
-def _part(tell: Progress, place: int) -> Progress:
-    return lambda fraction: tell((place + fraction) / 3)
+    return _extrapolated(target, counts, as_written, sizes, n)
 
 
 def _extrapolated(
-    target: Workload, small: list[Counts], as_written: list[Asked], n: int, step: int
+    target: Workload, small: list[Counts], as_written: list[Asked], sizes: list[int], n: int
 ) -> Counts | None:
     if not all(_touches_everything(counts) for counts in small):
         return None
-    times = n // step
-    line = _Line.through(small, target, times)
-    work = line.work([c.work for c in small])
+    step = sizes[1] - sizes[0]
+    edge = sizes[0] - step
+    rule = _Cubic(n // step - 1) if edge else _Line.through(small, target, n // step)
+    work = rule.work([c.work for c in small])
     if work is None:
         return None
-    written = Asked.of(work) if len(as_written) == 1 else line.asked(as_written)
-    counters = line.table([c.counters for c in small])
+    written = Asked.of(work) if len(as_written) == 1 else rule.asked(as_written)
+    counters = rule.table([c.counters for c in small])
     if written is None or counters is None:
         return None
     first = small[0]
+    places = f"{', '.join(map(str, sizes[:-1]))} and {sizes[-1]}"
+    figures = "the launch lies on a cubic" if edge else "a block lies on a line"
     return replace(
         first,
         workload=target,
@@ -276,19 +286,22 @@ def _extrapolated(
         written_sectors=_whole(target, first.written_sectors),
         counters=counters,
         uniform=all(counts.uniform for counts in small),
-        note=f"Counted at N = {step}, {2 * step} and {3 * step}, where every figure of a block "
-        f"lies on a line that is followed to N = {n:,}.",
+        note=f"Counted at N = {places}, where every figure of {figures} that is followed to "
+        f"N = {n:,}.",
     )
 
 
-def _grows(small: list[Workload], target: Workload, times: int) -> bool:
-    """Whether each side of the grid grows with N, or stays: blocks that N does not fill do not."""
+def _grows(small: list[Workload], target: Workload, times: int, *, even: bool) -> bool:
+    """Whether each side of the grid grows evenly with N, `times` the first step, or stays.
+
+    Blocks that N does not fill do not. Where N is a multiple of the step (`even`), so is a side.
+    """
     grids = [workload.launch.grid for workload in small]
     for side in ("x", "y", "z"):
         first, *others = (getattr(grid, side) for grid in (*grids, target.launch.grid))
-        steps = (*range(2, len(small) + 1), times)
-        grown = [first * step for step in steps]
-        if others not in (grown, [first] * len(others)):
+        rise = others[0] - first
+        steps = (*range(1, len(small)), times - 1)
+        if others != [first + rise * step for step in steps] or (even and rise not in (0, first)):
             return False
     return True
 
@@ -305,28 +318,15 @@ def _whole(workload: Workload, names: Mapping[str, int]) -> Mapping[str, int]:
     return {name: sizes.get(name, -1) for name in names}
 
 
-@dataclass(frozen=True)
-class _Line:
-    """Follows what a block needs from three sizes to a fourth: `grids` and `blocks` in number."""
-
-    grids: tuple[int, ...]
-    blocks: int
-    times: int
-
-    @classmethod
-    def through(cls, small: list[Counts], target: Workload, times: int) -> _Line:
-        """To `times` the first size, where `target` is."""
-        grids = tuple(counts.workload.launch.grid.count for counts in small)
-        return cls(grids, target.launch.grid.count, times)
+class _Rule:
+    """Follows figures from small sizes to a large one."""
 
     def _end(self, values: list[int]) -> int | None:
-        if any(value % grid for value, grid in zip(values, self.grids, strict=True)):
-            return None
-        a, b, c = (value // grid for value, grid in zip(values, self.grids, strict=True))
-        return (a + (b - a) * (self.times - 1)) * self.blocks if c - b == b - a else None
+        """A figure there; None where it does not follow the rule."""
+        raise NotImplementedError
 
     def work(self, works: list[Work]) -> Work | None:
-        """The work there, if every figure lies on a line."""
+        """The work there, if every figure follows the rule."""
         names = ("tensor", "needs", "load_sectors", "store_sectors")
         return self._whole(Work, works, SUMS, names)
 
@@ -353,3 +353,39 @@ class _Line:
         for name in tables:
             found[name] = self.table([getattr(part, name) for part in parts])
         return None if None in found.values() else kind(**found)
+
+
+@dataclass(frozen=True)
+class _Line(_Rule):
+    """What a block needs, from three sizes to a fourth: `grids` and `blocks` in number."""
+
+    grids: tuple[int, ...]
+    blocks: int
+    times: int
+
+    @classmethod
+    def through(cls, small: list[Counts], target: Workload, times: int) -> _Line:
+        """To `times` the first size, where `target` is."""
+        grids = tuple(counts.workload.launch.grid.count for counts in small)
+        return cls(grids, target.launch.grid.count, times)
+
+    def _end(self, values: list[int]) -> int | None:
+        if any(value % grid for value, grid in zip(values, self.grids, strict=True)):
+            return None
+        a, b, c = (value // grid for value, grid in zip(values, self.grids, strict=True))
+        return (a + (b - a) * (self.times - 1)) * self.blocks if c - b == b - a else None
+
+
+@dataclass(frozen=True)
+class _Cubic(_Rule):
+    """What a launch needs, from five sizes a step apart to one `steps` beyond the first."""
+
+    steps: int
+
+    def _end(self, values: list[int]) -> int | None:
+        """By Newton's forward differences; the fourth tells whether it is a cubic."""
+        end, left = 0, values
+        for order in range(4):
+            end += left[0] * comb(self.steps, order)
+            left = [b - a for a, b in pairwise(left)]
+        return end if left == [0] else None

@@ -238,9 +238,14 @@ def first_order_job(ladder: Ladder, wanted: Configuration) -> Job:
             trace = record(workload, blocks=[0], only_recorded=True, checks=False)
             return len(trace.block(0).phases)
 
-        follows = wanted.source is None  # an edited one may do anything at another size
-        sizes = {v for name, v in wanted.parameters.items() if name in ("m", "n", "k")}
-        found = along(sizes.pop(), phases) if follows and len(sizes) == 1 else phases(None)
+        sizes: set[int] = set()
+        if wanted.own is None and wanted.source is None:  # an edited one may do anything elsewhere
+            parts = dict(ladder[wanted.rung].check(**wanted.parameters))
+            sizes = {parts.pop(name) for name in ("m", "n", "k") if name in parts}
+        if len(sizes) == 1:
+            found = along(sizes.pop(), phases, *filter(None, parts.values()))
+        else:
+            found = phases(None)
         return FirstOrderCounts(counts, found)
 
     return job

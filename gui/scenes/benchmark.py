@@ -551,6 +551,7 @@ def _with_number(text: str, number: str | None, template: str) -> str:
 
 
 SWEPT_SIZES = (512, 1024, 2048, 4096, 8192)
+TEXTBOOK_SIZE = 10_000  # Ruiz's example; no power of two, so its edges count, too
 SIZE_NAMES = ("m", "n", "k")
 CLOCK_FELL = "clock fell"
 

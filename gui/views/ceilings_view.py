@@ -39,7 +39,7 @@ from gui.looks.style import fill, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes import ceilings as scene
 from gui.scenes import roofline
-from gui.scenes.benchmark import SWEPT_SIZES, launch_title
+from gui.scenes.benchmark import SWEPT_SIZES, TEXTBOOK_SIZE, launch_title
 from gui.scenes.ceilings import LegendKey, Row
 from gui.scenes.occupancy import first_order
 from gui.scenes.selection import Configuration
@@ -66,6 +66,8 @@ if TYPE_CHECKING:
     from core.models.ceilings import Ceilings
     from gui.scenes.session import Session
 
+
+SIZES = (*SWEPT_SIZES, TEXTBOOK_SIZE)
 
 # The ceilings of a launch as cards: the rate, a bar, and the formula with its numbers.
 
@@ -261,7 +263,7 @@ class FirstOrderList(QScrollArea):
         self.caption = Caption(role="dim")
         self.size_label = styled_label("N", role="dim")
         self.size_box = QComboBox()
-        self.size_box.addItems([AS_CONFIGURED, *(str(size) for size in SWEPT_SIZES)])
+        self.size_box.addItems([AS_CONFIGURED, *(str(size) for size in SIZES)])
         self.size_box.setCurrentText("1024")
         self.size_box.setAccessibleName("Size of the counted launch")
         self.size_box.setToolTip("N of the launch that is counted")
@@ -621,7 +623,7 @@ class CeilingsView(PageView):
 
     def _make_choices(self) -> None:
         self.size_box = QComboBox()
-        self.size_box.addItems([AS_CONFIGURED, *(str(size) for size in SWEPT_SIZES)])
+        self.size_box.addItems([AS_CONFIGURED, *(str(size) for size in SIZES)])
         self.size_box.setCurrentText(str(DEFAULT_SIZE))
         self.size_box.setAccessibleName("Size of the launch")
         self.size_box.setToolTip("N of the launch; the left column sets block and tile")

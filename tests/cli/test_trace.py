@@ -200,10 +200,19 @@ def test_table_for_people(capsys, monkeypatch):
     text = capsys.readouterr().out
     assert "Global memory by array" in text
     assert "Global memory by source line" in text
+    assert "Barriers" not in text  # there are none
     assert "Shared memory" not in text
     assert "value += A[row * N + k] * B[k * N + col];" in text
     assert "No races" in text
     assert "C differs from NumPy in float64 by at most" in text
+
+
+def test_what_a_misplaced_brace_costs(capsys):
+    """Barriers of a warp: 2 in each of 4 phases, against 17 (16 turns of the inner loop)."""
+    for kernel, each in (("tiled", 8), ("broken_inner_barrier", 68)):
+        main(["trace", kernel, "--n", "64", "--tile", "16", "--counters-only"])
+        text = capsys.readouterr().out
+        assert f"Barriers that warps came to, summed over the warps: {each * 128:,}." in text
 
 
 def test_a_constant_that_is_read_by_generic_addresses_is_marked(capsys, monkeypatch, tmp_path):

@@ -215,6 +215,21 @@ def test_the_sizes_of_a_tensor_decide_about_all_that_is_computed_of_them(tmp_pat
     assert _faults(source, tmp_path / "sum.cu") == []
 
 
+def test_the_steps_of_a_grid_say_the_block_of_the_dimensions_that_have_threads(tmp_path) -> None:
+    source = """
+    const int WIDE = 32, HIGH = 1;
+    __global__ void part(const float *x, float *y, int depth) {
+        __shared__ float row[WIDE];
+        int column = WIDE * blockIdx.x + threadIdx.x, line = HIGH * blockIdx.y + threadIdx.y;
+        row[threadIdx.x] = x[column];
+        __syncthreads();
+        atomicAdd(&y[column], row[31 - threadIdx.x] * (line + depth * blockIdx.z));
+    }
+    """
+    assert _tried(source, tmp_path / "part.cu").block == "32,1,1"
+    assert _faults(source, tmp_path / "part.cu") == []
+
+
 def test_instances_that_a_macro_declares_are_those_of_a_templates_launch(tmp_path) -> None:
     source = """
     enum Kind { whole = 0, half = 2 };

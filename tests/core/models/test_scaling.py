@@ -1,4 +1,4 @@
-"""Counts of a large launch from three small ones equal those of the launch itself."""
+"""Counts of a large launch from a few small ones equal those of the launch itself."""
 
 from __future__ import annotations
 
@@ -52,6 +52,26 @@ def test_small_sizes_foretell_a_large_one(rung: str, parameters: dict[str, int])
     )
     assert scaled.uniform == full.uniform
     assert scaled.workload.launch.grid == full.workload.launch.grid
+
+
+@pytest.mark.parametrize(
+    ("rung", "size", "parameters"),
+    [
+        ("tiled_bounds", 1100, {"tile": 32}),  # the last tile of each row overhangs
+        pytest.param("tiled_bounds", 1101, {"tile": 8}, marks=pytest.mark.slow),
+        pytest.param("tiled", 1104, {"tile": 16}, marks=pytest.mark.slow),
+        pytest.param("coalesced", 1033, {"block_x": 32, "block_y": 8}, marks=pytest.mark.slow),
+        pytest.param("uncoalesced", 1090, {"block_x": 16, "block_y": 16}, marks=pytest.mark.slow),
+        pytest.param("aat_shared", 1040, {"tile": 16}, marks=pytest.mark.slow),
+        pytest.param("transpose_naive", 1051, {}, marks=pytest.mark.slow),
+    ],
+)
+def test_small_sizes_with_the_same_edge_foretell_a_large_one(rung, size, parameters) -> None:
+    scaled, full = both(rung, size, **parameters)
+    assert scaled.note.startswith(f"Counted at N = {64 + size % 64}, {128 + size % 64}, ")
+    assert "cubic" in scaled.note
+    for name in ("work", "written", "read_sectors", "written_sectors", "counters", "uniform"):
+        assert getattr(scaled, name) == getattr(full, name), name
 
 
 def of_another_size(rung: Rung) -> Workload:
@@ -142,7 +162,7 @@ def test_blocks_that_a_small_size_does_not_fill() -> None:
 @pytest.mark.parametrize(
     ("rung", "size", "parameters"),
     [
-        ("coalesced", 528, {"block_x": 16, "block_y": 16}),  # not a multiple of 64
+        ("coalesced", 528, {"block_x": 16, "block_y": 16}),  # no multiple of 64, and small
         ("coalesced", 192, {"block_x": 16, "block_y": 16}),  # small
         ("coalesced", 576, {"block_x": 48, "block_y": 3}),  # blocks hang over the edge at 64
     ],
@@ -178,3 +198,6 @@ def test_what_does_not_grow_evenly_is_noticed() -> None:
 def test_figures_along_a_line() -> None:
     assert along(4096, lambda n: 3 + n // 16) == 3 + 256
     assert along(100, lambda n: n * n) == 10_000
+    asked = []
+    assert along(10_000, lambda n: asked.append(n) or -(-n // 48), 48, 16) == 209
+    assert max(asked) < 1200

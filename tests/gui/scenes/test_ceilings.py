@@ -182,6 +182,15 @@ def test_the_fifth_seeds_counts(ladder) -> None:
     assert figures == ["256", "4\u202f096", "64", "512", "8\u202f192", "16"]
 
 
+@pytest.mark.parametrize(("n", "tile", "phases"), [(1536, 12, 128), (10_000, 32, 313)])
+def test_phases_of_any_size_and_tile(ladder, n, tile, phases) -> None:
+    rung = "tiled_bounds" if n % tile else "tiled"
+    found = first_order_job(ladder, Configuration(rung, {"n": n, "tile": tile}))(lambda part: None)
+    assert found.phases == phases
+    tiles = 2 * n * -(-n // tile) * n
+    assert found.counts.transfers == tiles  # each element once for every block that needs it
+
+
 def test_uneven_phases_are_not_averaged(ladder) -> None:
     counts = measure(ladder["coalesced"].blank_workload(n=20, block_x=4, block_y=4))
     texts = [one.text for one in sm.first_order(counts, 7)]
