@@ -388,13 +388,15 @@ def _pointed_to(before: str, name: str) -> tuple[str, tuple[str, ...]] | None:
 def _launches(text: str) -> Iterator[HostLaunch]:
     headers = [*re.finditer(r"\b(\w+)\s*\([^;{}]*\)\s*(?:const\s*)?\{", text)]
     ends = [header.end() for header in headers]
+    holds = re.search(r"\bauto\b", text) is not None
     for mark in re.finditer(r"<<<", text):
         name, template = _named_before(text, mark.start())
         end = text.find(">>>", mark.end())
         after = re.compile(r"\s*\(").match(text, end + 3)
         if not name or end < 0 or not after:
             continue
-        name, template = _pointed_to(text[: mark.start()], name) or (name, template)
+        if holds:
+            name, template = _pointed_to(text[: mark.start()], name) or (name, template)
         inside = text[after.end() : closing(text, after.end())]
         around = bisect.bisect_right(ends, mark.start())
         yield HostLaunch(
