@@ -9,7 +9,7 @@ CHOICE = "TILESCOPE_COMPILER"
 """The environment variable that chooses; side processes read it, too."""
 CompilerName = Literal["nvrtc", "clang"]
 HELP = (
-    "nvrtc, or clang, which is not NVIDIA's compiler (pip install tilescope[clang]); usually "
+    "nvrtc, or clang, which is not NVIDIA's compiler (the extra clang brings it); usually "
     "NVRTC, and clang where there is no NVRTC."
 )
 

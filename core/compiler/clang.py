@@ -22,7 +22,7 @@ from core.errors import TilescopeError
 
 WORDS = Path(__file__).resolve().parents[2] / "resources" / "cuda_for_clang.h"
 _PATIENCE_S = 0.02  # how often it is asked whether the compilation is still wanted
-_MISSING = "clang is not here: install it with `pip install tilescope[clang]`."
+_MISSING = 'clang is not here: install it with `pip install "tilescope[clang]"`.'
 # NVRTC's default; -Xclang: the driver knows no CUDA whose PTX is that new.
 _ALWAYS = (
     *("clang", "-target", "x86_64-unknown-linux-gnu", "-x", "cuda", "--cuda-device-only"),

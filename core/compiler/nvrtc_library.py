@@ -18,12 +18,12 @@ from core.errors import TilescopeError
 
 _MISSING = (
     "NVRTC, the CUDA compiler, cannot be loaded ({reason}): install it with "
-    "`pip install nvidia-cuda-nvrtc cuda-pathfinder`; `pip install tilescope[clang]` brings "
+    '`pip install nvidia-cuda-nvrtc cuda-pathfinder`; `pip install "tilescope[clang]"` brings '
     "another compiler, not NVIDIA's."
 )
 _NOT_FOR_MACOS = (
     "There is no NVRTC for macOS, so only kernels of the ladder and of lessons run here, as they "
-    "are and at the sizes offered: `pip install tilescope[clang]` brings another compiler, not "
+    'are and at the sizes offered: `pip install "tilescope[clang]"` brings another compiler, not '
     "NVIDIA's. Or open its PTX."
 )
 

@@ -21,8 +21,8 @@ KINDS = (".mp4", ".gif", ".webp")
 RATE = 10
 """Pictures a second of an MP4: a step's is repeated, so that players can go to any second."""
 _NEEDS = (
-    "{suffix} films need the package {package}: install it with `pip install tilescope[film]`, or "
-    "export a folder of pictures (-o frames/)."
+    "{suffix} films need the package {package}: install it with "
+    '`pip install "tilescope[film]"`, or export a folder of pictures (-o frames/).'
 )
 
 

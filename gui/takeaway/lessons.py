@@ -30,10 +30,11 @@ def lesson_chapters(name: str) -> tuple[str, list[Chapter]]:
         here = posed.here
         asked = Asked(
             posed.ask,
-            posed.choices or posed.items or posed.goals,
-            posed.hints,
-            _answer(posed),
-            posed.why,
+            options=posed.choices or posed.items or posed.goals,
+            goals=not (posed.choices or posed.items),
+            hints=posed.hints,
+            answer=_answer(posed),
+            why=posed.why,
         )
         title = f"{step.name}  {lesson.title}"
         try:

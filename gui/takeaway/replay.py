@@ -51,6 +51,8 @@ class Asked:
 
     ask: str
     options: tuple[str, ...] = ()
+    goals: bool = False
+    """Whether the options are what is to be reached, rather than what to choose from."""
     hints: tuple[str, ...] = ()
     answer: str = ""
     why: str = ""

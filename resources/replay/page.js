@@ -58,6 +58,7 @@
     if (asked) {
       put(get("ask"), asked.ask);
       get("options").replaceChildren(...asked.options.map((text) => item(text)));
+      get("options").className = asked.goals ? "goals" : "";
       get("hints").replaceChildren();
       get("hint").hidden = !asked.hints.length;
       get("hint").disabled = false;
@@ -90,7 +91,6 @@
     if (chapter !== data.chapters[number]) open(number);
     now = at;
     draw(place);
-    if (chapter.asked) get("step").textContent = `${number + 1} / ${data.chapters.length}`;
     get("scrub").value = at;
     get("first").disabled = get("back").disabled = at === 0;
     get("last").disabled = get("ahead").disabled = at === moments.length - 1;
@@ -131,7 +131,9 @@
     get("who").textContent = data.words[step.who];
     get("event").textContent = data.words[step.event];
     get("phase").textContent = data.words[step.phase];
-    get("step").textContent = `step ${step.step} / ${chapter.last}`;
+    get("step").textContent = chapter.asked
+      ? `${data.chapters.indexOf(chapter) + 1} / ${data.chapters.length}`
+      : `step ${step.step} / ${chapter.last}`;
     get("scrub").setAttribute("aria-valuetext", `step ${step.step}: ${data.words[step.event]}`);
   }
 

@@ -138,7 +138,7 @@ def test_an_edited_text_says_what_is_missing(no_nvrtc, monkeypatch, system):
         assert "sizes" in sentence
     else:
         assert "pip install nvidia-cuda-nvrtc" in sentence
-    assert "`pip install tilescope[clang]` brings another compiler" in sentence
+    assert '`pip install "tilescope[clang]"` brings another compiler' in sentence
 
 
 def test_a_frozen_program_stands_for_its_modules(monkeypatch):

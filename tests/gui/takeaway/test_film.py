@@ -115,6 +115,6 @@ def test_a_missing_package_is_named(session, tmp_path, monkeypatch, suffix, pack
         return real(name, *rest)
 
     monkeypatch.setattr(film.importlib, "import_module", refuse)
-    with pytest.raises(TilescopeError, match=rf"{package}.*tilescope\[film\]"):
+    with pytest.raises(TilescopeError, match=rf'{package}.*"tilescope\[film\]"'):
         write(session, tmp_path / f"x{suffix}")
     assert list(tmp_path.iterdir()) == []

@@ -66,6 +66,7 @@ def test_the_answer_of_an_exercise_is_what_a_solution_changes(qapp):
     apply_theme(qapp, "light")
     _, chapters = lesson_chapters("exercises")
     for step, chapter in zip(course_lesson("exercises").steps, chapters, strict=True):
+        assert chapter.asked.goals
         head, *lines = chapter.asked.answer.splitlines()
         assert head == "One solution changes these lines:"
         added = [line[3:-1] for line in lines if line.startswith("`+ ")]
@@ -89,10 +90,13 @@ def test_the_answer_is_shown_in_a_browser(page, tmp_path):
             before = shown.text(".picture.main .caption")
             shown.click("#show")
             assert shown.value(hidden) is False
+            assert shown.text("#step") == f"{number} / {len(data['chapters'])}"
             assert shown.text("#right") == chapter["asked"]["answer"].replace("`", "")
             said = chapter["steps"][1]["views"][0][1]
             assert shown.text(".picture.main .caption") == data["words"][said]
             if chapter["steps"][0]["views"][0][1] != said:
                 assert before != data["words"][said]
             shown.press("ArrowRight")
+            foot = "document.querySelector('footer').getBoundingClientRect().bottom <= innerHeight"
+            assert shown.value(foot) is True  # its buttons are in reach, however long the question
         assert shown.errors == []
