@@ -450,7 +450,7 @@ class Teaching(QObject):
         origin = self.session.origin
         if not sitting.is_built or origin is None or self.session.trace is None:
             return
-        if self.moments.awaited is not None or origin.configuration != self.session.configuration:
+        if origin.configuration != self.session.configuration:
             return  # what is shown is still what was there before, or the text did not compile
         if self._shown_rung() == sitting.posed.link.rung:
             self._answer(self.session.trace.workload.source, True)
@@ -542,6 +542,8 @@ class Teaching(QObject):
         panel.show_sitting(sitting)
         if sitting.is_told and not sitting.tells:
             self.go(1)  # a test goes on by itself
+        elif self.session.trace is not None and marked.answer != self.session.trace.workload.source:
+            self._check_goals()  # another text was run meanwhile
 
     def work_out_answer(self) -> None:
         """Work the question's answer out; `answer_known` brings it."""

@@ -12,7 +12,7 @@ from core.lessons.course import course_lesson, load_course
 from core.lessons.expressions import Element
 from core.lessons.posing import right_answer
 from gui.looks.theme import apply_theme
-from gui.scenes.link import Named
+from gui.scenes.link import Named, parse_link
 from gui.shell.main_window import MainWindow
 from gui.views.answer_fields import ChoiceField, ClickField, OrderField, SliderField
 
@@ -249,6 +249,27 @@ def test_the_original_of_an_exercise_is_the_text_it_began_with(window, qtbot):
     teaching.leave()
     source.put_original()
     assert source.edit.toPlainText() == rung
+
+
+def test_each_text_that_is_run_is_marked(window, qtbot):
+    teaching = begun(window, qtbot, "exercises", at=1)
+    sitting, source = asked(window, qtbot), window.step_page.source
+    qtbot.waitUntil(lambda: sitting.reply is not None and sitting.stage == "asked", timeout=MOST_MS)
+    exercise = sitting.question.step.question
+
+    def run(text):
+        source.edit.set_text(text)
+        with qtbot.waitSignal(window.recorder.recorded, timeout=MOST_MS):
+            teaching.bench.run_source()
+
+    other = parse_link("tiled?n=4&tile=2&step=12", window.recorder.ladder, ["light"])
+    window.recorder.arrived.connect(lambda: setattr(window.moments, "awaited", other))
+    run(exercise.start.replace("+", "-"))  # while the window waits for something else
+    assert sitting.stage == "marking"
+    window.moments.awaited = None
+    run(exercise.solution)  # before that was marked
+    qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
+    assert sitting.reply.answer == exercise.solution
 
 
 def test_return_presses_the_button_that_has_the_keyboard(window, qtbot):
