@@ -18,7 +18,8 @@ from core.launch import ArrayArgument
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from core.launch import Workload
+    from core.gpu.session import Session
+    from core.launch import Launch, Workload
 
 LARGE_SHARED = 48 << 10  # more a block must be asked for
 
@@ -70,6 +71,24 @@ def start(cuda: Any, function: Any, workload: Workload, *, poison: bool = True) 
         shared=config.shared_bytes,
     )
     return buffers
+
+
+def launched(
+    session: Session, cubin: tuple[bytes, str], launch: Launch, *, poison: bool = True
+) -> dict[str, NDArray[Any]]:
+    """What the arrays that the kernel writes hold after one launch, tensor maps and all.
+
+    Without `poison` outputs begin as they were allocated.
+    """
+    from core.gpu.loaded import LoadedKernel
+
+    kernel = LoadedKernel(session, *cubin, launch)
+    with session.using(kernel):
+        for array in launch.arrays:
+            if array.data.nbytes and (poison or array.role != "output"):
+                session.cuda.memcpy_htod(kernel.buffers[array.name], array.data)
+        kernel.run()
+        return kernel.outputs()
 
 
 class Launcher:

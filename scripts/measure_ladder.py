@@ -146,14 +146,12 @@ def launch_all(folder: Path, build: str) -> None:
     Outputs stay as they were allocated, so that a sanitizer sees what was never written.
     """
     images = pickle.loads((folder / "rungs.pickle").read_bytes())["images"]
-    with tools.device() as cuda:
-        for name, work in rung_launches().items():
-            image, entry = images[name, build]
-            function = cuda.module_from_buffer(image).get_function(entry)
-            buffers = tools.start(cuda, function, work, poison=False)
-            cuda.Context.synchronize()
-            for buffer in buffers.values():
-                buffer.free()
+    from core.gpu.session import Session
+
+    session = Session(0)
+    for name, work in rung_launches().items():
+        tools.launched(session, images[name, build], work.launch, poison=False)
+    session.close()
     print(f"launched {len(rung_launches())}", flush=True)
 
 
@@ -213,24 +211,29 @@ def run(folder: Path) -> None:
 
 
 def write(folder: Path) -> None:
-    """Makes what `run` found part of the project."""
-    speeds = json.loads((folder / "speeds.json").read_text(encoding="utf-8"))
-    speeds["rows"] = [_rounded(row) for row in speeds["rows"]]
-    chip = re.sub(r"\W+", "_", speeds["gpu"].lower().removeprefix("nvidia ")).strip("_")
-    data = ROOT / "tests" / "data" / "rungs" / f"counters_{chip}.json"
-    page = ROOT / "resources" / f"ladder_{chip}.json"
-    contents = {page: speeds}
-    if (found := folder / "sanitizer.json").exists():
-        speeds["sanitizer"] = json.loads(found.read_text(encoding="utf-8"))
-    else:  # the speeds alone were measured anew
-        speeds["sanitizer"] = json.loads(page.read_text(encoding="utf-8"))["sanitizer"]
+    """Makes what was found part of the project: speeds and counters, or one of them."""
+    contents: dict[Path, dict[str, Any]] = {}
     if (counters := folder / "counters.json").exists():
-        contents[data] = json.loads(counters.read_text(encoding="utf-8"))
+        found = json.loads(counters.read_text(encoding="utf-8"))
+        contents[ROOT / "tests" / "data" / "rungs" / f"counters_{_chip(found)}.json"] = found
+    if (measured := folder / "speeds.json").exists():
+        speeds = json.loads(measured.read_text(encoding="utf-8"))
+        speeds["rows"] = [_rounded(row) for row in speeds["rows"]]
+        page = ROOT / "resources" / f"ladder_{_chip(speeds)}.json"
+        if (sanitizer := folder / "sanitizer.json").exists():
+            speeds["sanitizer"] = json.loads(sanitizer.read_text(encoding="utf-8"))
+        else:  # the speeds alone were measured anew
+            speeds["sanitizer"] = json.loads(page.read_text(encoding="utf-8"))["sanitizer"]
+        contents[page] = speeds
     for path, content in contents.items():
         rows = ",\n".join(json.dumps(row) for row in content.pop("rows"))
         head = json.dumps(content, indent=1).removesuffix("\n}")
         path.write_text(f'{head},\n "rows": [\n{rows}\n]\n}}\n', encoding="utf-8")
         print(f"Wrote {path.relative_to(ROOT)}.")
+
+
+def _chip(found: Mapping[str, Any]) -> str:
+    return re.sub(r"\W+", "_", found["gpu"].lower().removeprefix("nvidia ")).strip("_")
 
 
 def _rounded(row: Mapping[str, Any]) -> dict[str, Any]:

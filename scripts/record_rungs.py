@@ -23,6 +23,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 import gpu_tools as tools
 
 from core.compiler import nvrtc_library
+from core.gpu.session import Session
 from tests.rung_set import BUILDS, FOLDER, rung_launches
 
 OPTIONS: dict[str, tuple[str, ...]] = {"as_written": ("-G",), "as_compiled": ()}
@@ -46,13 +47,13 @@ def launch_all(folder: Path) -> None:
     content = pickle.loads((folder / "rungs.pickle").read_bytes())
     found = {**tools.machine(), "nvrtc": content["nvrtc"], "rows": {}}
     del found["ncu"]
-    with tools.device() as cuda:
-        launcher = tools.Launcher(cuda)
-        for name, workload in rung_launches().items():
-            for build in BUILDS:
-                outputs = launcher.run(content["images"][name, build], workload)
-                hashes = {k: hashlib.sha256(v.tobytes()).hexdigest() for k, v in outputs.items()}
-                found["rows"].setdefault(name, {})[build] = hashes
+    session = Session(0)
+    for name, workload in rung_launches().items():
+        for build in BUILDS:
+            outputs = tools.launched(session, content["images"][name, build], workload.launch)
+            hashes = {k: hashlib.sha256(v.tobytes()).hexdigest() for k, v in outputs.items()}
+            found["rows"].setdefault(name, {})[build] = hashes
+    session.close()
     (folder / "rungs.json").write_text(json.dumps(found), encoding="utf-8")
     print(f"{len(found['rows'])} launches in {len(BUILDS)} builds")
 

@@ -84,7 +84,7 @@ def play(app, lesson, way, theme):
             while acts := app.settled()["lesson"]["mouse"]:
                 app.act(*acts[0])
         else:
-            for act in found[way]:
+            for act in app.settled()["lesson"][way]:  # where all lies once it lies still
                 app.act(*act)
         if not found["built"]:
             if way == "keys":
