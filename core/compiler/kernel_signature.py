@@ -203,19 +203,30 @@ def type_sizes(
     headers: Mapping[str, str] = _NONE,
     name: str = "kernel.cu",
 ) -> Mapping[str, int]:
-    """Bytes of the source's own types that the kernel knows, where the source asks for a size."""
+    """Bytes of the source's own types that the kernel knows, where the source asks for a size.
+
+    By name, `Pair<int,float>` without spaces.
+    """
     program = Program("", {"": source, **headers})
     wanted = {
-        word
+        without_spaces(word + instance)
         for file in program.files.values()
-        for word in re.findall(r"\bsizeof\s*\(?\s*(\w+)\s*\)?", file.plain)
+        for word, instance in re.findall(
+            r"\bsizeof\s*\(?\s*(?:\w*::)*(\w+)\s*(<[^()]*>)?\s*\)?", file.plain
+        )
         if any(p.item.kind in ("class", "alias") for p in program.by_name.get(word, ()))
         or any(p.item.space == "device" for p in program.by_name.get(word, ()))
     }
     if not wanted:
         return {}
     asked = _ask(source, kernel, tuple(sorted(defines.items())), tuple(headers.items()), name)
-    return {word: size for word, size in asked.sizes.items() if word in wanted}
+    sizes = {without_spaces(word): size for word, size in asked.sizes.items()}
+    return {word: size for word, size in sizes.items() if word in wanted}
+
+
+def without_spaces(instance: str) -> str:
+    """A type's name with no space about the brackets and commas of its template arguments."""
+    return re.sub(r"\s*([<>,])\s*", r"\1", instance)
 
 
 def _kernel(source: str, whole: str, kernel: str) -> KernelText:
@@ -395,10 +406,11 @@ def _ask(
 
 def _collect_sizes(kind: DwarfType, sizes: dict[str, int]) -> None:
     plain = re.sub(r"\b(?:const|volatile)\s+", "", kind.name)
-    if plain in sizes:
+    named = re.fullmatch(r"(?:\w*::)*(\w+(?:<.*>)?)", plain)
+    if named and named[1] in sizes:
         return
-    if kind.nbytes and re.fullmatch(r"[\w:]+", plain):
-        sizes[plain.rpartition("::")[2]] = kind.nbytes
+    if named and kind.nbytes:
+        sizes[named[1]] = kind.nbytes
     if kind.element is not None:
         _collect_sizes(kind.element, sizes)
     for member in kind.members:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from core.compiler.kernel_signature import without_spaces
 from core.source.expressions import Expression, Number, of_type, parsed
 from core.source.kernel_text import (
     HostLaunch,
@@ -454,8 +455,10 @@ class HostProgram:
 
     def _without_sizeof(self, text: str) -> str:
         def size(match: re.Match[str]) -> str:
-            name = " ".join((match[1] or match[2]).replace("const ", "").split())
-            nbytes = 8 if name.endswith("*") else self._sizes.get(name.lstrip("* "))
+            written = (match[1] or match[2]).replace("const ", "")
+            name = without_spaces(" ".join(written.split()))
+            plain = re.sub(r"^(?:\w*::)+", "", name.lstrip("* "))
+            nbytes = 8 if name.endswith("*") else self._sizes.get(plain)
             return str(nbytes if nbytes is not None else _ELEMENT)
 
         return re.sub(r"\bsizeof\s*(?:\(([^()]*)\)|(\*?\s*\w+))", size, text)

@@ -180,6 +180,21 @@ def test_the_size_of_a_templates_type_is_the_instances():
     assert dict(launch.arguments)["a"] == f"zeros:float64[{dict(launch.arguments)['n']}]"
 
 
+@pytest.mark.parametrize("size", ["sizeof(Pair<double>)", "sizeof( my::Pair < double > )"])
+def test_the_size_of_an_instance_of_a_template_is_counted(size):
+    source = f"""namespace my {{ template <typename T> struct Pair {{ T a, b; Pair* next; }}; }}
+    using namespace my;
+    template <typename T> __global__ void k(Pair<T>* x, int n) {{
+        int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i].a += x[i].b;
+    }}
+    int main() {{
+        Pair<double>* x; size_t s = 64 * {size}; cudaMalloc(&x, s); k<double><<<1, 64>>>(x, 64);
+    }}"""
+    launch = launch_of(source)
+    assert "[64,24]" in dict(launch.arguments)["x"]
+    assert not record(file_workload(source, launch)).findings
+
+
 def test_a_scalar_is_what_its_type_holds():
     source = (
         "__global__ void k(signed char* a, signed char v) { a[threadIdx.x] = v; }\n"
