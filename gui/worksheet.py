@@ -1,4 +1,4 @@
-"""`tilescope lesson export --pdf`: lessons as a worksheet to be printed, with its key at the end.
+"""`tilescope lesson export`: a worksheet to be printed, with its key, and banks of questions.
 
 Each question has the matrices as the window shows them, veiled as they are there, where it looks at
 a step. Works without a display.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from core.lessons.lesson import Lesson
     from core.lessons.posing import Posed
 
-PICTURE = 560, 300  # pixels of the window
+PICTURE = 720, 440  # pixels of the window
 SHOWN = 430  # of the page
 STYLE = """
 h1 { font-size: 17pt; } h2 { font-size: 13pt; }
@@ -35,13 +35,14 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Which lessons, for whom, and where to."""
     parser = argparse.ArgumentParser(prog="python -m gui.worksheet", description=__doc__)
     parser.add_argument("lessons", nargs="+", help="names of the course, files or folders")
-    parser.add_argument("--out", type=Path, required=True, help="the PDF file to write")
+    parser.add_argument("--out", type=Path, required=True, help="the file to write")
+    parser.add_argument("--kind", choices=("pdf", "gift", "qti"), default="pdf", help="of the file")
     parser.add_argument("--seed", type=int, default=0, help="of the order of choices")
     return parser.parse_args(argv)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Write the worksheet; returns the exit status."""
+    """Write the file; returns the exit status."""
     options = parse(sys.argv[1:] if argv is None else argv)
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
     from PySide6.QtWidgets import QApplication
@@ -49,6 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from core.errors import TilescopeError
     from core.files import replace_file
     from core.lessons.course import course_lesson, lesson_files
+    from core.lessons.export import as_gift, as_qti
     from core.lessons.reading import read_lesson
     from gui.looks.theme import apply_theme
 
@@ -63,7 +65,11 @@ def main(argv: Sequence[str] | None = None) -> int:
                 lessons += [read_lesson(file) for file in lesson_files(path)]
             else:
                 lessons.append(course_lesson(name))
-        replace_file(options.out, pdf_of(lessons, options.seed))
+        if options.kind == "pdf":
+            replace_file(options.out, pdf_of(lessons, options.seed))
+        else:
+            bank: Callable[..., str | bytes] = as_gift if options.kind == "gift" else as_qti
+            replace_file(options.out, bank(lessons, options.seed, png_of))
     except TilescopeError as error:
         sys.stderr.write(f"{error}\n")
         return 2
@@ -169,6 +175,14 @@ def picture_of(posed: Posed) -> QImage | None:
     image = image_of(canvas, 2.0)
     canvas.deleteLater()
     return image
+
+
+def png_of(posed: Posed) -> bytes:
+    """The picture as a PNG file; empty where there is none."""
+    from gui.pictures.files import Picture
+
+    picture = picture_of(posed)
+    return b"" if picture is None else Picture(picture).encoded()
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from core.lessons.posing import Posed
 
 ACTIONS = ("list", "check", "play", "export")
+ENDINGS = {"pdf": "pdf", "qti": "zip"}
 WRONG = 1  # exit status where a lesson is wrong
 
 
@@ -58,9 +60,8 @@ def lesson(
         if not _check(_chosen(names)):
             raise typer.Exit(WRONG)
     elif action == "export":
-        if pdf:
-            raise typer.Exit(_export_pdf(names, out, seed))
-        _export(_chosen(names), {"gift": gift, "qti": qti, "csv": csv}, out, seed)
+        kinds = {"gift": gift, "qti": qti, "csv": csv, "pdf": pdf}
+        raise typer.Exit(_export(names, [k for k, wanted in kinds.items() if wanted], out, seed))
     else:
         for one in _chosen(names):
             _play(one, seed)
@@ -117,38 +118,34 @@ def _check(lessons: Sequence[Lesson | TilescopeError]) -> bool:
     return good
 
 
-def _export_pdf(names: Sequence[str], out: Path | None, seed: int) -> int:
-    """Write a worksheet; returns the exit status."""
+def _export(names: Sequence[str], kinds: Sequence[str], out: Path | None, seed: int) -> int:
+    """Write a file, or text without pictures to the terminal; returns the exit status."""
     from core.cli.app import run_window_module
-    from core.lessons.course import load_course
-
-    if out is None:
-        raise ParameterError("Say where to write the worksheet, as in -o sheet.pdf.")
-    wanted = [*(names or load_course().order), "--out", str(out), "--seed", str(seed)]
-    return run_window_module("gui.worksheet", wanted)
-
-
-def _export(
-    lessons: Sequence[Lesson | TilescopeError], kinds: dict[str, bool], out: Path | None, seed: int
-) -> None:
     from core.files import replace_file
-    from core.lessons.export import EXPORTS
+    from core.lessons.course import load_course
+    from core.lessons.export import as_csv, as_gift, as_qti
 
-    chosen = [kind for kind, wanted in kinds.items() if wanted]
-    if len(chosen) != 1:
+    if len(kinds) != 1:
         raise ParameterError("Say what to write: --gift, --qti, --csv or --pdf.")
+    kind = kinds[0]
+    if out is None and kind in ("pdf", "qti"):
+        what = "a worksheet" if kind == "pdf" else "a question bank of QTI, a zip file,"
+        raise ParameterError(f"Say where to write {what} as in -o file.{ENDINGS[kind]}.")
+    has_window = importlib.util.find_spec("PySide6") is not None
+    if out is not None and kind != "csv" and (has_window or kind == "pdf"):
+        wanted = [*(names or load_course().order), "--kind", kind, "--out", str(out)]
+        return run_window_module("gui.worksheet", [*wanted, "--seed", str(seed)])
     good: list[Lesson] = []
-    for one in lessons:
+    for one in _chosen(names):
         if isinstance(one, TilescopeError):
             raise one
         good.append(one)
-    data = EXPORTS[chosen[0]](good, seed)
+    data = as_csv(good, seed) if kind == "csv" else as_gift(good, seed)
     if out is not None:
-        replace_file(out, data)
-    elif isinstance(data, bytes):
-        raise ParameterError("QTI is a zip file: say where to write it, as in -o questions.zip.")
+        replace_file(out, as_qti(good, seed) if kind == "qti" else data)
     else:
         typer.echo(data, nl=False)
+    return 0
 
 
 # -- asking in the terminal ----------------------------------------------------------------------

@@ -2,17 +2,19 @@
 
 GIFT is Moodle's format for questions as text (docs.moodle.org, "GIFT format"); QTI 2.1 is that of
 1EdTech (imsglobal.org/question), a zip file with a manifest; CSV is a plain table. What has to be
-built is left out of GIFT and QTI, which cannot run a kernel.
+built is left out of GIFT and QTI, which cannot run a kernel. Their pictures are drawn by who calls,
+as `core` knows no window.
 """
 
 from __future__ import annotations
 
+import base64
 import csv
 import io
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
+from html import escape
 from xml.etree import ElementTree as Xml
 
 from core.lessons.expressions import Value
@@ -20,6 +22,11 @@ from core.lessons.lesson import Lesson, Number, Slider
 from core.lessons.marking import ROUNDED, answer_text
 from core.lessons.posing import NO_VALUES, Posed, pose, right_answer
 from core.lessons.situation import Recorder
+
+Draw = Callable[[Posed], bytes]
+"""The picture of a question as a PNG file, veiled; empty where there is nothing to see."""
+ALT = "The matrices at the step that the question looks at"  # instead of a picture, where none is
+WIDTH = 560  # of a picture in a page, in its pixels
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # a zip file's date, so that the same questions make the same file
 
@@ -41,9 +48,16 @@ class Question:
     numbers: tuple[float, ...] = ()
     tolerance: float = 0.0
     choices: tuple[str, ...] = ()
+    picture: bytes = b""
 
 
-def questions(lessons: Sequence[Lesson], seed: int = 0) -> Iterator[Question]:
+def _nothing(_: Posed) -> bytes:
+    return b""
+
+
+def questions(
+    lessons: Sequence[Lesson], seed: int = 0, draw: Draw = _nothing
+) -> Iterator[Question]:
     """Every step in every variant. Raises TilescopeError where one cannot be worked out."""
     for lesson in lessons:
         recorder = Recorder(lesson.ladder)
@@ -64,6 +78,7 @@ def questions(lessons: Sequence[Lesson], seed: int = 0) -> Iterator[Question]:
                     numbers,
                     tolerance,
                     posed.choices,
+                    draw(posed),
                 )
 
 
@@ -81,16 +96,22 @@ def _numbers(posed: Posed, right: Value) -> tuple[tuple[float, ...], float]:
 # -- GIFT ------------------------------------------------------------------------------------------
 
 
-def as_gift(lessons: Sequence[Lesson], seed: int = 0) -> str:
-    """Questions of GIFT: numbers, choices and short answers."""
+def as_gift(lessons: Sequence[Lesson], seed: int = 0, draw: Draw = _nothing) -> str:
+    """Questions of GIFT: numbers, choices and short answers; a picture stands in its question."""
     parts = []
-    for one in questions(lessons, seed):
+    for one in questions(lessons, seed, draw):
         if one.kind == "edit" or not one.right:
             continue
-        text = f"{one.text}\n{one.link}"
+        form, text = "plain", f"{one.text}\n{one.link}"
+        if one.picture:
+            data = base64.b64encode(one.picture).decode()
+            form = "html"
+            text = escape(text).replace("\n", "<br>") + (
+                f'<br><img src="data:image/png;base64,{data}" width="{WIDTH}" alt="{ALT}">'
+            )
         parts.append(
             f"// {', '.join(one.concepts)}\n"
-            f"::{_gift(one.name)}::[plain]{_gift(text)}{{{_gift_answers(one)}\n"
+            f"::{_gift(one.name)}::[{form}]{_gift(text)}{{{_gift_answers(one)}\n"
             f"####{_gift(one.why)}\n}}\n"
         )
     return "\n".join(parts)
@@ -145,25 +166,32 @@ _PACKAGE = "http://www.imsglobal.org/xsd/imscp_v1p1"
 _TEMPLATES = "http://www.imsglobal.org/question/qti_v2p1/rptemplates"
 
 
-def as_qti(lessons: Sequence[Lesson], seed: int = 0) -> bytes:
-    """A content package: an item for each question, and the manifest that lists them."""
+def as_qti(lessons: Sequence[Lesson], seed: int = 0, draw: Draw = _nothing) -> bytes:
+    """A content package: an item for each question, its picture, and the manifest of them all."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        names: list[str] = []
-        for one in questions(lessons, seed):
+        pictured: dict[str, bool] = {}
+        for one in questions(lessons, seed, draw):
             if one.kind == "edit" or not one.right:
                 continue
-            name = f"q{len(names) + 1:04d}"
-            names.append(name)
-            _write(archive, f"{name}.xml", _item(name, one))
-        _write(archive, "imsmanifest.xml", _manifest(names))
+            name = f"q{len(pictured) + 1:04d}"
+            pictured[name] = bool(one.picture)
+            _write(archive, f"{name}.xml", _xml(_item(name, one)))
+            if one.picture:
+                _write(archive, f"{name}.png", one.picture)
+        _write(archive, "imsmanifest.xml", _xml(_manifest(pictured)))
     return packed.getvalue()
 
 
-def _write(archive: zipfile.ZipFile, name: str, root: Xml.Element) -> None:
+def _write(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
     info = zipfile.ZipInfo(name, _EPOCH)
     info.compress_type = zipfile.ZIP_DEFLATED
-    archive.writestr(info, Xml.tostring(root, encoding="utf-8", xml_declaration=True))
+    archive.writestr(info, content)
+
+
+def _xml(root: Xml.Element) -> bytes:
+    found: bytes = Xml.tostring(root, encoding="utf-8", xml_declaration=True)
+    return found
 
 
 def _item(name: str, one: Question) -> Xml.Element:
@@ -189,6 +217,8 @@ def _item(name: str, one: Question) -> Xml.Element:
     body = _below(item, "itemBody")
     for line in [*one.text.split("\n"), one.link]:
         _below(body, "p").text = line
+    if one.picture:
+        _below(_below(body, "p"), "img", src=f"{name}.png", alt=ALT, width=str(WIDTH))
     if is_choice:
         asked = _below(body, "choiceInteraction", responseIdentifier="RESPONSE", shuffle="true")
         asked.set("maxChoices", "1")
@@ -216,24 +246,20 @@ def _add_numeric_marking(item: Xml.Element, one: Question) -> None:
     _below(score, "baseValue", baseType="float").text = "1"
 
 
-def _manifest(names: Sequence[str]) -> Xml.Element:
+def _manifest(pictured: Mapping[str, bool]) -> Xml.Element:
     root = Xml.Element("manifest", {"xmlns": _PACKAGE, "identifier": "tilescope"})
     metadata = _below(root, "metadata")
     _below(metadata, "schema").text = "QTIv2.1 Package"
     _below(metadata, "schemaversion").text = "1.0.0"
     _below(root, "organizations")
     resources = _below(root, "resources")
-    for name in names:
+    for name, has_picture in pictured.items():
         one = _below(resources, "resource", identifier=name, type="imsqti_item_xmlv2p1")
         one.set("href", f"{name}.xml")
-        _below(one, "file", href=f"{name}.xml")
+        for ending in ("xml", "png")[: 1 + has_picture]:
+            _below(one, "file", href=f"{name}.{ending}")
     return root
 
 
 def _below(parent: Xml.Element, name: str, **attributes: str) -> Xml.Element:
     return Xml.SubElement(parent, name, attributes)
-
-
-EXPORTS: Mapping[str, Callable[[Sequence[Lesson], int], str | bytes]] = MappingProxyType(
-    {"gift": as_gift, "qti": as_qti, "csv": as_csv}
-)

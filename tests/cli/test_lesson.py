@@ -80,7 +80,8 @@ def test_a_lesson_is_played(tmp_path, monkeypatch, capsys):
         assert words in out
 
 
-def test_a_bank_is_written(tmp_path, capsys):
+def test_a_bank_is_written_without_pictures_where_there_is_no_window(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     file, out = write_lesson(tmp_path), tmp_path / "bank.gift"
     assert main(["lesson", "export", str(file), "--gift", "-o", str(out)]) == 0
     assert out.read_text().count("::own-1.") == 4

@@ -1,10 +1,13 @@
 """A lesson on paper: questions with pictures, then a page with the key."""
 
+import base64
 import re
+import zipfile
 
-from PySide6.QtGui import QTextDocument
+from PySide6.QtGui import QImage, QTextDocument
 
 from core.lessons.course import course_lesson
+from core.lessons.export import questions
 from core.lessons.reading import read_lesson
 from gui.looks.theme import apply_theme
 from gui.worksheet import _pages, main, pdf_of
@@ -31,6 +34,25 @@ def test_a_worksheet_is_a_pdf_of_several_pages(qapp, tmp_path):
     assert data.startswith(b"%PDF")
     assert len(re.findall(rb"/Type\s*/Page\b", data)) >= 2
     assert len(pdf_of([read_lesson(file)], 1)) > 1000
+
+
+def test_question_banks_have_the_pictures(qapp, tmp_path):
+    lesson = course_lesson("4A")
+    for kind in ("gift", "qti"):
+        assert main(["4A", "--kind", kind, "--out", str(tmp_path / kind)]) == 0
+    asked = [one for one in questions([lesson]) if one.kind != "edit"]
+    text = (tmp_path / "gift").read_text("utf-8")
+    found = re.findall(r'image/png;base64,([^"]*)"', re.sub(r"\\\\(.)", r"\1", text))
+    assert 8 <= len(found) < len(asked)  # questions about a page have none
+    with zipfile.ZipFile(tmp_path / "qti") as archive:
+        pictures = [archive.read(name) for name in archive.namelist() if name.endswith(".png")]
+        assert [base64.b64decode(one) for one in found] == pictures
+        manifest = archive.read("imsmanifest.xml").decode()
+        for name in archive.namelist():
+            if name.endswith(".png"):
+                assert f'href="{name}"' in manifest
+                assert f'src="{name}"' in archive.read(name.replace(".png", ".xml")).decode()
+    assert all(QImage.fromData(one).width() > 1000 for one in pictures)
 
 
 def test_a_wrong_file_is_one_sentence(qapp, tmp_path, capsys):
