@@ -240,8 +240,8 @@ def _hopper() -> Iterator[str]:
         "(38eb642), which takes B transposed and stores 16 bits. `MHz` is the median clock of the "
         "SMs during the launches, by their own counters, and `of it` the rate over what the tensor "
         "cores can do at that clock ([ceilings.md](ceilings.md)); both are missing where a launch "
-        "takes less than 0.1 ms, and in the older measurements. A row for which NVML read less "
-        "than 98% of the highest clock is compared with nothing."
+        "takes less than 0.1 ms. A row for which NVML read less than 98% of the highest clock is "
+        "compared with nothing."
     )
     for path in HOPPER_SPEEDS:
         found = json.loads(path.read_text(encoding="utf-8"))
