@@ -413,13 +413,22 @@ class Teaching(QObject):
         sitting, field = self.sitting, self.panel.field if self.panel is not None else None
         if sitting is None or sitting.posed is None or sitting.stage != "asked":
             return
+        if isinstance(field, SliderField):
+            self._slide_to(field.value)
+
+    def _slide_to(self, value: int) -> None:
+        """Open the launch, or the page, with this value of what the slider sets."""
+        from core.lessons.lesson import Slider
         from core.lessons.link import ON_PAGES
 
+        sitting = self.sitting
+        assert sitting is not None
         question, ladder = sitting.question.step.question, sitting.question.lesson.ladder
-        link = sitting.posed.link
-        name = getattr(question, "name", "")
-        if isinstance(field, SliderField) and name in (*ladder[link.rung].defaults, *ON_PAGES):
-            self._visit(link.varied({name: field.value}, ladder), ladder)
+        if sitting.posed is None or not isinstance(question, Slider):
+            return
+        link, name = sitting.posed.link, question.name
+        if name in (*ladder[link.rung].defaults, *ON_PAGES):
+            self._visit(link.varied({name: value}, ladder), ladder)
 
     def _show_picks(self) -> None:
         """Light what was clicked so far; follow a slider once it rests."""
@@ -570,10 +579,7 @@ class Teaching(QObject):
             lit = Lit(question.target, tuple(wanted), tuple(given))
         self.session.update(veiled=frozenset(), pick_target=None, lit=lit)
         if isinstance(question, Slider) and isinstance(wanted, list) and wanted:
-            ladder = sitting.question.lesson.ladder
-            link = sitting.posed.link if sitting.posed is not None else None
-            if link is not None and question.name in ladder[link.rung].defaults:
-                self._visit(link.varied({question.name: int(wanted[0])}, ladder), ladder)
+            self._slide_to(int(wanted[0]))
 
     def _fail(self, error: object) -> None:
         sentence = _sentence(error)

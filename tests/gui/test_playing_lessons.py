@@ -272,6 +272,16 @@ def test_each_text_that_is_run_is_marked(window, qtbot):
     assert sitting.reply.answer == exercise.solution
 
 
+def test_the_page_shows_the_answer_of_a_slider_that_sets_it(window, qtbot):
+    teaching = begun(window, qtbot, "3A", at=6)
+    sitting = asked(window, qtbot)
+    (wanted, *_) = right_answer(sitting.posed)
+    teaching.panel.field.slider.setValue(teaching.panel.field.values.index(wanted))
+    teaching.panel.sure.click()
+    qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
+    qtbot.waitUntil(lambda: window.session.registers == wanted, timeout=MOST_MS)
+
+
 def test_return_presses_the_button_that_has_the_keyboard(window, qtbot):
     teaching = begun(window, qtbot, "1A", at=len(course_lesson("1A").steps) - 1)
     sitting, panel = asked(window, qtbot), teaching.panel
