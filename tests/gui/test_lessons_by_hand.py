@@ -53,6 +53,8 @@ class LessonApp(App):
     def picture(self, name):
         folder = os.environ.get("TILESCOPE_PICTURES")
         if folder:
+            self.settled()
+            time.sleep(0.5)  # what a worker draws
             Path(folder).mkdir(parents=True, exist_ok=True)
             command = ["import", "-window", "root", str(Path(folder) / f"{name}.png")]
             subprocess.run(command, env=self.environment, check=True)
