@@ -16,7 +16,7 @@ from tests.gui.real_app import NEEDED, App, display, size, wait_for
 
 __all__ = ["display", "size"]  # fixtures
 
-LESSONS = (*load_course().order, "exercises")
+LESSONS = load_course().order
 pytestmark = [
     *NEEDED,
     pytest.mark.slow,
