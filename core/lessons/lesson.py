@@ -40,6 +40,8 @@ VEILS: Mapping[str, str] = MappingProxyType(
         "compare": "the comparison with another launch",
         "ceilings": "the list of ceilings, the plot, and which one binds",
         "occupancy": "what an SM holds: the sentence, the bars and the curves",
+        "occupancy.next": "the sentence about the next step down of the occupancy",
+        "occupancy.matters": "why occupancy matters, and the measured example",
         "gutter": "the counts beside the lines of the source",
         "source": "the source, and its PTX",
         "transport": "how many phases and barriers there are",
@@ -185,6 +187,7 @@ class Step:
     why: Sentence
     concepts: tuple[str, ...]
     veil: frozenset[str] = frozenset()
+    keep: frozenset[str] = frozenset()  # veiled after the answer too: a later question asks it
     replies: tuple[Reply, ...] = ()
     hints: tuple[Sentence, ...] = ()
     let: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))

@@ -295,6 +295,7 @@ class _Reader:
             Sentence(table.take("why", str)),
             self._known(table.texts("concepts"), self._concepts, "concept"),
             self._veil(table.texts("veil")),
+            self._veil(table.texts("keep")),
             tuple(self._reply(one) for one in table.rows("wrong", "A reply")),
             tuple(Sentence(text) for text in table.texts("hints")),
             let,

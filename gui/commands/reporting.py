@@ -22,8 +22,7 @@ from gui.scenes.text import clipped, plural
 from gui.scenes.verdict import repaired_text
 
 WITH_SIZES = ("benchmark", "ceilings")  # pages on which a rung's N is chosen there
-
-
+OF_STEPS = ("step", "compare")  # pages that show a record; the others need none
 FIRST_LINES = 3  # of what a kernel prints; more have no room
 MOST_OF_A_LINE = 120  # characters of each
 
@@ -50,7 +49,7 @@ class Reporter(QObject):
         self.recorder.recorded.connect(self._on_recorded)
         self.recorder.counting_changed.connect(lambda _: self.show_size())
         self.session.trace_changed.connect(lambda _: self.show_size())
-        self.session.page_changed.connect(lambda _: self.show_size())
+        self.session.page_changed.connect(self._on_page)
         self.session.veiled_changed.connect(lambda _: self._veil())
         window.step_page.phases.offer_blocks_of(self.recorder.ladder)
 
@@ -60,6 +59,13 @@ class Reporter(QObject):
         self.main.form.file.show_errors({})
         self.main.message.clear()
         self._announce_findings(self._repaired())
+
+    def _on_page(self, page: str) -> None:
+        """Say of a record that it was cut once it is looked at."""
+        self.show_size()
+        trace, said = self.session.trace, self.main.message.isVisible()
+        if page in OF_STEPS and trace is not None and trace.cut and not said:
+            self._announce_findings("")
 
     def _veil(self) -> None:
         """Say nothing that a question is about; what has been said goes away."""
@@ -143,7 +149,8 @@ class Reporter(QObject):
             return
         rows, cut = finding_rows(trace), trace.cut if trace is not None else ""
         if not rows and trace is not None and cut:
-            self.main.message.show_message(f"{cut} {trace.note}")
+            if self.session.page in OF_STEPS:
+                self.main.message.show_message(f"{cut} {trace.note}")
             return
         if not rows:
             self._announce_prints(repaired)

@@ -566,7 +566,7 @@ class Teaching(QObject):
             self._reveal(wanted, [])
 
     def _reveal(self, wanted: Answer, answer: Answer) -> None:
-        """Lift the veil; light what is right beside what was clicked."""
+        """Lift the veil but for what is kept; light what is right beside what was clicked."""
         from core.lessons.lesson import Click, Slider
         from gui.scenes.asking import Lit
 
@@ -577,7 +577,7 @@ class Teaching(QObject):
         if isinstance(question, Click) and isinstance(wanted, list):
             given = answer if isinstance(answer, list) else []
             lit = Lit(question.target, tuple(wanted), tuple(given))
-        self.session.update(veiled=frozenset(), pick_target=None, lit=lit)
+        self.session.update(veiled=sitting.question.step.keep, pick_target=None, lit=lit)
         if isinstance(question, Slider) and isinstance(wanted, list) and wanted:
             self._slide_to(int(wanted[0]))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, Union
@@ -70,14 +70,19 @@ TELLS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "compare": (),
         "ceilings": (),
         "occupancy": (),
+        "occupancy.next": (),
+        "occupancy.matters": (),
         "gutter": (),
         "source": ("gutter",),
         "transport": ("phases", "pipeline", "transport.caption", "matrices.caption"),
         "form": (),
-        "benchmark": (),
+        "benchmark": ("occupancy.matters",),
     }
 )
-"""What else would give each veiled part away. Why? is veiled with anything."""
+"""What else would give each veiled part away. Why? is veiled with anything but `LEFT_OUT`."""
+
+LEFT_OUT = frozenset({"occupancy.next", "occupancy.matters"})
+"""Parts that an explanation leaves out while they are veiled."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +106,10 @@ class Lit:
         kind = "" if self.target == "element" else f"{self.target}{'s' * (len(picks) > 1)} "
         head = "Right" if which == "right" else "Yours"
         return f"{head}: {kind}{', '.join(names)}{more}"
+
+    def told(self) -> str:
+        """Both answers, once it is told which is right."""
+        return "   ".join(words for words in (self.words("right"), self.words("given")) if words)
 
 
 def checked_veils(names: Iterable[str]) -> frozenset[str]:
@@ -157,7 +166,7 @@ def covered(veiled: frozenset[str]) -> frozenset[str]:
     """All parts that are not to be seen: those that are veiled, and those that would tell."""
     if not veiled:
         return veiled
-    found, new = {"why"}, set(veiled)
+    found, new = {"why"} if veiled - LEFT_OUT else set(), set(veiled)
     while new:
         found |= new
         new = {part for name in new for part in TELLS.get(name, ())} - found
@@ -208,9 +217,24 @@ def cells_to_pick(session: Session) -> Cells:
     They say nothing of the access: sectors are those of the array from its start, or, of a larger
     one, of a stretch that holds the access somewhere.
     """
-    target, block, warp = session.pick_target, session.block_trace, session.warp
+    block, lit = session.block_trace, session.lit
+    target = target_to_show(session)
     if block is None:
         return Cells(range(0), 1, "")
+    if session.pick_target is None and lit is not None:
+        return replace(_cells(session, target, block), words=lit.told())
+    return _cells(session, target, block)
+
+
+def target_to_show(session: Session) -> Target | None:
+    """What cells are shown for: what is asked for, or what was, while its picture stays veiled."""
+    if session.pick_target is None and session.veiled and session.lit is not None:
+        return session.lit.target
+    return session.pick_target
+
+
+def _cells(session: Session, target: Target | None, block: BlockTrace) -> Cells:
+    warp = session.warp
     if target == "lane":
         count = min(LANES, block.n_threads - warp * LANES)
         words = f"Click a lane of warp {warp}; Down selects the next, P answers"

@@ -147,8 +147,12 @@ def bars(found: Occupancy) -> tuple[Bar, ...]:
     return tuple(made)
 
 
-def explanation(found: Occupancy, name: str, example: str) -> Explanation:
-    """What limits the occupancy, and why occupancy matters; `example` is `counter_example`'s."""
+def explanation(found: Occupancy, name: str, step: str, example: str | None) -> Explanation:
+    """What limits the occupancy, and why occupancy matters.
+
+    `step` is `cliff`'s sentence, empty to leave it out; `example` is `counter_example`'s, None to
+    leave out why it matters.
+    """
     sm, needs = found.capability, found.resources
     allowed = [(b.title, b.total, b.each, b.allowed, b.limits) for b in bars(found)]
     rows = [("resource", "an SM has", "a block takes", "blocks", "")]
@@ -177,9 +181,9 @@ def explanation(found: Occupancy, name: str, example: str) -> Explanation:
                 f"= {found.warps} / {sm.warps}",
             ),
         ),
-        Section("Next step down", cliff(found).partition(": ")[2].capitalize()),
-        Section("Why it matters", WHY_IT_MATTERS),
-        Section("And when it does not", example),
+        Section("Next step down", step.partition(": ")[2].capitalize()),
+        Section("Why it matters", WHY_IT_MATTERS if example is not None else ""),
+        Section("And when it does not", example or ""),
     ]
     answer = spaced(found.why)
     shown = tuple(s for s in sections if s.text)
@@ -249,6 +253,21 @@ def limit_text(found: Occupancy) -> str:
         for name, limit in found.limits.items()
     ]
     return f"Blocks that each resource allows: {', '.join(parts)}."
+
+
+def given_text(found: Occupancy) -> str:
+    """Why a block is given more than it asks for; empty where it is not."""
+    sm, needs = found.capability, found.resources
+    parts = []
+    if found.registers_per_block > needs.registers * needs.block_threads:
+        parts.append(
+            f"registers in units of {grouped(sm.register_unit)} for each "
+            f"{'block' if sm.allocation == 'block' else 'warp'}"
+        )
+    if found.shared_per_block > needs.shared_bytes:
+        own = f", {grouped(sm.shared_reserved)} of them for the system" * bool(sm.shared_reserved)
+        parts.append(f"shared memory in units of {grouped(sm.shared_unit)} bytes{own}")
+    return f"A block is given {', and '.join(parts)}." if parts else ""
 
 
 def cliff(found: Occupancy) -> str:

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from gui.looks.style import set_icon, set_style, styled_label
 from gui.looks.theme import current_theme
+from gui.scenes.asking import covered
 from gui.views.answer_fields import AnswerField, GoalsField, field_of
 from gui.views.prose_label import ProseLabel
 from gui.views.step_dots import StepDots
@@ -230,7 +231,8 @@ class LessonPanel(QFrame):
         self.hint.setVisible(stage in ("asked", "marking") and left > 0 and sitting.tells)
         self.hint.setText(f"Hint ({left})")
         self.solution.setVisible(asked and builds and left == 0)
-        self.why_button.setVisible(told and sitting.tells)
+        kept = sitting.question.step.keep if told else frozenset()
+        self.why_button.setVisible(told and sitting.tells and "why" not in covered(kept))
         last = sitting.at + 1 == len(sitting.questions)
         self.next.setVisible(told)
         self.next.setText("Finish" if last else "Next")

@@ -434,6 +434,7 @@ class OccupancyView(PageView):
         """Compile the configured kernel for the chosen SM, and count its first block."""
         configuration = self.session.configuration
         self.show_amount()
+        self._show_cliff()
         if self.session.device:
             place = self.sm_box.place_of(self.session.device)
             if place >= 0 and place != self.sm_box.currentIndex():
@@ -479,19 +480,27 @@ class OccupancyView(PageView):
         self.caption.setText(scene.sentence(found, name))
         self.sm.load(scene.bars(found))
         note = self._compiled.note if self._compiled is not None and self.example is None else ""
-        parts = (scene.limit_text(found), scene.cliff(found), note)
+        parts = (scene.limit_text(found), scene.given_text(found), note)
         self.limits.setText(" ".join(part for part in parts if part))
+        self.cliff.setText(scene.cliff(found))
+        self._show_cliff()
         changed = self._compiled is not None and self.resources != self._compiled.resources
         self.reset.setEnabled(self.example is not None or changed)
         self.session.tell(frozenset({"explained"}))
         self.what_if.show_values(self.resources)
         self.what_if.show_plots(capability, self.resources)
 
+    def _show_cliff(self) -> None:
+        """The next step down, unless a question asks for it."""
+        self.cliff.setVisible(bool(self.cliff.text()) and not self.session.hides("occupancy.next"))
+
     def explanation(self) -> Explanation:
         """What limits the occupancy, and why occupancy matters."""
-        found = occupancy(self.capability, self.resources)
+        found, hides = occupancy(self.capability, self.resources), self.session.hides
         name = scene.sm_name(self.capability, self.sm_box.device_name)
-        return scene.explanation(found, name, self._example())
+        step = "" if hides("occupancy.next") else scene.cliff(found)
+        told = not hides("occupancy.matters")
+        return scene.explanation(found, name, step, self._example() if told else None)
 
     def _example(self) -> str:
         return scene.counter_example(recorded(), self.ladder)
@@ -635,9 +644,10 @@ class OccupancyView(PageView):
         splitter.addWidget(row)
         self.sm = SmView()
         self.limits = styled_label(role="dim", wrap=True)
-        filled = _scrolled(self.sm, self.limits)
+        self.cliff = styled_label(role="dim", wrap=True)
+        filled = _scrolled(self.sm, self.limits, self.cliff)
         filled.setAccessibleName("One SM, filled, and what limits it")
-        inner = (self.sm, self.limits)
+        inner = (self.sm, self.limits, self.cliff)
         self.veils.append(Veil(self.session, "occupancy", filled, inner))
         self.table = DeviceTable()
         self.table.chosen.connect(self.sm_box.choose)
@@ -662,7 +672,7 @@ class OccupancyView(PageView):
         why = _scrolled(self.matters)
         why.setAccessibleName("Why occupancy matters")
         self.reasons = Panel("Why occupancy matters", why, flush=True)
-        self.veils.append(Veil(self.session, "benchmark", self.reasons, (self.matters,)))
+        self.veils.append(Veil(self.session, "occupancy.matters", self.reasons, (self.matters,)))
         # Both share a place, of which Simple and All show one.
         place = QStackedWidget()
         for panel in (self.reasons, self.counts):

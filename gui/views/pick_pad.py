@@ -13,7 +13,7 @@ from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from gui.looks.theme import current_theme
-from gui.scenes.asking import cells_to_pick
+from gui.scenes.asking import cells_to_pick, target_to_show
 from gui.scenes.session import Session
 from gui.scenes.warp import LANES
 from gui.views.drawing_tools import CENTRE, LEFT, fill, frame, inset, pen, text
@@ -31,7 +31,7 @@ class _Cell:
 
 
 class PickPad(QWidget):
-    """Lies over a part of a view, `where()` of it, while `Session.pick_target` is one of `targets`.
+    """Lies over a part of a view, `where()` of it, while `target_to_show` is one of `targets`.
 
     A click on a cell answers; the cell of what is selected is framed, and P answers with that.
     """
@@ -51,7 +51,7 @@ class PickPad(QWidget):
     @property
     def wanted(self) -> bool:
         """Whether the question asks for something that this shows."""
-        return self.session.pick_target in self._targets and bool(self._numbers())
+        return target_to_show(self.session) in self._targets and bool(self._numbers())
 
     def follow(self) -> None:
         """Show the cells, or nothing."""
@@ -59,7 +59,7 @@ class PickPad(QWidget):
             self.hide()
             return
         self.setGeometry(self._where().toAlignedRect())
-        target, chosen = self.session.pick_target, self.session.selected_pick()
+        target, chosen = target_to_show(self.session), self.session.selected_pick()
         given = self.session.lit.words("given") if self.session.lit is not None else ""
         said = f"{target} {chosen} is selected; P answers with it." if chosen is not None else ""
         self.setAccessibleDescription(f"{said.capitalize()} {given}".strip())

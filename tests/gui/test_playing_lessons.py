@@ -147,7 +147,8 @@ def test_right_answers_lead_to_the_end_of_a_lesson(window, qtbot, name):
         assert teaching.panel.why.isHidden()
         answered(window, qtbot)
         assert sitting.reply.verdict.mark == "right", step.name
-        assert not window.session.veiled
+        assert window.session.veiled == step.keep
+        assert window.teaching.panel.why_button.isVisible() != window.session.hides("why")
         assert teaching.panel.why.said() == sitting.reply.verdict.why
         teaching.panel.next.click()
     assert sitting.stage == "ended"
@@ -334,3 +335,24 @@ def test_an_exercise_that_does_not_compile_shows_its_text_and_its_errors(window,
     teaching.panel.run.click()
     qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
     assert sitting.reply.verdict.mark == "right"
+
+
+def test_what_a_later_question_asks_for_stays_veiled_after_the_answer(window, qtbot):
+    steps = course_lesson("4A").steps
+    at = next(n for n, step in enumerate(steps) if "shared.banks" in step.keep)
+    teaching = begun(window, qtbot, "4A", at)
+    asked(window, qtbot)
+    answered(window, qtbot)
+    pad = window.step_page.shared.pad
+    assert window.session.hides("shared.banks")
+    assert pad.isVisible()  # what is right is seen on the cells
+    assert window.session.lit.right == (0,)
+    place = pad.cells()[7].box.center().toPoint()
+    qtbot.mouseClick(pad, Qt.MouseButton.LeftButton, pos=place)
+    assert teaching.sitting.stage == "told"
+    assert len(teaching.progress.answers) == 1
+    teaching.panel.next.click()
+    asked(window, qtbot)
+    answered(window, qtbot)
+    assert not window.session.veiled
+    assert not pad.isVisible()
