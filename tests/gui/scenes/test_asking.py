@@ -1,10 +1,13 @@
 """What a question veils, asks for and lights in a session."""
 
+from itertools import pairwise
+
 import pytest
 
+from core.lessons.course import course_lesson, load_course
 from core.lessons.expressions import Element
 from core.lessons.lesson import TARGETS, VEILS
-from gui.scenes.asking import MORE, TELLS, Lit, covered, hides
+from gui.scenes.asking import LEFT_OUT, MORE, TELLS, Lit, covered, hides
 
 
 def test_every_veil_says_what_else_would_tell_and_names_parts_that_there_are():
@@ -17,7 +20,7 @@ def test_a_veil_hides_itself_and_why(session, name):
     assert not session.hides(name)
     session.update(veiled={name})
     assert session.hides(name)
-    assert session.hides("why")
+    assert session.hides("why") == (name not in LEFT_OUT)
     session.update(veiled=())
     assert not session.hides(name)
 
@@ -71,3 +74,13 @@ def test_settings_of_pages_refuse_what_cannot_be(session):
         with pytest.raises(ValueError, match="expected"):
             session.update(**wrong)
     assert (session.order, session.seed, session.threads) == ("warp_by_warp", 3, 256)
+
+
+@pytest.mark.parametrize("name", load_course().order)
+def test_an_answer_does_not_show_what_the_next_question_asks_for(name):
+    steps = course_lesson(name).steps
+    for before, after in pairwise(steps):
+        if str(before.link) != str(after.link) or after.kind == "slider":
+            continue
+        shown = (before.veil & after.veil) - covered(before.keep)
+        assert not shown, f"{before.name} has to keep {sorted(shown)}, which {after.name} veils"
