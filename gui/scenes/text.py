@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from core.trace import BlockTrace, Value
 
 _TIMES = re.compile(r"(?<=[\w);]) x (?=[0-9(])")
-_GROUPS = re.compile(r"(?<![\w.,:/`=\[])[0-9]{1,3}(?:,[0-9]{3})+(?![\w,\]`])")
+_GROUPS = re.compile(r"(?<![\w.,:/`=\[])[0-9]{1,3}(?:,[0-9]{3})+(?![\w\]`]|,\w)")
 
 
 def grouped(value: int) -> str:
