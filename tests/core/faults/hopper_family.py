@@ -6,12 +6,16 @@ is where the finding is.
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
+import numpy as np
+
 from core.compiler.compiler import compile_ptx
+from core.launch import Workload
 from core.runs.recording import record
 from core.trace import Trace
 from tests.core.faults.cases import FOLDER, Case, workload
@@ -53,12 +57,23 @@ class Member:
 
     def run(self, *, faulty: bool) -> tuple[Trace, int]:
         """The trace, and the number of the line that is at fault."""
-        source = self.source(faulty=faulty)
-        lines = source.splitlines()
-        case = Case("family.cu", "k", self.launch, frozenset())
-        made = workload(case, source)
-        trace = record(made, build=compile_ptx(source, source_name=case.file))
+        made = self.workload(faulty=faulty)
+        lines = made.source.splitlines()
+        trace = record(made, build=compile_ptx(made.source, source_name=made.source_name))
         return trace, 1 + next(n for n, line in enumerate(lines) if "//!" in line)
+
+    def workload(self, *, faulty: bool) -> Workload:
+        """The kernel with its launch."""
+        case = Case("family.cu", "k", self.launch, frozenset())
+        return workload(case, self.source(faulty=faulty))
+
+
+def outputs_digest(outputs: Mapping[str, np.ndarray]) -> str:
+    """SHA-256 of the arrays' bytes in the order of their names, its first 16 digits."""
+    found = hashlib.sha256()
+    for name in sorted(outputs):
+        found.update(np.ascontiguousarray(outputs[name]).tobytes())
+    return found.hexdigest()[:16]
 
 
 def _head() -> str:
