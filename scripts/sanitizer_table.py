@@ -1,4 +1,4 @@
-"""Fills the table in docs/faults.md: what compute-sanitizer finds, and what Tilescope does.
+"""Fills the tables in docs/faults.md: what compute-sanitizer and a GPU make of faulty kernels.
 
 The record is tests/core/faults/sanitizer_DATE.json; tests/core/faults/test_faults.py says that
 Tilescope finds what each kernel is marked with. With --check: exit status 1 if it is out of date.
@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 import pages
 
 from tests.core.faults.cases import CASES as ALL_CASES
+from tests.core.faults.hopper_family import H200
 from tests.core.faults.sanitizer import KINDS, RECORD, reports
 
 ORDER = (
@@ -58,6 +59,28 @@ def table() -> str:
     return "\n".join(lines)
 
 
+def hopper() -> str:
+    """By family of Hopper's faults: what the kernels do on the GPU, where Tilescope finds all."""
+    lines = [
+        "| family | kernels | fail or hang | give other bits | give the twin's bits |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for family, runs in H200["families"].items():
+        counts = [0, 0, 0]
+        for build, rows in runs["faulty"].items():
+            for name, came in rows.items():
+                same = came == runs["twin"][build][name]
+                counts[2 if same else 0 if came == "hangs" or came.startswith("error") else 1] += 1
+        kernels = len(runs["faulty"]["as_written"])
+        lines.append(f"| {family} | {kernels} | {' | '.join(str(count) for count in counts)} |")
+    gpu, driver = H200["machine"].split(", ")
+    lines.append(
+        f"\nEach kernel ran twice, as written and as compiled: {gpu}, driver {driver}, "
+        f"{H200['date']}."
+    )
+    return "\n".join(lines)
+
+
 def _only_it(tools: Sequence[str]) -> int:
     """Faulty kernels that one of the tools reports, but for nothing that Tilescope finds there."""
     return sum(
@@ -80,7 +103,8 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="only compare")
     page = ROOT / "docs" / "faults.md"
     check = parser.parse_args().check
-    return pages.fill(page, Path(__file__).name, {"sanitizer": table()}, check=check)
+    tables = {"sanitizer": table(), "hopper": hopper()}
+    return pages.fill(page, Path(__file__).name, tables, check=check)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ is where the finding is.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from core.runs.recording import record
 from core.trace import Trace
 from tests.core.faults.cases import FOLDER, Case, workload
 
+H200 = json.loads((FOLDER / "hopper_h200_2026-11-27.json").read_text(encoding="utf-8"))
+"""What each kernel and its twin did on a GPU: `scripts/record_hopper_faults.py`."""
 TYPES = {  # numbers of k in one product, its types, what follows the signs
     "f16": (16, "f32.f16.f16", ", 0, 0"),
     "bf16": (16, "f32.bf16.bf16", ", 0, 0"),
