@@ -51,7 +51,8 @@ def child(family: str, variant: str, build: str, first: int) -> None:
 
 def outcomes(family: str, variant: str, build: str) -> dict[str, str]:
     """How each kernel of a family went, by its name."""
-    names, found = [member.name for member in families()[family]], {}
+    names = [member.name for member in families()[family]]
+    found: dict[str, str] = {}
     while len(found) < len(names):
         command = [sys.executable, __file__, "--child", family, variant, build, str(len(found))]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -109,7 +110,7 @@ def _machine() -> str:
 
 if __name__ == "__main__":
     if sys.argv[1] == "--child":
-        child(*sys.argv[2:5], int(sys.argv[5]))
+        child(sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5]))
     else:
         parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
         parser.add_argument("date", help="of the record, as 2026-11-27")

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
 
 
 _FILE_WIDTH = 120
+_BY_INDICES = frozenset({"race", "out_of_bounds"})  # what other indices may rule out
 _MOST_UNTESTED = 6  # lines that are named
 _NARROW = 100  # columns; below, tables by line leave what can be worked out to the source
 
@@ -78,6 +79,7 @@ def trace_as_json(trace: Trace, seed: int | None, own: OwnLaunch | None = None) 
             for finding in trace.findings
         ],
         "guessed": own.options if own is not None else "",
+        "guessed_indices": own.indices if own is not None else [],
         "left_out": own.left_out if own is not None else "",
         "tested": not touches_nothing(trace),
         "untested_lines": list(untested_lines(trace)),
@@ -372,6 +374,7 @@ def _coloured(amount: int, bad: bool) -> Text:
 def verdict(trace: Trace, own: OwnLaunch | None = None) -> Iterator[Text]:
     """What is wrong with the kernel, what nobody tested, and how exact its results are."""
     from core.findings.untested import touches_nothing
+    from core.ladder.rules import listing
     from core.trace.finding import of_guessed_size
 
     if not trace.complete:
@@ -386,6 +389,13 @@ def verdict(trace: Trace, own: OwnLaunch | None = None) -> Iterator[Text]:
         if own is not None and _leaves_a_guess(finding, own.open):
             shape = next(a.shape for a in trace.arrays if a.name == finding.array)
             yield Text(of_guessed_size(finding, shape, f"--arg {finding.array}=…"), "yellow")
+    if own is not None and own.indices and {f.kind for f in trace.findings} & _BY_INDICES:
+        yield Text(
+            f"{listing(own.indices)} hold{'s' * (len(own.indices) == 1)} guessed indices. "
+            "The program's own may rule this out: give them in a file, as "
+            f"--arg {own.indices[0]}=@indices.npy.",
+            "yellow",
+        )
     if touches_nothing(trace):
         yield Text(f"Nothing was tested: no thread touched memory.{_because(trace, own)}", "yellow")
     elif not trace.findings:

@@ -126,6 +126,12 @@ class OwnLaunch:
     launch: FileLaunch | None = None
     left_out: str = ""
 
+    @property
+    def indices(self) -> list[str]:
+        """Arrays of guessed indices: the program's own may rule out what is found with these."""
+        texts = self.launch.arguments if self.launch is not None else ()
+        return [n for n, text in texts if n in self.guessed and text.startswith("index:")]
+
 
 def file_launch(
     path: Path, given: Mapping[str, int], launch: Mapping[str, Any], seed: int

@@ -216,7 +216,8 @@ def _fill(parameter: SignatureParameter, text: str) -> str:
         if _ORDERED.fullmatch(last):
             return "range"
         if _INDICES.fullmatch(last) or re.search(rf"\[\s*{re.escape(last)}\s*\[", text):
-            return "index"
+            stored = rf"\[\s*{re.escape(last)}\s*\[[^\]]*\]\s*\]\s*=(?!=)"
+            return "permutation" if re.search(stored, text) else "index"  # a place each
     return "random"
 
 

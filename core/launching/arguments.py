@@ -7,6 +7,7 @@ takes and a buffer that does not fit its pointer is refused.
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -59,6 +60,9 @@ FILLS: Mapping[str, Maker] = {
     "range": lambda _, dtype, shape: filled(dtype, shape, np.arange),
     "index": lambda generator, dtype, shape: filled(
         dtype, shape, lambda start, end: generator.integers(0, shape[0], end - start)
+    ),
+    "permutation": lambda generator, dtype, shape: (
+        generator.permutation(math.prod(shape)).astype(dtype).reshape(shape)
     ),
     "letters": lambda generator, dtype, shape: filled(
         dtype, shape, lambda start, end: generator.integers(ord("a"), ord("z") + 1, end - start)

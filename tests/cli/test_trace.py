@@ -439,3 +439,31 @@ def test_a_saved_trace_is_shown_again(capsys, refused, tmp_path):
     other.write_bytes(path.read_bytes()[:-30])
     assert "or it is damaged." in refused("trace", str(other))
     assert "There is no file" in refused("trace", str(tmp_path / "none.npz"))
+
+
+SCATTER = """__global__ void scatter(const int* place, float* out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[place[i]] = i;
+}
+"""
+
+
+def test_indices_to_store_at_are_guessed_as_a_place_each(capsys, tmp_path):
+    path = tmp_path / "scatter.cu"
+    path.write_text(SCATTER)
+    assert main(["trace", str(path)]) == 0
+    assert "place=permutation:int32[250]" in capsys.readouterr().out
+
+
+def test_a_race_over_guessed_indices_says_so(capsys, tmp_path):
+    path = tmp_path / "scatter.cu"
+    path.write_text(SCATTER.replace("out[place[i]] = i", "{ int to = place[i]; out[to] = i; }"))
+    assert main(["trace", str(path)]) == 1
+    text = " ".join(capsys.readouterr().out.split())
+    assert "place holds guessed indices" in text
+    assert "--arg place=@indices.npy" in text
+    assert main(["trace", str(path), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["guessed_indices"] == ["place"]
+    assert main(["trace", str(path), "--arg", "place=index:int32[250]", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["guessed_indices"] == []
