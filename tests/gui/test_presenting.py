@@ -37,7 +37,7 @@ def test_forward_reveals_then_goes_on(presented, window, qtbot):
     assert bar.answer.isHidden()
     assert window.session.veiled
     window.commands.turn(1)
-    assert not window.session.veiled
+    assert window.session.veiled == sitting.question.step.keep
     assert bar.answer.isVisible()
     window.commands.turn(1)
     qtbot.waitUntil(lambda: sitting.at == choice + 1, timeout=MOST_MS)

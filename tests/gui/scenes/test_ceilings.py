@@ -282,9 +282,15 @@ def test_why_occupancy_matters_is_told_by_what_was_measured(ladder) -> None:
     assert sm.counter_example((), ladder) == ""
     capability, needs = find_capability("9.0")[0], Resources(256, 40, 9000)
     found = occupancy(capability, needs)
-    said = sm.explanation(found, "H200", told)
+    step = sm.cliff(found)
+    said = sm.explanation(found, "H200", step, told)
     assert f"= {found.blocks}" in said.text
     assert "limits" in said.text
     assert told in said.text
     assert sm.WHY_IT_MATTERS in said.text
+    assert "Next step down" in said.text
+    veiled = sm.explanation(found, "H200", "", None)
+    assert "limits" in veiled.text
+    assert sm.WHY_IT_MATTERS not in veiled.text
+    assert "Next step down" not in veiled.text
     assert "wavefront" not in said.text
