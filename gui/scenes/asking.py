@@ -29,7 +29,6 @@ bank 0..31, a line of the source."""
 
 SEVERAL = 8  # things that are named one by one
 ANSWER_FIRST = "Answer first"
-ASKED_LATER = "Asked later"
 
 MORE: Mapping[str, str] = MappingProxyType(
     {
@@ -163,11 +162,6 @@ def waits(session: Session, what: str) -> str:
 
 
 @cache
-def veil_words(session: Session) -> str:
-    """What a veil says: after the answer it covers what a later question asks for."""
-    return ASKED_LATER if session.answered else ANSWER_FIRST
-
-
 def covered(veiled: frozenset[str]) -> frozenset[str]:
     """All parts that are not to be seen: those that are veiled, and those that would tell."""
     if not veiled:

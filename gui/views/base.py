@@ -28,7 +28,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.looks.theme import current_theme
-from gui.scenes.asking import veil_words
+from gui.scenes.asking import ANSWER_FIRST
 from gui.scenes.selection import Breakpoint, Element, Hover
 from gui.scenes.session import Session
 from gui.scenes.text import index_text
@@ -88,7 +88,7 @@ class SessionView(QWidget):
         `part` that a question veils neither says anything.
         """
         if part and self.session.hides(part):
-            words, drawn = f"{veil_words(self.session)}.", ""
+            words, drawn = f"{ANSWER_FIRST}.", ""
 
         def show() -> None:
             caption.setText(words)

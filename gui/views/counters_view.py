@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QStackedWidget, QStyledItemDelegate, QStyleOptionV
 
 from gui.looks.style import fill
 from gui.looks.theme import current_theme
-from gui.scenes.asking import veil_words
+from gui.scenes.asking import ANSWER_FIRST
 from gui.scenes.counters import CounterRow, counter_rows, counters_caption, sections
 from gui.scenes.profile import (
     Profile,
@@ -207,9 +207,7 @@ class CountersView(SessionView):
         rows = counter_rows(shown, "line" if by_line else "array", counted) if shown else ()
         self.model.by_line = by_line
         self.model.load(sections(rows))
-        self.caption.setText(
-            f"{veil_words(self.session)}." if veiled else counters_caption(self.session)
-        )
+        self.caption.setText(f"{ANSWER_FIRST}." if veiled else counters_caption(self.session))
         self.table.fit()
 
     def _explain(self) -> None:
