@@ -298,7 +298,7 @@ class Teaching(QObject):
         self.worker.cancel()
         self._opened = ()
         self._watch()
-        self.session.update(veiled=frozenset(), lit=None, pick_target=None)
+        self.session.update(veiled=frozenset(), answered=False, lit=None, pick_target=None)
         self.main.step_page.source.end_exercise()
         self.recorder.ladder = self._ladder
         self.main.left_column.show_lesson(False)
@@ -360,7 +360,7 @@ class Teaching(QObject):
             return
         panel.show_sitting(sitting)
         step = sitting.question.step
-        self.session.update(veiled=step.veil, lit=None, pick_target=None, playing=0)
+        self.session.update(veiled=step.veil, answered=False, lit=None, pick_target=None, playing=0)
         self._look()
         self.worker.submit(
             pose_job(self._recorders, sitting.question, sitting.numbers, sitting.seed)
@@ -577,7 +577,9 @@ class Teaching(QObject):
         if isinstance(question, Click) and isinstance(wanted, list):
             given = answer if isinstance(answer, list) else []
             lit = Lit(question.target, tuple(wanted), tuple(given))
-        self.session.update(veiled=sitting.question.step.keep, pick_target=None, lit=lit)
+        self.session.update(
+            veiled=sitting.question.step.keep, answered=True, pick_target=None, lit=lit
+        )
         if isinstance(question, Slider) and isinstance(wanted, list) and wanted:
             self._slide_to(int(wanted[0]))
 
@@ -618,7 +620,7 @@ class Teaching(QObject):
         sitting, panel = self.sitting, self.panel
         assert sitting is not None
         assert panel is not None
-        self.session.update(veiled=frozenset(), lit=None, pick_target=None)
+        self.session.update(veiled=frozenset(), answered=False, lit=None, pick_target=None)
         panel.show_end(sitting, self._what_next(sitting))
 
     def _what_next(self, sitting: Sitting) -> list[tuple[str, Any]]:

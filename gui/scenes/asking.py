@@ -29,6 +29,7 @@ bank 0..31, a line of the source."""
 
 SEVERAL = 8  # things that are named one by one
 ANSWER_FIRST = "Answer first"
+ASKED_LATER = "Asked later"
 
 MORE: Mapping[str, str] = MappingProxyType(
     {
@@ -159,6 +160,11 @@ def waits(session: Session, what: str) -> str:
     Empty where nothing is veiled. `what` begins as a part of a sentence: "a film of the steps".
     """
     return f"{ANSWER_FIRST}: {what} may show what is veiled." if session.veiled else ""
+
+
+def veil_words(session: Session) -> str:
+    """What a veil says: after the answer it covers what a later question asks for."""
+    return ASKED_LATER if session.answered else ANSWER_FIRST
 
 
 @cache

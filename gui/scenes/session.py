@@ -204,6 +204,8 @@ class Session(Settings):
     """Bytes of shared memory of a block there."""
     veiled: Setting[frozenset[str]] = Setting(frozenset(), lambda _, n: asking.checked_veils(n))
     """The parts that a question veils: names of `core.lessons.lesson.VEILS`."""
+    answered: Setting[bool] = Setting(False, lambda _, on: bool(on))
+    """Whether what is veiled is so for a later question: the present one is answered."""
     lit: Setting[Lit | None] = Setting(None)
     """What views light: the right answer beside the learner's own."""
     pick_target: Setting[Target | None] = Setting(None, lambda _, t: asking.checked_target(t))

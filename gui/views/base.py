@@ -28,7 +28,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.looks.theme import current_theme
-from gui.scenes.asking import ANSWER_FIRST
+from gui.scenes.asking import veil_words
 from gui.scenes.selection import Breakpoint, Element, Hover
 from gui.scenes.session import Session
 from gui.scenes.text import index_text
@@ -37,7 +37,7 @@ from gui.scenes.why import Fetched
 MOST_WORDS = 1000  # whose widths a caption remembers
 
 
-ASKING = frozenset({"veiled", "lit", "pick_target"})
+ASKING = frozenset({"veiled", "answered", "lit", "pick_target"})
 """What a question changes of a session: every view follows it."""
 
 
@@ -88,7 +88,7 @@ class SessionView(QWidget):
         `part` that a question veils neither says anything.
         """
         if part and self.session.hides(part):
-            words, drawn = f"{ANSWER_FIRST}.", ""
+            words, drawn = f"{veil_words(self.session)}.", ""
 
         def show() -> None:
             caption.setText(words)

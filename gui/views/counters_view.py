@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QStackedWidget, QStyledItemDelegate, QStyleOptionV
 
 from gui.looks.style import fill
 from gui.looks.theme import current_theme
-from gui.scenes.asking import ANSWER_FIRST
+from gui.scenes.asking import veil_words
 from gui.scenes.counters import CounterRow, counter_rows, counters_caption, sections
 from gui.scenes.profile import (
     Profile,
@@ -178,7 +178,7 @@ class CountersView(SessionView):
 
     def refresh(self, names: frozenset[str]) -> None:
         """Show the trace's counts; mark the selected line's row."""
-        if names & {"trace", "counts", "counts_by", "profile", "veiled"}:
+        if names & {"trace", "counts", "counts_by", "profile", "veiled", "answered"}:
             self.grouping.offer("profile", self.session.profile is not None)
             profile = self._profile
             self.tables.setCurrentWidget(self.table if profile is None else self.beside_table)
@@ -207,7 +207,9 @@ class CountersView(SessionView):
         rows = counter_rows(shown, "line" if by_line else "array", counted) if shown else ()
         self.model.by_line = by_line
         self.model.load(sections(rows))
-        self.caption.setText(f"{ANSWER_FIRST}." if veiled else counters_caption(self.session))
+        self.caption.setText(
+            f"{veil_words(self.session)}." if veiled else counters_caption(self.session)
+        )
         self.table.fit()
 
     def _explain(self) -> None:

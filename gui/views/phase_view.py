@@ -33,7 +33,7 @@ from core.errors import TilescopeError
 from gui.background.work import Worker
 from gui.looks.style import styled_label
 from gui.looks.theme import current_theme
-from gui.scenes.asking import ANSWER_FIRST
+from gui.scenes.asking import ANSWER_FIRST, veil_words
 from gui.scenes.phases import (
     COPIES,
     TableShape,
@@ -278,7 +278,7 @@ class PhaseView(SessionView):
     def _show_caption(self) -> None:
         known = self.table is not None  # else the view says why not
         words = phases_caption(self.session, self.table) if known else ""
-        self.caption.setText(f"{ANSWER_FIRST}." if self.model.veiled else words)
+        self.caption.setText(f"{veil_words(self.session)}." if self.model.veiled else words)
 
     def _veil(self) -> None:
         """Cover the columns that a question is about; all of the table where it is about that."""

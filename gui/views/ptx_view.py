@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QTextEdit
 
 from gui.looks.style import fill
 from gui.looks.theme import current_theme
-from gui.scenes.asking import ANSWER_FIRST
+from gui.scenes.asking import veil_words
 from gui.scenes.ptx import PtxListing, current_pc, listing_of, ptx_caption
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
@@ -64,7 +64,7 @@ class PtxView(SessionView):
             self._mark()
             self._reveal(names)
         veiled = self.session.hides("source")
-        told = f"{ANSWER_FIRST}." if veiled else ptx_caption(self.session, self.listing)
+        told = f"{veil_words(self.session)}." if veiled else ptx_caption(self.session, self.listing)
         self.caption.setText(told)
 
     def restyle(self) -> None:

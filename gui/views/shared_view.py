@@ -23,7 +23,7 @@ from PySide6.QtWidgets import QWidget
 
 from core.explain.bank_map import BankMap, bank_map, verdict
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.asking import ANSWER_FIRST, Lit, Pick
+from gui.scenes.asking import ANSWER_FIRST, Lit, Pick, veil_words
 from gui.scenes.grids import rectangles
 from gui.scenes.history import Ints, history_of
 from gui.scenes.selection import Hover
@@ -561,7 +561,7 @@ class SharedPainter:
             self._draw_title(grid, title)
         if scene.banks is not None and self.session.hides("shared.banks"):
             whole = geometry.bank_title.united(geometry.labels).united(geometry.readout)
-            draw_veil(self.p, whole, self.theme)
+            draw_veil(self.p, whole, self.theme, veil_words(self.session))
         elif scene.banks is not None:
             kept = self.ground.banks
             BankPainter(self.p, self.theme, self.session, kept, geometry).draw(scene.banks)
@@ -768,7 +768,8 @@ class SharedView(PointedView):
     def _draw_map(self, painter: QPainter, theme: Theme) -> None:
         lay = self.map_layout()
         if any(self.session.hides(f"shared{part}") for part in ("", ".banks", ".figures")):
-            draw_veil(painter, QRectF(self.rect()).adjusted(4, 4, -4, -4), theme)
+            box = QRectF(self.rect()).adjusted(4, 4, -4, -4)
+            draw_veil(painter, box, theme, veil_words(self.session))
             return
         if self._map is None or lay is None:
             words = "No access to shared memory yet."
@@ -841,7 +842,8 @@ class SharedView(PointedView):
             nothing(painter, QRectF(self.rect()), words, theme)
             return
         if self.session.hides("shared"):
-            draw_veil(painter, QRectF(self.rect()).adjusted(4, 4, -4, -4), theme)
+            box = QRectF(self.rect()).adjusted(4, 4, -4, -4)
+            draw_veil(painter, box, theme, veil_words(self.session))
             return
         SharedPainter(painter, theme, self.session, self._ground).draw(scene, geometry)
         words = self._readout(scene)

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLabel, QTextEdit
 
 from gui.looks.style import fill, set_style, styled_label
 from gui.looks.theme import current_theme
-from gui.scenes.asking import ANSWER_FIRST
+from gui.scenes.asking import veil_words
 from gui.scenes.draft import NEVER, Draft
 from gui.scenes.selection import Breakpoint, Hover
 from gui.scenes.session import Session
@@ -102,7 +102,7 @@ class SourceView(SessionView):
             return
         if "trace" in names and (self.session.trace or self.draft.compiled != NEVER):
             self._load()
-        elif names & {"counts", "veiled"}:
+        elif names & {"counts", "veiled", "answered"}:
             self._show_totals()
         if "line" in names and not self.edit.editing:
             self._caret_to(self.session.line)
@@ -319,7 +319,11 @@ class SourceView(SessionView):
 
     def _show_caption(self) -> None:
         said = NEVER_RUN if self.draft.compiled == NEVER else NOT_RUN
-        told = f"{ANSWER_FIRST}." if self.session.hides("gutter") else source_caption(self.session)
+        told = (
+            f"{veil_words(self.session)}."
+            if self.session.hides("gutter")
+            else source_caption(self.session)
+        )
         lit = self.session.lit
         if lit is not None and lit.target == "line":
             told = ". ".join(filter(None, (lit.words("right"), lit.words("given")))) + "."

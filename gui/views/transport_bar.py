@@ -28,7 +28,7 @@ from PySide6.QtWidgets import (
 
 from gui.looks.style import set_icon, styled_label
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.asking import ANSWER_FIRST
+from gui.scenes.asking import ANSWER_FIRST, veil_words
 from gui.scenes.selection import MAX_SPEED, MIN_SPEED, UNITS
 from gui.scenes.session import Session
 from gui.scenes.text import FILL, grouped, longest_name
@@ -98,7 +98,7 @@ class ScrubBar(SessionView):
         """Follow the record and the step."""
         if names & {"trace", "block"}:
             self.timeline = self._make_timeline()
-        if names & {"trace", "block", "line", "breakpoints", "veiled"}:
+        if names & {"trace", "block", "line", "breakpoints", "veiled", "answered"}:
             self._ground.forget()
         self.update()
 
@@ -373,7 +373,7 @@ class TransportBar(SessionView):
         self.position.setText(f"step {step_label(session)}")
         self.phase.setText("?" if session.hides("transport") else phase_label(session))
         asked = session.hides("transport.caption")
-        self.caption.setText(f"{ANSWER_FIRST}." if asked else event_caption(session))
+        self.caption.setText(f"{veil_words(session)}." if asked else event_caption(session))
         if "unit" in names:
             self.units.value = session.unit
         if "speed" in names:

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from gui.looks.style import fill
 from gui.looks.theme import current_theme
-from gui.scenes.asking import ANSWER_FIRST
+from gui.scenes.asking import veil_words
 from gui.scenes.selection import WARP_SIZE, Hover
 from gui.scenes.session import Session
 from gui.scenes.variables import VariableRow, table_rows, variables_caption
@@ -178,7 +178,11 @@ class VariablesView(SessionView):
         elif across:
             self._fit_lanes()
         self._span()
-        words = f"{ANSWER_FIRST}." if veiled else variables_caption(self.session, rows, across)
+        words = (
+            f"{veil_words(self.session)}."
+            if veiled
+            else variables_caption(self.session, rows, across)
+        )
         self.caption.setText(words)
 
     def resizeEvent(self, event: QResizeEvent) -> None:

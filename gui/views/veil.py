@@ -7,7 +7,7 @@ from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.asking import ANSWER_FIRST
+from gui.scenes.asking import ANSWER_FIRST, veil_words
 from gui.scenes.session import Session
 from gui.views.drawing_tools import pen
 
@@ -18,8 +18,8 @@ LEAST_MARK = 10  # pixels: nothing is to be seen in a lower part, and no mark fi
 LEAST_HIGH = 2.6  # lines that a field has in which words stand below the mark
 
 
-def draw_veil(painter: QPainter, box: QRectF, theme: Theme) -> None:
-    """Cover a part of a picture: nothing of what lies below shines through."""
+def draw_veil(painter: QPainter, box: QRectF, theme: Theme, said: str = ANSWER_FIRST) -> None:
+    """Cover a part of a picture, and say why: nothing of what lies below shines through."""
     if box.height() < LEAST_MARK:
         return
     painter.save()
@@ -34,7 +34,7 @@ def draw_veil(painter: QPainter, box: QRectF, theme: Theme) -> None:
     room = box.height() - (line if words else 0.0)
     size = max(min(LARGEST * theme.sizes.body, 0.45 * room), 0.7 * theme.sizes.small)
     large.setPointSizeF(size)
-    wide = QFontMetricsF(small).horizontalAdvance(ANSWER_FIRST)
+    wide = QFontMetricsF(small).horizontalAdvance(said)
     high = QFontMetricsF(large).height()
     words = words and wide + 8 <= box.width()
     top = box.center().y() - (high + (line if words else 0.0)) / 2
@@ -46,7 +46,7 @@ def draw_veil(painter: QPainter, box: QRectF, theme: Theme) -> None:
         painter.setFont(small)
         painter.setPen(theme.color("text_dim"))
         below = QRectF(box.left(), top + high, box.width(), line)
-        painter.drawText(below, flags, ANSWER_FIRST)
+        painter.drawText(below, flags, said)
     painter.restore()
 
 
@@ -67,8 +67,6 @@ class Veil(QWidget):
             policy = widget.sizePolicy()
             policy.setRetainSizeWhenHidden(True)
             widget.setSizePolicy(policy)
-        self.setToolTip(ANSWER_FIRST)
-        self.setAccessibleName(f"Veiled. {ANSWER_FIRST}")
         self._hidden: tuple[QWidget, ...] = ()
         for widget in (over, *instead):
             widget.installEventFilter(self)
@@ -83,6 +81,8 @@ class Veil(QWidget):
 
     def _follow(self, _: object = None) -> None:
         if self.on:
+            self.setToolTip(veil_words(self.session))
+            self.setAccessibleName(f"Veiled. {veil_words(self.session)}")
             if not self._hidden:
                 self._hidden = tuple(w for w in self._instead if not w.isHidden())
             for widget in self._hidden:
@@ -118,4 +118,5 @@ class Veil(QWidget):
         painter = QPainter(self)
         theme = current_theme()
         painter.fillRect(self.rect(), theme.color("panel"))
-        draw_veil(painter, QRectF(self.rect()).adjusted(4, 4, -4, -4), theme)
+        box = QRectF(self.rect()).adjusted(4, 4, -4, -4)
+        draw_veil(painter, box, theme, veil_words(self.session))

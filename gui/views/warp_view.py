@@ -23,7 +23,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.asking import Lit, Pick, sector_of
+from gui.scenes.asking import Lit, Pick, sector_of, veil_words
 from gui.scenes.own_memory import TITLES, OwnScene, own_scene
 from gui.scenes.selection import Element, Hover
 from gui.scenes.session import Session
@@ -631,12 +631,12 @@ class WarpPainter:
         lit, hides, g = self._lit_lanes(), self.session.hides, self.geometry
         strip = StripPainter(self.p, self.theme, self.scene, g, self.kept)
         if hides("warp.figures"):
-            draw_veil(self.p, g.figures.united(g.bar), self.theme)
+            draw_veil(self.p, g.figures.united(g.bar), self.theme, veil_words(self.session))
         else:
             self._draw_figures()
         self._draw_lanes(lit)
         if hides("warp.sectors"):
-            draw_veil(self.p, g.below_lanes(), self.theme)
+            draw_veil(self.p, g.below_lanes(), self.theme, veil_words(self.session))
         else:
             strip.draw_strip()
             strip.draw_links({self.session.lane: "selected"} | dict.fromkeys(lit, "hover"))
@@ -1034,7 +1034,8 @@ class WarpView(PointedView):
             nothing(painter, QRectF(self.rect()), self._why_empty(), theme)
             return
         if self.session.hides("warp"):
-            draw_veil(painter, QRectF(self.rect()).adjusted(4, 4, -4, -4), theme)
+            box = QRectF(self.rect()).adjusted(4, 4, -4, -4)
+            draw_veil(painter, box, theme, veil_words(self.session))
             return
         WarpPainter(painter, theme, scene, geometry, self.session, self._kept).draw()
 

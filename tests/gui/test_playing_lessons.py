@@ -346,6 +346,8 @@ def test_what_a_later_question_asks_for_stays_veiled_after_the_answer(window, qt
     pad = window.step_page.shared.pad
     assert window.session.hides("shared.banks")
     assert pad.isVisible()  # what is right is seen on the cells
+    caption = window.step_page.shared.caption
+    qtbot.waitUntil(lambda: caption.text() == "Asked later.", timeout=MOST_MS)
     assert window.session.lit.right == (0,)
     place = pad.cells()[7].box.center().toPoint()
     qtbot.mouseClick(pad, Qt.MouseButton.LeftButton, pos=place)
@@ -353,6 +355,7 @@ def test_what_a_later_question_asks_for_stays_veiled_after_the_answer(window, qt
     assert len(teaching.progress.answers) == 1
     teaching.panel.next.click()
     asked(window, qtbot)
+    qtbot.waitUntil(lambda: caption.text() == "Answer first.", timeout=MOST_MS)
     answered(window, qtbot)
     assert not window.session.veiled
     assert not pad.isVisible()
