@@ -160,7 +160,13 @@ class BlockTrace(ThreadAxis):
         self._lanes = slice(place * self.n_threads, (place + 1) * self.n_threads)
         self._path = segments.path(self._lanes)
         self._steps: Steps = build_steps(
-            record, self._path, self._lanes, program.lines, program.exits, program.loops
+            record,
+            self._path,
+            self._lanes,
+            segments.masks,
+            program.lines,
+            program.exits,
+            program.loops,
         )
 
     # -- the record ---------------------------------------------------------------------------

@@ -3,11 +3,14 @@
 The main loop is the longest of the kernel's outermost loops, by the instructions that a block
 executes from its first to its last. With it counts any other that is at least a quarter as long and
 reads memory: of several main loops the iterations are numbered through. A loop that only fills
-tiles before it, or writes results back after it, is none. (`docs/window.md` says so to users.)
+tiles before it, or writes results back after it, is none. Where warps run the loop one after another
+and a barrier holds them together, an iteration is one phase for all of them. (`docs/window.md` says
+so to users.)
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -115,39 +118,74 @@ def _any_between(places: NDArray[np.int64], first: int, last: int) -> bool:
 
 
 def phase_of(
-    pcs: NDArray[np.int64], loops: tuple[Loop, ...], reads: NDArray[np.int64]
+    pcs: NDArray[np.int64],
+    loops: tuple[Loop, ...],
+    reads: NDArray[np.int64],
+    lanes_at: Callable[[int], NDArray[np.bool_]] | None = None,
 ) -> NDArray[np.int32]:
     """The phase of each executed instruction, -1 outside every main loop.
 
-    `pcs` and `reads` are as for `main_loops`.
+    `pcs` and `reads` are as for `main_loops`. `lanes_at` says who executed the instruction at a
+    place, bool (threads of the block,); without it all threads did.
     """
     result = np.full(len(pcs), -1, np.int32)
     count = 0
     for loop in main_loops(pcs, loops, reads):
-        inside = (pcs >= loop.first) & (pcs < loop.end)
+        inside = np.flatnonzero((pcs >= loop.first) & (pcs < loop.end))
         entries = np.flatnonzero(pcs == loop.first)
-        if not len(entries):
+        inside = inside[inside >= entries[0]] if len(entries) else inside[:0]
+        if not len(inside):
             continue
-        visit = np.searchsorted(entries, np.arange(len(pcs)), "right") - 1
-        has_body = _has_body(pcs, inside, visit, len(entries), loop)
-        iteration = np.cumsum(has_body) - 1
-        own = inside & (visit >= 0) & has_body[np.maximum(visit, 0)]
-        result[own] = count + iteration[visit[own]]
-        count += int(has_body.sum())
+        found = _iterations_of_lanes(pcs, inside, entries, loop, lanes_at) if lanes_at else None
+        if found is None:
+            visit = np.searchsorted(entries, inside, "right") - 1
+            has_body = _has_body(pcs[inside], visit, len(entries), loop)
+            found = np.where(has_body, np.cumsum(has_body) - 1, -1)[visit]
+        result[inside] = np.where(found >= 0, count + found, -1)
+        count += int(found.max()) + 1
     return result
 
 
-def _has_body(
+def _iterations_of_lanes(
     pcs: NDArray[np.int64],
-    inside: NDArray[np.bool_],
-    visit: NDArray[np.int64],
-    visits: int,
+    inside: NDArray[np.intp],
+    entries: NDArray[np.intp],
     loop: Loop,
+    lanes_at: Callable[[int], NDArray[np.bool_]],
+) -> NDArray[np.int64] | None:
+    """The iteration of each instruction inside, -1 in visits that only test, as its lanes count.
+
+    None where that is no other than counting visits, and where nothing holds warps together: they
+    go through all iterations one after another, and a phase is to be one stretch of time.
+    """
+    lanes = [lanes_at(int(i)) for i in entries]
+    if all(np.array_equal(mask, lanes[0]) for mask in lanes):
+        return None
+    visit = np.full(len(inside), -1)
+    leaders = np.array([int(lanes_at(int(i)).argmax()) for i in inside])
+    for leader in np.unique(leaders):
+        own = np.flatnonzero([mask[leader] for mask in lanes])
+        places = np.flatnonzero(leaders == leader)
+        before = np.searchsorted(entries[own], inside[places], "right") - 1
+        visit[places] = own[np.maximum(before, 0)]
+    has_body = _has_body(pcs[inside], visit, len(entries), loop)
+    iteration, done = np.full(len(entries), -1), np.zeros(len(lanes[0]), np.int64)
+    for place in np.flatnonzero(has_body):
+        done[lanes[place]] += 1
+        iteration[place] = done[lanes[place]].max() - 1
+    if (np.diff(iteration[has_body]) < 0).any():
+        return None
+    found = iteration[visit]  # the last to leave an iteration are still in it when others begin one
+    return np.where(found >= 0, np.maximum.accumulate(found), -1)
+
+
+def _has_body(
+    pcs: NDArray[np.int64], visit: NDArray[np.intp], visits: int, loop: Loop
 ) -> NDArray[np.bool_]:
     """Which visits of the loop's head went on into its body: the last one only tests and leaves."""
     if loop.test_end is None:
         return np.ones(visits, bool)
-    body = inside & (pcs >= loop.test_end) & (visit >= 0)
+    body = pcs >= loop.test_end
     return np.bincount(visit[body], minlength=visits) > 0
 
 

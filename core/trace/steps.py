@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -93,11 +94,21 @@ def build_steps(
     record: ChunkRecord,
     path: Path,
     lanes: slice,
+    masks: Sequence[Mask | None],
     line_of_pc: NDArray[np.int32],
     exits: NDArray[np.bool_],
     loops: tuple[Loop, ...],
 ) -> Steps:
-    """The steps of the block whose lanes these are. `exits` says which pcs end a thread."""
+    """The steps of the block whose lanes these are, with the mask of each segment of its path.
+
+    `exits` says which pcs end a thread.
+    """
+    every = np.ones(lanes.stop - lanes.start, bool)
+
+    def lanes_at(place: int) -> NDArray[np.bool_]:
+        mask = masks[path.segments[place]]
+        return every if mask is None else mask[lanes]
+
     lines = line_of_pc[path.pcs]
     known = _with_line(lines)
     lines, depths = lines[known], path.depths[known]
@@ -110,7 +121,8 @@ def build_steps(
     kinds = [_ACCESS[record.accesses[i].kind] for i in accesses]
     seen = [record.accesses[i].region.space != "local" for i in accesses]
     reads = np.array(seen, bool) & (np.array(kinds, np.int64) != EventKind.STORE)
-    phases = phase_of(path.pcs, loops, np.searchsorted(path.ticks, access_ticks[reads]))
+    places = np.searchsorted(path.ticks, access_ticks[reads])
+    phases = phase_of(path.pcs, loops, places, lanes_at)
     phases = phases[_caller(path.depths)]
 
     tick = np.concatenate([path.ticks[starts], access_ticks, barrier_ticks, path.ticks[ends]])

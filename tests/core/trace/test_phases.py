@@ -35,6 +35,27 @@ def test_phases_of_the_ladder(rung, sizes, count, ahead):
     assert block.filling == ahead
 
 
+@pytest.mark.parametrize("rung", ["tiled", "broken_fill_barrier"])
+def test_warps_one_after_another_share_the_phases_that_a_barrier_holds_together(rung):
+    workload = LADDER[rung].workload(n=24, tile=8)
+    blocks = [
+        record(workload, blocks=[0], only_recorded=True, order=order).block(0)
+        for order in ("lockstep", "warp_by_warp")
+    ]
+    assert [len(block.phases) for block in blocks] == [3, 3]
+    for block in blocks:
+        assert all(a.last < b.first for a, b in pairwise(block.phases))
+        loads = block.kind == EventKind.LOAD
+        assert len(set(np.bincount(block.phase[loads & (block.phase >= 0)]).tolist())) == 1
+
+
+def test_without_a_barrier_a_phase_is_one_stretch_of_time():
+    workload = LADDER["coalesced"].workload(n=8, block_x=8, block_y=8)
+    block = record(workload, blocks=[0], only_recorded=True, order="warp_by_warp").block(0)
+    assert len(block.phases) == 2 * 8, "each of two warps goes through the sum by itself"
+    assert all(a.last < b.first for a, b in pairwise(block.phases))
+
+
 def loop(first, end):
     return Loop(first, end, None)
 
