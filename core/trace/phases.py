@@ -3,9 +3,9 @@
 The main loop is the longest of the kernel's outermost loops, by the instructions that a block
 executes from its first to its last. With it counts any other that is at least a quarter as long and
 reads memory: of several main loops the iterations are numbered through. A loop that only fills
-tiles before it, or writes results back after it, is none. Where warps run the loop one after another
-and a barrier holds them together, an iteration is one phase for all of them. (`docs/window.md` says
-so to users.)
+tiles before it, or writes results back after it, is none. Where warps run the loop one after
+another and a barrier holds them together, an iteration is one phase for all of them.
+(`docs/window.md` says so to users.)
 """
 
 from __future__ import annotations

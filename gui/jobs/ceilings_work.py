@@ -210,7 +210,10 @@ def resources_job(ladder: Ladder, wanted: Configuration, capability: Capability)
         version, note = capability.name, ""
         if (capability.major, version) < (7, _OLDEST):
             version = _OLDEST
-            note = f"Registers are those for compute capability {_OLDEST}, the oldest compiled for."
+            note = (
+                "The compiler makes no code for so old a GPU: the registers are those of compute "
+                f"capability {_OLDEST} (Turing)."
+            )
         return Compiled(key, capability.name, compiled_resources(workload, version), note)
 
     return job

@@ -228,16 +228,16 @@ def held_by(result: BenchmarkResult) -> Occupancy:
 
 
 def _told(device: str, n: int, *both: tuple[Occupancy, BenchmarkResult]) -> str:
-    (_, best), (_, full) = both
+    best, full = (h.registers_per_block // h.resources.block_threads for h, _ in both)
     told = "; ".join(
         f"{result.title} holds {held.warps} of {held.capability.warps} warps "
         f"({_percent(held.occupancy)}) and reaches {grouped(round(result.gflops or 0))} GFLOPS"
         for held, result in both
     )
     return (
-        f"Measured on {device} at N = {grouped(n)}: {told}. A thread of the first has "
-        f"{best.registers} registers, of the second {full.registers}: room for many "
-        "multiplications that do not wait for one another, so that few warps keep an SM busy. "
+        f"Measured on {device} at N = {grouped(n)}: {told}. A thread of the first is given "
+        f"{best} registers, of the second {full}: room for many multiplications "
+        "that do not wait for one another, so that few warps keep an SM busy. "
         "More occupancy helps where warps wait, and nowhere else."
     )
 
@@ -251,6 +251,7 @@ def limit_text(found: Occupancy) -> str:
     parts = [
         f"{LIMITS[name]} {'any number' if limit is None else grouped(limit)}"
         for name, limit in found.limits.items()
+        if name != "barriers" or name in found.limited_by  # else a word that nobody needs
     ]
     return f"Blocks that each resource allows: {', '.join(parts)}."
 

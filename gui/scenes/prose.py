@@ -27,7 +27,8 @@ def rich(text: str, *, mono: str, accent: str, glossary: Glossary | None = None)
             found.append(f"<code style=\"font-family:'{mono}'\">{escape(part)}</code>")
         else:
             found.append(_linked(part, accent, glossary, seen))
-    return "".join(found).replace("\n", "<br>")
+    # Qt makes a breaking space of every space of HTML but this one
+    return "".join(found).replace("\n", "<br>").replace("\u202f", "\u00a0")
 
 
 def _linked(text: str, accent: str, glossary: Glossary | None, seen: set[str]) -> str:

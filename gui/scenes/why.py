@@ -341,10 +341,11 @@ def as_html(explanation: Explanation, mono: str, unfolded: Collection[str] = ())
     of headings in `unfolded` are shown whole.
     """
     answer = f'<p class="answer">{escape(explanation.answer)}</p>' if explanation.answer else ""
-    return answer + "".join(
+    found = answer + "".join(
         _section(section, mono, whole=heading_of(section) in unfolded)
         for section in explanation.sections
     )
+    return found.replace("\u202f", "\u00a0")  # a line of HTML would break at the narrow one
 
 
 def heading_of(section: Section) -> str:

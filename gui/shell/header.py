@@ -148,12 +148,18 @@ class Header(QWidget):
             self.facts.setText("Nothing has run yet" if failed else "Recording the first launch …")
             return
         launch = trace.workload.launch
-        self._title = trace.workload.title
+        self._title = launch_name(self.session)
         self.title.setText(self._title)
         self.title.setAccessibleName(self._title)
         grid = "?" if self.session.hides("form") else launch.grid
         self.facts.setText(spaced(f"grid {grid}   block {launch.block}"))
         self._fit()
+
+
+def launch_name(session: Session) -> str:
+    """The launch's name; a broken kernel's says what is wrong with it, so findings veil it."""
+    assert session.trace is not None
+    return "Kernel in question" if session.hides("findings") else session.trace.workload.title
 
 
 def window_title(session: Session) -> str:
@@ -163,4 +169,4 @@ def window_title(session: Session) -> str:
         return "Tilescope"
     values = ", ".join(f"{k} = {v}" for k, v in trace.workload.parameters.items())
     values = f" ({values})" if values else ""
-    return f"{trace.workload.title}{values} – Tilescope"
+    return f"{launch_name(session)}{values} – Tilescope"

@@ -144,6 +144,7 @@ class MainWindow(Window):
         self.header.help_button.clicked.connect(self.show_cheat_sheet)
         session, recorder = self.session, self.recorder
         session.trace_changed.connect(self._on_trace)
+        session.veiled_changed.connect(lambda _: self._show_title())
         session.configuration_changed.connect(self._on_configuration)
         session.page_changed.connect(self._open_page)
         session.theme_changed.connect(self.dressing.put_on)

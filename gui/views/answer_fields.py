@@ -165,6 +165,7 @@ class ChoiceField(AnswerField):
             button.stepped.connect(self._step)
             button.returned.connect(self.returned)
             label = ProseLabel("choice", choice)
+            label.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
             label.installEventFilter(self)
             self.group.addButton(button, place)
             self.labels.append(label)

@@ -35,7 +35,7 @@ from gui.scenes.session import Session
 from gui.views.base import PointedView
 from gui.views.drawing_tools import Backdrop, nothing
 from gui.views.lit import draw_lit, draw_lit_legend, legend_box
-from gui.views.matrix_drawing import NAME_GAP, MatrixGround, MatrixMarks, title_widths
+from gui.views.matrix_drawing import NAME_GAP, MatrixGround, MatrixMarks, mark_side, title_widths
 from gui.views.matrix_layout import (
     READ_FROM,
     SCROLLED_TO,
@@ -332,7 +332,8 @@ class MatrixCanvas(PointedView):
         left = float(wide)
         if product:  # room for A's name and size left of its column numbers
             left = max(left, sum(title_widths(self._grids[0], current_theme())) + NAME_GAP + 6)
-        return Margins(left, above * line, wide / 2, below * line, between * line)
+        right = max(wide / 2, mark_side(current_theme()) + 4)  # a veil's mark stands there
+        return Margins(left, above * line, right, below * line, between * line)
 
     def _open_block(self) -> None:
         self._ground.forget()

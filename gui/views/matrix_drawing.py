@@ -262,6 +262,11 @@ def value_type(theme: Theme, wide: float, high: float) -> tuple[QFont, int]:
     return font, digits
 
 
+def mark_side(theme: Theme) -> float:
+    """The side of the question mark beside an array whose marks are veiled."""
+    return 1.5 * QFontMetricsF(theme.font("body", bold=True)).height()
+
+
 def size_words(grid: Grid) -> str:
     """A grid's size as its title says it."""
     if len(grid.array.shape) == 1:
@@ -430,7 +435,7 @@ class MatrixGround(MatrixDrawing):
         parts = ("owners", "values") if grid.result else ("loaded", "heat")
         if not any(self.session.hides(f"matrices.{part}") for part in parts):
             return
-        side = 1.5 * QFontMetricsF(self.theme.font("body", bold=True)).height()
+        side = mark_side(self.theme)
         box = self.layout.box(grid, self.view).intersected(self.window)
         place = QRectF(box.right() + 3, box.top(), side, side)
         if place.right() > self.window.right():
@@ -552,7 +557,8 @@ class MatrixGround(MatrixDrawing):
         self.p.save()
         self.p.setRenderHint(QPainter.RenderHint.Antialiasing)
         self.p.setBrush(Qt.BrushStyle.NoBrush)
-        self.p.setPen(pen(self.theme.color("barrier", 0.55), 1.3, Qt.PenStyle.DashLine))
+        strength = 0.3 if self.values_fit else 0.55  # figures are to be read through it
+        self.p.setPen(pen(self.theme.color("barrier", strength), 1.3, Qt.PenStyle.DashLine))
         self.p.drawPath(path)
         self.p.restore()
 

@@ -55,6 +55,7 @@ EDGE = 8  # room for half of the handle at each end
 FINE = 2.0  # pixels: narrower phases run into one
 CROWDED = 0.1  # barriers a pixel
 MARGIN = 6  # pixels between a barrier and a name
+HANDLE = 7  # pixels: half the handle's width, and one of air
 MOST_LINES = 120  # marks of the selected line that go up through the whole bar
 
 
@@ -78,6 +79,7 @@ class ScrubBar(SessionView):
         self.timeline: Timeline | None = None
         self.left = EDGE
         self._ground = Backdrop()
+        self._named_bands: list[tuple[QRectF, str, QColor]] = []  # as painted on the ground
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setMouseTracking(True)
@@ -143,6 +145,7 @@ class ScrubBar(SessionView):
         painter = QPainter(self)
         self._ground.draw(painter, self, self._paint_static)
         if self.timeline is not None and self.timeline.n_steps:
+            self._clear_of_handle(painter, current_theme())
             self._paint_handle(painter, current_theme())
 
     def _span(self) -> float:
@@ -157,11 +160,12 @@ class ScrubBar(SessionView):
     def _paint_static(self, painter: QPainter) -> None:
         """All but the handle."""
         theme = current_theme()
+        self._named_bands = []
         painter.fillRect(self.rect(), theme.color("panel"))
         body = QRectF(self.left, 0, self._span(), self.height() - 4)
         painter.fillRect(body, theme.color("raised"))
         if self.session.hides("transport"):
-            draw_veil(painter, body, theme)
+            draw_veil(painter, body, theme, veil_words(self.session))
         elif self.timeline is not None and self.timeline.n_steps:
             names = self._paint_bands(painter, theme)
             self._paint_marks(painter, theme)
@@ -251,9 +255,30 @@ class ScrubBar(SessionView):
             if wide + 4 > box.width():
                 return
         area = QRectF(left - 2, 0, wide + 4, self._band_height())
+        self._write_name(painter, (area, text, ground), theme)
+        self._named_bands.append((area, text, ground))
+
+    def _write_name(
+        self, painter: QPainter, name: tuple[QRectF, str, QColor], theme: Theme
+    ) -> None:
+        area, text, ground = name
         painter.fillRect(area, ground)
         painter.setPen(theme.color("text"))
         painter.drawText(area, int(Qt.AlignmentFlag.AlignCenter), text)
+
+    def _clear_of_handle(self, painter: QPainter, theme: Theme) -> None:
+        """Move a name that the handle would strike through to the handle's right.
+
+        A number alone stays: beside it is no room.
+        """
+        x = self.x_of(self.session.step)
+        for area, text, ground in self._named_bands:
+            if text.isdigit() or not area.left() - HANDLE < x < area.right() + HANDLE:
+                continue
+            painter.setFont(theme.font("small"))
+            painter.fillRect(area, ground)
+            aside = area.translated(x + HANDLE - area.left(), 0)
+            self._write_name(painter, (aside, text, ground), theme)
 
     def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
         assert self.timeline is not None
@@ -313,7 +338,7 @@ class ScrubBar(SessionView):
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(color)
         painter.drawRect(QRectF(x - 1, 0, 2, self.height()))
-        top = QPolygonF([QPointF(x - 6, 0), QPointF(x + 6, 0), QPointF(x, 8)])
+        top = QPolygonF([QPointF(x - HANDLE + 1, 0), QPointF(x + HANDLE - 1, 0), QPointF(x, 8)])
         painter.drawPolygon(top)
 
 
