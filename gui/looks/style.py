@@ -211,7 +211,7 @@ def rules(theme: Theme) -> str:
         font-size: {z.body}pt; }}
     QLabel[role="goal"] {{ padding: 1px 0; }}
     QLabel[role="goal"][told="right"] {{ color: {m.ideal}; }}
-    QLabel[role="choice"] {{ padding: 1px 6px; border-left: 3px solid transparent; }}
+    QLabel[role="choice"] {{ padding: 3px 6px 2px 6px; border-left: 3px solid transparent; }}
     QLabel[role="choice"][told="right"] {{ border-left-color: {m.ideal};
         background: {theme.tint("ideal", 0.12).name()}; }}
     QLabel[role="choice"][told="wrong"] {{ border-left-color: {m.error};

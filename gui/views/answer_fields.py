@@ -166,6 +166,7 @@ class ChoiceField(AnswerField):
             button.returned.connect(self.returned)
             label = ProseLabel("choice", choice)
             label.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+            label.setIndent(0)  # it would lower the text as well
             label.installEventFilter(self)
             self.group.addButton(button, place)
             self.labels.append(label)

@@ -269,16 +269,22 @@ class ScrubBar(SessionView):
     def _clear_of_handle(self, painter: QPainter, theme: Theme) -> None:
         """Move a name that the handle would strike through to the handle's right.
 
-        A number alone stays: beside it is no room.
+        Where the next name leaves no room the number alone goes there; a number by itself stays.
         """
         x = self.x_of(self.session.step)
-        for area, text, ground in self._named_bands:
+        ends = [area.left() for area, _, _ in self._named_bands[1:]] + [float(self.width())]
+        painter.setFont(theme.font("small"))
+        for (area, text, ground), end in zip(self._named_bands, ends, strict=True):
             if text.isdigit() or not area.left() - HANDLE < x < area.right() + HANDLE:
                 continue
-            painter.setFont(theme.font("small"))
             painter.fillRect(area, ground)
-            aside = area.translated(x + HANDLE - area.left(), 0)
-            self._write_name(painter, (aside, text, ground), theme)
+            number = text.rpartition(" ")[2]
+            for words in (text, number) if number.isdigit() else (text,):
+                wide = painter.fontMetrics().horizontalAdvance(words) + 4
+                aside = QRectF(x + HANDLE, area.top(), wide, area.height())
+                if aside.right() < end:
+                    self._write_name(painter, (aside, words, ground), theme)
+                    break
 
     def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
         assert self.timeline is not None
