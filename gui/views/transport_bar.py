@@ -272,9 +272,9 @@ class ScrubBar(SessionView):
         Where the next name leaves no room the number alone goes there; a number by itself stays.
         """
         x = self.x_of(self.session.step)
-        ends = [area.left() for area, _, _ in self._named_bands[1:]] + [float(self.width())]
+        begins = [area.left() for area, _, _ in self._named_bands] + [float(self.width())]
         painter.setFont(theme.font("small"))
-        for (area, text, ground), end in zip(self._named_bands, ends, strict=True):
+        for (area, text, ground), end in zip(self._named_bands, begins[1:], strict=True):
             if text.isdigit() or not area.left() - HANDLE < x < area.right() + HANDLE:
                 continue
             painter.fillRect(area, ground)
