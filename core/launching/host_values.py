@@ -38,6 +38,7 @@ _ALLOCATED = re.compile(
     r"(?:<[^>]*>)?\s*\("
 )
 _POINTER = re.compile(r"\s*(?:const\s+)?\w+(?:\s+\w+)?\s*\*")  # `float *a, *b = nullptr`
+_MACRO = re.compile(r"[A-Z][A-Z0-9_]{2,}\s*\(")
 ROUND = "([{)]}"
 
 
@@ -79,6 +80,12 @@ def statements(text: str) -> Iterator[Statement]:
 
 
 def _of(statement: str) -> Iterator[Statement]:
+    if macro := _MACRO.match(statement):  # `CHECK(x)` without a semicolon, then a statement
+        end = closing(statement, macro.end()) + 1
+        if re.match(r"\s*\w", statement[end:]):
+            yield from _of(statement[:end])
+            yield from _of(statement[end:].strip())
+            return
     if allocation := _ALLOCATED.search(statement):
         inside = statement[allocation.end() :]
         parts = split_at_commas(inside[: closing(inside, 0)], ROUND)

@@ -35,6 +35,7 @@ _COMMENT = re.compile(
 )
 _NAMESPACE = re.compile(r"\bnamespace\s+([\w:]*)\s*$")
 _GLOBAL = re.compile(r"__global__")
+_LAUNCHES = re.compile(r"<<<")
 _NUMBER_TYPE = (
     r"\b(?:(?:unsigned|signed|long|short)\s+)*(?:unsigned|int|long|short|char|bool|auto|float|double"
     r"|uint|dim3|(?:std::)?(?:size_t|u?int\d+_t))"
@@ -137,17 +138,22 @@ def with_plain_declarations(text: str) -> str:
 
 
 def with_kernel_macros(text: str) -> str:
-    """A text without comments, with the macros expanded whose meaning holds `__global__`."""
-    return with_macros(text, _GLOBAL)
+    """A text without comments, with macros expanded that stand for kernels, or for launches.
+
+    A launch in a macro that the text does not use stays in the macro's meaning.
+    """
+    return with_macros(with_macros(text, _GLOBAL), _LAUNCHES, used=True)
 
 
-def with_macros(text: str, words: re.Pattern[str]) -> str:
+def with_macros(text: str, words: re.Pattern[str], *, used: bool = False) -> str:
     """A text without comments, with the macros expanded in whose meaning `words` is found.
 
-    Of several meanings that the text has for a name the first counts.
+    Of several meanings that the text has for a name the first counts. `used` leaves those alone
+    that stand nowhere else.
     """
     for _ in range(_DEEPEST_MACROS):
         macros = [m for m in _DEFINE.finditer(text) if words.search(m[3])]
+        macros = [m for m in macros if not used or len(re.findall(rf"\b{m[1]}\b", text)) > 1]
         if not macros:
             return text
         ends = [0, *(macro.end() for macro in macros)]
