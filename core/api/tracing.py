@@ -16,8 +16,8 @@ from core.ladder.rung import DEFAULT_SEED
 from core.launch import Argument, ArrayArgument, InlineArgument, Workload
 from core.launching.file_launch import FileLaunch, at_its_kernels, file_workload, join_defines
 from core.launching.guess import completed
-from core.launching.trial import fitted
 from core.launching.user_files import read_source
+from core.runs.fitting import fitted
 from core.runs.recording import record
 from core.runs.storage import load_trace
 

@@ -140,8 +140,8 @@ def file_launch(
     from core.launching.file_launch import at_its_kernels, split_defines
     from core.launching.file_launch import file_workload as workload_of
     from core.launching.guess import completed
-    from core.launching.trial import fitted
     from core.launching.user_files import read_source
+    from core.runs.fitting import fitted
     from core.side_process.client import stoppable
 
     _refuse_sizes(given)

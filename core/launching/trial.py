@@ -25,13 +25,11 @@ from core.emulator.machine import Machine
 from core.errors import BudgetExceeded, Cancelled, TilescopeError, TooMuchWork
 from core.gc_control import uncollected
 from core.ladder.limits import MAX_SHARED_BYTES
-from core.ladder.rung import DEFAULT_SEED
 from core.launch import Workload
 from core.launching.argument_guess import is_pitch
 from core.launching.file_launch import FileLaunch, file_workload
 from core.launching.guess import Guess, completed
 from core.ptx.parser import parse
-from core.side_process.client import stoppable
 
 _INSTRUCTIONS = 50_000  # of the blocks that run together
 _SECONDS = 1.0
@@ -121,14 +119,7 @@ def reach_of(workload: Workload, seconds: float = _SECONDS) -> Reach:
     return found
 
 
-def tried(source: str, launch: FileLaunch, known: FileLaunch | None) -> FileLaunch:
-    """`fitted` of a launch that was guessed, in which what is `known` stays."""
-    asked = known or replace(launch, grid="", block="", shared="", arguments=())
-    guess = stoppable(completed, source, asked)
-    return fitted(source, guess, DEFAULT_SEED) if guess.launch == launch else launch
-
-
-def fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
+def trial_of(source: str, guess: Guess, seed: int) -> FileLaunch:
     """The guess, with the sizes and numbers that a trial shows to be wrong put right.
 
     What is given, or what the host's code says, stays. So does a launch that cannot be run.

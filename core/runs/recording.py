@@ -175,8 +175,12 @@ def run_part(
     checks: bool = True,
     limits: Limits | None = None,
     probe: Probe | None = None,
+    may_be_cut: bool = False,
 ) -> Part:
-    """Runs neighbouring blocks of a launch, and no others. Raises as `record` does."""
+    """Runs neighbouring blocks of a launch, and no others. Raises as `record` does.
+
+    Where it `may_be_cut`, what was found before the limits were exceeded is returned instead.
+    """
     must_be_runnable(workload.launch, len(blocks))
     build = build_of(workload, kind)
     entry = find_entry(build, workload.kernel)
@@ -191,6 +195,9 @@ def run_part(
         recording.trace()
     except _BlocksWait:
         return Part({}, (), 0, (), waits=True)
+    except BudgetExceeded:
+        if not may_be_cut:
+            raise
     return Part(
         recording.tally.sums,
         tuple(recording.findings.values()),

@@ -78,7 +78,7 @@ def open_job(
         if not is_own:  # the kernels lie in a file that this one includes
             source = read_source(Path(found[0].path))
         if known is None or linked:
-            from core.launching.trial import tried
+            from core.runs.fitting import tried
 
             found = (tried(source, found[0], known), *found[1:])
         edited = source if text is not None and is_edit and is_own else None

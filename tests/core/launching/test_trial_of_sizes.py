@@ -9,7 +9,7 @@ import pytest
 from core.errors import ArgumentError, LaunchError
 from core.launching.file_launch import FileLaunch, file_workload
 from core.launching.guess import completed
-from core.launching.trial import fitted
+from core.runs.fitting import fitted
 from core.runs.recording import record
 
 
