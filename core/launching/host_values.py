@@ -182,6 +182,14 @@ _OF_MACROS = "const auto"
 _ANY = "*"  # in what is given: every whole number that a function is given
 _UNKNOWN = 64  # what a whole number that a function is given may be
 _DEEPEST_CALL = 6
+_DEVICE = {  # fields of cudaDeviceProp: a small device, so that a launch is one to look at
+    "maxThreadsPerMultiProcessor": "2048",
+    "multiProcessorCount": "4",
+    "maxThreadsPerBlock": "1024",
+    "sharedMemPerBlock": "49152",
+    "warpSize": "32",
+}
+_OF_DEVICE = re.compile(rf"\b\w+(?:\.|->)({'|'.join(_DEVICE)})\b")
 _LONGEST = 2000
 _CALL = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 
@@ -342,6 +350,7 @@ class HostProgram:
         """The value of an expression, None where it cannot be told."""
         if expression not in self._parsed:
             text = self._without_sizeof(self._expand(expression, _DEEPEST_CALL))
+            text = _OF_DEVICE.sub(lambda found: _DEVICE[found[1]], text)
             self._parsed[expression] = parsed(text) if len(text) <= _LONGEST else None
         made = self._parsed[expression]
         if made is None:

@@ -2,30 +2,37 @@
 
 A kernel whose tiles do not divide a guessed size, or that needs more elements than were guessed,
 reads what nobody wrote, and its threads meet where they would not. `core.launching.trial` puts
-right what accesses out of bounds show. Here the checkers look on, and where they find something the
-small ones among the guessed sizes grow. A fault of the kernel's own is found at every size, and stays.
+right what accesses out of bounds show. Here the checkers look on, and where they find something
+other values are tried: small sizes grow and strides of one array keep its rows apart; or, where an
+access is out of bounds, random indices become zeros. A fault of the kernel's own is found with all
+of them, and stays.
 """
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from core.emulator.budget import Limits
-from core.errors import Cancelled, TilescopeError
+from core.errors import Cancelled, TilescopeError, TooMuchWork
 from core.ladder.rung import DEFAULT_SEED
 from core.launching.argument_guess import is_pitch
 from core.launching.file_launch import FileLaunch, file_workload
 from core.launching.guess import Guess, completed
-from core.launching.trial import trial_of
+from core.launching.trial import trial_of, with_arguments
 from core.runs.recording import run_part
 from core.side_process.client import stoppable
+from core.trace.finding import Finding
 
 _INSTRUCTIONS = 30_000  # of the blocks that are looked at
 _LANES = 512
 _SECONDS = 8.0  # after which no further size is tried
 _AT_LEAST = (128, 256, 512)  # sizes that tiles of most kernels divide
+
+
+_INNERMOST, _RATIO = 128, 64  # elements of the innermost stride; how many of it the next one is
 
 
 def fitted(source: str, guess: Guess, seed: int = DEFAULT_SEED) -> FileLaunch:
@@ -38,15 +45,16 @@ def fitted(source: str, guess: Guess, seed: int = DEFAULT_SEED) -> FileLaunch:
         return launch
     start = time.thread_time()
     try:
-        if _is_clean(source, launch, seed):
-            return launch
-        for larger in _larger(source, guess, launch):
-            again = trial_of(source, larger, seed)
-            if _is_clean(source, again, seed):
+        found = _found(source, launch, seed)
+        outside = any(finding.kind == "out_of_bounds" for finding in found)
+        others = _with_classes(guess) if outside else _of_other_sizes(source, guess, launch)
+        for other in others if found else ():
+            again = trial_of(source, other, seed)
+            if not _found(source, again, seed):
                 return again
             if time.thread_time() - start > _SECONDS:
                 break
-    except Cancelled:
+    except (Cancelled, TooMuchWork):
         raise
     except TilescopeError:  # whoever runs the launch says what is wrong with it
         pass
@@ -60,28 +68,52 @@ def tried(source: str, launch: FileLaunch, known: FileLaunch | None) -> FileLaun
     return fitted(source, guess) if guess.launch == launch else launch
 
 
-def _is_clean(source: str, launch: FileLaunch, seed: int) -> bool:
-    """Whether the first blocks run, as far as they are run, without a finding."""
+def _found(source: str, launch: FileLaunch, seed: int) -> tuple[Finding, ...]:
+    """What is found in the first blocks, as far as they are run."""
     workload = file_workload(source, launch, seed)
     size = workload.launch
     blocks = range(min(size.grid.count, max(1, _LANES // size.block.count)))
     limits = Limits(instructions=_INSTRUCTIONS)
-    part = run_part(workload, blocks, limits=limits, may_be_cut=True)
-    return not part.findings
+    return run_part(workload, blocks, limits=limits, may_be_cut=True).findings
 
 
-def _larger(source: str, guess: Guess, launch: FileLaunch) -> Iterator[Guess]:
-    """The guess with larger numbers where they say how large something is."""
+def _of_other_sizes(source: str, guess: Guess, launch: FileLaunch) -> Iterator[Guess]:
+    """The guess with other strides, then with larger sizes.
+
+    Not where an access is out of bounds: `if (i <= n)` would go unseen with a larger n.
+    """
     sizes = {
         name: int(text)
         for name, text in launch.arguments
         if text.isdecimal() and (name in guess.sizes or (name in guess.open and is_pitch(name)))
     }
-    for least in _AT_LEAST:
-        numbers = tuple((name, str(max(least, value))) for name, value in sizes.items())
-        if all(value >= least for value in sizes.values()):
-            continue
+    grown = [{n: max(least, value) for n, value in sizes.items()} for least in _AT_LEAST]
+    for numbers in filter(None, [_nested(sizes), *(one for one in grown if one != sizes)]):
+        given = tuple((name, str(value)) for name, value in numbers.items())
         try:
-            yield completed(source, replace(guess.asked, arguments=numbers + guess.asked.arguments))
+            yield completed(source, replace(guess.asked, arguments=given + guess.asked.arguments))
         except TilescopeError:  # so large it cannot be
-            return
+            continue
+
+
+def _with_classes(guess: Guess) -> Iterator[Guess]:
+    """The guess with zeros for random whole numbers: they may be places, or numbers of classes."""
+    changed = {
+        name: text.replace("random:", "zeros:")
+        for name, text in guess.launch.arguments
+        if name in guess.open and re.match(r"random:u?int(16|32|64)\[", text)
+    }
+    if changed:
+        yield replace(guess, launch=with_arguments(guess.launch, changed))
+
+
+def _nested(names: Iterable[str]) -> dict[str, int]:
+    """Strides of arrays that have several (`stride_bz_x`, `stride_h_x`), the last one smallest."""
+    found: dict[str, int] = {}
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        if name.startswith("stride_"):
+            groups.setdefault(name.rpartition("_")[2], []).append(name)
+    for group in groups.values():
+        found |= {name: _INNERMOST * _RATIO**i for i, name in enumerate(reversed(group))}
+    return found

@@ -11,8 +11,8 @@ from core.cli.app import main
 from core.compiler.compiler import compile_ptx
 from core.launching.file_launch import FileLaunch, at_its_kernels, file_workload, split_defines
 from core.launching.guess import completed, guess_launch
-from core.launching.trial import fitted
 from core.launching.user_files import local_headers
+from core.runs.fitting import fitted
 from core.runs.recording import record
 
 COPY = "__global__ void copy(float* to, const float* from, int n) {{ {} }}\n"

@@ -9,7 +9,7 @@ import pytest
 from core.launching.file_launch import FileLaunch, file_workload
 from core.launching.guess import completed, guess_launch
 from core.launching.indices import only_axis
-from core.launching.trial import fitted
+from core.runs.fitting import fitted
 from core.runs.recording import record
 from gui.scenes.findings import finding_rows
 

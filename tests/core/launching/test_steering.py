@@ -8,7 +8,7 @@ import pytest
 from core.launching.file_launch import FileLaunch, file_workload, join_defines, split_defines
 from core.launching.guess import completed, smaller
 from core.launching.host_guess import is_legal_block
-from core.launching.trial import fitted
+from core.runs.fitting import fitted
 from core.runs.recording import record
 
 TILED = """#define TILE_WIDTH 16

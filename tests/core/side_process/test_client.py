@@ -20,7 +20,7 @@ from core.errors import ArgumentError, Cancelled, CompileError, TilescopeError, 
 from core.ladder.buffers import POISON_BYTE, filled, poisoned, random_array
 from core.launching.file_launch import FileLaunch, NoKernel, file_workload
 from core.launching.guess import completed
-from core.launching.trial import tried
+from core.runs.fitting import tried
 from core.side_process.client import apart, end_kept, prepare, stoppable
 
 KERNEL = "__global__ void twice(float* v, int n) { if (threadIdx.x < n) v[threadIdx.x] *= 2; }\n"

@@ -1,0 +1,78 @@
+"""Guesses whose findings end with other values; faults of the kernel's own, which do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.launching.file_launch import FileLaunch, file_workload
+from core.launching.guess import completed
+from core.runs.fitting import fitted
+from core.runs.recording import record
+
+STRIDES = """
+__global__ void scale(float *x, int stride_b_x, int stride_s_x, int stride_h_x)
+{
+    int at = blockIdx.z * stride_b_x + blockIdx.y * stride_s_x + threadIdx.y * stride_h_x;
+    x[at + threadIdx.x] = 2.0f * blockIdx.z + blockIdx.y + threadIdx.y;
+}
+"""
+CLASSES = """
+__global__ void loss(float *out, const float *logits, const int *targets, int rows, int classes)
+{
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < rows) out[row] = logits[row * classes + targets[row]];
+}
+"""
+PITCH = """
+__global__ void fill(float *image, int pitch)
+{
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    image[y * pitch + x] = x + 100.0f * y;
+}
+int main()
+{
+    float *image;
+    fill<<<dim3(2, 2), dim3(8, 8)>>>(image, pitch);
+}
+"""
+RACE = """
+__global__ void sum(float *out, const float *in, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[0] += in[i];
+}
+"""
+ENDS = """
+__global__ void ends(const float *a, float *b, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i <= n) b[i] = a[i];
+}
+"""
+
+
+def _launch(source: str, path: Path) -> FileLaunch:
+    return fitted(source, completed(source, FileLaunch(str(path / "k.cu"), "", "", "", "")))
+
+
+@pytest.mark.parametrize("source", [STRIDES, CLASSES, PITCH], ids=["strides", "classes", "pitch"])
+def test_a_finding_that_another_guess_ends_is_none(tmp_path, source):
+    launch = _launch(source, tmp_path)
+    assert record(file_workload(source, launch)).findings == ()
+
+
+def test_strides_of_one_array_keep_its_rows_apart(tmp_path):
+    given = dict(_launch(STRIDES, tmp_path).arguments)
+    b, s, h = (int(given[f"stride_{axis}_x"]) for axis in "bsh")
+    assert b > 3 * s > 3 * 3 * h > 0
+
+
+@pytest.mark.parametrize(
+    ("source", "kind"), [(RACE, "race"), (ENDS, "out_of_bounds")], ids=["race", "ends"]
+)
+def test_a_fault_of_the_kernel_stays(tmp_path, source, kind):
+    launch = _launch(source, tmp_path)
+    assert kind in {f.kind for f in record(file_workload(source, launch)).findings}
