@@ -12,7 +12,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.looks.style import fill, styled_label
-from gui.scenes.asking import ANSWER_FIRST
+from gui.scenes.asking import veil_words
 from gui.scenes.breakpoints import BreakRow, break_rows, breaks_caption
 from gui.scenes.findings import findings_caption, go_to
 from gui.scenes.session import Session
@@ -108,7 +108,7 @@ class BreakpointsView(SessionView):
         stops, ahead = len(session.break_steps), session.next_break()
         asked = session.hides("counters") or session.hides("transport")
         words = breaks_caption(len(session.breakpoints), stops, ahead)
-        self.caption.setText(f"{ANSWER_FIRST}." if asked else words)
+        self.caption.setText(f"{veil_words(self.session)}." if asked else words)
 
     def _list(self) -> None:
         session = self.session

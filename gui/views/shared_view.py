@@ -23,7 +23,7 @@ from PySide6.QtWidgets import QWidget
 
 from core.explain.bank_map import BankMap, bank_map, verdict
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.asking import ANSWER_FIRST, Lit, Pick, veil_words
+from gui.scenes.asking import Lit, Pick, veil_words
 from gui.scenes.grids import rectangles
 from gui.scenes.history import Ints, history_of
 from gui.scenes.selection import Hover
@@ -417,7 +417,7 @@ class BankPainter:
         g, theme = self.g, self.theme
         counted = not self.session.hides("shared.figures")
         if not counted:
-            words = f"Banks   {lanes}, {ANSWER_FIRST.lower()}"
+            words = f"Banks   {lanes}, {veil_words(self.session).lower()}"
         if banks.fault and counted and not self.session.hides("findings"):
             small = theme.font("small", bold=True)
             text(self.p, g.bank_title, banks.fault, theme.color("error"), small, LEFT)
@@ -494,12 +494,12 @@ class BankPainter:
     def _draw_word(self, p: QPainter, word: Word, body: QRectF, strong: QColor) -> None:
         """The lanes that ask for a word, upright where that is the only way they fit."""
         small = self.theme.font("small")
-        small.setPointSizeF(min(self.theme.sizes.small, 0.7 * body.width()))
+        small.setPointSizeF(min(self.theme.sizes.small, 0.62 * body.width()))
         if small.pointSizeF() < LEAST_BANK * self.theme.sizes.small:
             return
         metrics, ink, label = QFontMetricsF(small), text_on(strong), lane_label(word.lanes)
         wide = metrics.horizontalAdvance(label)
-        if wide <= body.width() + 2 and body.height() >= metrics.height() * 0.8:
+        if wide <= body.width() and body.height() >= metrics.height() * 0.8:
             text(p, body, label, ink, small, elide=False)
         elif wide <= body.height():
             upright_text(p, body, label, ink, small, CENTRE)
