@@ -57,6 +57,12 @@ def click(qtbot, view, point: QPointF):
     qtbot.mouseClick(view, Qt.MouseButton.LeftButton, pos=point.toPoint())
 
 
+@pytest.fixture(autouse=True)
+def _light(qapp):
+    """The sizes of this theme, whatever a test before has put on."""
+    apply_theme(qapp, "light")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("view_class", VIEWS)
 @pytest.mark.parametrize("name", TRACES)
