@@ -494,7 +494,7 @@ class BankPainter:
     def _draw_word(self, p: QPainter, word: Word, body: QRectF, strong: QColor) -> None:
         """The lanes that ask for a word, upright where that is the only way they fit."""
         small = self.theme.font("small")
-        small.setPointSizeF(min(self.theme.sizes.small, 0.62 * body.width()))
+        small.setPointSizeF(min(self.theme.sizes.small, 0.56 * body.width()))
         if small.pointSizeF() < LEAST_BANK * self.theme.sizes.small:
             return
         metrics, ink, label = QFontMetricsF(small), text_on(strong), lane_label(word.lanes)
