@@ -71,6 +71,7 @@ class Veil(QWidget):
         for widget in (over, *instead):
             widget.installEventFilter(self)
         session.veiled_changed.connect(self._follow)
+        session.answered_changed.connect(self._follow)
         self.hide()
         self._follow()
 
@@ -90,6 +91,7 @@ class Veil(QWidget):
             self._fit()
             self.show()
             self.raise_()
+            self.update()  # its words may be others
             return
         self.hide()
         for widget in self._hidden:

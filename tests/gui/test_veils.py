@@ -374,3 +374,17 @@ def test_a_veiled_result_is_neither_drawn_nor_read_out_at_its_store(window, qtbo
             image_of(window.step_page.views[view], 1.0)
         assert not np.isnan(written).any()
         assert bool(set(written) & sums) != bool(veiled)
+
+
+def test_a_veil_that_stays_after_the_answer_says_so(window, qtbot):
+    """The part is veiled before and after: only the words change, and they are painted anew."""
+    from gui.views.veil import Veil
+
+    window.show_page("ceilings")
+    window.session.update(veiled=frozenset({"ceilings"}), answered=False)
+    (veil, *_) = [v for v in window.findChildren(Veil) if v.isVisible() and v.part == "ceilings"]
+    before = veil.grab().toImage()
+    assert veil.accessibleName() == "Veiled. Answer first"
+    window.session.update(answered=True)
+    assert veil.accessibleName() == "Veiled. Asked later"
+    assert veil.grab().toImage() != before
