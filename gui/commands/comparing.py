@@ -142,6 +142,7 @@ class Comparing(QObject):
         for name in CONDITIONS:
             getattr(self.a, f"{name}_changed").connect(self._take_conditions)
         self.a.veiled_changed.connect(self._veil)
+        self.a.answered_changed.connect(self._veil)
         self.b.configuration_changed.connect(self._show_form)
         self.b.trace_changed.connect(self._on_trace)
         self.opener.finished.connect(self._opened)
@@ -182,6 +183,7 @@ class Comparing(QObject):
         self.a.versus_changed.disconnect(self._compare_with)
         self.a.configuration_changed.disconnect(self._on_first)
         self.a.veiled_changed.disconnect(self._veil)
+        self.a.answered_changed.disconnect(self._veil)
         for name in CONDITIONS:
             getattr(self.a, f"{name}_changed").disconnect(self._take_conditions)
         self.opener.close()
@@ -281,9 +283,9 @@ class Comparing(QObject):
         if self.active:
             self.b.update(**{name: getattr(self.a, name) for name in CONDITIONS})
 
-    def _veil(self, names: frozenset[str]) -> None:
+    def _veil(self, _: object) -> None:
         """A question is about both sides."""
-        self.b.veiled = names
+        self.b.update(veiled=self.a.veiled, answered=self.a.answered)
         self.column.form.show_facts(launch_text(self.b))
 
     def _compare_with(self, versus: Configuration | None) -> None:

@@ -118,6 +118,7 @@ class Session(Settings):
     order_changed = Signal(str)
     seed_changed = Signal(int)
     veiled_changed = Signal(frozenset)
+    answered_changed = Signal(bool)
     lit_changed = Signal(object)
     picked = Signal(str, object)
     """What the learner clicked while `pick_target` was set: `picked(target, pick)`."""
