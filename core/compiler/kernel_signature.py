@@ -94,7 +94,8 @@ class SignatureParameter:
     `whole.member`, lies `offset` bytes into its parameter and, where it is an array, `count`
     numbers long; `whole_bytes` is 0 for what is not a member. `is_symbol`: no parameter but a
     variable of the source that the host fills before the launch. `leads_to_pointers`: a pointer to
-    pointers, and `dtype` is that of what these point to.
+    pointers, and `dtype` is that of what these point to. `holds_pointers`: it points to structures
+    that have pointers in them.
     """
 
     name: str
@@ -110,6 +111,7 @@ class SignatureParameter:
     count: int = 1
     is_symbol: bool = False
     leads_to_pointers: bool = False
+    holds_pointers: bool = False
 
     @property
     def is_texture(self) -> bool:
@@ -443,6 +445,7 @@ class _Leaf:
     is_const: bool = False
     lanes: int = 1
     leads_to_pointers: bool = False
+    holds_pointers: bool = False
 
 
 _INDIRECT = "a reference, or a pointer to pointers to pointers"
@@ -493,6 +496,7 @@ def _of_leaf(
         whole_align=align if is_member else 1,
         count=leaf.count,
         leads_to_pointers=leaf.leads_to_pointers,
+        holds_pointers=leaf.holds_pointers,
     )
 
 
@@ -610,7 +614,9 @@ def _pointer(kind: DwarfType) -> _Leaf:
             return _Leaf("", kind.name, dtype, 0, 1, True, is_const, numbers)
     if not element.nbytes:
         return _Leaf("", kind.name, None, 0, 1, is_pointer=True, is_const=is_const)
-    return _Leaf("", kind.name, np.dtype(np.uint8), 0, 1, True, is_const, element.nbytes)
+    holds = any(leaf.is_pointer for leaf in leaves)
+    bytes_ = _Leaf("", kind.name, np.dtype(np.uint8), 0, 1, True, is_const, element.nbytes)
+    return replace(bytes_, holds_pointers=holds)
 
 
 def _joined(first: str, second: str) -> str:

@@ -90,7 +90,8 @@ class Guess:
     says that threads lie beyond a size that is given, so that any that reaches further has.
     `shared_open`: nobody says how large dynamic shared memory is. `sizes` are the open numbers that
     say how large something is, and `asked` what the launch was guessed from. `left_out` says why
-    the source's first kernel is not the one, "" where it is.
+    the source's first kernel is not the one, "" where it is. `holding` are the arrays, none of them
+    given, of structures with pointers in them: nothing says where these lead.
     """
 
     launch: FileLaunch
@@ -101,6 +102,7 @@ class Guess:
     shared_open: bool = False
     sizes: frozenset[str] = frozenset()
     left_out: str = ""
+    holding: frozenset[str] = frozenset()
 
 
 def guess_launch(
@@ -316,6 +318,7 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
         shared_open=bool(re.search(r"\bextern\s+(?:\w+\s+)*?__shared__", device))
         and not (asked.shared or (host is not None and host.shared)),
         sizes=frozenset(p.name for p in signature if is_size(p)) & guesses,
+        holding=frozenset(p.name for p in signature if p.holds_pointers) - set(given),
     )
 
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from core.emulator.budget import Limits
-from core.errors import Cancelled, TilescopeError, TooMuchWork
+from core.errors import Cancelled, LaunchError, TilescopeError, TooMuchWork
 from core.ladder.rung import DEFAULT_SEED
 from core.launching.argument_guess import is_pitch
 from core.launching.file_launch import FileLaunch, file_workload
@@ -32,20 +32,26 @@ _SECONDS = 8.0  # after which no further size is tried
 _AT_LEAST = (128, 256, 512)  # sizes that tiles of most kernels divide
 
 
+class PointersWithin(LaunchError):
+    """The kernel follows pointers in structures in memory, which no guess can make."""
+
+
 _INNERMOST, _RATIO = 128, 64  # elements of the innermost stride; how many of it the next one is
 
 
 def fitted(source: str, guess: Guess, seed: int = DEFAULT_SEED) -> FileLaunch:
     """The guess put right by trials, in sizes at which the checkers find nothing if there are such.
 
-    What is given, or what the host's code says, stays. So does a launch that cannot be run.
+    What is given, or what the host's code says, stays. So does a launch that cannot be run. Raises
+    PointersWithin for a kernel that follows pointers of structures in memory.
     """
     launch = trial_of(source, guess, seed)
-    if not guess.open:
+    if not guess.open and not guess.holding:
         return launch
     start = time.thread_time()
     try:
         found = _found(source, launch, seed)
+        _must_not_lead_astray(guess, found)
         outside = any(finding.kind == "out_of_bounds" for finding in found)
         others = _with_classes(guess) if outside else _of_other_sizes(source, guess, launch)
         for other in others if found else ():
@@ -54,7 +60,7 @@ def fitted(source: str, guess: Guess, seed: int = DEFAULT_SEED) -> FileLaunch:
                 return again
             if time.thread_time() - start > _SECONDS:
                 break
-    except (Cancelled, TooMuchWork):
+    except (Cancelled, TooMuchWork, PointersWithin):
         raise
     except TilescopeError:  # whoever runs the launch says what is wrong with it
         pass
@@ -65,7 +71,20 @@ def tried(source: str, launch: FileLaunch, known: FileLaunch | None) -> FileLaun
     """`fitted` of a launch that was guessed, in which what is `known` stays."""
     asked = known or replace(launch, grid="", block="", shared="", arguments=())
     guess = stoppable(completed, source, asked)
-    return fitted(source, guess) if guess.launch == launch else launch
+    try:
+        return fitted(source, guess) if guess.launch == launch else launch
+    except PointersWithin:  # the window shows where it goes astray
+        return guess.launch
+
+
+def _must_not_lead_astray(guess: Guess, found: Iterable[Finding]) -> None:
+    if guess.holding and any(f.kind == "out_of_bounds" and not f.array for f in found):
+        name = min(guess.holding)
+        raise PointersWithin(
+            f"`{guess.launch.kernel}` follows pointers in the structures that `{name}` points to, "
+            "and nothing says where these lead: have what they point to as a parameter of its own, or "
+            f"the structure passed by value. `{name}` given by hand runs as it is given."
+        )
 
 
 def _found(source: str, launch: FileLaunch, seed: int) -> tuple[Finding, ...]:

@@ -8,7 +8,7 @@ import pytest
 
 from core.launching.file_launch import FileLaunch, file_workload
 from core.launching.guess import completed
-from core.runs.fitting import fitted
+from core.runs.fitting import PointersWithin, fitted
 from core.runs.recording import record
 
 STRIDES = """
@@ -76,3 +76,27 @@ def test_strides_of_one_array_keep_its_rows_apart(tmp_path):
 def test_a_fault_of_the_kernel_stays(tmp_path, source, kind):
     launch = _launch(source, tmp_path)
     assert kind in {f.kind for f in record(file_workload(source, launch)).findings}
+
+
+LEADS = """
+struct Point { float weight; float *coordinates; };
+__global__ void heaviest(Point *p, float *out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = p[i].weight%s;
+}
+"""
+
+
+def test_pointers_in_structures_in_memory_are_refused_where_they_are_followed(tmp_path):
+    with pytest.raises(PointersWithin, match="structures that `p` points to"):
+        _launch(LEADS % " * p[i].coordinates[0]", tmp_path)
+    launch = _launch(LEADS % "", tmp_path)
+    assert record(file_workload(LEADS % "", launch)).findings == ()
+
+
+def test_a_structure_with_pointers_that_is_given_runs_as_it_is_given(tmp_path):
+    source = LEADS % " * p[i].coordinates[0]"
+    asked = FileLaunch(str(tmp_path / "k.cu"), "", "", "", "", "", (("p", "zeros:uint8[64,16]"),))
+    launch = fitted(source, completed(source, asked))
+    assert {f.kind for f in record(file_workload(source, launch)).findings} == {"out_of_bounds"}
