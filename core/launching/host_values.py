@@ -190,6 +190,8 @@ _DEVICE = {  # fields of cudaDeviceProp: a small device, so that a launch is one
     "warpSize": "32",
 }
 _OF_DEVICE = re.compile(rf"\b\w+(?:\.|->)({'|'.join(_DEVICE)})\b")
+_DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(define|ifdef|ifndef|if|elif|else|endif)\b[ \t]*(\w*)")
+_BY_COMPILER = ("__CUDACC__", "__NVCC__", "__cplusplus", "__linux__", "__GNUC__")
 _LONGEST = 2000
 _CALL = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 
@@ -222,7 +224,10 @@ class HostProgram:
         """
         self.text = with_plain_declarations(with_kernel_macros(without_comments(source)))
         self._sizes = {**SIZES, **sizes}
-        self._macros = {**_macros(self.text), **{name: ((), v) for name, v in defines.items()}}
+        self._macros = {
+            **_macros(_taken(self.text, defines)),
+            **{name: ((), v) for name, v in defines.items()},
+        }
         self._macros |= _small_functions(self.text)
         start = self.function_start(launch.position) if launch is not None else 0
         said = self.text[start : launch.position + _LONGEST] if launch is not None else ""
@@ -545,6 +550,29 @@ def _is_whole(text: str) -> bool:
 
 def _unknown(name: str) -> int:
     return next((n for pattern, n in _KNOWN_BY_NAME if pattern.fullmatch(name)), _UNKNOWN)
+
+
+def _taken(text: str, defined: Collection[str]) -> str:
+    """The text without the branches of `#ifdef NAME` and `#ifndef NAME` that are not taken.
+
+    Other conditions are left: both their branches stay.
+    """
+    known, taken, stack = {*defined, *_BY_COMPILER}, [], list[bool | None]()
+    for line in text.split("\n"):
+        word = _DIRECTIVE.match(line)
+        if word is None or word[1] == "define":
+            if False not in stack:
+                taken.append(line)
+                known |= {word[2]} if word else set()
+        elif word[1] in ("ifdef", "ifndef"):
+            stack.append((word[2] in known) == (word[1] == "ifdef"))
+        elif word[1] == "if":
+            stack.append(None)
+        elif word[1] == "endif":
+            del stack[-1:]
+        elif stack and stack[-1] is not None:
+            stack[-1] = not stack[-1] if word[1] == "else" else None
+    return "\n".join(taken)
 
 
 def _macros(text: str) -> dict[str, tuple[tuple[str, ...], str]]:

@@ -64,3 +64,20 @@ def test_numbers_of_the_device_are_those_of_a_small_one(tmp_path):
     """
     launch = _launch(host, tmp_path)
     assert (launch.block, launch.grid) == ("8,4,4", "4,1")
+
+
+def test_a_macro_has_the_meaning_of_the_branch_that_is_taken(tmp_path):
+    host = """
+    #ifndef EMULATED
+    #define LOG_WARP 5
+    #else
+    #define LOG_WARP 0
+    #endif
+    #ifdef THREADS_GIVEN
+    #define THREADS THREADS_GIVEN
+    #else
+    #define THREADS (3 << LOG_WARP)
+    #endif
+    void run(float *out, const float *in, int n) { tile<8, 8><<<4, THREADS>>>(out, in, n); }
+    """
+    assert _launch(host, tmp_path).block.split(",")[0] == "96"
