@@ -82,8 +82,8 @@ def _must_not_lead_astray(guess: Guess, found: Iterable[Finding]) -> None:
         name = min(guess.holding)
         raise PointersWithin(
             f"`{guess.launch.kernel}` follows pointers in the structures that `{name}` points to, "
-            "and nothing says where these lead: have what they point to as parameters of the kernel, "
-            f"or the structure by value. `{name}` given by hand runs as it is given."
+            "and nothing says where these lead: have what they point to as parameters, or the "
+            f"structure by value. `{name}` given by hand runs as it is given."
         )
 
 
