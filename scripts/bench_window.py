@@ -41,6 +41,7 @@ from window_stage import (
 )
 from window_start import first_paints
 
+from core.side_process.client import end_kept
 from gui.headless import record
 from gui.scenes.selection import MAX_SPEED, Configuration
 from gui.shell.main_window import MainWindow
@@ -233,6 +234,7 @@ def _resident() -> float:
 def _close(app: QApplication, window: MainWindow, messages: list[str]) -> Iterator[Figure]:
     """Threads and running timers that outlive the window, and what Qt had to remark."""
     window.close()
+    end_kept()  # as the application does when its window has closed
     settle(app, 0.5)
     gc.collect()
     alive = {int(task.name) for task in Path("/proc/self/task").iterdir()}
