@@ -85,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Open the window and run until it is closed; returns the exit status."""
     options = parse(sys.argv[1:] if argv is None else argv)
     gc.disable()  # until `keep_pauses_short`: what a start loads stays
-    from PySide6.QtCore import Qt, QTimer
+    from PySide6.QtCore import Qt
     from PySide6.QtWidgets import QApplication
 
     read_no_sources()
@@ -97,6 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from core.side_process.client import end_kept, prepare
     from gui.looks.theme import apply_theme, theme_names
     from gui.scenes.saved import default_path, find, said_aside
+    from gui.shell.first_paint import AfterFirstPaint
     from gui.shell.main_window import MainWindow
     from gui.shell.session_persistence import Keeper, text_size_of, theme_of
     from gui.shell.terminating import Terminator
@@ -159,7 +160,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if greets:
             greet(window)
 
-    QTimer.singleShot(0, begin)
+    AfterFirstPaint(window, begin)
     status = app.exec()
     terminator.stop()
     end_kept()
