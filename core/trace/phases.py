@@ -166,6 +166,8 @@ def _iterations_of_lanes(
     for leader in np.unique(leaders):
         own = np.flatnonzero([mask[leader] for mask in lanes])
         places = np.flatnonzero(leaders == leader)
+        if not len(own):  # jumped into the loop's middle
+            return None
         before = np.searchsorted(entries[own], inside[places], "right") - 1
         visit[places] = own[np.maximum(before, 0)]
     has_body = _has_body(pcs[inside], visit, len(entries), loop)
