@@ -54,11 +54,13 @@ def fitted(source: str, guess: Guess, seed: int = DEFAULT_SEED) -> FileLaunch:
         _must_not_lead_astray(guess, found)
         outside = any(finding.kind == "out_of_bounds" for finding in found)
         others = _with_classes(guess) if outside else _of_other_sizes(source, guess, launch)
-        for other in others if found else ():
+        left = _places(found)
+        for other in others if left else ():
             again = trial_of(source, other, seed)
-            if not _found(source, again, seed):
-                return again
-            if time.thread_time() - start > _SECONDS:
+            places = _places(_found(source, again, seed))
+            if places < left:  # what is gone was the guess's, and what stays is the kernel's
+                launch, left = again, places
+            if not left or time.thread_time() - start > _SECONDS:
                 break
     except (Cancelled, TooMuchWork, PointersWithin):
         raise
@@ -94,6 +96,11 @@ def _found(source: str, launch: FileLaunch, seed: int) -> tuple[Finding, ...]:
     blocks = range(min(size.grid.count, max(1, _LANES // size.block.count)))
     limits = Limits(instructions=_INSTRUCTIONS)
     return run_part(workload, blocks, limits=limits, may_be_cut=True).findings
+
+
+def _places(found: Iterable[Finding]) -> set[tuple[str, int, str]]:
+    """What the findings are of: kind, line and array."""
+    return {(finding.kind, finding.line, finding.array) for finding in found}
 
 
 def _of_other_sizes(source: str, guess: Guess, launch: FileLaunch) -> Iterator[Guess]:

@@ -78,6 +78,28 @@ def test_a_fault_of_the_kernel_stays(tmp_path, source, kind):
     assert kind in {f.kind for f in record(file_workload(source, launch)).findings}
 
 
+BOTH = """
+__global__ void fill(float *image, float *sum, int pitch)
+{
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    image[y * pitch + x] = x + 100.0f * y;
+    sum[0] += x;
+}
+int main()
+{
+    float *image, *sum;
+    fill<<<dim3(2, 2), dim3(8, 8)>>>(image, sum, pitch);
+}
+"""
+
+
+def test_of_several_findings_those_of_the_guess_go(tmp_path):
+    launch = _launch(BOTH, tmp_path)
+    found = record(file_workload(BOTH, launch)).findings
+    assert {finding.array for finding in found} == {"sum"}
+
+
 LEADS = """
 struct Point { float weight; float *coordinates; };
 __global__ void heaviest(Point *p, float *out, int n)
