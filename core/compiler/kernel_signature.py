@@ -614,9 +614,10 @@ def _pointer(kind: DwarfType) -> _Leaf:
             return _Leaf("", kind.name, dtype, 0, 1, True, is_const, numbers)
     if not element.nbytes:
         return _Leaf("", kind.name, None, 0, 1, is_pointer=True, is_const=is_const)
-    holds = any(leaf.is_pointer for leaf in leaves)
-    bytes_ = _Leaf("", kind.name, np.dtype(np.uint8), 0, 1, True, is_const, element.nbytes)
-    return replace(bytes_, holds_pointers=holds)
+    return _Leaf(
+        *("", kind.name, np.dtype(np.uint8), 0, 1, True, is_const, element.nbytes),
+        holds_pointers=any(leaf.is_pointer for leaf in leaves),
+    )
 
 
 def _joined(first: str, second: str) -> str:

@@ -1,4 +1,4 @@
-"""A guessed launch that is worth showing: findings that end at larger sizes are no faults.
+"""A guessed launch that is worth showing: findings that another guess ends are no faults.
 
 A kernel whose tiles do not divide a guessed size, or that needs more elements than were guessed,
 reads what nobody wrote, and its threads meet where they would not. `core.launching.trial` puts
@@ -30,17 +30,15 @@ _INSTRUCTIONS = 30_000  # of the blocks that are looked at
 _LANES = 512
 _SECONDS = 8.0  # after which no further size is tried
 _AT_LEAST = (128, 256, 512)  # sizes that tiles of most kernels divide
+_INNERMOST, _RATIO = 128, 64  # elements of the innermost stride; how many of it the next one is
 
 
 class PointersWithin(LaunchError):
     """The kernel follows pointers in structures in memory, which no guess can make."""
 
 
-_INNERMOST, _RATIO = 128, 64  # elements of the innermost stride; how many of it the next one is
-
-
 def fitted(source: str, guess: Guess, seed: int = DEFAULT_SEED) -> FileLaunch:
-    """The guess put right by trials, in sizes at which the checkers find nothing if there are such.
+    """The guess put right by trials, with values at which the checkers find least.
 
     What is given, or what the host's code says, stays. So does a launch that cannot be run. Raises
     PointersWithin for a kernel that follows pointers of structures in memory.
