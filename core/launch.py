@@ -76,7 +76,8 @@ class ArrayArgument:
     has set the first `written` bytes (None: all). Instead of a pointer the kernel gets the tensor
     `map` of the buffer, a pointer to that (`map_is_stored`) in global memory, or a handle of its
     `texture`, where it has one; otherwise a pointer to element number `start`. With `pointers` it
-    gets a pointer to as many pointers in global memory, each to its equal part of the buffer.
+    gets a pointer to as many pointers in global memory, each to its equal part of the buffer. What
+    it holds is the user's own if it was given so, in a file or by a program (`is_own`).
     """
 
     name: str
@@ -89,6 +90,7 @@ class ArrayArgument:
     start: int = 0
     map_is_stored: bool = False
     pointers: int = 0
+    is_own: bool = False
 
     def __post_init__(self) -> None:
         data = np.ascontiguousarray(self.data)

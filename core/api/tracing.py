@@ -122,7 +122,7 @@ def _with_arrays(
 
 def _filled(argument: Argument, data: np.ndarray[Any, Any] | None) -> Argument:
     if data is not None and isinstance(argument, ArrayArgument):
-        return replace(argument, data=data)
+        return replace(argument, data=data, is_own=True)
     if data is not None and isinstance(argument, InlineArgument):
         return replace(argument, value=data.reshape(argument.value.shape))
     return argument

@@ -21,7 +21,7 @@ from core.cli.console import FOUND, MISTAKE, progress_bar, show_error
 from core.cli.expected import Expected, read_expected, write_expected
 from core.cli.options import Compiler
 from core.cli.trace import standard_console, verdict
-from core.cli.workloads import OwnLaunch, file_launch
+from core.cli.workloads import OwnLaunch, faults, file_launch
 from core.errors import Cancelled, TilescopeError
 from core.files import replace_file
 from core.findings.sarif import Result, sarif
@@ -230,9 +230,9 @@ def _check_launch(
     for line in verdict(first, own):
         found.tell(Text("  ").append_text(line))
     seen = {(f.kind, f.line, f.array) for f in first.findings}
-    found.results += [Result(f.kind, f.message, file.here, f.line) for f in first.findings]
+    found.results += [Result(f.kind, f.message, file.here, f.line) for f in faults(first, own)]
     for trace in traces[1:]:
-        for f in trace.findings:
+        for f in faults(trace, own):
             if (f.kind, f.line, f.array) not in seen:
                 seen.add((f.kind, f.line, f.array))
                 message = f"{f.message} (In another order of the warps.)"

@@ -36,6 +36,7 @@ from core.cli.options import (
 )
 from core.cli.workloads import (
     OwnLaunch,
+    faults,
     file_launch,
     is_file,
     parse_settings,
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
 
 
 _FILE_WIDTH = 120
-_BY_INDICES = frozenset({"race", "out_of_bounds"})  # what other indices may rule out
 _MOST_UNTESTED = 6  # lines that are named
 _NARROW = 100  # columns; below, tables by line leave what can be worked out to the source
 
@@ -72,14 +72,20 @@ def trace_as_json(trace: Trace, seed: int | None, own: OwnLaunch | None = None) 
     from core.findings.untested import touches_nothing, untested_lines
 
     guessed = own.open if own is not None else frozenset()
+    resting = own.resting_on(trace) if own is not None else {}
+    certain = faults(trace, own)
     return {
         **_launch_json(trace, seed),
         "hazards": [
-            _hazard(finding) | {"size_is_guessed": _leaves_a_guess(finding, guessed)}
+            _hazard(finding)
+            | {
+                "size_is_guessed": _leaves_a_guess(finding, guessed),
+                "rests_on": list(resting.get(finding, ())),
+                "is_left_open": finding not in certain,
+            }
             for finding in trace.findings
         ],
         "guessed": own.options if own is not None else "",
-        "guessed_indices": own.indices if own is not None else [],
         "left_out": own.left_out if own is not None else "",
         "tested": not touches_nothing(trace),
         "untested_lines": list(untested_lines(trace)),
@@ -374,8 +380,7 @@ def _coloured(amount: int, bad: bool) -> Text:
 def verdict(trace: Trace, own: OwnLaunch | None = None) -> Iterator[Text]:
     """What is wrong with the kernel, what nobody tested, and how exact its results are."""
     from core.findings.untested import touches_nothing
-    from core.ladder.rules import listing
-    from core.trace.finding import of_guessed_size
+    from core.trace.finding import in_doubt, of_guessed_contents, of_guessed_size
 
     if not trace.complete:
         yield Text(f"{trace.cut} {trace.note}".strip(), "yellow")
@@ -383,21 +388,25 @@ def verdict(trace: Trace, own: OwnLaunch | None = None) -> Iterator[Text]:
         if diagnostic.severity == "warning":
             where = f", line {diagnostic.line}" if diagnostic.line else ""
             yield Text(f"warning{where}: {diagnostic.message}", "yellow")
+    resting = own.resting_on(trace) if own is not None else {}
+    certain = faults(trace, own)
     for finding in trace.findings:
-        kind = f"{finding.kind.replace('_', ' ')}: "
-        yield Text.assemble((kind, "bold red"), finding.message)
+        if finding in certain:
+            kind = finding.kind.replace("_", " ")
+            yield Text.assemble((f"{kind}: ", "bold red"), finding.message)
+        else:
+            yield Text.assemble((f"{in_doubt(finding.kind)}: ", "bold yellow"), finding.message)
         if own is not None and _leaves_a_guess(finding, own.open):
             shape = next(a.shape for a in trace.arrays if a.name == finding.array)
             yield Text(of_guessed_size(finding, shape, f"--arg {finding.array}=…"), "yellow")
-    if own is not None and own.indices and {f.kind for f in trace.findings} & _BY_INDICES:
-        yield Text(
-            f"{listing(own.indices)} hold{'s' * (len(own.indices) == 1)} guessed indices. "
-            "The program's own may rule this out: give them in a file, as "
-            f"--arg {own.indices[0]}=@indices.npy.",
-            "yellow",
-        )
+        if names := resting.get(finding, ()):
+            yield Text(
+                of_guessed_contents(names, f"a file, as --arg {names[0]}=@FILE.npy"), "yellow"
+            )
     if touches_nothing(trace):
         yield Text(f"Nothing was tested: no thread touched memory.{_because(trace, own)}", "yellow")
+    elif trace.findings and not certain:
+        yield Text("No other fault was found.", "green")
     elif not trace.findings:
         clean = "No races, uninitialised reads or accesses out of bounds."
         part = "No accesses out of bounds; races and uninitialised reads were not looked for."
@@ -767,7 +776,7 @@ def trace(
             show_l1(probe.estimate(), workload.source, console)
     if over is not None and budget is not None:  # else what ran in time is the answer
         raise over
-    if result.findings and not no_fail:
+    if faults(result, own) and not no_fail:
         raise typer.Exit(FOUND)
 
 
@@ -863,7 +872,7 @@ def _show_parts(
     else:
         show_trace(result, standard_console(), own)
         standard_console().print(result.note, highlight=False, soft_wrap=True)
-    if result.findings and not no_fail:
+    if faults(result, own) and not no_fail:
         raise typer.Exit(FOUND)
 
 

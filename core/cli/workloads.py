@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from core.ladder.buffers import Inputs
     from core.launch import Workload
     from core.launching.file_launch import FileLaunch
+    from core.trace import Trace
+    from core.trace.finding import Finding
 
 
 def chosen_workload(
@@ -127,10 +129,33 @@ class OwnLaunch:
     left_out: str = ""
 
     @property
-    def indices(self) -> list[str]:
-        """Arrays of guessed indices: the program's own may rule out what is found with these."""
+    def guessed_contents(self) -> frozenset[str]:
+        """Arrays whose elements are a guess: the program's own may be others.
+
+        Zeros are none where something in the source says so.
+        """
         texts = self.launch.arguments if self.launch is not None else ()
-        return [n for n, text in texts if n in self.guessed and text.startswith("index:")]
+        return frozenset(
+            name
+            for name, text in texts
+            if "[" in text
+            and name in self.guessed
+            and (name in self.open or not text.startswith("zeros:"))
+        )
+
+    def resting_on(self, trace: Trace) -> Mapping[Finding, tuple[str, ...]]:
+        """The findings that guessed contents of arrays lead to, and which arrays these are."""
+        from core.explain.origins import resting_on
+
+        return resting_on(trace, self.guessed_contents)
+
+
+def faults(trace: Trace, own: OwnLaunch | None = None) -> tuple[Finding, ...]:
+    """The findings that no other contents of guessed arrays can rule out."""
+    from core.explain.origins import is_left_open
+
+    guessed = own.resting_on(trace) if own is not None else {}
+    return tuple(f for f in trace.findings if f not in guessed or not is_left_open(trace, f))
 
 
 def file_launch(

@@ -244,7 +244,7 @@ class _Cells:
             for term in group:
                 self._name_inner(term.node, group[-1].step)
         self._name_inner(base, node.step)
-        self.shown |= loads_in(node)
+        self.shown.update(map(id, loads_in(node)))
         at_once = stored is not None and list(columns) == [self.spans.key(stored)]
         started = text_of(base, self.names)
         begins = "" if started == target else started
@@ -276,7 +276,7 @@ class _Cells:
         if isinstance(node, Unknown):
             return f"{value}"
         self._name_inner(node, step)
-        self.shown |= loads_in(node)
+        self.shown.update(map(id, loads_in(node)))
         return text_of(node, self.names) or "0"
 
 

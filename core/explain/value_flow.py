@@ -127,6 +127,19 @@ class Flow:
     unstored: tuple[Sum, ...]
 
 
+@dataclass(frozen=True)
+class Aim:
+    """Where one thread is about to go: its next access, or call by a pointer.
+
+    `address` is what the place is made of; `tests` what decided, when the thread last came by, each
+    of the conditional branches of the function that it is in, by their pc.
+    """
+
+    pc: int
+    address: Node
+    tests: Mapping[int, Node]
+
+
 def chosen(node: Node, stored: Any) -> Node:
     """Of a choice, the part whose value is the one that was stored, if only one has it."""
     if not isinstance(node, Choice):
@@ -150,18 +163,18 @@ def first_parts(loads: Sequence[Load]) -> list[int]:
     return [i for i, load in enumerate(loads) if not load.index or load.index != before[i]]
 
 
-def loads_in(node: Node) -> set[int]:
-    """The identities (`id`) of all loads that go into a node."""
-    pending: list[Node] = [node]
+def loads_in(*nodes: Node) -> list[Load]:
+    """All loads that go into nodes, each once."""
+    pending = list(nodes)
     seen: set[int] = set()
-    found: set[int] = set()
+    found = []
     while pending:
         part = pending.pop()
         if id(part) in seen:
             continue
         seen.add(id(part))
         if isinstance(part, Load):
-            found.add(id(part))
+            found.append(part)
         pending += children(part)
     return found
 
@@ -346,11 +359,15 @@ def _copies(instruction: ast.Instruction) -> bool:
 
 
 class FlowReader:
-    """Gives the flow of any thread of a block. What all threads share is worked out once."""
+    """Gives the flow of any thread of a block. What all threads share is worked out once.
 
-    def __init__(self, trace: Trace, block: BlockTrace) -> None:
+    With `aims` it follows what goes into addresses and conditions too, which takes longer.
+    """
+
+    def __init__(self, trace: Trace, block: BlockTrace, *, aims: bool = False) -> None:
         self.trace, self.block, self.module = trace, block, trace.module
-        self.relevant = relevant_pcs(self.module)
+        every = np.ones(len(self.module.instructions), bool)
+        self.relevant = every if aims else relevant_pcs(self.module)
         self.accesses: dict[int, Access] = {}
         for step in range(block.n_steps):
             access = block.access(step)
@@ -361,6 +378,18 @@ class FlowReader:
         """The flow of a thread (linear threadIdx)."""
         return _ThreadFlow(self, thread).run()
 
+    def aim(self, thread: int, step: int) -> Aim | None:
+        """Where a thread goes at a step, of which it executes an access; None for another one."""
+        flow = _ThreadFlow(self, thread)
+        flow.run(step)
+        return flow.aim
+
+    def last_call(self, thread: int) -> Aim | None:
+        """Where a thread goes with the last of its calls by a pointer."""
+        flow = _ThreadFlow(self, thread)
+        flow.run()
+        return flow.called
+
 
 @dataclass
 class _Frame:
@@ -368,6 +397,7 @@ class _Frame:
 
     registers: dict[str, Node] = field(default_factory=dict)
     parameters: dict[tuple[str, int], Node] = field(default_factory=dict)
+    tests: dict[int, Node] = field(default_factory=dict)  # what branches went by, by their pc
     results: tuple[tuple[str, str], ...] = ()  # (name in the function, name in its caller)
 
 
@@ -380,8 +410,11 @@ class _ThreadFlow:
         self.stores: list[Store] = []
         self.sums: dict[int, Sum] = {}  # those that nothing has used yet
         self.step = 0
+        self.aim: Aim | None = None
+        self.called: Aim | None = None
 
-    def run(self) -> Flow:
+    def run(self, until: int = -1) -> Flow:
+        """The flow, or that before the step `until`, at which the thread has its `aim`."""
         path = self.reader.block.executed(self.thread)
         wanted = self.reader.relevant[path.pcs]
         rows = zip(
@@ -396,6 +429,10 @@ class _ThreadFlow:
             while len(self.frames) > depth + 1:
                 self._leave()
             self.step = last
+            if first <= until <= last:
+                bases = (o.base for o in instructions[pc].operands if isinstance(o, ast.Address))
+                self.aim = self._aim(instructions[pc], next(bases, None))
+                break
             self._execute(instructions[pc], range(first, last + 1))
         leftover = tuple(s for s in self.sums.values() if loads_in(s))
         return Flow(tuple(self.loads), tuple(self.stores), leftover)
@@ -406,7 +443,11 @@ class _ThreadFlow:
         operands = instruction.operands
         opcode, modifiers = instruction.opcode, instruction.modifiers
         if opcode == "call":
+            pointer = next((o for o in operands if isinstance(o, ast.Register)), None)
+            self.called = self._aim(instruction, pointer) or self.called
             self._call(operands)
+        elif instruction.guard is not None and opcode == "bra":
+            self.frames[-1].tests[instruction.pc] = self._value(instruction.guard)
         elif opcode in ("ld", "st") and "param" in modifiers:
             self._parameter(opcode, operands, bytes_of(modifiers))
         elif self._memory(instruction, steps) or opcode_of(instruction).is_memory:
@@ -419,6 +460,11 @@ class _ThreadFlow:
         elif operands:
             for register in results(instruction):
                 self._set(register, UNKNOWN)
+
+    def _aim(self, instruction: ast.Instruction, place: ast.Operand | None) -> Aim | None:
+        if place is None:
+            return None
+        return Aim(instruction.pc, self._value(place), dict(self.frames[-1].tests))
 
     def _result(self, instruction: ast.Instruction, parts: list[Node]) -> Node:
         opcode = instruction.opcode
@@ -553,7 +599,7 @@ class _ThreadFlow:
         values = access.values[self.thread]
         many = list(values) if access.values.ndim > 1 else [values]
         flat, array = int(access.elements[self.thread]), access.array
-        name = array.name if array is not None else f"{access.space} memory"
+        name = access.target
         fault, meant = "", access.wanted(self.thread)
         if access.faulty[self.thread]:
             fault = "fault: 0" if access.kind == "load" else "fault: not stored"

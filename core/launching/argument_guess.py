@@ -59,6 +59,8 @@ _SORTED = re.compile(
     r"\w*(co_?rank|binary_?search|(lower|upper)_?bound|merge_?path)\w*\s*\(", re.IGNORECASE
 )
 _VALUE = 2.0
+_ACCESSOR = (_SIZES, _STRIDES) = ("sizes_", "strides_")  # members of a PackedTensorAccessor
+_EACH = 16  # elements along each dimension of such a tensor
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ class Extents:
     program: str = ""  # the whole text, the host's part too
     has_start: bool = False
     has_end: bool = False
+    has_accessor: bool = False
 
     @property
     def length(self) -> int:
@@ -88,6 +91,8 @@ def guess_scalar(parameter: SignatureParameter, extents: Extents, has_size: bool
         return _number(_held(known, parameter), kind)
     if parameter.type == EMPTY or parameter.name.startswith("unnamed_"):
         return "0"  # nobody reads it
+    if name in _ACCESSOR:
+        return _of_accessor(name, 1)
     if kind == "f":
         return str(_VALUE)
     if kind == "b":
@@ -110,6 +115,8 @@ def guess_scalar(parameter: SignatureParameter, extents: Extents, has_size: bool
             return str(extents.length if whole else value)
     if name in _LOOP and has_size:
         return "0"
+    if extents.has_accessor and kind in "iu":
+        return str(_EACH)  # likely `tensor.size(1)`
     if name.lower() in _ROWS and len(extents.lengths) > 1:
         return str(extents.lengths[1])
     if (
@@ -142,6 +149,7 @@ def with_names(extents: Extents, parameters: Sequence[SignatureParameter], text:
         text=text,
         has_start=any(_STARTS.fullmatch(name) for name in names),
         has_end=any(_ENDS.fullmatch(name) for name in names),
+        has_accessor=any(name in _ACCESSOR for name in names),
     )
 
 
@@ -180,6 +188,9 @@ def guess_array(parameter: SignatureParameter, text: str, extents: Extents) -> s
         named = rows_and_columns(extents.scalars)
         return guess_texture(parameter, extents.program, named or extents.lengths[::-1])
     dtype = _dtype(parameter)
+    last = parameter.name.rpartition(".")[2]
+    if last in _ACCESSOR and not parameter.is_pointer:
+        return _of_accessor(last, parameter.count)
     if parameter.is_symbol or not parameter.is_pointer:
         return f"random:{dtype}[{parameter.count}]"
     shape = _shape(parameter, text, extents)
@@ -194,6 +205,14 @@ def guess_array(parameter: SignatureParameter, text: str, extents: Extents) -> s
     if front is not None and parameter.dtype is not None:
         return f"zeros:{dtype}[{sizes}]:{front // parameter.dtype.itemsize}"
     return f"{_fill(parameter, text)}:{dtype}[{sizes}]"
+
+
+def _of_accessor(name: str, rank: int) -> str:
+    """Sizes and strides of a PyTorch tensor without gaps; alike, as tensors share dimensions."""
+    sizes = [_EACH] * rank
+    return ",".join(
+        map(str, sizes if name == _SIZES else [_EACH**i for i in reversed(range(rank))])
+    )
 
 
 def _dtype(parameter: SignatureParameter) -> str:

@@ -266,7 +266,8 @@ def make_argument(
         if start >= data.size:
             raise ArgumentError(f"`{value}`: element {start} lies beyond the array.")
         if made is None or made["written"] is None:
-            return ArrayArgument(parameter.name, data, role, member, start=start)
+            own = value.startswith("@")
+            return ArrayArgument(parameter.name, data, role, member, start=start, is_own=own)
         front = min(int(made["written"]), data.size)
         rest = poisoned(data.dtype, (data.size - front,))
         data = np.concatenate([data.reshape(-1)[:front], rest]).reshape(data.shape)

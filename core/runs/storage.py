@@ -225,6 +225,7 @@ def _argument(argument: Argument, kept: Mapping[str, Any], pool: Pool) -> dict[s
         "map_is_stored": argument.map_is_stored,
         **({"start": argument.start} if argument.start else {}),
         **({"pointers": argument.pointers} if argument.pointers else {}),
+        **({"is_own": True} if argument.is_own else {}),
         **({"texture": asdict(argument.texture)} if argument.texture is not None else {}),
         "data": pool.add(argument.data) if argument.name in kept else -1,
         "shape": argument.data.shape,
@@ -450,6 +451,7 @@ def _read_argument(plain: Mapping[str, Any], arrays: Arrays) -> Argument:
         plain.get("start", 0),
         plain.get("map_is_stored", False),
         plain.get("pointers", 0),
+        plain.get("is_own", False),
     )
 
 

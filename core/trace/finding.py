@@ -66,3 +66,17 @@ def of_guessed_size(finding: Finding, shape: Sequence[int], where: str) -> str:
         f"The size of {finding.array}, {' x '.join(map(str, shape))}, was guessed, as nothing in "
         f"the file says it{holds}: if the program makes it larger, set it at {where}."
     )
+
+
+def in_doubt(kind: str) -> str:
+    """What a finding is called that other contents of memory may rule out: `perhaps a race`."""
+    return f"perhaps {'a ' * (kind in ('race', 'bad_call'))}{kind.replace('_', ' ')}"
+
+
+def of_guessed_contents(names: Sequence[str], where: str) -> str:
+    """What to add to a finding that guessed contents lead to; `where` they can be given."""
+    first = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+    return (
+        f"The elements of {first}, which lead there, are guesses: the program's own may lead "
+        f"elsewhere. Give them in {where}."
+    )

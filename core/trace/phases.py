@@ -47,7 +47,7 @@ def outermost_loops(module: Module, function: Function) -> tuple[Loop, ...]:
 
     A loop is a branch backwards and all between its target and itself; NVRTC lays loops out so.
     """
-    spans = sorted(_back_edges(module, function))
+    spans = sorted(back_edges(module, function))
     loops: list[tuple[int, int]] = []
     for first, end in spans:
         if loops and first < loops[-1][1]:
@@ -57,17 +57,19 @@ def outermost_loops(module: Module, function: Function) -> tuple[Loop, ...]:
     return tuple(Loop(first, end, _test_end(module, first, end)) for first, end in loops)
 
 
-def _target(module: Module, pc: int) -> int | None:
+def target_of(module: Module, pc: int) -> int | None:
+    """Where a branch leads, by its pc; None for another instruction, or a table of branches."""
     instruction = module.instructions[pc]
     if instruction.opcode != "bra" or not isinstance(instruction.operands[0], Symbol):
         return None
     return module.labels.get(instruction.operands[0].name)
 
 
-def _back_edges(module: Module, function: Function) -> list[tuple[int, int]]:
+def back_edges(module: Module, function: Function) -> list[tuple[int, int]]:
+    """All loops of a function, those within others too: the pc at which each begins and ends."""
     found = []
     for pc in range(function.first_pc, function.end_pc):
-        target = _target(module, pc)
+        target = target_of(module, pc)
         if target is not None and target <= pc:
             found.append((target, pc + 1))
     return found
@@ -76,11 +78,11 @@ def _back_edges(module: Module, function: Function) -> list[tuple[int, int]]:
 def _test_end(module: Module, first: int, end: int) -> int | None:
     """Where the head's test ends: at the first branches, if one of them leaves the loop."""
     pc = first
-    while pc < end and _target(module, pc) is None:
+    while pc < end and target_of(module, pc) is None:
         pc += 1
     leaves = False
     while pc < end:
-        target = _target(module, pc)
+        target = target_of(module, pc)
         if target is None:
             break
         if target <= pc:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from core.emulator.image import Image
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trace:
     """One launch, recorded.
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from core.explain.origins import is_left_open, resting_on
 from core.launch import ScalarArgument
-from core.trace.finding import of_guessed_size
+from core.trace.finding import in_doubt, of_guessed_contents, of_guessed_size
 from gui.scenes.text import index_text, plural, spaced
 from gui.scenes.weak_memo import once_for_each
 
@@ -40,16 +42,33 @@ def _rows(trace: Trace) -> tuple[FindingRow, ...]:
         if finding.kind == "out_of_bounds" and finding.array not in guesses:
             guesses[finding.array] = _is_guessed(trace, finding.array)
 
-    def message(f: Finding) -> str:
-        if f.kind != "out_of_bounds" or not guesses[f.array]:
-            return f.message
-        shape = next(a.shape for a in trace.arrays if a.name == f.array)
-        return f"{f.message} {of_guessed_size(f, shape, f'{f.array} in Configuration')}"
+    resting = _resting(trace)
 
-    return tuple(
-        FindingRow(f.kind.replace("_", " ").capitalize(), _place(f), spaced(message(f)), f)
-        for f in trace.findings
-    )
+    def message(f: Finding) -> str:
+        said = [f.message]
+        if f.kind == "out_of_bounds" and guesses[f.array]:
+            shape = next(a.shape for a in trace.arrays if a.name == f.array)
+            said.append(of_guessed_size(f, shape, f"{f.array} in Configuration"))
+        if names := resting.get(f):
+            said.append(of_guessed_contents(names, f"a file, as @FILE.npy at {names[0]}"))
+        return " ".join(said)
+
+    def title(f: Finding) -> str:
+        if f in resting and is_left_open(trace, f):
+            return in_doubt(f.kind).capitalize()
+        return f.kind.replace("_", " ").capitalize()
+
+    return tuple(FindingRow(title(f), _place(f), spaced(message(f)), f) for f in trace.findings)
+
+
+def _resting(trace: Trace) -> Mapping[Finding, tuple[str, ...]]:
+    """The findings that arrays' contents lead to, where nobody gave them, and which arrays'."""
+    launch = trace.workload.launch
+    if trace.workload.rung is not None:
+        return {}
+    own = {a.name for a in launch.arrays if a.is_own}
+    names = {a.name for a in (*launch.arguments, *launch.symbols)}
+    return resting_on(trace, frozenset(names - own))
 
 
 def _is_guessed(trace: Trace, name: str) -> bool:

@@ -456,14 +456,18 @@ def test_indices_to_store_at_are_guessed_as_a_place_each(capsys, tmp_path):
     assert "place=permutation:int32[250]" in capsys.readouterr().out
 
 
-def test_a_race_over_guessed_indices_says_so(capsys, tmp_path):
+def test_a_race_over_guessed_places_is_left_open(capsys, tmp_path):
     path = tmp_path / "scatter.cu"
     path.write_text(SCATTER.replace("out[place[i]] = i", "{ int to = place[i]; out[to] = i; }"))
-    assert main(["trace", str(path)]) == 1
+    assert main(["trace", str(path)]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "place holds guessed indices" in text
-    assert "--arg place=@indices.npy" in text
-    assert main(["trace", str(path), "--json"]) == 1
-    assert json.loads(capsys.readouterr().out)["guessed_indices"] == ["place"]
+    assert "perhaps a race: Line 4" in text
+    assert "The elements of place, which lead there, are guesses" in text
+    assert "--arg place=@FILE.npy" in text
+    assert "No other fault was found." in text
+    assert main(["trace", str(path), "--json"]) == 0
+    (hazard,) = json.loads(capsys.readouterr().out)["hazards"]
+    assert (hazard["rests_on"], hazard["is_left_open"]) == (["place"], True)
     assert main(["trace", str(path), "--arg", "place=index:int32[250]", "--json"]) == 1
-    assert json.loads(capsys.readouterr().out)["guessed_indices"] == []
+    (hazard,) = json.loads(capsys.readouterr().out)["hazards"]
+    assert (hazard["rests_on"], hazard["is_left_open"]) == ([], False)

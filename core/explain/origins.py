@@ -1,0 +1,171 @@
+"""Which arrays' contents decide where an access goes.
+
+A kernel that takes places from memory (`x[index[i]]`, `for (j = row[i]; j < row[i + 1]; j++)`) goes
+where its data sends it. Where these data are a guess, an access that leads astray, or two that meet
+in one place, say nothing of the kernel: `is_left_open` tells such findings from its faults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from core.explain.value_flow import Aim, Flow, FlowReader, Load, Node, loads_in, values
+from core.ptx import ast
+from core.ptx.opcodes import results
+from core.trace.phases import back_edges, target_of
+
+if TYPE_CHECKING:
+    from core.trace.access import Array, SharedArray
+    from core.trace.block import BlockTrace
+    from core.trace.finding import Finding
+    from core.trace.trace import Trace
+
+_OF_PLACES = ("out_of_bounds", "misaligned", "bad_call", "race")
+"""Kinds of findings that other contents of memory can rule out."""
+
+_known: WeakKeyDictionary[Trace, Mapping[Finding, set[str]]] = WeakKeyDictionary()
+"""What the findings of a trace rest on: following a thread takes as long as it ran."""
+
+
+def resting_on(trace: Trace, guessed: frozenset[str]) -> Mapping[Finding, tuple[str, ...]]:
+    """The findings that contents of `guessed` arrays lead to, and which arrays these are."""
+    if not guessed:
+        return {}
+    if trace not in _known:
+        _known[trace] = {
+            finding: _Origins(trace, trace.block(finding.block)).of(finding)
+            for finding in trace.findings
+            if finding.kind in _OF_PLACES and finding.block in trace.recorded_blocks
+        }
+    found = {finding: tuple(sorted(names & guessed)) for finding, names in _known[trace].items()}
+    return {finding: names for finding, names in found.items() if names}
+
+
+def is_left_open(trace: Trace, finding: Finding) -> bool:
+    """Whether other contents than those that a finding rests on may rule it out.
+
+    Not of a race in an array that threads read: two that add to one bin do so with any data worth
+    the name. But `out[place[i]] = x` is right where every place is another.
+    """
+    if finding.kind != "race":
+        return True
+    row = trace.counters.by_array.get(finding.array, {})
+    reads = ("ld_requests", "atom_requests")
+    return not any(int(count.value) for name, count in row.items() if name.endswith(reads))
+
+
+class _Origins:
+    """Follows the values of one block's threads back to what memory held as the launch began."""
+
+    def __init__(self, trace: Trace, block: BlockTrace) -> None:
+        self._module, self._block = trace.module, block
+        self._arrays: dict[str, Array | SharedArray] = {
+            **{array.name: array for array in trace.arrays},
+            **{array.name: array for array in trace.shared_arrays},
+        }
+        self._reader = FlowReader(trace, block, aims=True)
+        self._flows: dict[int, Flow] = {}
+
+    def of(self, finding: Finding) -> set[str]:
+        """The arrays whose contents make the address at fault, or end the loop that counts it."""
+        if finding.kind == "bad_call":
+            aim = self._reader.last_call(finding.thread)
+        else:
+            aim = self._reader.aim(finding.thread, finding.step)
+        return self._beginnings([aim.address, *self._bounds(aim)]) if aim is not None else set()
+
+    def _beginnings(self, nodes: Iterable[Node]) -> set[str]:
+        found: set[str] = set()
+        pending = loads_in(*nodes)
+        seen: set[tuple[str, tuple[int, ...], int]] = set()
+        while pending:
+            load = pending.pop()
+            key = load.array, load.index, load.step
+            if key in seen:
+                continue
+            seen.add(key)
+            written = self._written(load)
+            if written is None:
+                found.add(load.array)
+            else:
+                pending += loads_in(written)
+        return found
+
+    def _written(self, load: Load) -> Node | None:
+        """What a thread of the block had stored in the element; None if none had before."""
+        array = self._arrays.get(load.array)
+        if array is None or load.fault or not load.index:
+            return None
+        flat = int(np.ravel_multi_index(load.index, array.shape))
+        for step in self._block.touches(load.array, flat)[::-1].tolist():
+            access = self._block.access(step) if step < load.step else None
+            if access is None or access.kind == "load":
+                continue
+            first = access.elements
+            count = max(1, access.width // array.dtype.itemsize)
+            threads = np.flatnonzero(access.active & (first <= flat) & (flat < first + count))
+            for store in self._flow(int(threads[-1])).stores if len(threads) else ():
+                if store.step == step and store.target.index == load.index:
+                    return store.node
+        return None
+
+    def _flow(self, thread: int) -> Flow:
+        if thread not in self._flows:
+            self._flows[thread] = self._reader.of(thread)
+        return self._flows[thread]
+
+    def _bounds(self, aim: Aim) -> Iterator[Node]:
+        """What ends the loops, around the access, whose counters its address is made of."""
+        function = next(
+            f for f in self._module.functions.values() if f.first_pc <= aim.pc < f.end_pc
+        )
+        for first, end in back_edges(self._module, function):
+            if first <= aim.pc < end and self._counts(aim.pc, first, end):
+                yield from (n for pc, n in aim.tests.items() if self._ends(pc, first, end))
+
+    def _counts(self, pc: int, first: int, end: int) -> bool:
+        """Whether the loop makes a register of the address out of what it held before."""
+        sources: dict[str, set[str]] = {}
+        for instruction in self._module.instructions[first:end]:
+            for register in results(instruction):
+                sources.setdefault(register, set()).update(values(instruction))
+        addresses = (
+            o for o in self._module.instructions[pc].operands if isinstance(o, ast.Address)
+        )
+        return any(
+            register in _closure(sources[register], sources)
+            for register in _closure(ast.registers(*addresses), sources)
+            if register in sources
+        )
+
+    def _ends(self, pc: int, first: int, end: int) -> bool:
+        """Whether a conditional branch decides if the loop goes on: one of its ways leads out."""
+        return first <= pc < end and not all(
+            first <= self._arrival(way) < end for way in (target_of(self._module, pc), pc + 1)
+        )
+
+    def _arrival(self, pc: int | None) -> int:
+        """The first instruction from here on that is no mere jump; -1 if no one can tell."""
+        for _ in self._module.instructions:
+            if pc is None or pc >= len(self._module.instructions):
+                return -1
+            instruction = self._module.instructions[pc]
+            if instruction.opcode != "bra" or instruction.guard is not None:
+                return pc
+            pc = target_of(self._module, pc)
+        return -1
+
+
+def _closure(names: Iterable[str], sources: Mapping[str, Collection[str]]) -> set[str]:
+    """Registers, and all that they are made of."""
+    pending, found = list(names), set[str]()
+    while pending:
+        name = pending.pop()
+        if name not in found:
+            found.add(name)
+            pending += sources.get(name, ())
+    return found

@@ -1,0 +1,98 @@
+"""Where the contents of arrays send a kernel, and what is the kernel's own fault."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.explain.origins import is_left_open, resting_on
+from core.launching.file_launch import FileLaunch, file_workload
+from core.runs.recording import record
+
+THREADS = 32
+
+
+def found(body, *, before="", **texts):
+    """(kind, arrays whose contents lead there, left open) of each finding of a small kernel."""
+    texts = {"idx": "index:int32[32]", "x": "float32[32]", "out": "zeros:float32[32]", **texts}
+    source = (
+        f"{before}\n__global__ void k(const int* idx, const float* x, float* out)\n"
+        f"{{\n    int i = threadIdx.x;\n{body}\n}}\n"
+    )
+    launch = FileLaunch("k.cu", "k", "1", str(THREADS), arguments=tuple(texts.items()))
+    trace = record(file_workload(source, launch, 5))
+    resting = resting_on(trace, frozenset(texts))
+    return [
+        (f.kind, resting.get(f, ()), f in resting and is_left_open(trace, f))
+        for f in trace.findings
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "out[i] = x[idx[i] + 20];",
+        "int at = idx[i]; at = 3 * at + 1; out[i] = x[at];",
+        "for (int j = idx[i]; j < idx[i] + 30; ++j) out[i] += x[j];",
+        "for (int j = 0; j < 2 * idx[i]; ++j) out[i] += x[j];",
+        "int j = 0; while (true) { out[i] += x[j]; ++j; if (j > 2 * idx[i]) break; }",
+        "__shared__ int s[32]; s[i] = idx[i]; __syncthreads(); out[i] = x[s[31 - i] + 20];",
+        "int own[4]; for (int j = 0; j < 4; ++j) own[j] = idx[(i + j) % 32];"
+        " out[i] = x[own[i % 4] + 20];",
+    ],
+)
+def test_an_access_that_contents_lead_astray_is_left_open(body):
+    assert {kind for kind, _, _ in found(body)} == {"out_of_bounds"}
+    assert all(names == ("idx",) and is_open for _, names, is_open in found(body))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "out[i] = idx[i] + x[i + 1];",
+        "if (idx[i] >= 0) out[i] = x[i + 1];",
+        "for (int j = 0; j < 40; ++j) out[i] += x[j] * idx[i];",
+        "__shared__ int s[32]; s[i] = 2 * i; __syncthreads(); out[i] = x[s[31 - i]] + idx[i];",
+        "out[i] = i + 3; __syncthreads(); int at = out[31 - i]; __syncthreads();"
+        " out[i] = x[at] + idx[i];",
+    ],
+)
+def test_an_access_whose_place_the_kernel_computes_is_its_own_fault(body):
+    assert found(body) == [("out_of_bounds", (), False)]
+
+
+def test_a_call_through_a_table_in_memory_is_left_open():
+    tables = "__device__ float plus(float a) { return a + 1; }\ntypedef float (*F)(float);"
+    body = "F f = *(F*)(idx + 2 * (i % 4)); out[i] = f(x[i]);"
+    assert found(body, before=tables) == [("bad_call", ("idx",), True)]
+
+
+def test_writes_to_one_place_are_left_open_unless_threads_read_there():
+    spread = dict(idx="random:int32[32]")
+    assert found("out[idx[i] & 7] = i;", **spread) == [("race", ("idx",), True)]
+    assert found("out[idx[i] & 7] += 1;", **spread)[0] == ("race", ("idx",), False)
+    assert found("out[i / 2] = idx[i];", **spread) == [("race", (), False)]
+
+
+def test_contents_that_are_given_lead_to_faults(tmp_path):
+    np.save(tmp_path / "idx.npy", np.arange(32, dtype=np.int32) + 9)
+    launch = FileLaunch(
+        "k.cu",
+        "k",
+        "1",
+        "32",
+        arguments=(
+            ("idx", f"@{tmp_path / 'idx.npy'}"),
+            ("x", "float32[32]"),
+            ("out", "float32[32]"),
+        ),
+    )
+    source = (
+        "__global__ void k(const int* idx, const float* x, float* out)"
+        "{ out[threadIdx.x] = x[idx[threadIdx.x]]; }"
+    )
+    trace = record(file_workload(source, launch, 5))
+    arrays = trace.workload.launch.arrays
+    assert [array.name for array in arrays if array.is_own] == ["idx"]
+    assert len(trace.findings) == 1
+    assert not resting_on(trace, frozenset(a.name for a in arrays if not a.is_own))
