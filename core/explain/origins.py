@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.explain.value_flow import Aim, Flow, FlowReader, Load, Node, loads_in, values
 from core.ptx import ast
@@ -41,7 +42,8 @@ def resting_on(trace: Trace, guessed: frozenset[str]) -> Mapping[Finding, tuple[
             for finding in trace.findings
             if finding.kind in _OF_PLACES and finding.block in trace.recorded_blocks
         }
-    found = {finding: tuple(sorted(names & guessed)) for finding, names in _known[trace].items()}
+    wanted = guessed | {name.partition(".")[0] for name in guessed}  # variables given by member
+    found = {finding: tuple(sorted(names & wanted)) for finding, names in _known[trace].items()}
     return {finding: names for finding, names in found.items() if names}
 
 
@@ -96,22 +98,35 @@ class _Origins:
         return found
 
     def _written(self, load: Load) -> Node | None:
-        """What a thread of the block had stored in the element; None if none had before."""
-        array = self._arrays.get(load.array)
-        if array is None or load.fault or not load.index:
+        """What a thread of the block had stored there last; None if none had before."""
+        if load.fault:
             return None
-        flat = int(np.ravel_multi_index(load.index, array.shape))
-        for step in self._block.touches(load.array, flat)[::-1].tolist():
-            access = self._block.access(step) if step < load.step else None
-            if access is None or access.kind == "load":
-                continue
-            first = access.elements
-            count = max(1, access.width // array.dtype.itemsize)
-            threads = np.flatnonzero(access.active & (first <= flat) & (flat < first + count))
-            for store in self._flow(int(threads[-1])).stores if len(threads) else ():
+        for step, writers in self._writes(load):
+            for store in self._flow(int(writers[-1])).stores if len(writers) else ():
                 if store.step == step and store.target.index == load.index:
                     return store.node
         return None
+
+    def _writes(self, load: Load) -> Iterator[tuple[int, NDArray[np.intp]]]:
+        """Stores to what is loaded before it is, the last one first: steps, and whose they are."""
+        array = self._arrays.get(load.array)
+        if array is None:  # a variable of the module
+            steps = [s for s, a in self._reader.accesses.items() if a.target == load.array]
+        elif not load.index:
+            return
+        else:
+            flat = int(np.ravel_multi_index(load.index, array.shape))
+            steps = self._block.touches(load.array, flat).tolist()
+        for step in sorted((s for s in steps if s < load.step), reverse=True):
+            access = self._reader.accesses[step]
+            if access.kind == "load":
+                continue
+            takes_part = access.active
+            if array is not None:
+                count = max(1, access.width // array.dtype.itemsize)
+                behind = flat - access.elements
+                takes_part = takes_part & (behind >= 0) & (behind < count)
+            yield step, np.flatnonzero(takes_part)
 
     def _flow(self, thread: int) -> Flow:
         if thread not in self._flows:

@@ -87,6 +87,8 @@ def guess_scalar(parameter: SignatureParameter, extents: Extents, has_size: bool
     name = parameter.name.rpartition(".")[2]
     known = extents.host.scalars.get(parameter.name) if extents.host else None
     kind = parameter.dtype.kind if parameter.dtype is not None else "i"
+    if kind in "iu" and _only_picks(name, extents) and _is_open(parameter.name, extents):
+        return "0"
     if known is not None:
         return _number(_held(known, parameter), kind)
     if parameter.type == EMPTY or parameter.name.startswith("unnamed_"):
@@ -134,6 +136,18 @@ def _held(value: float, parameter: SignatureParameter) -> float:
     if parameter.dtype is None or parameter.dtype.kind not in "iu":
         return value
     return int(np.array(int(value) & (1 << 64) - 1, np.uint64).astype(parameter.dtype))
+
+
+def _only_picks(name: str, extents: Extents) -> bool:
+    """Whether a number is an element's, as in `table[which]`, and nothing else."""
+    picks = re.findall(rf"\[\s*{re.escape(name)}\s*\]", extents.text)
+    return 0 < len(picks) == len(re.findall(rf"(?<![\w.]){re.escape(name)}\b", extents.text))
+
+
+def _is_open(name: str, extents: Extents) -> bool:
+    """Whether nothing says a number: no host, or one that is given it by whoever calls it."""
+    host = extents.host
+    return host is None or name not in host.scalars or name in host.assumed
 
 
 def _is_guard(name: str, text: str) -> bool:
@@ -232,7 +246,7 @@ def _fill(parameter: SignatureParameter, text: str) -> str:
         return "letters"  # as a histogram of a text counts them
     is_whole = parameter.dtype is not None and parameter.dtype.kind in "iu"
     if is_whole and parameter.dtype is not None and parameter.dtype.itemsize > 1:
-        if _ORDERED.fullmatch(last):
+        if _ORDERED.fullmatch(last) or _begins_rows(last, text):
             return "range"
         if _INDICES.fullmatch(last) or re.search(rf"\[\s*{re.escape(last)}\s*\[", text):
             stored = rf"\[\s*{re.escape(last)}\s*\[[^\]]*\]\s*\]\s*=(?!=)"
@@ -244,10 +258,21 @@ def _shape(parameter: SignatureParameter, text: str, extents: Extents) -> list[i
     shape = _elements(parameter, text, extents)
     last = parameter.name.rpartition(".")[2]
     is_index = parameter.dtype is not None and parameter.dtype.kind in "iu"
-    if len(shape) == 1 and is_index and _ORDERED.fullmatch(last):
+    if len(shape) == 1 and is_index and (_ORDERED.fullmatch(last) or _begins_rows(last, text)):
         shape[0] += _is_read_behind(last, text)  # as `ptr[row + 1]` of the last row
     shape = [max(extent, 1) for extent in shape]
     return [*shape, parameter.lanes] if parameter.lanes > 1 else shape
+
+
+def _begins_rows(name: str, text: str) -> bool:
+    """Whether elements begin rows of other arrays, each of which ends where the next one begins."""
+    plain = re.escape(name)
+    for held in re.finditer(rf"\b(\w+)\s*=\s*{plain}\s*\[\s*([^\[\]]+?)\s*\]\s*[;,)]", text):
+        behind = rf"\b{plain}\s*\[\s*{re.escape(held[2])}\s*\+\s*1\s*\]"
+        used = rf"(?:\[[^\[\]]*|\bfor\s*\([^;]*=\s*)\b{held[1]}\b"
+        if re.search(behind, text) and re.search(used, text[held.end() :]):
+            return True
+    return False
 
 
 def _is_read_behind(name: str, text: str) -> bool:
