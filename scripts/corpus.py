@@ -115,7 +115,7 @@ def _result(file: File, status: str, out: str, err: str, seconds: float) -> Resu
             status = CRASH
         else:
             kernel, part = said["kernel"], not said["complete"]
-            messages = [_message(hazard) for hazard in said["hazards"]]
+            messages = [_message(h) for h in said["hazards"] if not h["is_left_open"]]
             sentence = messages[0] if messages else said["note"] if part else ""
             if status == CLEAN and not said["tested"]:
                 status = UNTESTED

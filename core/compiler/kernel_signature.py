@@ -205,11 +205,13 @@ def type_sizes(
     headers: Mapping[str, str] = _NONE,
     name: str = "kernel.cu",
 ) -> Mapping[str, int]:
-    """Bytes of the source's own types that the kernel knows, where the source asks for a size.
+    """Bytes of the types that the kernel knows, where the source asks for a size.
 
-    By name, `Pair<int,float>` without spaces.
+    By name, `Pair<int,float>` without spaces. Types are the source's own, and those that the kernel
+    gets pointers to, as `curandState`.
     """
     program = Program("", {"": source, **headers})
+    pointed = _pointed(source, "\n".join((*headers.values(), source)), kernel)
     wanted = {
         without_spaces(word + instance)
         for file in program.files.values()
@@ -218,12 +220,26 @@ def type_sizes(
         )
         if any(p.item.kind in ("class", "alias") for p in program.by_name.get(word, ()))
         or any(p.item.space == "device" for p in program.by_name.get(word, ()))
+        or word in pointed
     }
     if not wanted:
         return {}
     asked = _ask(source, kernel, tuple(sorted(defines.items())), tuple(headers.items()), name)
     sizes = {without_spaces(word): size for word, size in asked.sizes.items()}
+    for word, (_, kind) in zip(pointed, asked.parameters, strict=False):
+        if word and kind.element is not None:
+            sizes.setdefault(word, kind.element.nbytes)
     return {word: size for word, size in sizes.items() if word in wanted}
+
+
+def _pointed(source: str, whole: str, kernel: str) -> list[str]:
+    """What each parameter of a kernel points to, by its last word; "" where C++ knows it anyway."""
+    declared = _kernel(source, whole, kernel)
+    known = {*_NUMBERS, *(parameter.name for parameter in declared.template)}
+    words = (
+        re.match(r"\s*(?:const\s+)?(?:\w*::)*(\w+)\s*\*", text) for text in declared.parameters
+    )
+    return [m[1] if m and m[1] not in known and not _VECTOR.fullmatch(m[1]) else "" for m in words]
 
 
 def without_spaces(instance: str) -> str:

@@ -59,7 +59,7 @@ class HostGuess:
     """Grid and block (x, y, z), bytes of dynamic shared memory, and what else is known.
 
     `scalars` are numbers by parameter, `nbytes` sizes of buffers, `nulls` pointers to nothing.
-    `said` are the buffers whose allocation the text shows; others are taken to be as large. Of the
+    `said` are the buffers whose size the text shows; others are taken to be as large. Of the
     buffers in `written` the host sets no more than so many bytes. `constants` are those of kernel
     and host that are smaller here than in the source. `assumed` are the scalars that rest on what
     the launching function is given, which nothing says. `starts` are the elements that pointers
@@ -215,7 +215,7 @@ class _Small:
             self._scalars(values),
             self._nbytes(values),
             self._nulls(),
-            frozenset(self._allocated(values)),
+            self._said(values),
             dict(self._partly_written(values)),
             {
                 n: int(v)
@@ -248,11 +248,27 @@ class _Small:
 
     def _assumed(self, values: HostValues) -> frozenset[str]:
         """The scalars that change with what the launching function is given."""
-        formals = values.formals - self.fixed.keys()
-        numbers = values.numbers.items()
-        twice = {n: 2 * int(v) if n in formals else v for n, v in numbers}
-        now, then = self._scalars(values), self._scalars(self._before(twice))
+        now, then = self._scalars(values), self._scalars(self._of_twice(values))
         return frozenset(n for n, v in now.items() if v != then.get(n)) - self.numbers.keys()
+
+    def _said(self, values: HostValues) -> frozenset[str]:
+        """The buffers whose allocation the text shows.
+
+        Not one that what the function is given decides, where neither the kernel's numbers nor the
+        grid change with that: the kernel cannot know its size, so it is large enough.
+        """
+        shown, then = frozenset(self._allocated(values)), self._of_twice(values)
+        if self._assumed(values) or self._size(0, values) != self._size(0, then):
+            return shown
+        now, more = self._nbytes(values), self._nbytes(then)
+        return frozenset(name for name in shown if now.get(name) == more.get(name))
+
+    def _of_twice(self, values: HostValues) -> HostValues:
+        """The values where twice as much of everything is given to the launching function."""
+        formals = values.formals - self.fixed.keys()
+        return self._before(
+            {n: 2 * int(v) if n in formals else v for n, v in values.numbers.items()}
+        )
 
     def _filled(self, values: HostValues) -> HostValues:
         """The values with which what the function is given fills the last block of its axis.

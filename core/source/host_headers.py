@@ -282,6 +282,7 @@ namespace at {{
 {_half("Half", "__half")}{_half("BFloat16", "__nv_bfloat16")}}}
 """
 HALF_NAMES = re.compile(r"\bhalf[24]?\b|\b__half|bfloat16|\bat::(?:Half|BFloat16)|\bc10::")
+_OPENCV = _ONCE + "typedef unsigned char uchar;\ntypedef unsigned short ushort;\n"
 _WITH_HALVES = re.compile(r"cublas\w*\.h")  # they include CUDA's headers of these types
 
 
@@ -294,6 +295,8 @@ def stand_in(header: str, has_halves: bool) -> str | None:
         return "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n" if has_halves else _ONCE
     if _TORCH.match(header):
         return _TORCH_INCLUDE
+    if header.startswith(("opencv2/", "opencv/")):
+        return _OPENCV
     if header in ("cufft.h", "cufftXt.h", "cufftw.h"):
         return _FFT
     return _ONCE if _HOST_ONLY.match(header) or OF_HOST_ALONE.match(header) else None

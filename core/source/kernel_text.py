@@ -268,6 +268,9 @@ def _template(before: str) -> tuple[TemplateParameter, ...]:
 
 def _template_parameter(text: str) -> TemplateParameter:
     left, _, default = (part.strip() for part in text.partition("="))
+    if pointer := re.search(r"\(\s*[*&]\s*(\w+)\s*\)\s*\(", left):
+        plain = left.replace(pointer[0], pointer[0].replace(pointer[1], ""))
+        return TemplateParameter("value", pointer[1], default, plain)
     words = re.findall(r"[\w:]+", left)
     name = words[-1] if len(words) > 1 else ""
     if words[:1] in (["typename"], ["class"], ["template"]):
@@ -470,11 +473,13 @@ def _instance(
     What the launch writes and nothing here explains is guessed unless all has to be `told`.
     """
     values: list[str] = []
+    chosen: dict[str, str] = {}  # what names of the launch's are taken for: `scalar_t` for float
     outer = _bound_by_caller(source, launch.function) if launch is not None else {}
     for position, parameter in enumerate(kernel.template):
         text = ""
         if launch is not None and position < len(launch.template):
             given = outer.get(launch.template[position], launch.template[position])
+            given = re.sub(r"\b\w+\b", lambda m: chosen.get(m[0], m[0]), given)
             text = _explicit(parameter, given, launch, source, constants, outer)
             if told and not text:
                 return ""
@@ -484,6 +489,8 @@ def _instance(
         if not text and parameter.default:
             break  # this one and those after it have values of their own
         values.append(text or _likely(source, parameter, kernel))
+        if launch is not None and not text and position < len(launch.template):
+            chosen[launch.template[position]] = values[-1]
         if values[-1] in ("", _LAMBDA):
             return ""
     if launch is not None:  # the rest of a pack
@@ -534,6 +541,8 @@ def _explicit(
     value = evaluate(expanded, ChainMap(found, known))
     if value is not None:
         return str(value)
+    if parameter.type.endswith(")"):  # a function
+        return _nameable(text, source, outer)
     return text if "::" in text else ""
 
 
@@ -683,6 +692,8 @@ def _likely(source: str, parameter: TemplateParameter, kernel: KernelText) -> st
         return "int" if _INDEX_TYPE.search(parameter.name) else "float"
     if parameter.type == "bool":
         return "true"
+    if parameter.type.endswith(")"):
+        return ""  # a function: any would do other work
     if not _INTEGER.search(parameter.type):
         return f"({parameter.type})0"  # of an enumeration
     return "128" if _SIZES.search(parameter.name) else "4"

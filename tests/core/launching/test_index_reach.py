@@ -9,6 +9,7 @@ import pytest
 from core.launching.file_launch import FileLaunch, file_workload
 from core.launching.guess import completed, guess_launch
 from core.launching.indices import only_axis
+from core.launching.user_files import read_source
 from core.runs.fitting import fitted
 from core.runs.recording import record
 from gui.scenes.findings import finding_rows
@@ -118,3 +119,129 @@ def test_an_array_of_one_index_beside_matrices_has_one_dimension():
 def test_the_only_index_of_an_array(index, axis):
     body = BIAS[BIAS.index("{") :].replace("bias[col]", f"v[{index}]")
     assert only_axis("v", body) == axis
+
+
+ROWS = """__global__ void spmv(const int* begins, const int* J, const float* v, float* y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        int from = begins[i], to = begins[i + 1];
+        float sum = 0;
+        for (int j = from; j < to; ++j) sum += v[j] * J[j];
+        y[i] = sum;
+    }
+}
+"""
+
+
+def test_elements_that_begin_rows_are_in_order_and_one_more():
+    launch = tried(ROWS)
+    assert dict(launch.arguments)["begins"] == "range:int32[251]"
+    assert not record(file_workload(ROWS, launch, 3)).findings
+
+
+def test_a_difference_of_neighbours_begins_no_rows():
+    source = kernel("const int* x, int* y", f"{INDEX} int a = x[i], b = x[i + 1]; y[i] = b - a;")
+    assert "range" not in dict(guess_launch(source, "k.cu").arguments)["x"]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("y[threadIdx.x] = table[which];", "0"),
+        ("if (threadIdx.x < which) y[threadIdx.x] = table[which];", None),
+        ("y[threadIdx.x + which] = table[which];", None),
+    ],
+)
+def test_a_number_that_only_picks_an_element_is_the_first_ones(body, expected):
+    source = kernel("const float* table, float* y, int which", body)
+    found = dict(guess_launch(source, "k.cu").arguments)["which"]
+    assert (found == "0") == (expected == "0")
+
+
+ACCESSORS = """#include <torch/extension.h>
+template <typename T>
+__global__ void add(torch::PackedTensorAccessor32<T, 3, torch::RestrictPtrTraits> a,
+                    torch::PackedTensorAccessor32<T, 2> b, int n)
+{
+    int i = threadIdx.x;
+    if (i < a.size(2)) for (int k = 0; k < n; ++k) b[blockIdx.x][i] += a[blockIdx.x][k][i];
+}
+void run(torch::Tensor a, torch::Tensor b) {
+    add<float><<<4, 32>>>(a.packed_accessor32<float, 3>(), b.packed_accessor32<float, 2>(),
+                          a.size(1));
+}
+"""
+
+
+def test_accessors_are_tensors_without_gaps_that_share_their_dimensions():
+    launch = tried(ACCESSORS)
+    given = dict(launch.arguments)
+    assert (given["a.sizes_"], given["a.strides_"]) == ("16,16,16", "256,16,1")
+    assert (given["b.sizes_"], given["b.strides_"], given["n"]) == ("16,16", "16,1", "16")
+    trace = record(file_workload(ACCESSORS, launch, 3))
+    assert not trace.findings
+    assert trace.counters.totals["global_st_requests"].value > 0
+
+
+UNTOLD = """#define BLOCK 1024
+__global__ void reduce(float* x, float* out) {
+    unsigned i = 2 * threadIdx.x;
+    for (unsigned stride = 1; stride <= blockDim.x; stride *= 2) {
+        if (threadIdx.x % stride == 0) x[i] += x[i + stride];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) *out = x[0];
+}
+void run(int n) {
+    float *x, *out;
+    cudaMalloc(&x, n * sizeof(float));
+    cudaMalloc(&out, sizeof(float));
+    reduce<<<1, BLOCK>>>(x, out);
+}
+"""
+
+
+def test_an_array_of_a_size_that_the_kernel_is_not_told_is_large_enough():
+    assert dict(tried(UNTOLD).arguments)["x"] == "random:float32[2048]"
+    told = UNTOLD.replace("float* out)", "float* out, int n)").replace("(x, out)", "(x, out, n)")
+    assert dict(tried(told).arguments)["x"] == "random:float32[1024]"
+
+
+STRUCTURES = """#include "states.h"
+__global__ void set(State* states, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) states[i].a = i;
+}
+int main() {
+    State* s;
+    cudaMalloc(&s, 100 * sizeof(State));
+    set<<<1, 128>>>(s, 100);
+}
+"""
+
+
+def test_the_size_of_a_type_of_a_header_is_the_compilers(tmp_path):
+    (tmp_path / "states.h").write_text("struct State { int a; double b; int c[5]; };\n")
+    (tmp_path / "k.cu").write_text(STRUCTURES)
+    source = read_source(tmp_path / "k.cu")
+    launch = completed(source, FileLaunch(str(tmp_path / "k.cu"), "", "", "", "", "", ())).launch
+    assert dict(launch.arguments)["states"] == "random:uint8[100,40]"
+
+
+POINTERS = """namespace own {
+template <typename T> __device__ T twice(const T& x) { return 2 * x; }
+template <typename T, T (*F)(const T&)>
+__global__ void each(T* x, int n) { if (threadIdx.x < n) x[threadIdx.x] = F(x[threadIdx.x]); }
+}
+#define LAUNCH(FUNCTION) \\
+    DISPATCH(x.scalar_type(), [&] { \\
+        own::each<scalar_t, FUNCTION<scalar_t>><<<1, 32>>>(x.data_ptr<scalar_t>(), n); });
+void run(Tensor x, int n) { LAUNCH(own::twice) }
+"""
+
+
+def test_a_function_as_template_argument_is_of_the_type_that_is_chosen():
+    launch = tried(POINTERS)
+    assert launch.kernel == "each<float, own::twice<float>>"
+    assert not record(file_workload(POINTERS, launch, 3)).findings
