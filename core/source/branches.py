@@ -1,12 +1,15 @@
-"""Conditionals of the preprocessor that open one brace in each of several branches.
+"""Conditionals of the preprocessor whose branches are no whole statements.
 
-    #ifdef WIDE
-        if (n > 4) {
-    #else
-        if (n > 2) {
-    #endif
+    #ifdef WIDE                             Scan()
+        if (n > 4) {                        #ifdef WIDE
+    #else                                       : lane(threadIdx.x)
+        if (n > 2) {                        #else
+    #endif                                      : lane(threadIdx.x % 32)
+                                            #endif
+                                                , mask(0) {}
 
-Whoever reads the text without the preprocessor sees two braces where the compiler sees one.
+Whoever reads the text without the preprocessor sees two braces, or two pieces of one declaration,
+where the compiler sees one.
 """
 
 from __future__ import annotations
@@ -19,21 +22,27 @@ from core.source.constants import blank
 
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE | re.DOTALL)
 _CONDITIONAL = re.compile(r"\s*#\s*(if|el|endif)")
+_WHOLE = ("", ";", "{", "}", ":")  # what statements, labels and bodies end with
 Span = tuple[int, int]
 
 
 @dataclass
 class _Group:
-    """The branches of a conditional: the braces that each leaves open, and the text in it."""
+    """The branches of a conditional: the braces that each leaves open, and the text in it.
+
+    `last` are the characters that the branches end with, "" for one without text.
+    """
 
     open: list[int] = field(default_factory=lambda: [0])
+    last: list[str] = field(default_factory=lambda: [""])
     pieces: list[list[Span]] = field(default_factory=lambda: [[]])
     directives: list[Span] = field(default_factory=list)
 
     @property
     def is_alternative(self) -> bool:
-        """Whether every branch leaves as many braces open or closes as many."""
-        return len(self.open) > 1 and self.open[0] != 0 and len(set(self.open)) == 1
+        """Whether what stands around goes with one branch alone."""
+        braces = len(self.open) > 1 and self.open[0] != 0 and len(set(self.open)) == 1
+        return braces or (not any(self.open) and self.last[0] not in _WHOLE)
 
 
 def with_one_branch(text: str) -> str:
@@ -66,6 +75,7 @@ def _hidden(text: str) -> Iterator[Span]:
             continue
         elif word[1] == "el":
             groups[-1].open.append(0)
+            groups[-1].last.append("")
             groups[-1].pieces.append([])
             groups[-1].directives.append(directive.span())
         else:
@@ -82,4 +92,5 @@ def _hidden(text: str) -> Iterator[Span]:
 def _add(group: _Group, text: str, piece: Span) -> None:
     inside = text[slice(*piece)]
     group.open[-1] += inside.count("{") - inside.count("}")
+    group.last[-1] = inside.rstrip()[-1:] or group.last[-1]
     group.pieces[-1].append(piece)

@@ -230,7 +230,37 @@ template <class T, class I, int D> struct IndexToOffset {
 } }
 }
 namespace torch { using namespace at; }
-namespace c10 { using namespace at; }
+namespace c10 {
+using namespace at;
+template <class T> struct alignas(2 * sizeof(T)) complex {
+    T real_, imag_;
+    __host__ __device__ constexpr complex(T re = T(), T im = T()) : real_(re), imag_(im) {}
+    __host__ __device__ constexpr T real() const { return real_; }
+    __host__ __device__ constexpr T imag() const { return imag_; }
+    __device__ complex& operator+=(const complex& b) { return *this = *this + b; }
+    __device__ complex& operator-=(const complex& b) { return *this = *this - b; }
+    __device__ complex& operator*=(const complex& b) { return *this = *this * b; }
+    friend __device__ complex operator-(const complex& a) { return {-a.real_, -a.imag_}; }
+    friend __device__ complex operator+(const complex& a, const complex& b)
+    { return {a.real_ + b.real_, a.imag_ + b.imag_}; }
+    friend __device__ complex operator-(const complex& a, const complex& b)
+    { return {a.real_ - b.real_, a.imag_ - b.imag_}; }
+    friend __device__ complex operator*(const complex& a, const complex& b)
+    { return {a.real_ * b.real_ - a.imag_ * b.imag_, a.real_ * b.imag_ + a.imag_ * b.real_}; }
+    friend __device__ complex operator/(const complex& a, const complex& b)
+    {
+        T whole = b.real_ * b.real_ + b.imag_ * b.imag_;
+        complex over = a * complex(b.real_, -b.imag_);
+        return {over.real_ / whole, over.imag_ / whole};
+    }
+    friend __device__ bool operator==(const complex& a, const complex& b)
+    { return a.real_ == b.real_ && a.imag_ == b.imag_; }
+};
+}
+namespace std {
+template <class T> __device__ c10::complex<T> conj(const c10::complex<T>& z)
+{ return {z.real_, -z.imag_}; }
+}
 """
 _BESIDE = {"float": "float", "double": "double", "int": ""}  # what a sum with a half is, "" a half
 

@@ -199,12 +199,25 @@ class Program:
         )
 
     def qualified(self, kernel: str) -> str:
-        """A kernel's name with its namespaces, as an expression for the compiler."""
+        """A kernel's name with its namespaces, as an expression for the compiler.
+
+        Template arguments get the namespaces in which the kernel sees them.
+        """
         name, opens, given = kernel.partition("<")
         plain = name.strip().rpartition("::")[2]
         found = [p.item for p in self.parts if p.item.space == "global" and plain in p.item.names]
         scope = found[0].scope if found else tuple(name.strip().split("::")[:-1])
-        return "::".join([*scope, plain]) + opens + given
+        return "::".join([*scope, plain]) + opens + self._seen_from(tuple(scope), given)
+
+    def _seen_from(self, scope: tuple[str, ...], given: str) -> str:
+        """Template arguments as one can name them anywhere, written in a namespace."""
+
+        def whole(match: re.Match[str]) -> str:
+            scopes = [part.item.scope for part in self.by_name.get(match[0], ())]
+            around = [one for one in scopes if one == scope[: len(one)]]
+            return "::".join([*max(around, key=len, default=()), match[0]])
+
+        return re.sub(r"(?<![\w:.])[A-Za-z_]\w*", whole, given)
 
     def overload(self, kernel: str) -> str:
         """An expression for the last body of a kernel's name that has several; "" for no such name.

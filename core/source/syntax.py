@@ -164,7 +164,8 @@ class Macros:
 
     `specifiers` stand for words such as `static __device__`, with their meanings. `functions` take
     parameters; of them `makers` stand for declarations and `attributes` for such as `__align__(n)`.
-    `openers` have a brace that one of the `closers` closes.
+    `openers` have a brace that one of the `closers` closes. `statements` are whole ones, without
+    parameters: a use needs no semicolon.
     """
 
     specifiers: tuple[tuple[str, str], ...]
@@ -173,6 +174,7 @@ class Macros:
     attributes: frozenset[str]
     openers: frozenset[str] = frozenset()
     closers: frozenset[str] = frozenset()
+    statements: frozenset[str] = frozenset()
 
 
 class Syntax:
@@ -187,6 +189,7 @@ class Syntax:
         one = with_one_branch(text)
         others = _hidden(text, one) if one != text else ""
         one = _blanked_at(one, [call for _, *call in _calls(one, macros.attributes)])
+        one = _blanked_at(one, _uses(one, macros.statements))
         self.made = tuple(_made(one, macros))
         self._text = _blanked_at(one, self.made)
         self._others = others if others.strip() else ""  # branches that open the same braces
@@ -484,6 +487,13 @@ def macros_of(texts: tuple[str, ...]) -> Macros:
         frozenset(m.name for m in functions if _SPECIFIER.fullmatch(_ATTRIBUTE.sub(" ", m.body))),
         frozenset(m.name for m in functions if m.body.count("{") > m.body.count("}")),
         frozenset(m.name for m in functions if m.body.count("{") < m.body.count("}")),
+        frozenset(
+            name
+            for name, meaning in meanings.items()
+            if meaning.rstrip().endswith(";")
+            and meaning.count("{") == meaning.count("}")
+            and not MAKES_CODE.search(meaning)
+        ),
     )
 
 
@@ -518,6 +528,18 @@ def _calls(text: str, names: frozenset[str]) -> Iterator[tuple[str, int, int]]:
         around = bisect.bisect_right(directives, (match.start(), len(text))) - 1
         if around < 0 or match.start() >= directives[around][1]:
             yield match[1], match.start(), _closed(text, match.end() - 1, "()")
+
+
+def _uses(text: str, names: frozenset[str]) -> Iterator[Span]:
+    """Where macros without parameters stand, directives aside."""
+    if not names:
+        return
+    directives = [match.span() for match in _DIRECTIVE.finditer(text)]
+    for match in WORD.finditer(text):
+        if match[0] in names:
+            around = bisect.bisect_right(directives, (match.start(), len(text))) - 1
+            if around < 0 or match.start() >= directives[around][1]:
+                yield match.span()
 
 
 def _closed(text: str, at: int, pair: str) -> int:

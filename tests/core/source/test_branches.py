@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from core.compiler.compiler import compile_ptx
+from core.launching.file_launch import FileLaunch, file_workload
+from core.runs.recording import record
 from core.source.branches import with_one_branch
 from core.source.kernel_text import kernels
 
@@ -48,6 +51,34 @@ def test_the_first_branch_stays_where_each_opens_a_brace():
 )
 def test_other_conditionals_stay(text):
     assert with_one_branch(text) == text
+
+
+PIECES = """struct Scan {
+    int lane, mask;
+    __device__ Scan()
+#ifdef WIDE
+        : lane(threadIdx.x)
+#else
+        : lane(threadIdx.x % 32)
+#endif
+        , mask(0) {}
+};
+__global__ void fill(int *a) { Scan s; a[threadIdx.x] = s.lane + s.mask; }
+"""
+
+
+def test_the_first_branch_stays_where_each_is_a_piece_of_one_declaration():
+    text = with_one_branch(PIECES)
+    assert len(text) == len(PIECES)
+    assert "lane(threadIdx.x)" in text
+    assert "% 32" not in text
+    assert "#" not in text
+
+
+def test_the_compiler_sees_the_branch_that_counts():
+    launch = FileLaunch("k.cu", "fill", "1", "64", arguments=(("a", "zeros:int32[64]"),))
+    trace = record(file_workload(PIECES, launch, 3))
+    assert (trace.outputs["a"] == np.arange(64) % 32).all()
 
 
 SOURCE = """

@@ -4,8 +4,11 @@ import random
 
 import pytest
 
+from core.compiler.compiler import compile_ptx
+from core.launching.file_launch import FileLaunch, file_workload
+from core.runs.recording import record
 from core.source.slicing import Program, without
-from core.source.syntax import includes, syntax, without_include
+from core.source.syntax import includes, macros_of, syntax, without_include
 
 DECLARED = [
     ("__global__ void plain(int n) { }", "function", ("plain",), "global"),
@@ -99,6 +102,66 @@ def test_members_of_the_host_are_parts_of_their_class():
     assert "twice" in left
     assert "free" not in left
     assert "~" not in left
+
+
+STATEMENTS = """#define ONE s = v - s;
+#define FOUR ONE ONE ONE ONE
+template <class T>
+__global__ void add(T *data, int n, T v)
+{
+    T s = data[threadIdx.x];
+    for (int j = 0; j < n; ++j) {
+        FOUR FOUR
+    }
+    data[threadIdx.x] = s;
+}
+int main() { add<float><<<1, 32>>>(0, 4, 1.0f); }
+"""
+
+
+def test_a_macro_of_statements_needs_no_semicolon():
+    items = syntax(STATEMENTS, macros_of((STATEMENTS,))).items
+    assert [item.names for item in items] == [("add",), ("main",)]
+    assert compile_ptx(STATEMENTS, kernel="add<float>").entries
+
+
+WITHIN = """namespace one { using index_t = long long;
+template <class T> struct Sum { __device__ T operator()(T a, T b) { return a + b; } };
+namespace two {
+template <class I, class Op> __global__ void k(I *x, Op op) { x[threadIdx.x] = op(1, 2); }
+} }
+"""
+
+
+def test_template_arguments_are_named_as_the_kernel_sees_them():
+    program = Program("", {"": WITHIN})
+    assert program.qualified("k<index_t, Sum<index_t>>") == (
+        "one::two::k<one::index_t, one::Sum<one::index_t>>"
+    )
+    assert program.qualified("k<int, ::one::Sum<int>>") == "one::two::k<int, ::one::Sum<int>>"
+    assert compile_ptx(WITHIN, kernel="k<index_t, Sum<index_t>>").entries
+
+
+COMPLEX = """#include <c10/util/complex.h>
+using C = c10::complex<float>;
+__global__ void k(const float *a, float *out)
+{
+    C z(a[0], a[1]), w = C(a[2], a[3]);
+    z += w * z - z / w;
+    out[0] = std::conj(z).real(); out[1] = std::conj(z).imag();
+}
+"""
+
+
+def test_pytorchs_complex_numbers():
+    launch = FileLaunch(
+        "k.cu", "k", "1", "1", arguments=(("a", "float32[4]"), ("out", "zeros:float32[2]"))
+    )
+    trace = record(file_workload(COMPLEX, launch, 3))
+    a = next(array.data for array in trace.workload.launch.arrays if array.name == "a")
+    z, w = complex(*a[:2]), complex(*a[2:])
+    expected = (z + w * z - z / w).conjugate()
+    assert abs(complex(*trace.outputs["out"]) - expected) <= 1e-5 * abs(expected)
 
 
 def test_what_a_kernel_needs_is_followed_through_names_macros_and_files():
