@@ -5,6 +5,7 @@ import json
 import pytest
 
 from core.cli.app import main
+from core.many import cluster
 from tests.cli.test_check import CLEAN, FAULTY, IN_ONE_ORDER
 
 pytest.importorskip("distributed")
@@ -68,9 +69,10 @@ def test_the_same_findings_files_and_status_as_one_process(folder, capsys):
     assert (folder / "a.toml").read_text() == (folder / "b.toml").read_text()
 
 
-def test_a_clean_folder_ends_with_0_and_a_wrong_address_with_2(folder, capsys):
+def test_a_clean_folder_ends_with_0_and_a_wrong_address_with_2(folder, capsys, monkeypatch):
     only = ["check", "kernels/twice.cu", "--cluster"]
     assert said([*only, "local"], capsys)[0] == 0
+    monkeypatch.setattr(cluster, "_CONNECT_S", 2.0)
     status, _, error = said([*only, "tcp://127.0.0.1:9"], capsys)
     assert status == 2
     assert "There is no scheduler at tcp://127.0.0.1:9" in " ".join(error.split())

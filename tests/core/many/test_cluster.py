@@ -80,19 +80,17 @@ class Machines:
             env=self.environment,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
         self.processes.append(process)
         return process
 
     def end(self) -> None:
+        """Ends all processes and those that they have started; some would wait for others first."""
         for process in self.processes:
-            process.terminate()
-        for process in self.processes:
-            try:
-                process.wait(20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 @pytest.fixture
@@ -223,6 +221,7 @@ def test_mistakes_are_sentences(machines, monkeypatch) -> None:
         Cluster(machines.address, "EMULATOR", patience_s=1)
     machines.scheduler.kill()
     machines.scheduler.wait()
+    monkeypatch.setattr(cluster_module, "_CONNECT_S", 2.0)
     with pytest.raises(TilescopeError, match=r"no scheduler at .*dask scheduler"):
         Cluster(machines.address, "EMULATOR", patience_s=1)
 
