@@ -12,7 +12,7 @@ import re
 import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -51,7 +51,7 @@ from core.launching.file_launch import (
     split_defines,
 )
 from core.launching.host_guess import LEAST, Given, Size, first_launch, host_guess
-from core.launching.indices import bounded_axes, strides
+from core.launching.indices import bounded_axes, indexed_alike, strides
 from core.launching.layout import (
     Shape,
     declarations,
@@ -91,7 +91,8 @@ class Guess:
     `shared_open`: nobody says how large dynamic shared memory is. `sizes` are the open numbers that
     say how large something is, and `asked` what the launch was guessed from. `left_out` says why
     the source's first kernel is not the one, "" where it is. `holding` are the arrays, none of them
-    given, of structures with pointers in them: nothing says where these lead.
+    given, of structures with pointers in them: nothing says where these lead. `alike` are, by
+    array, those that the kernel indexes as it does this one.
     """
 
     launch: FileLaunch
@@ -103,6 +104,7 @@ class Guess:
     sizes: frozenset[str] = frozenset()
     left_out: str = ""
     holding: frozenset[str] = frozenset()
+    alike: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 def guess_launch(
@@ -319,6 +321,7 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
         and not (asked.shared or (host is not None and host.shared)),
         sizes=frozenset(p.name for p in signature if is_size(p)) & guesses,
         holding=frozenset(p.name for p in signature if p.holds_pointers) - set(given),
+        alike=indexed_alike([n for n in guesses if "." not in n], text),
     )
 
 

@@ -63,6 +63,19 @@ def strides(name: str, text: str, numbers: Collection[str]) -> tuple[str, str] |
     return rows_name, columns_name
 
 
+def indexed_alike(names: Collection[str], text: str) -> Mapping[str, frozenset[str]]:
+    """The arrays that have an index in common with each, by name: `Q[row + x]`, `O[row + x]`."""
+    found = {name: {re.sub(r"\s+", "", index) for index in _indices(name, text)} for name in names}
+    variable = {
+        name: {index for index in indices if re.search(r"[A-Za-z_]", index)}
+        for name, indices in found.items()
+    }
+    return {
+        name: frozenset(n for n, others in variable.items() if n != name and others & indices)
+        for name, indices in variable.items()
+    }
+
+
 def _terms(expression: str, mark: str) -> list[str]:
     """What stands between the marks outside all brackets, without brackets around it."""
     parts, depth, start = [], 0, 0

@@ -272,14 +272,23 @@ def _reaching_less(
 
 
 def _larger(launch: FileLaunch, guess: Guess, sizes: Mapping[str, int]) -> FileLaunch:
-    """The launch with arrays as long as they are reached, where their sizes are guesses."""
+    """The launch with arrays as long as they are reached, where their sizes are guesses.
+
+    Those that the kernel indexes alike grow together: the trial may end before it comes to them.
+    """
     changed = {}
+    sizes = dict(sizes)
+    for name, need in [*sizes.items()]:
+        for other in guess.alike.get(name, ()):
+            sizes[other] = max(sizes.get(other, 0), need)
     for name, text in launch.arguments:
         buffer = _BUFFER.fullmatch(text)
         if name not in sizes or name not in guess.open or not buffer:
             continue
         shape = [int(extent) for extent in buffer["shape"].split(",")]
         have, need = int(np.prod(shape)), sizes[name]
+        if need <= have:
+            continue
         stays = name in guess.tied and (guess.is_ragged or need <= _meant(guess, name))
         if need > _MOST_ELEMENTS or stays:
             continue

@@ -8,7 +8,7 @@ import pytest
 
 from core.launching.file_launch import FileLaunch, file_workload
 from core.launching.guess import completed, guess_launch
-from core.launching.indices import only_axis
+from core.launching.indices import indexed_alike, only_axis
 from core.launching.user_files import read_source
 from core.runs.fitting import fitted
 from core.runs.recording import record
@@ -245,3 +245,29 @@ def test_a_function_as_template_argument_is_of_the_type_that_is_chosen():
     launch = tried(POINTERS)
     assert launch.kernel == "each<float, own::twice<float>>"
     assert not record(file_workload(POINTERS, launch, 3)).findings
+
+
+ATTENTION = """__global__ void attend(const float* Q, const float* K, float* O, int N, int d, int B)
+{
+    int tx = threadIdx.x, base = blockIdx.x * N * d;
+    for (int i = 0; i < N / B; ++i) {
+        float sum = 0;
+        for (int j = 0; j < N; ++j)
+            for (int x = 0; x < d; ++x)
+                sum += Q[base + (i * B + tx) * d + x] * K[base + j * d + x];
+        for (int x = 0; x < d; ++x) O[base + (i * B + tx) * d + x] = sum;
+    }
+}
+void run(Tensor q, int N, int d) { attend<<<8, 32>>>(q.data(), q.data(), q.data(), N, d, 32); }
+"""
+
+
+def test_arrays_that_are_indexed_alike_grow_together():
+    assert indexed_alike(["Q", "K", "O"], ATTENTION) == {
+        "Q": {"O"},
+        "O": {"Q"},
+        "K": frozenset(),
+    }
+    assert indexed_alike(["a", "b"], "a[0] = b[0]; a[i] = b[ i + 1 ];")["a"] == frozenset()
+    arguments = dict(tried(ATTENTION).arguments)
+    assert arguments["O"].partition("[")[2] == arguments["Q"].partition("[")[2]
