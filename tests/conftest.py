@@ -1,8 +1,11 @@
-"""One folder for all processes of a test run, where a kernel that many tests compile is kept."""
+"""One folder for all processes of a test run, where a kernel that many tests compile is kept.
+
+It outlives the run. What a source was compiled to is taken from there only where the options, the
+compiler and our own part of compiling are the same, too (`_key` of `core.compiler.request`).
+"""
 
 import os
-import shutil
-import tempfile
+from pathlib import Path
 
 # A pool of OpenBLAS that a fork has ended starts again in the thread that multiplies next. Its
 # threads stay, with that thread's name: a test would seem to leave its own behind.
@@ -11,9 +14,5 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 from core.compiler.disk_cache import FOLDER
 
 
-def pytest_configure(config):
-    if hasattr(config, "workerinput"):  # a process of xdist's has the first one's environment
-        return
-    folder = tempfile.mkdtemp(prefix="tilescope-tests-")
-    os.environ[FOLDER] = folder
-    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+def pytest_configure():
+    os.environ[FOLDER] = str(Path(__file__).resolve().parents[1] / "build" / "compiled-by-tests")
