@@ -155,7 +155,7 @@ class Reporter(QObject):
         if not rows:
             self._announce_prints(repaired)
             return
-        more = f" ({plural(len(rows) - 1, 'other fault')})" if len(rows) > 1 else ""
+        more = f" ({plural(len(rows) - 1, 'other finding')})" if len(rows) > 1 else ""
         self.main.message.show_message(
             f"{rows[0].title}. {rows[0].message}{more} {cut}".rstrip(),
             label="Show",

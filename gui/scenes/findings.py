@@ -22,16 +22,20 @@ MOST_READ = 200_000  # characters of a source: more take long to read
 
 @dataclass(frozen=True)
 class FindingRow:
-    """One finding: its kind in words, its place, its sentence, and the finding itself."""
+    """One finding: its kind in words, its place, its sentence, and the finding itself.
+
+    It `is_open` where other contents of memory than were guessed may rule it out.
+    """
 
     title: str
     place: str
     message: str
     finding: Finding
+    is_open: bool = False
 
 
 def finding_rows(trace: Trace | None) -> tuple[FindingRow, ...]:
-    """The launch's findings in the order in which they were found."""
+    """The launch's findings in the order in which they were found, faults before open ones."""
     return _rows(trace) if trace is not None else ()
 
 
@@ -53,12 +57,12 @@ def _rows(trace: Trace) -> tuple[FindingRow, ...]:
             said.append(of_guessed_contents(names, f"a file, as @FILE.npy at {names[0]}"))
         return " ".join(said)
 
-    def title(f: Finding) -> str:
-        if f in resting and is_left_open(trace, f):
-            return in_doubt(f.kind).capitalize()
-        return f.kind.replace("_", " ").capitalize()
+    def row(f: Finding) -> FindingRow:
+        is_open = f in resting and is_left_open(trace, f)
+        title = in_doubt(f.kind) if is_open else f.kind.replace("_", " ")
+        return FindingRow(title.capitalize(), _place(f), spaced(message(f)), f, is_open)
 
-    return tuple(FindingRow(title(f), _place(f), spaced(message(f)), f) for f in trace.findings)
+    return tuple(sorted(map(row, trace.findings), key=lambda one: one.is_open))
 
 
 def _resting(trace: Trace) -> Mapping[Finding, tuple[str, ...]]:
@@ -117,7 +121,10 @@ def findings_caption(trace: Trace | None) -> str:
         return "No fault was found until the run was cut short."
     if not rows:
         return "No races, uninitialised reads or accesses out of bounds."
-    return f"{plural(len(rows), 'fault')}. Click one to go to its step, thread and line."
+    opened = sum(row.is_open for row in rows)
+    said = [plural(len(rows) - opened, "fault")] if len(rows) > opened else []
+    said += [f"{opened} perhaps"] if opened else []
+    return f"{', '.join(said)}. Click one to go to its step, thread and line."
 
 
 def go_to(session: Session, finding: Finding) -> None:

@@ -44,8 +44,8 @@ class FindingsView(SessionView):
         self.caption.setText(findings_caption(self.session.trace))
         self.list.show_rows(
             [
-                PlaceRow(row.title, row.place, sentence=row.message, fault=True)
-                for row in findings_of(self.session)
+                PlaceRow(r.title, r.place, sentence=r.message, fault=True, is_open=r.is_open)
+                for r in findings_of(self.session)
             ],
             TIP,
         )

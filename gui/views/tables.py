@@ -25,6 +25,7 @@ from PySide6.QtGui import (
     QMouseEvent,
     QPainter,
     QPainterPath,
+    QPen,
     QResizeEvent,
 )
 from PySide6.QtWidgets import (
@@ -270,8 +271,8 @@ ROW = Qt.ItemDataRole.UserRole
 class PlaceRow:
     """One row: a title in bold, code beside it, a figure at the right, a sentence below.
 
-    `fault` says whether its mark is that of a fault, a triangle, and not of a breakpoint; `removes`
-    is the name of what its cross does, empty for none.
+    `fault` says whether its mark is that of a fault, a triangle, and not of a breakpoint; only its
+    outline where that `is_open`. `removes` is the name of what its cross does, empty for none.
     """
 
     title: str
@@ -279,6 +280,7 @@ class PlaceRow:
     figure: str = ""
     sentence: str = ""
     fault: bool = False
+    is_open: bool = False
     removes: str = ""
 
     @property
@@ -346,7 +348,7 @@ class _Drawn(QStyledItemDelegate):
                 painter.fillRect(box, theme.tint("accent", strength))
                 break
         line = QRect(box.left(), box.top(), box.width(), theme.spacing.control - 2)
-        _mark(painter, line, fault=row.fault)
+        _mark(painter, line, row)
         right = self._cross(box).left() - 4 if row.removes else box.right() - PLACE_EDGE
         bold, mono = theme.font(bold=True), theme.mono(0.95)
         x = line.left() + PLACE_EDGE + MARK + 8
@@ -396,12 +398,12 @@ def _square(centre: QPoint, size: int) -> QRect:
     return QRect(centre.x() - size // 2, centre.y() - size // 2, size, size)
 
 
-def _mark(painter: QPainter, line: QRect, *, fault: bool) -> None:
+def _mark(painter: QPainter, line: QRect, row: PlaceRow) -> None:
     """A dot for a breakpoint, a triangle for a fault, as on the scrub bar."""
     theme = current_theme()
     spot = _square(QPoint(line.left() + PLACE_EDGE + MARK // 2, line.center().y()), MARK)
     path = QPainterPath()
-    if fault:
+    if row.fault:
         path.moveTo(spot.center().x() + 0.5, spot.top())
         path.lineTo(spot.right() + 1, spot.bottom() + 1)
         path.lineTo(spot.left(), spot.bottom() + 1)
@@ -410,7 +412,10 @@ def _mark(painter: QPainter, line: QRect, *, fault: bool) -> None:
         path.addEllipse(spot)
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.fillPath(path, theme.color("error"))
+    if row.is_open:
+        painter.strokePath(path, QPen(theme.color("error"), 1.2))
+    else:
+        painter.fillPath(path, theme.color("error"))
     painter.restore()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
 
@@ -202,3 +203,24 @@ def test_a_source_is_read_once_for_each_array_and_not_on_the_ui_thread(monkeypat
     rows = findings.finding_rows(trace)
     assert len(rows) == len(trace.findings) >= 3
     assert len(asked) == 2
+
+
+def test_findings_that_contents_lead_to_come_last_and_are_in_doubt():
+    trace = run("x[(int)y[threadIdx.x] * 9] = 1; y[threadIdx.x + 8] = 1;")
+    rows = findings.finding_rows(trace)
+    assert [(row.title, row.is_open) for row in rows] == [
+        ("Out of bounds", False),
+        ("Perhaps out of bounds", True),
+    ]
+    assert "The elements of y, which lead there, are guesses" in spaces(rows[1].message)
+    assert "are guesses" not in spaces(rows[0].message)
+    assert findings.findings_caption(trace).startswith("1 fault, 1 perhaps. Click one")
+    launch = trace.workload.launch
+    own = tuple(replace(array, is_own=True) for array in launch.arguments)
+    given = record(replace(trace.workload, launch=replace(launch, arguments=own)), blocks="all")
+    assert not any(row.is_open for row in findings.finding_rows(given))
+    assert findings.findings_caption(given).startswith("2 faults. Click one")
+
+
+def spaces(text: str) -> str:
+    return " ".join(text.split())
