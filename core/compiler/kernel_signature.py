@@ -194,7 +194,12 @@ def read_signature(
     ]
     return (
         *(leaf for leaves in parameters for leaf in leaves),
-        *(leaf for symbol in asked.symbols for leaf in _symbol(symbol, filled)),
+        *(
+            leaf
+            for symbol in asked.symbols
+            for leaf in _symbol(symbol, filled)
+            if symbol[0] not in {name for _, _, name in declared}  # which hide it
+        ),
     )
 
 

@@ -170,9 +170,11 @@ def _block_of(declared: tuple[SharedDeclaration, ...], dimensions: int) -> tuple
 
 
 def _threads_said(text: str, value: Callable[[str], int | None]) -> tuple[int] | None:
-    """The block that a local constant speaks of: `const int nThreads = (BM / TM) * (BN / TN)`."""
-    for name, whole in local_values(text).items():
-        threads = value(whole) if _THREADS.fullmatch(name) else None
+    """The block that a constant speaks of: `const int nThreads = (BM / TM) * (BN / TN)`."""
+    own = local_values(text)
+    named = (name for name in re.findall(r"[A-Za-z_]\w*", text) if _THREADS.fullmatch(name))
+    for name in dict.fromkeys(named):
+        threads = value(own.get(name, name))
         if threads and 1 < threads <= _MOST_THREADS:
             return (threads,)
     return None

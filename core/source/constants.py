@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import ChainMap, Counter
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Collection, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -384,12 +384,35 @@ def with_defines(source: str, defines: Mapping[str, str]) -> str:
         for match in re.finditer(macro, text, re.MULTILINE | re.DOTALL):
             lines = source.count("\n", *match.span(2))
             found.append((*match.span(2), f" {value}" + " \\\n" * lines))
-        kind = r"\b(?:static\s+)?(?:const|constexpr)\s[\w\s]{0,40}?\b"
-        constant = rf"{kind}{re.escape(name)}\s*=[^;,{{}}]*;"
-        found += [(*match.span(), _blank(match)) for match in re.finditer(constant, text)]
+    for match in _CONSTANTS.finditer(text):
+        found += ((start, end, blank(text[start:end])) for start, end in _taken(match, defines))
     for start, end, meaning in sorted(found, reverse=True):
         source = source[:start] + meaning + source[end:]
     return source
+
+
+_CONSTANTS = re.compile(
+    r"\b(?:static\s+)?(?:const|constexpr)\s[\w\s]{0,40}?\b(\w+\s*=(?!=)[^;{}]*);"
+)
+
+
+def _taken(match: re.Match[str], names: Collection[str]) -> Iterator[tuple[int, int]]:
+    """What of a declaration of constants is about these names: all of it, or with a comma."""
+    parts, depth, begin = [], 0, match.start(1)
+    for at in range(match.start(1), match.end(1)):
+        depth += (match.string[at] in "([") - (match.string[at] in ")]")
+        if match.string[at] == "," and not depth:
+            parts.append((begin, at))
+            begin = at + 1
+    parts.append((begin, match.end(1)))
+    named = [match.string[start:end].partition("=")[0].strip() in names for start, end in parts]
+    if all(named):
+        yield match.span()
+        return
+    kept = named.index(False)
+    for place, (start, end) in enumerate(parts):
+        if named[place]:  # the comma behind it goes with it, or that in front
+            yield (start, end + 1) if place < kept else (start - 1, end)
 
 
 def _matches(text: str) -> Iterator[Knob]:

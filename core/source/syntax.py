@@ -465,6 +465,8 @@ def macros_of(texts: tuple[str, ...]) -> Macros:
     for macro in found:  # of several meanings the one for the GPU, or the last
         if macro.parameters is None and not _SPACES.search(bodies.get(macro.name, "")):
             bodies[macro.name] = macro.body
+    for name in [name for name, body in bodies.items() if _SPACES.fullmatch(name) and not body]:
+        del bodies[name]  # `#define __device__` is for a host compiler that reads the header
     meanings = {name: _meaning(name, bodies) for name in bodies}
     functions = [  # C's headers give static_assert a meaning for old compilers
         m for m in found if m.parameters is not None and m.name != "static_assert"
@@ -479,7 +481,7 @@ def macros_of(texts: tuple[str, ...]) -> Macros:
                 for name, meaning in meanings.items()
                 if _SPECIFIER.fullmatch(meaning)
                 and not _GUARD.search(name)
-                and not re.fullmatch(r"__\w+__", name)  # as where a host compiler reads a header
+                and (_SPACES.search(meaning) or not re.fullmatch(r"__\w+__", name))
             )
         ),
         frozenset(m.name for m in functions),

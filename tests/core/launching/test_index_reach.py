@@ -271,3 +271,47 @@ def test_arrays_that_are_indexed_alike_grow_together():
     assert indexed_alike(["a", "b"], "a[0] = b[0]; a[i] = b[ i + 1 ];")["a"] == frozenset()
     arguments = dict(tried(ATTENTION).arguments)
     assert arguments["O"].partition("[")[2] == arguments["Q"].partition("[")[2]
+
+
+SEVERAL = """const int N = 65536, B = 128;
+__global__ void k(float *a) { int i = blockIdx.x * B + threadIdx.x; if (i < N) a[i] = 1; }
+int main() { float *a; cudaMalloc(&a, sizeof(float) * N); k<<<N / B, B>>>(a); }
+"""
+
+
+def test_of_several_constants_in_one_declaration_some_may_shrink():
+    launch = tried(SEVERAL)
+    assert launch.defines == "N=512"
+    trace = record(file_workload(SEVERAL, launch, 3))
+    assert not trace.findings
+    assert (trace.outputs["a"] == 1).all()
+
+
+STRIDED = """const int ROWS = 64, COLUMNS = 16;
+const int NUM_THREADS = 256;
+__global__ void k(const float *A, float *C)
+{
+    __shared__ float tile[ROWS * COLUMNS];
+    for (int i = threadIdx.x; i < ROWS * COLUMNS; i += NUM_THREADS) tile[i] = A[i];
+    __syncthreads();
+    C[threadIdx.x] = tile[ROWS * COLUMNS - 1 - threadIdx.x];
+}
+"""
+
+
+def test_a_block_has_the_threads_that_a_constant_of_the_file_speaks_of():
+    launch = tried(STRIDED)
+    assert launch.block == "256"
+    assert not record(file_workload(STRIDED, launch, 3)).findings
+
+
+HIDDEN = """__constant__ float c[64];
+__global__ void k(float *a, float *c) { a[threadIdx.x] = c[threadIdx.x]; }
+int main() { float *a; cudaMalloc(&a, 256); k<<<1, 64>>>(a, c); }
+"""
+
+
+def test_a_parameter_hides_a_variable_of_its_name():
+    launch = tried(HIDDEN)
+    assert [name for name, _ in launch.arguments] == ["a", "c"]
+    assert not record(file_workload(HIDDEN, launch, 3)).findings

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.source.constants import Knob, knobs, with_value
+from core.source.constants import Knob, knobs, with_defines, with_value
 
 SOURCE = """// #define OLD 3
 #define TILE 16   // a comment
@@ -94,3 +94,20 @@ def test_truth_values_are_switches():
     assert "SWAP = true;" in turned
     assert turned.startswith("#define X_ALONG_ROWS 1\n")
     assert with_value(FLAGS, "KEEP", 0).count("false") == 2
+
+
+@pytest.mark.parametrize(
+    ("source", "left"),
+    [
+        ("const int N = 1, B = 2;", "const int B = 2;"),
+        ("const int B = 2, N = 1;", "const int B = 2;"),
+        ("const int A = f(1, 2), N = g(3, 4), B = 2;", "const int A = f(1, 2), B = 2;"),
+        ("static const int N = 1, M = 3;", ""),
+        ("constexpr int N = 1, B = 2, M = 3;", "constexpr int B = 2;"),
+        ("const bool same = a == N;", "const bool same = a == N;"),
+    ],
+)
+def test_given_constants_make_way_in_a_declaration_of_several(source, left):
+    found = with_defines(source, {"N": "5", "M": "6"})
+    assert len(found) == len(source)
+    assert "".join(found.split()) == "".join(left.split())

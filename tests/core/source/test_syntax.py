@@ -125,6 +125,22 @@ def test_a_macro_of_statements_needs_no_semicolon():
     assert compile_ptx(STATEMENTS, kernel="add<float>").entries
 
 
+def test_a_specifier_may_be_called_as_cudas_own_are():
+    source = """#define __both__ __host__ __device__
+#ifndef __CUDACC__
+#define __device__
+#endif
+#include <string>
+inline __both__ float twice(float x) { return 2 * x; }
+std::string name() { return "k"; }
+__global__ void k(float *a) { a[threadIdx.x] = twice(3); }
+"""
+    specifiers = dict(macros_of((source,)).specifiers)
+    assert "__both__" in specifiers
+    assert "__device__" not in specifiers
+    assert compile_ptx(source).entries
+
+
 WITHIN = """namespace one { using index_t = long long;
 template <class T> struct Sum { __device__ T operator()(T a, T b) { return a + b; } };
 namespace two {
