@@ -75,6 +75,9 @@ Statement = Setting | Allocation | PitchedAllocation
 def statements(text: str) -> Iterator[Statement]:
     """What a text without comments sets, loops and conditions taken as if they ran once."""
     text = re.sub(r"^[ \t]*#[^\n]*", "", text, flags=re.MULTILINE)
+    braced = 1
+    while braced:  # `dim3 block{32, 8}, grid{n / 32, n / 8};`: each brace as a bracket
+        text, braced = re.subn(r"(\bdim3\s[^;{}]*?\w)\s*\{([^;{}]*)\}", r"\1(\2)", text)
     for statement in re.split(r"[;{}]", _without_bodies_of_loops(text)):
         yield from _of(statement.strip())
 

@@ -122,7 +122,15 @@ def test_a_launch_that_cannot_be_told_is_no_failure():
     assert not math.isnan(float(guess_launch(source, "k.cu").grid))
 
 
-@pytest.mark.parametrize("made", ["block = {8, n / 8, 2}", "block{8, n / 8, 2}", "block(8, 4, 2)"])
+@pytest.mark.parametrize(
+    "made",
+    [
+        "block = {8, n / 8, 2}",
+        "block{8, n / 8, 2}",
+        "block(8, 4, 2)",
+        "other{n / 4, 4}, block{8, (n + 7) / 8, 2}",
+    ],
+)
 def test_a_dim3_in_braces_is_one(made, tmp_path):
     source = (
         "__global__ void k(float *a, int n) "
