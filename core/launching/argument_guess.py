@@ -223,10 +223,8 @@ def guess_array(parameter: SignatureParameter, text: str, extents: Extents) -> s
 
 def _of_accessor(name: str, rank: int) -> str:
     """Sizes and strides of a PyTorch tensor without gaps; alike, as tensors share dimensions."""
-    sizes = [_EACH] * rank
-    return ",".join(
-        map(str, sizes if name == _SIZES else [_EACH**i for i in reversed(range(rank))])
-    )
+    powers = [1] * rank if name == _SIZES else range(rank - 1, -1, -1)
+    return ",".join(str(_EACH**power) for power in powers)
 
 
 def _dtype(parameter: SignatureParameter) -> str:

@@ -523,25 +523,25 @@ def _defined(plain: str) -> Iterator[Macro]:
 
 def _calls(text: str, names: frozenset[str]) -> Iterator[tuple[str, int, int]]:
     """Where macros are used with arguments, directives aside: name, start and end."""
-    if not names:
-        return
-    directives = [match.span() for match in _DIRECTIVE.finditer(text)]
-    for match in re.finditer(rf"\b({'|'.join(sorted(names))})\s*\(", text):
-        around = bisect.bisect_right(directives, (match.start(), len(text))) - 1
-        if around < 0 or match.start() >= directives[around][1]:
+    if names:
+        pattern = re.compile(rf"\b({'|'.join(sorted(names))})\s*\(")
+        for match in _outside_directives(text, pattern):
             yield match[1], match.start(), _closed(text, match.end() - 1, "()")
 
 
 def _uses(text: str, names: frozenset[str]) -> Iterator[Span]:
     """Where macros without parameters stand, directives aside."""
-    if not names:
-        return
+    if names:
+        pattern = re.compile(rf"\b(?:{'|'.join(sorted(names))})\b")
+        yield from (match.span() for match in _outside_directives(text, pattern))
+
+
+def _outside_directives(text: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
     directives = [match.span() for match in _DIRECTIVE.finditer(text)]
-    for match in WORD.finditer(text):
-        if match[0] in names:
-            around = bisect.bisect_right(directives, (match.start(), len(text))) - 1
-            if around < 0 or match.start() >= directives[around][1]:
-                yield match.span()
+    for match in pattern.finditer(text):
+        around = bisect.bisect_right(directives, (match.start(), len(text))) - 1
+        if around < 0 or match.start() >= directives[around][1]:
+            yield match
 
 
 def _closed(text: str, at: int, pair: str) -> int:

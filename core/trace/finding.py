@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from core.ladder.rules import listing
+
 KINDS: Mapping[str, str] = MappingProxyType(
     {
         "out_of_bounds": "an access that lies in no array, or beyond its end",
@@ -75,8 +77,7 @@ def in_doubt(kind: str) -> str:
 
 def of_guessed_contents(names: Sequence[str], where: str) -> str:
     """What to add to a finding that guessed contents lead to; `where` they can be given."""
-    first = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
     return (
-        f"The elements of {first}, which lead there, are guesses: the program's own may lead "
-        f"elsewhere. Give them in {where}."
+        f"The elements of {listing([*names])}, which lead there, are guesses: the program's own "
+        f"may lead elsewhere. Give them in {where}."
     )

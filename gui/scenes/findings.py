@@ -122,9 +122,15 @@ def findings_caption(trace: Trace | None) -> str:
     if not rows:
         return "No races, uninitialised reads or accesses out of bounds."
     opened = sum(row.is_open for row in rows)
-    said = [plural(len(rows) - opened, "fault")] if len(rows) > opened else []
-    said += [f"{opened} perhaps"] if opened else []
-    return f"{', '.join(said)}. Click one to go to its step, thread and line."
+    faults = plural(len(rows) - opened, "fault")
+    if opened:
+        certain = opened < len(rows)
+        faults = (
+            f"{faults} and perhaps {opened} more"
+            if certain
+            else f"Perhaps {plural(opened, 'fault')}"
+        )
+    return f"{faults}. Click one to go to its step, thread and line."
 
 
 def go_to(session: Session, finding: Finding) -> None:

@@ -214,7 +214,7 @@ def test_findings_that_contents_lead_to_come_last_and_are_in_doubt():
     ]
     assert "The elements of y, which lead there, are guesses" in spaces(rows[1].message)
     assert "are guesses" not in spaces(rows[0].message)
-    assert findings.findings_caption(trace).startswith("1 fault, 1 perhaps. Click one")
+    assert findings.findings_caption(trace).startswith("1 fault and perhaps 1 more. Click one")
     launch = trace.workload.launch
     own = tuple(replace(array, is_own=True) for array in launch.arguments)
     given = record(replace(trace.workload, launch=replace(launch, arguments=own)), blocks="all")
