@@ -43,6 +43,7 @@ from core.launching.argument_guess import (
     product_names,
     with_names,
 )
+from core.launching.callers import calls
 from core.launching.file_launch import (
     FileLaunch,
     at_its_kernels,
@@ -61,7 +62,7 @@ from core.launching.layout import (
     laid_out,
 )
 from core.launching.user_files import BAD_HEADER, promised
-from core.launching.users import User, program_of, user_of
+from core.launching.users import User, callers_of, program_of, user_of
 from core.source.constants import knobs, with_defines
 from core.source.expressions import Number
 from core.source.host_code import without_host_code
@@ -224,6 +225,16 @@ def _user(source: str, before: str, asked: FileLaunch) -> User | None:
     return user_of(asked.path, name)
 
 
+def _callers(text: str, kernel: str, path: str) -> str:
+    """What calls the function that launches a kernel, where no function of the text does."""
+    launch = first_launch(text, kernel)
+    if launch is None or launch.function in ("", "main"):
+        return ""
+    if calls(without_comments(text), launch.function):
+        return ""
+    return callers_of(path, launch.function)
+
+
 def _guessed(source: str, asked: FileLaunch) -> Guess:
     given, given_defines = dict(asked.arguments), split_defines(asked.defines)
     source = with_defines(source, given_defines)
@@ -260,6 +271,8 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
     whole = f"{before}\n{source}" if before else source
     if user is not None:
         whole += with_defines(f"\n{user.headers}\n{user.text}", given_defines)
+    if further := _callers(whole, name, asked.path):
+        whole += with_defines(f"\n{further}", given_defines)
     shapes = {p.name: s for p in signature if (s := _shape_given(p, given.get(p.name, "")))}
     numbers = _numbers_of_shapes(shapes, signature, text) | _numbers(signature, given)
     host = host_guess(

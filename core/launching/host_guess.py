@@ -110,7 +110,7 @@ def host_guess(
     declared = next((k for k in kernels(source) if k.name == plain), None)
     sizes = {**type_sizes, **_sizes_of_template(declared, split_instance(kernel)[1])}
     program = HostProgram(source, sizes, defines, launch)
-    return _Small(program, launch, signature, declared, kernel, given).guess()
+    return _Small(program, program.launch or launch, signature, declared, kernel, given).guess()
 
 
 def _sizes_of_template(kernel: KernelText | None, given: Sequence[str]) -> dict[str, int]:
@@ -240,11 +240,15 @@ class _Small:
         """The elements that pointers lead to, beyond the first."""
         texts = self._by_parameter()
         for parameter in self.parameters:
-            text = texts.get(parameter.whole or parameter.name, "")
-            moved = _MOVED.fullmatch(text.strip()) if parameter.is_pointer else None
-            value = self.program.value(moved[2] or moved[4], values.numbers) if moved else None
-            if value is not None and 0 < value < _ELEMENTS:
-                yield parameter.name, int(value)
+            text = texts.get(parameter.whole or parameter.name, "").strip()
+            if not parameter.is_pointer or not text:
+                continue
+            moved = _MOVED.fullmatch(text)
+            value = self.program.value(moved[2] or moved[4], values.numbers) if moved else 0
+            name = pointer_name((moved[1] or moved[3]) if moved else text)
+            start = int(value or 0) + values.starts.get(name, 0)
+            if 0 < start < _ELEMENTS:
+                yield parameter.name, start
 
     def _assumed(self, values: HostValues) -> frozenset[str]:
         """The scalars that change with what the launching function is given."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from core.compiler.kernel_signature import without_spaces
+from core.launching.callers import reached
 from core.source.expressions import Expression, Number, of_type, parsed
 from core.source.kernel_text import (
     HostLaunch,
@@ -38,6 +39,13 @@ _ALLOCATED = re.compile(
     r"(?:<[^>]*>)?\s*\("
 )
 _POINTER = re.compile(r"\s*(?:const\s+)?\w+(?:\s+\w+)?\s*\*")  # `float *a, *b = nullptr`
+_POINTER_SET = re.compile(  # `float *p = a + 4`
+    r"(?:const\s+)?[\w:]+(?:<[^<>]*>)?(?:\s+\w+)?\s*\*\s*(?:const\s+|__restrict__\s+)*(\w+)\s*=\s*(.+)$",
+    re.DOTALL,
+)
+_INTO = re.compile(  # a pointer, or one into what it points to: `a`, `a + 4`, `&a[4]`
+    r"([A-Za-z_][\w.]*)\s*(?:\+\s*(.+))?|&\s*([A-Za-z_][\w.]*)\s*\[([^\[\]]+)\]", re.DOTALL
+)
 _MACRO = re.compile(r"[A-Z][A-Z0-9_]{2,}\s*\(")
 ROUND = "([{)]}"
 
@@ -108,6 +116,9 @@ def _of(statement: str) -> Iterator[Statement]:
         for part in split_at_commas(text[declared.end() :], ROUND):
             yield from _declared(part, declared[0].strip())
         return
+    if pointer := _POINTER_SET.match(text):
+        yield Setting(pointer[1], pointer[2])
+        return
     assigned = re.match(r"([\w.]+(?:->\w+)?)\s*(?<![=!<>+\-*/])=(?!=)\s*(.+)$", text, re.DOTALL)
     if assigned:
         last = re.split(r"(?<![=!<>])=(?!=)", assigned[2])[-1]
@@ -156,11 +167,15 @@ def _names(first: str, rest: str) -> Iterator[str]:
             yield part.strip()
 
 
+def without_pointer_casts(text: str) -> str:
+    """`(void **)&d_a` is `&d_a`."""
+    plain = re.sub(r"\(\s*(?:const\s+)?\w+(?:\s+\w+)*\s*\*+\s*\)", "", text)
+    return re.sub(r"\b(?:reinterpret_cast|static_cast)\s*<[^<>]*>\s*", "", plain)
+
+
 def pointer_name(text: str) -> str:
     """`(void **)&d_a` is the pointer d_a."""
-    plain = re.sub(r"\(\s*(?:const\s+)?\w+(?:\s+\w+)*\s*\*+\s*\)", "", text)
-    plain = re.sub(r"\b(?:reinterpret_cast|static_cast)\s*<[^<>]*>\s*", "", plain)
-    return plain.strip("&() \t\n").replace("->", ".")
+    return without_pointer_casts(text).strip("&() \t\n").replace("->", ".")
 
 
 _MEMBERS = ("x", "y", "z")
@@ -201,10 +216,14 @@ _CALL = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 
 @dataclass
 class HostValues:
-    """Numbers by name (`n`, `grid.x`), bytes by pointer; `roots` are literals' own variables."""
+    """Numbers by name (`n`, `grid.x`), bytes by pointer; `roots` are literals' own variables.
+
+    `starts` are the elements that pointers lead to which were set to `a + 4`.
+    """
 
     numbers: dict[str, Number] = field(default_factory=dict)
     bytes_at: dict[str, int] = field(default_factory=dict)
+    starts: dict[str, int] = field(default_factory=dict)
     roots: dict[str, Number] = field(default_factory=dict)
     formals: set[str] = field(default_factory=set)  # what the function is given
     types: dict[str, str] = field(default_factory=dict)
@@ -223,9 +242,16 @@ class HostProgram:
     ) -> None:
         """`sizes` are bytes of types by name, beyond the built-in ones.
 
-        Of the macros that are numbers those lead to `launch` which its function names.
+        Of the macros that are numbers those lead to `launch` which its function names. The
+        program's own `launch` lies in a text in which its callers' statements come before it.
         """
         self.text = with_plain_declarations(with_kernel_macros(without_comments(source)))
+        self.bound, self.outer = frozenset[str](), tuple[str, ...]()
+        if launch is not None:
+            there = reached(self.text, launch.position)
+            self.text, self.bound, self.outer = there.text, there.bound, there.formals
+            launch = replace(launch, position=there.position)
+        self.launch = launch
         self._sizes = {**SIZES, **sizes}
         self._macros = {
             **_macros(_taken(self.text, defines)),
@@ -279,10 +305,10 @@ class HostProgram:
 
     def constants(self, launch: HostLaunch) -> Mapping[str, str]:
         """The constants at namespace level, which kernels see as the host does: their texts."""
-        outside, _, _ = self._leading_to(launch.position)
+        before = outside_functions(self.text[: self.function_start(launch.position)])
         return {
             s.name: s.expression
-            for s in outside
+            for s in (*self._numeric, *statements(before))
             if isinstance(s, Setting) and re.match(r"(static\s+)?(const|constexpr)\b", s.type)
         }
 
@@ -349,10 +375,21 @@ class HostProgram:
         """What is set outside all functions, the parameters of the one there, what is set in it."""
         if position not in self._leading:
             start = self.function_start(position)
-            outside = (*self._numeric, *statements(outside_functions(self.text[:start])))
+            outside = (*self._numeric, *self._outside(start))
             inside = tuple(statements(self.text[start:position]))
-            self._leading[position] = outside, self._formals(start), inside
+            given = [name for name in self._formals(start) if name not in self.bound]
+            self._leading[position] = outside, [*self.outer, *given], inside
         return self._leading[position]
+
+    def _outside(self, start: int) -> Iterator[Statement]:
+        """What is set at namespace level before the function whose body begins there.
+
+        Behind it, too, where its callers are known: they may stand there.
+        """
+        yield from statements(outside_functions(self.text[:start]))
+        if self.bound:
+            end = closing(self.text, start, "{}") + 1
+            yield from statements(outside_functions(self.text[end:]))
 
     def value(self, expression: str, values: Mapping[str, Number]) -> Number | None:
         """The value of an expression, None where it cannot be told."""
@@ -437,6 +474,7 @@ class HostProgram:
         if value is None:
             if _OF_TENSOR.fullmatch(to.expression.strip()):
                 self._unknown(to.name, given, found)
+            self._point(to, found)
             return  # what it was before, as where a program may read it from its command line
         kind = found.types.get(to.name, "")
         value = of_type(kind, value)
@@ -444,6 +482,19 @@ class HostProgram:
             found.roots[to.name] = value
             value = of_type(kind, given.get(to.name, value))
         found.numbers[to.name] = found.fixed.get(to.name, value)
+
+    def _point(self, to: Setting, found: HostValues) -> None:
+        """A pointer that is set to another, or into what that one points to."""
+        text = without_pointer_casts(to.expression).replace("->", ".").strip()
+        into = _INTO.fullmatch(text)
+        of = (into[1] or into[3]) if into else ""
+        if into is None or of not in found.bytes_at or of == to.name:
+            return
+        offset = into[2] or into[4]
+        start = self.value(offset, found.numbers) if offset else 0
+        if start is not None:
+            found.bytes_at[to.name] = found.bytes_at[of]
+            found.starts[to.name] = found.starts.get(of, 0) + int(start)
 
     def _pitch(self, to: PitchedAllocation, found: HostValues) -> None:
         width, height = (self.value(text, found.numbers) for text in (to.width, to.height))

@@ -1,7 +1,8 @@
-"""The file of a repository that launches a kernel which another file of it defines.
+"""The file of a repository that launches another file's kernel, or calls what launches it.
 
 A header of kernels, or a source whose host code lies apart, says nothing of grids and sizes; the
-file that launches its kernels does. It is looked for in the folders of the file's own repository.
+file that launches its kernels does, and the one that calls the launching function. Both are looked
+for in the folders of the file's own repository.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from core.errors import TilescopeError
+from core.launching.callers import called_by, calls
 from core.launching.user_files import local_files, read_source, repository_of
-from core.source.kernel_text import host_launches, kernels
+from core.source.kernel_text import host_launches, kernels, without_comments
 from core.source.syntax import includes
 
 _SUFFIXES = {".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".inl", ".inc"}
@@ -25,6 +27,8 @@ _MOST_BYTES = 1 << 19  # of one file
 _MOST_READ = 48 << 20  # bytes of all files
 _MOST_TEXT = 2 << 20  # characters of a user's headers
 _DEEPEST = 4  # files that include each other
+_MOST_OF_CALLERS = 8 << 20  # bytes of the files in which callers are looked for
+_MOST_BESIDE = 1 << 18  # bytes of the files beside a caller that its own functions come from
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,47 @@ def _user_of(own: Path, root: Path, kernel: str, state: int) -> User | None:
             return found
         others += [found] if found is not None else []
     return others[0] if others else None
+
+
+def callers_of(path: str, function: str) -> str:
+    """The text of the file nearest to the one at `path` that calls a function, with what it needs.
+
+    That are the files beside it which allocate in functions that it calls. "" where there is none,
+    or where the file lies in no repository.
+    """
+    own = Path(path).resolve()
+    root = repository_of(own)
+    return "" if root is None else _callers_of(own, root, function, _state(root, own))
+
+
+@lru_cache(maxsize=32)
+def _callers_of(own: Path, root: Path, function: str, state: int) -> str:
+    word = re.compile(rf"\b{re.escape(function)}\s*\(".encode())
+    for place, raw in _texts(root, own, _MOST_OF_CALLERS):
+        if not word.search(raw):
+            continue
+        text = _read(place)
+        if not calls(without_comments(text), function):
+            continue
+        names = called_by(without_comments(text))
+        beside, room = [text], _MOST_BESIDE
+        for other in sorted(place.parent.iterdir()):
+            if other.suffix not in _SUFFIXES or other in (own, place):
+                continue
+            more = _read(other)
+            if "cudaMalloc" in more and len(more) <= room and names & called_by(more, made=True):
+                beside.append(more)
+                room -= len(more)
+        return "\n".join(beside)
+    return ""
+
+
+def _read(place: Path) -> str:
+    """A file's text; "" for one that cannot be read."""
+    try:
+        return read_source(place)
+    except TilescopeError:
+        return ""
 
 
 def program_of(path: str) -> Path | None:
@@ -125,7 +170,7 @@ def _includer(root: Path, own: Path) -> Path | None:
     return None
 
 
-def _texts(root: Path, own: Path) -> Iterator[tuple[Path, bytes]]:
+def _texts(root: Path, own: Path, most: int = _MOST_READ) -> Iterator[tuple[Path, bytes]]:
     """The sources of a repository as far as they may be read, those nearest to a file first."""
     read = 0
     for place in _files(root, own):
@@ -136,7 +181,7 @@ def _texts(root: Path, own: Path) -> Iterator[tuple[Path, bytes]]:
         except OSError:
             continue
         read += len(raw)
-        if read > _MOST_READ:
+        if read > most:
             return
         yield place, raw
 

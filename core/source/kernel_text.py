@@ -281,10 +281,10 @@ def _template_parameter(text: str) -> TemplateParameter:
 def closing(text: str, position: int, pair: str = "()") -> int:
     """Where the bracket closes that was opened before `position`; the text's end if nowhere."""
     depth = 1
-    for index in range(position, len(text)):
-        depth += (text[index] == pair[0]) - (text[index] == pair[1])
+    for found in re.compile(f"[{re.escape(pair)}]").finditer(text, position):
+        depth += 1 if found[0] == pair[0] else -1
         if depth == 0:
-            return index
+            return found.start()
     return len(text)
 
 

@@ -1,0 +1,159 @@
+"""What callers of the launching function say of a launch, in the same file and in others."""
+
+import pytest
+
+from core.launching.callers import called_by, calls, reached
+from core.launching.guess import guess_launch
+from core.launching.host_values import HostProgram
+from core.source.kernel_text import host_launches
+
+SCALE = """
+__global__ void scale(float *out, const float *in, int rows, int cols) {
+  int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < rows && j < cols) out[i * cols + j] = 2 * in[i * cols + j];
+}
+"""
+RUN = """
+void run(float *dst, float *src, int h, int w) {
+  dim3 block(16, 8);
+  scale<<<dim3((w + 15) / 16, (h + 7) / 8), block>>>(dst, src, h, w);
+}
+"""
+ALLOCATED = "float *a, *b; cudaMalloc(&a, h * width * 4); cudaMalloc(&b, h * width * 4);"
+
+
+def launched(source):
+    """The numbers and bytes with which the first launch of a source is reached."""
+    (launch,) = host_launches(source)
+    program = HostProgram(source, {}, {}, launch)
+    return program.before(program.launch, {})
+
+
+def arguments(source, path="file.cu"):
+    return dict(guess_launch(source, path).arguments)
+
+
+def test_a_launch_has_what_its_caller_passes():
+    main = f"int main() {{ int h = 480, width = 640; {ALLOCATED} run(b, a, h, width); }}"
+    found = launched(SCALE + RUN + main)
+    assert (found.numbers["h"], found.numbers["w"]) == (480, 640)
+    assert found.bytes_at == {"dst": 480 * 640 * 4, "src": 480 * 640 * 4}
+    assert found.formals == set()
+    guess = arguments(SCALE + RUN + main)
+    rows, cols = int(guess["rows"]), int(guess["cols"])
+    assert 480 // rows in (8, 16, 32)  # each halved until the launch is small
+    assert 640 // cols in (8, 16, 32)
+    assert (480 % rows, 640 % cols) == (0, 0)
+    assert guess["in"] == f"random:float32[{rows},{cols}]"
+
+
+def test_without_a_caller_nothing_changes():
+    text = SCALE + RUN
+    (launch,) = host_launches(text)
+    assert reached(text, launch.position).text == text
+    prototype = "void run(float *dst, float *src, int h, int w);\n"
+    assert not calls(prototype + text, "run")
+    assert launched(prototype + text).formals == {"h", "w"}
+
+
+@pytest.mark.parametrize(
+    ("main", "h", "w"),
+    [
+        ("void f() { run(b, a, 96, 2 * 80); }", 96, 160),
+        ("int main() { int w = 96, h = 160; run(b, a, w, h); }", 96, 160),  # the other way round
+        ("int main() { int n = 96; run(b, a, n, n); }", 96, 96),
+        ("void g(int n) { run(b, a, n, n / 2); } int main() { g(96); }", 96, 48),
+        ("const int N = 96; void f() { run(b, a, N, N * 2); }", 96, 192),
+        ("void f() { for (int i = 0; i < 4; i++) { if (i) { run(b, a, 96, 48); } } }", 96, 48),
+        ("int main() { int block = 96; run(b, a, block, 48); }", 96, 48),  # a name of run's own
+        ("struct S { int n; }; int main() { S s; s.n = 96; run(b, a, s.n, 48); }", 96, 48),
+        ("int f() { return run(b, a, 96, 48), 0; }", 96, 48),
+        ("int main() { int n = 3; run(b); } void f() { run(b, a, 96, 48); }", 96, 48),
+    ],
+)
+def test_names_are_made_to_agree(main, h, w):
+    found = launched(SCALE + RUN + main)
+    assert (found.numbers["h"], found.numbers["w"]) == (h, w)
+
+
+def test_what_the_first_caller_is_given_stays_open():
+    found = launched(SCALE + RUN + "void f(int height, int n) { run(b, a, height, n * 2); }")
+    assert found.formals == {"h", "n"}  # height has the parameter's name
+    assert found.numbers["w"] == 2 * found.numbers["n"]
+
+
+def test_defaults_count_where_nothing_is_passed():
+    run = RUN.replace("int w)", "int w = 48)")
+    found = launched(SCALE + run + "int main() { run(b, a, 96); }")
+    assert (found.numbers["h"], found.numbers["w"]) == (96, 48)
+
+
+def test_bodies_of_functions_that_allocate():
+    source = """
+template <typename T> void allocate(T **p, int count) {
+  int n = count * sizeof(T);
+  cudaMalloc((void **)p, n);
+}
+void both(float **x, float **y, int n) { allocate(x, n); allocate(y, 2 * n); }
+int main() { int n = 96; float *d, *e; both(&d, &e, n * n); run(d, e, n, n); }
+"""
+    found = launched(SCALE + RUN + source)
+    assert found.bytes_at == {"dst": 96 * 96 * 4, "src": 2 * 96 * 96 * 4}
+    assert found.numbers["h"] == 96  # the other functions have an n of their own
+
+
+def test_pointers_into_what_was_allocated():
+    source = """
+__global__ void k(float *a, const float *b, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) a[i] = b[i - 1] + b[i];
+}
+struct In { float *raw, *b, *a; };
+void init(In *in, int n) {
+  cudaMalloc(&in->raw, sizeof(float) * (n + 1));
+  in->b = in->raw + 1;
+  cudaMalloc((void **)&in->a, n * 4);
+}
+void go(const In &x, int size) { k<<<(size + 255) / 256, 256>>>(x.a, x.b, size); }
+int main() { In in; int n = 2048; init(&in, n); go(in, n); }
+"""
+    guess = arguments(source)
+    n = int(guess["n"])
+    assert guess["a"] == f"zeros:float32[{n}]"
+    assert guess["b"] == f"random:float32[{n + 1}]+1"
+
+
+def test_the_caller_that_allocates_counts_before_others():
+    first = "void draw() { run(p, q, 7, 7); }"
+    second = f"void test() {{ int h = 96, width = 48; {ALLOCATED} run(b, a, h, width); }}"
+    found = launched(SCALE + RUN + first + second)
+    assert (found.numbers["h"], found.bytes_at["dst"]) == (96, 96 * 48 * 4)
+
+
+def test_functions_that_call_each_other_end():
+    found = launched(
+        SCALE + RUN + "void f(int n) { g(n); run(b, a, n, n); } void g(int n) { f(n); }"
+    )
+    assert found.numbers["h"] == found.numbers["w"]
+
+
+def test_another_file_calls_what_launches(tmp_path):
+    (tmp_path / ".git").mkdir()
+    kernel = tmp_path / "kernel.cu"
+    kernel.write_text(SCALE + 'extern "C"' + RUN)
+    (tmp_path / "main.cpp").write_text(
+        'extern "C" void run(float *, float *, int, int);\n'
+        f"const int h = 96, width = h + 4;\nint main() {{ {ALLOCATED} run(a, b, h, width); }}"
+    )
+    guess = arguments(kernel.read_text(), str(kernel))
+    rows, cols = int(guess["rows"]), int(guess["cols"])
+    assert cols == rows + 4
+    (tmp_path / "main.cpp").unlink()
+    guess = arguments(kernel.read_text(), str(kernel))
+    assert guess["rows"] == guess["cols"]
+
+
+def test_names_of_calls():
+    text = "int f(int a) { return g(a) + h(2); }"
+    assert called_by(text) == {"f", "g", "h"}
+    assert called_by(text, made=True) == {"f"}
