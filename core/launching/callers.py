@@ -43,12 +43,14 @@ _MOST_TEXT = 1 << 16  # characters that are put before a launching function's ow
 class Reached:
     """A text, and the launch's position in it, with what runs before it written out.
 
+    `lead` characters of it stand at the front of the launching function and are its callers'.
     `bound` are the launching function's parameters that its callers give; `formals` those of the
     first caller, which nobody gives.
     """
 
     text: str
     position: int
+    lead: int = 0
     bound: frozenset[str] = frozenset()
     formals: tuple[str, ...] = ()
 
@@ -68,7 +70,7 @@ def reached(text: str, position: int) -> Reached:
     if len(lead.text) + len(inside) > _MOST_TEXT:
         return Reached(text, position)
     before = f"{text[: own.start]}{lead.text}{inside}"
-    return Reached(before + text[position:], len(before), lead.bound, lead.formals)
+    return Reached(before + text[position:], len(before), len(lead.text), lead.bound, lead.formals)
 
 
 def calls(text: str, function: str) -> bool:
@@ -196,7 +198,9 @@ class _Program:
         above = self.lead(caller, before, depth - 1)
         before += "}" * (before.count("{") - before.count("}"))
         before = above.text + self.written_out(before, _DEEPEST_BODY)
-        outer = (f.name for f in caller.formals if f.name not in above.bound and _is_number(f))
+        outer = (
+            f.name for f in caller.formals if f.name not in {*above.bound, "argc"} and _is_number(f)
+        )
         formals = (*above.formals, *outer)
         own = {*_declared(inside), *(f.name for f in function.formals)}
         there = {*_declared(before), *(f.name for f in caller.formals)}

@@ -79,6 +79,11 @@ class HostGuess:
     starts: Mapping[str, int] = field(default_factory=dict)
     maps: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def is_likely(self) -> bool:
+        """Whether there is a grid, and no number that rests on unknown ones is 0 or less."""
+        return self.grid is not None and all(self.scalars[name] > 0 for name in self.assumed)
+
 
 @dataclass(frozen=True)
 class Given:
@@ -110,7 +115,11 @@ def host_guess(
     declared = next((k for k in kernels(source) if k.name == plain), None)
     sizes = {**type_sizes, **_sizes_of_template(declared, split_instance(kernel)[1])}
     program = HostProgram(source, sizes, defines, launch)
-    return _Small(program, program.launch or launch, signature, declared, kernel, given).guess()
+    found = _Small(program, program.launch or launch, signature, declared, kernel, given).guess()
+    if not program.has_callers or (found is not None and found.is_likely):
+        return found
+    program = HostProgram(source, sizes, defines, launch, through_callers=False)
+    return _Small(program, launch, signature, declared, kernel, given).guess() or found
 
 
 def _sizes_of_template(kernel: KernelText | None, given: Sequence[str]) -> dict[str, int]:
@@ -261,7 +270,12 @@ class _Small:
         Not one that what the function is given decides, where neither the kernel's numbers nor the
         grid change with that: the kernel cannot know its size, so it is large enough.
         """
-        shown, then = frozenset(self._allocated(values)), self._of_twice(values)
+        shown, first = frozenset(self._allocated(values)), self._before({})
+        is_told = self._scalars(values) != self._scalars(first)
+        if not is_told and self._size(0, values) == self._size(0, first):
+            large = self._nbytes(first)  # what was halved is no size that the kernel knows of
+            shown -= {n for n, v in self._nbytes(values).items() if v != large.get(n, v)}
+        then = self._of_twice(values)
         if self._assumed(values) or self._size(0, values) != self._size(0, then):
             return shown
         now, more = self._nbytes(values), self._nbytes(then)

@@ -8,12 +8,12 @@ so that the same program can be had in small.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from core.compiler.kernel_signature import without_spaces
-from core.launching.callers import reached
+from core.launching.callers import Reached, reached
 from core.source.expressions import Expression, Number, of_type, parsed
 from core.source.kernel_text import (
     HostLaunch,
@@ -183,6 +183,8 @@ _WHOLE = (
     r"(?:(?:const|unsigned|long)\s+)*(?!float|double|bool|char|half|cuda|real)[a-z_]\w*\s+(\w+)"
 )
 _KNOWN_BY_NAME = (
+    (re.compile(r"(pad(ding)?|stride|dil(ation)?)_?([hwd]|height|width)", re.IGNORECASE), 1),
+    (re.compile(r"(kernel|filter)_?([hwd]|height|width|size)|k_?(size|h|w)", re.IGNORECASE), 3),
     (re.compile(r"\w*batch(_?(size|count))?|batches", re.IGNORECASE), 4),
     (re.compile(r"\w*threads\w*|block_?(size|dim)\w*", re.IGNORECASE), 128),
     (re.compile(r"\w*(blocks|grid)\w*", re.IGNORECASE), 4),
@@ -196,6 +198,12 @@ _ASKED_FOR = re.compile(r"\bif\s*\(\s*(\w+)\s*==\s*(\d{1,9})\s*\)\s*(?:\{[^{}]*)
 _CASE = re.compile(r"\bcase\s+(\d{1,9})\s*:[^:{}]*(?:\{[^{}]*)?$")
 _SWITCH = re.compile(r"\bswitch\s*\(\s*(\w+)\s*\)")
 _OF_TENSOR = re.compile(r"\w+\.(?:size\(-?\d\)|(?:sizes\(\)|shape)\[\d\]|numel\(\))")
+_OF_COMMAND_LINE = re.compile(
+    r"^\s*(?:\([\w ]+\)\s*)?(?:std::)?(?:ato[il]l?|sto[iul]l*|strto\w+)\s*\("
+)
+_ARGUMENT_OR = re.compile(  # `argc > 1 ? atoi(argv[1]) : 1024`
+    r"^[^?:]*\bargc\b[^?:]*\?\s*(?:std::)?\w+\s*\([^:]*\)\s*:(?!:)\s*(.+)$", re.DOTALL
+)
 _OF_MACROS = "const auto"
 _ANY = "*"  # in what is given: every whole number that a function is given
 _UNKNOWN = 64  # what a whole number that a function is given may be
@@ -230,6 +238,21 @@ class HostValues:
     fixed: Mapping[str, Number] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class _Leading:
+    """What is set before a launch: at namespace level, in callers, in the launching function.
+
+    `outer` are the whole numbers that nobody gives to the first caller, `formals` those that the
+    launching function is given.
+    """
+
+    outside: tuple[Statement, ...]
+    outer: tuple[str, ...]
+    callers: tuple[Statement, ...]
+    formals: tuple[str, ...]
+    inside: tuple[Statement, ...]
+
+
 class HostProgram:
     """The text of a file for nvcc, ready to evaluate what leads to one of its launches."""
 
@@ -239,18 +262,21 @@ class HostProgram:
         sizes: Mapping[str, int],
         defines: Mapping[str, str],
         launch: HostLaunch | None = None,
+        *,
+        through_callers: bool = True,
     ) -> None:
         """`sizes` are bytes of types by name, beyond the built-in ones.
 
         Of the macros that are numbers those lead to `launch` which its function names. The
-        program's own `launch` lies in a text in which its callers' statements come before it.
+        program's own `launch` lies in a text in which its callers' statements come before it,
+        unless they are to be left out.
         """
         self.text = with_plain_declarations(with_kernel_macros(without_comments(source)))
-        self.bound, self.outer = frozenset[str](), tuple[str, ...]()
-        if launch is not None:
-            there = reached(self.text, launch.position)
-            self.text, self.bound, self.outer = there.text, there.bound, there.formals
-            launch = replace(launch, position=there.position)
+        self._reached: Reached | None = None
+        if launch is not None and through_callers:
+            self._reached = reached(self.text, launch.position)
+            self.text = self._reached.text
+            launch = replace(launch, position=self._reached.position)
         self.launch = launch
         self._sizes = {**SIZES, **sizes}
         self._macros = {
@@ -269,9 +295,12 @@ class HostProgram:
         for setting in self._numeric:  # it may get another value, as a constant may
             del self._macros[setting.name]
         self._parsed: dict[str, Expression | None] = {}
-        self._leading: dict[
-            int, tuple[tuple[Statement, ...], list[str], tuple[Statement, ...]]
-        ] = {}
+        self._leading: dict[int, _Leading] = {}
+
+    @property
+    def has_callers(self) -> bool:
+        """Whether the launching function is called, and what calls it counts."""
+        return self._reached is not None and self._reached.lead > 0
 
     def before(
         self,
@@ -283,19 +312,25 @@ class HostProgram:
 
         `given` replaces what variables are first set to, `fixed` whatever they are set to.
         """
-        outside, formals, inside = self._leading_to(launch.position)
+        leading = self._leading_to(launch.position)
         found = HostValues(fixed=fixed)
-        self._run(outside, given, found)
-        for name in sorted(formals, key=lambda n: _PITCH.search(n) is not None):
-            if _PITCH.search(name):
+        self._run(leading.outside, given, found)
+        self._given(leading.outer, given, found)
+        self._run(leading.callers, given, found)
+        self._given([n for n in leading.formals if n not in found.numbers], given, found)
+        self._run(leading.inside, given, found)
+        return found
+
+    def _given(self, names: Sequence[str], given: Mapping[str, Number], found: HostValues) -> None:
+        """Whole numbers that a function is given by nobody: widths before the pitches of rows."""
+        for name in sorted(names, key=lambda n: _PITCH.search(n) is not None):
+            if _PITCH.search(name) and _unknown(name) == _UNKNOWN:
                 widths = (v for n, v in found.numbers.items() if n in found.formals)
                 widest = max((_UNKNOWN, *widths))
                 is_bytes = _OF_BYTES.search(name) is not None
                 found.numbers[name] = _PIXEL * widest if is_bytes else max(4 * _UNKNOWN, widest)
                 continue
             self._unknown(name, given, found)
-        self._run(inside, given, found)
-        return found
 
     def numbers_after(self, text: str, numbers: Mapping[str, Number]) -> dict[str, Number]:
         """The numbers when a part of the text has run."""
@@ -362,38 +397,44 @@ class HostProgram:
 
     def made_of(self, launch: HostLaunch, name: str) -> tuple[str, ...]:
         """The texts of x, y and z of `dim3(…)`, or of a variable that holds one; () for none."""
-        _, _, inside = self._leading_to(launch.position)
+        leading = self._leading_to(launch.position)
+        inside = (*leading.callers, *leading.inside)
         texts = [s.expression for s in inside if isinstance(s, Setting) and s.name == name]
         made = re.fullmatch(
             r"dim3\s*[({](.*)[)}]", (texts[-1] if texts else name).strip(), re.DOTALL
         )
         return tuple(split_at_commas(made[1], ROUND)) if made else ()
 
-    def _leading_to(
-        self, position: int
-    ) -> tuple[tuple[Statement, ...], list[str], tuple[Statement, ...]]:
-        """What is set outside all functions, the parameters of the one there, what is set in it."""
+    def _leading_to(self, position: int) -> _Leading:
+        """What comes before a launch, in the order in which it runs."""
         if position not in self._leading:
             start = self.function_start(position)
-            outside = (*self._numeric, *self._outside(start))
-            inside = tuple(statements(self.text[start:position]))
-            given = [name for name in self._formals(start) if name not in self.bound]
-            self._leading[position] = outside, [*self.outer, *given], inside
+            there = self._reached or Reached(self.text, position)
+            if position != there.position:  # of another launch
+                there = Reached(self.text, position)
+            own = start + there.lead
+            self._leading[position] = _Leading(
+                (*self._numeric, *self._outside(start, behind=bool(there.lead))),
+                there.formals,
+                tuple(statements(self.text[start:own])),
+                self._formals(start),
+                tuple(statements(self.text[own:position])),
+            )
         return self._leading[position]
 
-    def _outside(self, start: int) -> Iterator[Statement]:
-        """What is set at namespace level before the function whose body begins there.
-
-        Behind it, too, where its callers are known: they may stand there.
-        """
+    def _outside(self, start: int, *, behind: bool) -> Iterator[Statement]:
+        """What is set at namespace level before the body that begins there, and `behind` it."""
         yield from statements(outside_functions(self.text[:start]))
-        if self.bound:
+        if behind:
             end = closing(self.text, start, "{}") + 1
             yield from statements(outside_functions(self.text[end:]))
 
     def value(self, expression: str, values: Mapping[str, Number]) -> Number | None:
         """The value of an expression, None where it cannot be told."""
         if expression not in self._parsed:
+            default = _ARGUMENT_OR.match(expression)
+            if default:
+                return self.value(default[1].rstrip(" )"), values)
             text = self._without_sizeof(self._expand(expression, _DEEPEST_CALL))
             text = _OF_DEVICE.sub(lambda found: _DEVICE[found[1]], text)
             self._parsed[expression] = parsed(text) if len(text) <= _LONGEST else None
@@ -420,12 +461,12 @@ class HostProgram:
         x, y, z = [*(int(part or 1) for part in parts), 1, 1][:3]
         return x, y, z
 
-    def _formals(self, start: int) -> list[str]:
+    def _formals(self, start: int) -> tuple[str, ...]:
         """The whole numbers among the parameters of the function whose body begins there."""
         header = re.search(r"\(([^(){};]*)\)[^(){};]*\{$", self.text[:start])
         formals = split_at_commas(header[1]) if header else []
         found = (re.fullmatch(_WHOLE, f.partition("=")[0].strip()) for f in formals)
-        return [match[1] for match in found if match and match[1] != "argc"]
+        return tuple(match[1] for match in found if match and match[1] != "argc")
 
     def function_start(self, position: int) -> int:
         """Where the body of the function around a position begins, parameters included."""
@@ -472,7 +513,8 @@ class HostProgram:
             found.types[to.name] = to.type
         value = self.value(to.expression, found.numbers)
         if value is None:
-            if _OF_TENSOR.fullmatch(to.expression.strip()):
+            is_new = to.name not in found.numbers and _OF_COMMAND_LINE.search(to.expression)
+            if is_new or _OF_TENSOR.fullmatch(to.expression.strip()):
                 self._unknown(to.name, given, found)
             self._point(to, found)
             return  # what it was before, as where a program may read it from its command line
