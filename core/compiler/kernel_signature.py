@@ -270,12 +270,20 @@ def _example(parameter: TemplateParameter) -> str:
 # --- from the declaration ------------------------------------------------------------------------
 
 
+_ROWS = re.compile(
+    r"(.*?)\(\s*\*\s*(?:const\s+|__restrict__\s+|__restrict\s+)*(\w+)\s*\)\s*((?:\[[^\]]*\]\s*)+)",
+    re.DOTALL,
+)
+
+
 def _declared(declaration: str) -> tuple[str, str, str]:
     """A parameter as (declaration, type, name); an array is a pointer."""
     spaced = re.sub(r"\b(__align__|alignas)\s*\([^)]*\)", "", declaration)
     function = re.fullmatch(r"(.*\(\s*\*\s*)(\w+)(\s*\)\s*\(.*)", spaced, re.DOTALL)
     if function:
         return declaration, "void *", function[2]
+    rows = _ROWS.fullmatch(spaced)  # `float (*a)[N]` is `float a[][N]`
+    spaced = f"{rows[1]} {rows[2]}{rows[3]}" if rows else spaced
     match = re.fullmatch(
         r"(?P<type>.*?)(?P<name>\w+)\s*(?P<array>(\[[^\]]*\]\s*)*)", spaced, re.DOTALL
     )

@@ -71,11 +71,24 @@ _ERROR = re.compile(r"^[ \t]*#[ \t]*error\b[^\n]*", re.MULTILINE)
 _QUOTED_SPACE = re.compile(r'("C")(?=__)')  # for NVRTC `"C"__global__` is a literal of one's own
 
 
+_CXX20 = (
+    re.compile(  # NVRTC takes a source for C++17, and crashes at a concept in an instance's head
+        r"\bconcept\s+\w+\s*=|\brequires\s*[({]|\brequires\s+[\w:]+\s*<|\bconst(?:eval|init)\b"
+        r"|\[[^\]\n]*\]\s*<\s*(?:typename|class|int|auto)\b"
+    )
+)
+
+
 def compile_here(request: Request) -> Compiled:
     """What NVRTC makes of a request, in this process, where nothing can stop it.
 
-    A file for nvcc, with functions of the host in it, is compiled without those.
+    A file for nvcc, with functions of the host in it, is compiled without those; one with words of
+    C++20 as C++20.
     """
+    texts = (request.source, *(text for _, text in request.headers))
+    is_told = any(option.startswith(("--std", "-std")) for option in request.options)
+    if not is_told and any(_CXX20.search(text) for text in texts):
+        request = replace(request, options=(*request.options, "--std=c++20"))
     program = Program("", {"": request.source, **dict(request.headers)})
     missing = _missing_headers(program, request.compiler)
 

@@ -135,10 +135,7 @@ def guessed(source: str, asked: FileLaunch) -> Guess:
     """
     start = time.thread_time()
     try:
-        found = _of_kernel(source, asked)
-        if not asked.kernel and len(kernels(source)) > 1:
-            _compile(source, found.launch)
-        return found
+        return _of_kernel(source, asked)
     except (Cancelled, TooMuchWork):
         raise
     except TilescopeError as error:
@@ -148,12 +145,13 @@ def guessed(source: str, asked: FileLaunch) -> Guess:
                 break
             try:
                 found = _of_kernel(source, replace(asked, kernel=other))
-                _compile(source, found.launch)
             except (Cancelled, TooMuchWork):
                 raise
             except TilescopeError:
                 continue
             return replace(found, left_out=f"{first} is left out: {_sentence(error)}")
+        if isinstance(error, CompileError) and (asked.kernel or not others):
+            return _guessed(source, asked)  # what is wrong is said where the kernel is run
         raise
 
 
@@ -165,8 +163,7 @@ def _sentence(error: TilescopeError) -> str:
 def _of_kernel(source: str, asked: FileLaunch) -> Guess:
     try:
         found = _guessed(source, asked)
-        if _of_halves(source, asked):
-            _compile(source, found.launch)
+        _compile(source, found.launch)
         return found
     except CompileError as error:
         if asked.included:
@@ -183,7 +180,9 @@ def _of_kernel(source: str, asked: FileLaunch) -> Guess:
         for path in dict.fromkeys((first, program_of(asked.path))):
             try:
                 if path is not None:
-                    return _guessed(source, replace(asked, included=shlex.quote(str(path))))
+                    found = _guessed(source, replace(asked, included=shlex.quote(str(path))))
+                    _compile(source, found.launch)
+                    return found
             except TilescopeError:
                 continue
         raise error from None

@@ -86,7 +86,7 @@ def statements(text: str) -> Iterator[Statement]:
     braced = 1
     while braced:  # `dim3 block{32, 8}, grid{n / 32, n / 8};`: each brace as a bracket
         text, braced = re.subn(r"(\bdim3\s[^;{}]*?\w)\s*\{([^;{}]*)\}", r"\1(\2)", text)
-    for statement in re.split(r"[;{}]", _without_bodies_of_loops(text)):
+    for statement in re.split(r"[;{}]", _without_bodies_of_loops(_with_choices(text))):
         yield from _of(statement.strip())
 
 
@@ -152,6 +152,26 @@ def outside_functions(text: str) -> str:
         parts.append(re.sub(r"[^;{}]*$", "", header))
         at = closing(text, match.end(), "{}") + 1
     return "".join([*parts, text[at:]])
+
+
+def _with_choices(text: str) -> str:
+    """`if (n > 64) n = 64;` as `n = (n > 64) ? (64) : n;`."""
+    parts, at = [], 0
+    for found in _IF.finditer(text):
+        end = closing(text, found.end()) + 1
+        chosen = _SET.match(text, end)
+        if found.start() >= at and chosen is not None:
+            condition = text[found.end() : end - 1]
+            choice = f"{chosen[1]} = ({condition}) ? ({chosen[2].strip()}) : {chosen[1]};"
+            parts += [text[at : found.start()], choice]
+            at = chosen.end()
+    return "".join([*parts, text[at:]])
+
+
+_IF = re.compile(r"(?<!else )\bif\s*\(")
+_SET = re.compile(
+    r"\s*\{?\s*([A-Za-z_][\w.]*)\s*=(?!=)([^;{}=?]+);(?!\s*[^\s}][^{}]*\})(?:\s*\})?(?!\s*else\b)"
+)
 
 
 def _without_bodies_of_loops(text: str) -> str:
@@ -284,6 +304,7 @@ class HostProgram:
             **{name: ((), v) for name, v in defines.items()},
         }
         self._macros |= _small_functions(self.text)
+        self._macros |= {n: v for n, v in _enumerators(self.text) if n not in self._macros}
         start = self.function_start(launch.position) if launch is not None else 0
         said = self.text[start : launch.position + _LONGEST] if launch is not None else ""
         named = self.with_those_in_macros(re.findall(r"[A-Za-z_]\w*", said)) - defines.keys()
@@ -680,6 +701,22 @@ def _macros(text: str) -> dict[str, tuple[tuple[str, ...], str]]:
             names = tuple(split_at_commas(formals[1:-1])) if formals else ()
             found[name] = (names, f"({body})" if re.search(r"\W", body) else body)
     return found
+
+
+def _enumerators(text: str) -> Iterator[tuple[str, tuple[tuple[str, ...], str]]]:
+    """(parameters, meaning) of what `enum { N = 512, M };` names, each as an expression."""
+    for inside in _ENUM.findall(text):
+        before = "-1"
+        for part in split_at_commas(inside):
+            name, _, given = part.partition("=")
+            before = f"({given.strip()})" if given else f"({before} + 1)"
+            if re.fullmatch(r"\w+", name.strip()) and len(before) <= _LONGEST:
+                yield name.strip(), ((), before)
+
+
+_ENUM = re.compile(
+    r"\benum\b(?:\s+(?:class|struct)\b)?(?:\s+\w+)?\s*(?::\s*[\w: ]+?)?\s*\{([^{}]*)\}"
+)
 
 
 def _small_functions(text: str) -> dict[str, tuple[tuple[str, ...], str]]:

@@ -114,9 +114,28 @@ namespace std {{
 {{ return v < lo ? lo : hi < v ? hi : v; }}
 }}
 """
+_TENSOR_MAPS: Mapping[str, tuple[str, ...]] = {  # the enumerations of cuda.h, in their order
+    "DataType": tuple(
+        f"DATA_TYPE_{name}"
+        for name in _words("""
+UINT8 UINT16 UINT32 INT32 UINT64 INT64 FLOAT16 FLOAT32 FLOAT64 BFLOAT16 FLOAT32_FTZ TFLOAT32
+TFLOAT32_FTZ
+""")
+    ),
+    "Swizzle": ("SWIZZLE_NONE", "SWIZZLE_32B", "SWIZZLE_64B", "SWIZZLE_128B"),
+    "Interleave": ("INTERLEAVE_NONE", "INTERLEAVE_16B", "INTERLEAVE_32B"),
+    "L2promotion": tuple(f"L2_PROMOTION_{n}" for n in ("NONE", "L2_64B", "L2_128B", "L2_256B")),
+    "FloatOOBfill": ("FLOAT_OOB_FILL_NONE", "FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA"),
+}
 _CUDA = (
     f"{_ONCE}#define CUDA_VERSION (__CUDACC_VER_MAJOR__ * 1000 + __CUDACC_VER_MINOR__ * 10)\n"
+    "#ifndef __cuda_cuda_h__\n#define __cuda_cuda_h__\n"  # as the driver's own header does
     "typedef struct alignas(64) CUtensorMap_st { unsigned long long opaque[16]; } CUtensorMap;\n"
+    + "".join(
+        f"enum CUtensorMap{kind} {{ {', '.join(f'CU_TENSOR_MAP_{n}' for n in names)} }};\n"
+        for kind, names in _TENSOR_MAPS.items()
+    )
+    + "#endif\n"
 )
 _DIRECTX = (
     f"{_ONCE}namespace DirectX {{\n"
@@ -138,14 +157,15 @@ istream iosfwd string string_view vector list deque map set unordered_map unorde
 bitset memory functional numeric random chrono thread mutex atomic condition_variable future
 stdexcept
 exception system_error typeinfo typeindex iterator optional variant any filesystem regex locale
-cfenv complex numbers new initializer_list valarray ratio
+cfenv complex numbers new initializer_list valarray ratio concepts ranges span bit compare
+source_location
 helper_cuda.h helper_functions.h helper_string.h helper_timer.h helper_image.h exception.h
 cusparse.h cusparse_v2.h cusolverDn.h curand.h cudnn.h nccl.h nvrtc.h
 """)
 
 # Headers that serve the host alone, whatever their names go on with.
 _HOST_ONLY = re.compile(
-    r"nvtx3?/|nvToolsExt|cupti|GL/|GLFW/|cuda_?(?:GL|gl_|EGL|egl_|VDPAU|vdpau)|cudaTypedefs"
+    r"nvtx3?/|nvToolsExt|cupti|GL/|GLFW/|cuda_?(?:GL|gl_|EGL|egl_|VDPAU|vdpau)"
     r"|cuda_?profiler|cuda_occupancy|driver_functions|nvml|npp|cub/(?:device/|util_allocator)"
 )
 # Libraries of the host's whose headers people keep beside their sources: long, and no kernel's.
@@ -410,7 +430,7 @@ STAND_INS: Mapping[str, str] = MappingProxyType(
         "cstddef": _STDDEF,
         "algorithm": _ALGORITHM,
         "cuda.h": _CUDA,
-        "cudaTypedefs.h": '#include "cuda.h"\n',
+        "cudaTypedefs.h": _CUDA,
         "DirectXMath.h": _DIRECTX,
     }
 )

@@ -113,7 +113,7 @@ def kernels(source: str) -> tuple[KernelText, ...]:
     Of declaration and definition the latter counts, as it names the parameters.
     """
     found: dict[str, KernelText] = {}
-    for kernel in _kernels(with_kernel_macros(without_comments(source))):
+    for kernel in _kernels(_with_plain_concepts(with_kernel_macros(without_comments(source)))):
         known = found.get(kernel.qualified)
         if known is None or kernel.is_defined or not known.is_defined:
             found[kernel.qualified] = kernel
@@ -121,9 +121,16 @@ def kernels(source: str) -> tuple[KernelText, ...]:
 
 
 @lru_cache(maxsize=16)
+def _with_plain_concepts(text: str) -> str:
+    """A text of the same length in which `template <Number T>` is `template <class  T>`."""
+    for name in re.findall(r"\bconcept\s+(\w{5,})\s*=", text):
+        text = re.sub(rf"(?<=[<,\s]){name}(?=\s+\w+\s*[,>=])", "class".ljust(len(name)), text)
+    return text
+
+
 def overloads(source: str, name: str) -> tuple[KernelText, ...]:
     """The kernels of a name, no templates, that have a body, in order."""
-    found = _kernels(with_kernel_macros(without_comments(source)))
+    found = _kernels(_with_plain_concepts(with_kernel_macros(without_comments(source))))
     return tuple(k for k in found if k.name == name and k.body and not k.template)
 
 
@@ -543,7 +550,24 @@ def _explicit(
         return str(value)
     if parameter.type.endswith(")"):  # a function
         return _nameable(text, source, outer)
-    return text if "::" in text else ""
+    return _in_namespace(text, source) if "::" in text else ""
+
+
+def _in_namespace(text: str, source: str) -> str:
+    """`Kind::A` as one can name it outside functions that say `using namespace own;`."""
+    first = text.partition("::")[0].strip()
+    inner = _inner_namespaces(source) if first in _declared_types(source) else ()
+    return f"{inner[0]}::{text}" if inner else text
+
+
+@lru_cache(maxsize=4)
+def _inner_namespaces(source: str) -> tuple[str, ...]:
+    """The namespaces of the source that functions of it use, and the file as a whole does not."""
+    plain = without_comments(source)
+    used = re.findall(r"^([ \t]*)using\s+namespace\s+([\w:]+)\s*;", plain, re.MULTILINE)
+    whole = {name for indent, name in used if not indent}
+    inner = dict.fromkeys(name for indent, name in used if indent and name not in whole)
+    return tuple(n for n in inner if re.search(rf"\bnamespace\s+{re.escape(n)}\s*\{{", plain))
 
 
 def _nameable(text: str, source: str, outer: Mapping[str, str]) -> str:

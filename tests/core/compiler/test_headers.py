@@ -7,6 +7,7 @@ import pytest
 from core.compiler.compiler import compile_ptx
 from core.compiler.nvrtc_library import include_folders
 from core.source.host_headers import STAND_INS
+from core.source.kernel_text import kernels
 
 
 @pytest.mark.parametrize("backwards", [False, True])
@@ -114,3 +115,29 @@ template <int N> __global__ void sum(const int* in, int* out) {
 }
 """
     assert len(compile_ptx(source, kernel="sum<64>", kind="as_compiled").entries) == 1
+
+
+@pytest.mark.parametrize("header", ["<cuda.h>", "<cudaTypedefs.h>"])
+def test_tensor_maps_and_their_enumerations(header) -> None:
+    source = f"""
+#include {header}
+struct Kind {{ static constexpr CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16; }};
+static_assert(Kind::type == 9 && CU_TENSOR_MAP_SWIZZLE_128B == 3, "");
+extern "C" __global__ void k(const __grid_constant__ CUtensorMap m, int* a) {{ *a = Kind::type; }}
+"""
+    assert compile_ptx(source).entries == ("k",)
+
+
+def test_words_of_cxx20() -> None:
+    """Concepts in a template's head name types; lambdas may be templates."""
+    source = """
+#include <concepts>
+template <typename T> concept Number = requires(T a) { a + a; };
+template <Number T> __global__ void add(T* a, const T* b)
+{
+    auto sum = []<typename U>(U x, U y) { return x + y; };
+    a[threadIdx.x] = sum(a[threadIdx.x], b[threadIdx.x]);
+}
+"""
+    assert kernels(source)[0].template[0].kind == "type"
+    assert compile_ptx(source, kernel="add<double>").entries

@@ -33,6 +33,8 @@ def test_plain_matrix_kernel():
         ("const double * __restrict a", ("a", "float64", True, True)),
         ("float a[]", ("a", "float32", True, False)),
         ("const int a[16]", ("a", "int32", True, True)),
+        ("int (*a)[16]", ("a", "int32", True, False)),
+        ("const float (*__restrict__ a)[4][4]", ("a", "float32", True, True)),
         ("unsigned a", ("a", "uint32", False, False)),
         ("unsigned long long int a", ("a", "uint64", False, False)),
         ("long a", ("a", "int64", False, False)),

@@ -3,8 +3,10 @@
 import pytest
 
 from core.launching.callers import called_by, calls, reached
-from core.launching.guess import guess_launch
+from core.launching.file_launch import FileLaunch, file_workload
+from core.launching.guess import complete, guess_launch
 from core.launching.host_values import HostProgram
+from core.runs.recording import record
 from core.source.kernel_text import host_launches
 
 SCALE = """
@@ -157,3 +159,39 @@ def test_names_of_calls():
     text = "int f(int a) { return g(a) + h(2); }"
     assert called_by(text) == {"f", "g", "h"}
     assert called_by(text, made=True) == {"f"}
+
+
+def test_numbers_that_the_caller_does_not_know_stay_open():
+    body = f"int h = atoi(v[1]), width = h; {ALLOCATED} run(b, a, h, h);"
+    main = f"int main(int c, char **v) {{ {body} }}"
+    guess = arguments(SCALE + RUN + main)
+    assert guess["rows"] == guess["cols"]
+    assert guess["out"] == f"zeros:float32[{guess['rows']},{guess['cols']}]"
+
+
+def test_a_launch_that_unknown_numbers_make_impossible_is_not_taken():
+    """Of 64 columns and as many to leave out at each side nothing is left: leave callers out."""
+    run = "void run(float *a, float *b, int h, int w) { scale<<<4, 64>>>(a, b, h, w - 2); }"
+    main = "void outer(float *a, float *b, int n, int skip) { run(a, b, n, n - 2 * skip); }"
+    guess = arguments(SCALE + run + main)
+    assert int(guess["cols"]) > 0
+
+
+def test_an_array_that_the_kernel_is_not_told_the_size_of_is_large_enough():
+    source = """
+    __global__ void sum(float *a, float *b, int times) {
+      float s = 0;
+      for (int i = 0; i < 500; i++) s += a[i * 32 + threadIdx.x % 32];
+      b[threadIdx.x] = s;
+    }
+    int main() {
+      int most = 1 << 20;
+      float *a, *b;
+      cudaMalloc(&a, most * sizeof(float));
+      cudaMalloc(&b, most * sizeof(float));
+      sum<<<1, 64>>>(a, b, 3);
+    }
+    """
+    launch = complete(source, FileLaunch("k.cu", "", "", "", ""))
+    trace = record(file_workload(source, launch))
+    assert not trace.findings

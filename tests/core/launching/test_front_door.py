@@ -220,3 +220,18 @@ def test_a_first_block_that_takes_long_is_shown_as_far_as_it_ran(tmp_path, capsy
     assert not said["complete"]
     assert said["note"].startswith("The kernel was still running after")
     assert said["counters"]["global_st_requests"] > 10
+
+
+def test_template_arguments_of_a_namespace_that_the_launching_function_uses(tmp_path):
+    source = """
+    namespace own { struct Algorithm { enum Id { PLAIN, TWICE = 7 }; }; }
+    template <own::Algorithm::Id A> __global__ void k(int* a) { a[threadIdx.x] = A; }
+    void run() {
+        using namespace own;
+        int* a; cudaMalloc(&a, 32 * sizeof(int));
+        k<Algorithm::TWICE><<<1, 32>>>(a);
+    }
+    """
+    launch = launch_of(source)
+    assert launch.kernel == "k<own::Algorithm::TWICE>"
+    assert (record(file_workload(source, launch)).outputs["a"] == 7).all()

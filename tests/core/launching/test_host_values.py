@@ -150,3 +150,42 @@ def test_a_launch_through_a_variable_is_one_of_the_kernel_that_it_holds():
     """
     found = [(x.name, x.template, x.configuration) for x in host_launches(source)]
     assert found == [("one", ("W",), ("1", "32")), ("two", (), ("2", "64"))]
+
+
+@pytest.mark.parametrize(
+    ("body", "blocks"),
+    [
+        ("int n = 5000; if (n > 4096) n = 4096; int blocks = n / 64", 64),
+        ("int n = 500; if (n > 4096) n = 4096; int blocks = n / 50", 10),
+        ("int n = 512; if (argc > 1) n = atoi(argv[1]); int blocks = n / 64", 8),
+        ("int n = 512; if (argc > 1) { n = atoi(argv[1]); } int blocks = n / 64", 8),
+        ("int n = argc > 1 ? atoi(argv[1]) : 512; int blocks = n / 64", 8),
+        ("int n = (argc > 2) ? std::stoi(argv[1]) : 1 << 9; int blocks = n / 64", 8),
+        ("int blocks = SIDE + LAST", 4 + 33),
+    ],
+)
+def test_what_a_condition_and_the_command_line_choose(body, blocks):
+    kinds = "enum { SIDE = 1 << 2 }; enum class Kind : int { A = 32, LAST };\n"
+    source = kinds + MAIN.format(body=f"int threads = 64; {body}")
+    (launch,) = host_launches(source)
+    assert HostProgram(source, {}, {}).before(launch, {}).numbers["blocks"] == blocks
+
+
+def test_a_number_of_the_command_line_alone_is_open(tmp_path):
+    source = """
+    __global__ void k(float* a, int n) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < n) a[i] = n;
+    }
+    int main(int argc, char** argv) {
+        int n = atoi(argv[1]);
+        float* d;
+        cudaMalloc(&d, n * sizeof(float));
+        k<<<(n + 99) / 100, 100>>>(d, n);
+    }
+    """
+    launch = guess_launch(source, str(tmp_path / "k.cu"))
+    n = int(dict(launch.arguments)["n"])
+    assert launch.block == "100"
+    assert int(launch.grid) == -(-n // 100)
+    assert dict(launch.arguments)["a"] == f"zeros:float32[{n}]"

@@ -195,3 +195,18 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("run", &run); }
         ("x.data_", 1), ("x.sizes_", 2), ("x.strides_", 2), ("out", 1),
     ]  # fmt: skip
     assert compile_ptx(source, kernel=launch.kernel).entries
+
+
+def test_a_header_of_one_kernel_takes_its_types_from_what_includes_it(tmp_path):
+    (tmp_path / ".git").mkdir()
+    header = tmp_path / "fill.cuh"
+    header.write_text(
+        "__global__ void fill(real *a, count n) { if (threadIdx.x < n) a[threadIdx.x] = 1; }"
+    )
+    (tmp_path / "main.cu").write_text(
+        'typedef double real;\nusing count = int;\n#include "fill.cuh"\n'
+        "int main() { real *a; cudaMalloc(&a, 32 * sizeof(real)); fill<<<1, 32>>>(a, 32); }"
+    )
+    launch = complete(header.read_text(), FileLaunch(str(header), "", "", "", ""))
+    assert launch.included == shlex.quote(str(tmp_path / "main.cu"))
+    assert dict(launch.arguments) == {"a": "zeros:float64[32]", "n": "32"}
