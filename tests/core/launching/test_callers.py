@@ -3,10 +3,8 @@
 import pytest
 
 from core.launching.callers import called_by, calls, reached
-from core.launching.file_launch import FileLaunch, file_workload
-from core.launching.guess import complete, guess_launch
+from core.launching.guess import guess_launch
 from core.launching.host_values import HostProgram
-from core.runs.recording import record
 from core.source.kernel_text import host_launches
 
 SCALE = """
@@ -175,23 +173,3 @@ def test_a_launch_that_unknown_numbers_make_impossible_is_not_taken():
     main = "void outer(float *a, float *b, int n, int skip) { run(a, b, n, n - 2 * skip); }"
     guess = arguments(SCALE + run + main)
     assert int(guess["cols"]) > 0
-
-
-def test_an_array_that_the_kernel_is_not_told_the_size_of_is_large_enough():
-    source = """
-    __global__ void sum(float *a, float *b, int times) {
-      float s = 0;
-      for (int i = 0; i < 500; i++) s += a[i * 32 + threadIdx.x % 32];
-      b[threadIdx.x] = s;
-    }
-    int main() {
-      int most = 1 << 20;
-      float *a, *b;
-      cudaMalloc(&a, most * sizeof(float));
-      cudaMalloc(&b, most * sizeof(float));
-      sum<<<1, 64>>>(a, b, 3);
-    }
-    """
-    launch = complete(source, FileLaunch("k.cu", "", "", "", ""))
-    trace = record(file_workload(source, launch))
-    assert not trace.findings

@@ -247,3 +247,22 @@ def test_instances_that_a_macro_declares_are_those_of_a_templates_launch(tmp_pat
     launch = _tried(source, tmp_path / "fill.cu")
     assert launch.kernel == "fill<double, 8, half>"
     assert _faults(source, tmp_path / "fill.cu") == []
+
+
+def test_an_array_whose_size_the_kernel_is_not_told_is_large_enough(tmp_path) -> None:
+    """The host's size is halved for the look of it: that is no fault of the kernel's."""
+    source = """
+    __global__ void sum(float *a, float *b, int times) {
+      float s = 0;
+      for (int i = 0; i < 500; i++) s += a[i * 32 + threadIdx.x % 32];
+      b[threadIdx.x] = s;
+    }
+    int main() {
+      int most = 1 << 20;
+      float *a, *b;
+      cudaMalloc(&a, most * sizeof(float));
+      cudaMalloc(&b, most * sizeof(float));
+      sum<<<1, 64>>>(a, b, 3);
+    }
+    """
+    assert _faults(source, tmp_path / "sum.cu") == []
