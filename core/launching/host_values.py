@@ -218,6 +218,9 @@ _ASKED_FOR = re.compile(r"\bif\s*\(\s*(\w+)\s*==\s*(\d{1,9})\s*\)\s*(?:\{[^{}]*)
 _CASE = re.compile(r"\bcase\s+(\d{1,9})\s*:[^:{}]*(?:\{[^{}]*)?$")
 _SWITCH = re.compile(r"\bswitch\s*\(\s*(\w+)\s*\)")
 _OF_TENSOR = re.compile(r"\w+\.(?:size\(-?\d\)|(?:sizes\(\)|shape)\[\d\]|numel\(\))")
+_OF_OBJECT = re.compile(  # `image.cols`, `v->size()`, `(int)a.length()`
+    r"(?:\([\w ]+\)\s*)?[A-Za-z_]\w*(?:(?:\.|->|::)\w+)+(?:\s*\(\s*\))?"
+)
 _OF_COMMAND_LINE = re.compile(
     r"^\s*(?:\([\w ]+\)\s*)?(?:std::)?(?:ato[il]l?|sto[iul]l*|strto\w+)\s*\("
 )
@@ -534,8 +537,9 @@ class HostProgram:
             found.types[to.name] = to.type
         value = self.value(to.expression, found.numbers)
         if value is None:
-            is_new = to.name not in found.numbers and _OF_COMMAND_LINE.search(to.expression)
-            if is_new or _OF_TENSOR.fullmatch(to.expression.strip()):
+            if _OF_TENSOR.fullmatch(to.expression.strip()) or (
+                to.name not in found.numbers and _is_told_elsewhere(to)
+            ):
                 self._unknown(to.name, given, found)
             self._point(to, found)
             return  # what it was before, as where a program may read it from its command line
@@ -653,6 +657,14 @@ SIZES: Mapping[str, int] = {
     "double2": 16,
     "cuDoubleComplex": 16,
 }
+
+
+def _is_told_elsewhere(to: Setting) -> bool:
+    """Whether a whole number comes from the command line, from an object, or from a function."""
+    if _OF_COMMAND_LINE.search(to.expression):
+        return True
+    whole = not re.search(r"\b(?:auto|float|double|bool|dim3)\b", to.type) and bool(to.type)
+    return whole and _OF_OBJECT.fullmatch(to.expression.strip()) is not None
 
 
 def _is_whole(text: str) -> bool:

@@ -481,7 +481,7 @@ def _instance(
     """
     values: list[str] = []
     chosen: dict[str, str] = {}  # what names of the launch's are taken for: `scalar_t` for float
-    outer = _bound_by_caller(source, launch.function) if launch is not None else {}
+    outer = _bound_outside(source, launch) if launch is not None else {}
     for position, parameter in enumerate(kernel.template):
         text = ""
         if launch is not None and position < len(launch.template):
@@ -505,17 +505,103 @@ def _instance(
     return f"{kernel.name}<{', '.join(values)}>"
 
 
-def _bound_by_caller(source: str, function: str) -> Mapping[str, str]:
-    """The template arguments of a host function that launches, as its first caller has them."""
+def _bound_outside(source: str, launch: HostLaunch) -> Mapping[str, str]:
+    """The template arguments of the function, and of the class, that a launch stands in."""
+    text = with_kernel_macros(without_comments(source))
+    found = _of_class(text, launch)
+    return {**found, **_bound_by_caller(source, launch.function, _DEEPEST_CALLERS)}
+
+
+def _bound_by_caller(source: str, function: str, depth: int) -> Mapping[str, str]:
+    """The template arguments of a host function, as its first caller has them.
+
+    Where the caller passes parameters of its own on, its callers say what these are.
+    """
     parameters = _templates(source).get(function, ())
     if not parameters:
         return {}
-    known = {p.name: p.default for p in parameters if p.default}
-    called = rf"\b{re.escape(function)}\s*<([^;{{}}()]*)>\s*\("
-    if call := re.search(called, without_comments(source)):
-        given = split_at_commas(call[1])
-        return {**known, **dict(zip((p.name for p in parameters), given, strict=False))}
-    return known
+    names = [p.name for p in parameters]
+    found = {p.name: p.default for p in parameters if p.default}
+    text = without_comments(source)
+    for call in re.finditer(rf"\b{re.escape(function)}\s*<([^;{{}}()]*)>\s*\(", text):
+        caller = _function_before(text, call.start())
+        if caller == function:
+            continue
+        outer = _bound_by_caller(source, caller, depth - 1) if depth else {}
+        given = (_with_words(part, outer) for part in split_at_commas(call[1]))
+        return {**found, **dict(zip(names, given, strict=False))}
+    return found
+
+
+def _function_before(text: str, position: int) -> str:
+    """The name of the last function whose body begins before a position; "" for none."""
+    headers = _headers(text)
+    at = bisect.bisect_right(headers, position, key=lambda header: header[0])
+    return headers[at - 1][1] if at else ""
+
+
+@lru_cache(maxsize=4)
+def _headers(text: str) -> tuple[tuple[int, str], ...]:
+    """Where the bodies of a text's functions begin, and their names."""
+    found = re.finditer(r"\b(\w+)\s*\([^;{}]*\)\s*(?:const\s*)?\{", text)
+    return tuple((m.end(), m[1]) for m in found if m[1] not in _CONTROL)
+
+
+def _of_class(text: str, launch: HostLaunch) -> Mapping[str, str]:
+    """The template arguments with which the class around a launch is used first."""
+    inside = [x for x in _classes(text) if x.start <= launch.position < x.end]
+    for formals, name in (
+        *((x.formals, x.name) for x in inside),
+        *_methods_apart(text).get(launch.function, ()),
+    ):
+        parameters = [_template_parameter(part) for part in split_at_commas(formals)]
+        names = {p.name for p in parameters}
+        for use in re.finditer(rf"\b{name}\s*<([^;{{}}()]*?)>\s*(?!\s*::)", text):
+            given = split_at_commas(use[1])
+            told = not any(names & set(re.findall(r"\w+", part)) for part in given)
+            if given and told and len(given) <= len(parameters):
+                bound = {p.name: p.default for p in parameters if p.default}
+                return {**bound, **dict(zip((p.name for p in parameters), given, strict=False))}
+    return {}
+
+
+@dataclass(frozen=True)
+class _ClassTemplate:
+    """`template <formals> class name { … }`; the body is text[start:end]."""
+
+    formals: str
+    name: str
+    start: int
+    end: int
+
+
+@lru_cache(maxsize=4)
+def _classes(text: str) -> tuple[_ClassTemplate, ...]:
+    return tuple(
+        _ClassTemplate(found[1], found[2], found.end(), closing(text, found.end(), "{}"))
+        for found in re.finditer(
+            r"\btemplate\s*<([^;{}()]*)>\s*(?:class|struct)\s+(\w+)[^;{}()<]*\{", text
+        )
+    )
+
+
+@lru_cache(maxsize=4)
+def _methods_apart(text: str) -> Mapping[str, list[tuple[str, str]]]:
+    """Of `template <formals> void name<T>::run(` by the method's name: (formals, name)."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for method in re.finditer(
+        r"\btemplate\s*<([^;{}()]*)>[^;{}()<]*?\b(\w+)\s*<[^;{}()]*>\s*::\s*(\w+)\s*\(", text
+    ):
+        found.setdefault(method[3], []).append((method[1], method[2]))
+    return found
+
+
+def _with_words(text: str, meanings: Mapping[str, str]) -> str:
+    return re.sub(r"(?<!::)\b[A-Za-z_]\w*", lambda m: meanings.get(m[0], m[0]), text)
+
+
+_CONTROL = {"if", "for", "while", "switch", "catch"}
+_DEEPEST_CALLERS = 4  # host functions that pass template arguments on
 
 
 @lru_cache(maxsize=4)
