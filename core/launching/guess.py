@@ -67,6 +67,7 @@ from core.source.constants import knobs, with_defines
 from core.source.expressions import Number
 from core.source.host_code import without_host_code
 from core.source.kernel_text import (
+    host_launches,
     instances,
     kernels,
     split_instance,
@@ -205,7 +206,8 @@ def _of_halves(source: str, asked: FileLaunch) -> str:
 
     PyTorch's macros name the types that a file is made for where no text says them.
     """
-    first = next(iter(kernels(source)), None)
+    there = {k.name: k for k in kernels(source)}
+    first = there[_first([*there], source)] if there else None
     if asked.kernel or first is None or not (first.template and _HALVES.search(source)):
         return ""
     whole = "\n".join((*headers_of(source, asked).values(), source))
@@ -234,6 +236,13 @@ def _callers(text: str, kernel: str, path: str) -> str:
     return callers_of(path, launch.function)
 
 
+def _first(names: Sequence[str], source: str) -> str:
+    """The first kernel that the source itself launches, or else the first."""
+    launched = {launch.name.rpartition("::")[2] for launch in host_launches(source)}
+    mine = (n for n in names if split_instance(n)[0].rpartition("::")[2] in launched)
+    return next(mine, names[0])
+
+
 def _guessed(source: str, asked: FileLaunch) -> Guess:
     given, given_defines = dict(asked.arguments), split_defines(asked.defines)
     source = with_defines(source, given_defines)
@@ -244,7 +253,7 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
     names = kernel_names(source, launching)
     if not names:
         raise TilescopeError(f"{asked.name} has no kernel: mark a function __global__.")
-    name = instance_of(asked.kernel, names) if asked.kernel else names[0]
+    name = instance_of(asked.kernel, names) if asked.kernel else _first(names, source)
     given_defines = {**switches(source, name, headers), **given_defines}
     device = without_comments(without_host_code(source))
     text = _body(source, name) or device

@@ -7,6 +7,7 @@ so that the same program can be had in small.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,7 +31,7 @@ from core.source.kernel_text import (
 
 
 TYPE = (
-    r"(?:(?:const|constexpr|static|unsigned|signed|long|std::)\s*)*"
+    r"(?:(?:const|constexpr|static|inline|unsigned|signed|long|std::)\s*)*"
     r"(?:int|unsigned|long|short|char|size_t|uint|(?:cu)?u?int\d+_t|float|double|auto|bool|dim3|uint3)"
 )
 _DECLARED = re.compile(rf"(?<![\w:<,])\s*{TYPE}\s+(?=[A-Za-z_])")
@@ -213,16 +214,26 @@ _KNOWN_BY_NAME = (
 _PITCH = re.compile(r"pitch|stride|bytes|^ld[abc]?$", re.IGNORECASE)
 _OF_BYTES = re.compile(r"pitch|bytes", re.IGNORECASE)
 _PIXEL = 16  # bytes at most
+_POWER = re.compile(r"\(?1[uUlL]*\s*<<\s*[A-Za-z_]\w*\)?")
+_LEAST = 32  # a smaller literal is no size
 _NOTHING: Mapping[str, Number] = MappingProxyType({})
 _ASKED_FOR = re.compile(r"\bif\s*\(\s*(\w+)\s*==\s*(\d{1,9})\s*\)\s*(?:\{[^{}]*)?$")
 _CASE = re.compile(r"\bcase\s+(\d{1,9})\s*:[^:{}]*(?:\{[^{}]*)?$")
 _SWITCH = re.compile(r"\bswitch\s*\(\s*(\w+)\s*\)")
 _OF_TENSOR = re.compile(r"\w+\.(?:size\(-?\d\)|(?:sizes\(\)|shape)\[\d\]|numel\(\))")
+_ALLOCATOR = re.compile(  # `my_malloc(bytes)`, `calloc(n, bytes)`, `allocate<float>(n)`
+    r"(?:\w+::)*(\w*(?:malloc|calloc|(?=\w*<)alloc\w*))\s*(?:<\s*([\w ]+?)\s*>)?\s*\((.*)\)",
+    re.IGNORECASE | re.DOTALL,
+)
 _OF_OBJECT = re.compile(  # `image.cols`, `v->size()`, `(int)a.length()`
     r"(?:\([\w ]+\)\s*)?[A-Za-z_]\w*(?:(?:\.|->|::)\w+)+(?:\s*\(\s*\))?"
 )
 _OF_COMMAND_LINE = re.compile(
     r"^\s*(?:\([\w ]+\)\s*)?(?:std::)?(?:ato[il]l?|sto[iul]l*|strto\w+)\s*\("
+)
+_DEFAULT_OF = re.compile(  # `read(argc, argv, "-n", 20)`: the last of them
+    r"^(?:\w+::)*\w+(?:<[^<>]*>)?\s*\((?=[^()]*\bargv\b)(?:[^()]|\([^()]*\))*,\s*([^,()]+)\)$",
+    re.DOTALL,
 )
 _ARGUMENT_OR = re.compile(  # `argc > 1 ? atoi(argv[1]) : 1024`
     r"^[^?:]*\bargc\b[^?:]*\?\s*(?:std::)?\w+\s*\([^:]*\)\s*:(?!:)\s*(.+)$", re.DOTALL
@@ -301,7 +312,7 @@ class HostProgram:
             self.text = self._reached.text
             launch = replace(launch, position=self._reached.position)
         self.launch = launch
-        self._sizes = {**SIZES, **sizes}
+        self._sizes, self._defined = {**SIZES, **sizes}, defines.keys()
         self._macros = {
             **_macros(_taken(self.text, defines)),
             **{name: ((), v) for name, v in defines.items()},
@@ -368,7 +379,8 @@ class HostProgram:
         return {
             s.name: s.expression
             for s in (*self._numeric, *statements(before))
-            if isinstance(s, Setting) and re.match(r"(static\s+)?(const|constexpr)\b", s.type)
+            if isinstance(s, Setting)
+            and re.match(r"(?:(?:static|inline)\s+)*const(?:expr)?\b", s.type)
         }
 
     @property
@@ -456,7 +468,7 @@ class HostProgram:
     def value(self, expression: str, values: Mapping[str, Number]) -> Number | None:
         """The value of an expression, None where it cannot be told."""
         if expression not in self._parsed:
-            default = _ARGUMENT_OR.match(expression)
+            default = _ARGUMENT_OR.match(expression) or _DEFAULT_OF.match(expression.strip())
             if default:
                 return self.value(default[1].rstrip(" )"), values)
             text = self._without_sizeof(self._expand(expression, _DEEPEST_CALL))
@@ -545,14 +557,40 @@ class HostProgram:
             return  # what it was before, as where a program may read it from its command line
         kind = found.types.get(to.name, "")
         value = of_type(kind, value)
-        if self.value(to.expression, {}) is not None:
+        if self._is_root(to.expression):
             found.roots[to.name] = value
             value = of_type(kind, given.get(to.name, value))
         found.numbers[to.name] = found.fixed.get(to.name, value)
 
+    def _is_root(self, expression: str) -> bool:
+        """Whether a variable set to that may as well have another value: it is made of literals.
+
+        So may a power of two whose exponent is a variable. What follows from macros that are given
+        follows.
+        """
+        if _POWER.fullmatch(expression.strip()):
+            return True
+        if self.value(expression, _NOTHING) is None:
+            return False
+        names = set(re.findall(r"[A-Za-z_]\w*", expression))
+        literals = (int(text) for text in re.findall(r"(?<!\w)\d{1,9}(?!\w)", expression))
+        return not names & self._defined or any(number >= _LEAST for number in literals)
+
     def _point(self, to: Setting, found: HostValues) -> None:
-        """A pointer that is set to another, or into what that one points to."""
+        """A pointer that is set to another, into what that points to, or to what is allocated."""
         text = without_pointer_casts(to.expression).replace("->", ".").strip()
+        if made := _ALLOCATOR.fullmatch(text):
+            given = split_at_commas(made[3], ROUND)
+            counts = [self.value(part, found.numbers) for part in given]
+            if made[2] or "calloc" in made[1].lower():
+                counts = [
+                    *counts[: 1 if made[2] else 2],
+                    self.value(f"sizeof({made[2] or 'char'})", {}),
+                ]
+            known = [int(count) for count in counts if count is not None]
+            if known and len(known) == len(counts):
+                found.bytes_at[to.name] = math.prod(known)
+            return
         into = _INTO.fullmatch(text)
         of = (into[1] or into[3]) if into else ""
         if into is None or of not in found.bytes_at or of == to.name:
@@ -619,6 +657,7 @@ SIZES: Mapping[str, int] = {
     "half": 2,
     "__half": 2,
     "__nv_bfloat16": 2,
+    "nv_bfloat16": 2,
     "uint16_t": 2,
     "int16_t": 2,
     "half2": 4,

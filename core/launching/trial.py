@@ -158,7 +158,14 @@ def _fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
 
     def tried(one: FileLaunch) -> Reach:
         late = time.thread_time() - start > _SECONDS_IN_ALL
-        return reach_of(file_workload(source, one, seed), 0.0 if late else _SECONDS)
+        try:
+            return reach_of(file_workload(source, one, seed), 0.0 if late else _SECONDS)
+        except (Cancelled, TooMuchWork):
+            raise
+        except TilescopeError:  # as far as it came it was right: what stops it now is told later
+            if one == guess.launch:
+                raise
+            return Reach(touched=True, astray=True)
 
     found = tried(launch)
     if not found.touched:

@@ -106,6 +106,12 @@ def without_disabled(text: str) -> str:
     return "\n".join(lines)
 
 
+@lru_cache(maxsize=8)
+def _plain(source: str) -> str:
+    """A source without comments, its macros of kernels and launches expanded."""
+    return with_kernel_macros(without_comments(source))
+
+
 @lru_cache(maxsize=16)
 def kernels(source: str) -> tuple[KernelText, ...]:
     """The kernels of a source in order; one that is declared before it is defined counts once.
@@ -113,7 +119,7 @@ def kernels(source: str) -> tuple[KernelText, ...]:
     Of declaration and definition the latter counts, as it names the parameters.
     """
     found: dict[str, KernelText] = {}
-    for kernel in _kernels(_with_plain_concepts(with_kernel_macros(without_comments(source)))):
+    for kernel in _kernels(_with_plain_concepts(_plain(source))):
         known = found.get(kernel.qualified)
         if known is None or kernel.is_defined or not known.is_defined:
             found[kernel.qualified] = kernel
@@ -130,7 +136,7 @@ def _with_plain_concepts(text: str) -> str:
 
 def overloads(source: str, name: str) -> tuple[KernelText, ...]:
     """The kernels of a name, no templates, that have a body, in order."""
-    found = _kernels(_with_plain_concepts(with_kernel_macros(without_comments(source))))
+    found = _kernels(_with_plain_concepts(_plain(source)))
     return tuple(k for k in found if k.name == name and k.body and not k.template)
 
 
@@ -348,8 +354,44 @@ def split_instance(kernel: str) -> tuple[str, tuple[str, ...]]:
 
 @lru_cache(maxsize=16)
 def host_launches(source: str) -> tuple[HostLaunch, ...]:
-    """The launches in a source's text, in order."""
-    return tuple(_launches(with_kernel_macros(without_comments(source))))
+    """The launches in a source's text, in order, and those by functions that get a kernel."""
+    text = _plain(source)
+    found = tuple(_launches(text))
+    return (*found, *(further for launch in found for further in _by_wrapper(text, launch)))
+
+
+def _by_wrapper(text: str, launch: HostLaunch) -> Iterator[HostLaunch]:
+    """The launches by calls of `run(kernel, grid, block, …)`, which launches its `kernel`."""
+    header = _header_before(text, launch.position)
+    if header is None or not re.search(rf"\b{re.escape(launch.name)}\b", header.formals):
+        return
+    parts = split_at_commas(header.formals)
+    formals = [re.findall(r"\w+", part.partition("=")[0])[-1:] for part in parts]
+    names = [words[0] if words else "" for words in formals]
+    if launch.name not in names:
+        return
+    for call in re.finditer(rf"\b{re.escape(launch.function)}\s*(?:<[^;(){{}}]*>)?\s*\(", text):
+        if call.start() == header.start:
+            continue
+        given = split_at_commas(text[call.end() : closing(text, call.end())], _ROUND)
+        if len(given) < len(names) - 1:
+            continue
+        meant = dict(zip(names, given, strict=False))
+        rest = given[len(names) - 1 :]
+        kernel = meant[launch.name].strip("& ")
+        name, template = _pointed_to(text[: call.start()], kernel) or split_instance(kernel)
+        yield HostLaunch(
+            name,
+            template,
+            tuple(_with_words(part, meant) for part in launch.configuration),
+            tuple(
+                one
+                for part in launch.arguments
+                for one in (rest if part.endswith("...") else [_with_words(part, meant)])
+            ),
+            _function_before(text, call.start()),
+            call.start(),
+        )
 
 
 @lru_cache(maxsize=4)
@@ -402,8 +444,6 @@ def _pointed_to(before: str, name: str) -> tuple[str, tuple[str, ...]] | None:
 
 
 def _launches(text: str) -> Iterator[HostLaunch]:
-    headers = [*re.finditer(r"\b(\w+)\s*\([^;{}]*\)\s*(?:const\s*)?\{", text)]
-    ends = [header.end() for header in headers]
     holds = re.search(r"\bauto\b", text) is not None
     for mark in re.finditer(r"<<<", text):
         name, template = _named_before(text, mark.start())
@@ -414,13 +454,12 @@ def _launches(text: str) -> Iterator[HostLaunch]:
         if holds:
             name, template = _pointed_to(text[: mark.start()], name) or (name, template)
         inside = text[after.end() : closing(text, after.end())]
-        around = bisect.bisect_right(ends, mark.start())
         yield HostLaunch(
             name,
             template,
             tuple(split_at_commas(text[mark.end() : end], _ROUND)),
             tuple(split_at_commas(inside, _ROUND)),
-            headers[around - 1][1] if around else "",
+            _function_before(text, mark.start()),
             mark.start(),
         )
     for mark in re.finditer(r"\bcudaLaunch(?:Cooperative)?Kernel\s*\(", text):
@@ -507,7 +546,7 @@ def _instance(
 
 def _bound_outside(source: str, launch: HostLaunch) -> Mapping[str, str]:
     """The template arguments of the function, and of the class, that a launch stands in."""
-    text = with_kernel_macros(without_comments(source))
+    text = _plain(source)
     found = _of_class(text, launch)
     return {**found, **_bound_by_caller(source, launch.function, _DEEPEST_CALLERS)}
 
@@ -535,16 +574,31 @@ def _bound_by_caller(source: str, function: str, depth: int) -> Mapping[str, str
 
 def _function_before(text: str, position: int) -> str:
     """The name of the last function whose body begins before a position; "" for none."""
+    header = _header_before(text, position)
+    return header.name if header is not None else ""
+
+
+@dataclass(frozen=True)
+class _Header:
+    """`name(formals) {` of a function; `body` is where its body begins."""
+
+    name: str
+    formals: str
+    start: int
+    body: int
+
+
+def _header_before(text: str, position: int) -> _Header | None:
     headers = _headers(text)
-    at = bisect.bisect_right(headers, position, key=lambda header: header[0])
-    return headers[at - 1][1] if at else ""
+    at = bisect.bisect_right(headers, position, key=lambda header: header.body)
+    return headers[at - 1] if at else None
 
 
 @lru_cache(maxsize=4)
-def _headers(text: str) -> tuple[tuple[int, str], ...]:
-    """Where the bodies of a text's functions begin, and their names."""
-    found = re.finditer(r"\b(\w+)\s*\([^;{}]*\)\s*(?:const\s*)?\{", text)
-    return tuple((m.end(), m[1]) for m in found if m[1] not in _CONTROL)
+def _headers(text: str) -> tuple[_Header, ...]:
+    """The headers of the functions of a text without comments, in order."""
+    found = re.finditer(r"\b(\w+)\s*\(([^;{}]*)\)\s*(?:const\s*)?\{", text)
+    return tuple(_Header(m[1], m[2], m.start(), m.end()) for m in found if m[1] not in _CONTROL)
 
 
 def _of_class(text: str, launch: HostLaunch) -> Mapping[str, str]:
@@ -733,7 +787,7 @@ def _host_constants(source: str) -> Mapping[str, tuple[list[int], list[str]]]:
     """By name where `const int`s are declared, in order, and their values as written."""
     found: dict[str, tuple[list[int], list[str]]] = {}
     pattern = r"\bconst(?:expr)?\s+(?:static\s+|unsigned\s+|long\s+)*[\w:]+\s+(\w+\s*=[^;{}]+);"
-    text = with_plain_declarations(with_kernel_macros(without_comments(source)))
+    text = with_plain_declarations(_plain(source))
     for declared in re.finditer(pattern, text):
         for part in split_at_commas(declared[1], _ROUND):
             name, _, expression = (piece.strip() for piece in part.partition("="))
