@@ -211,6 +211,8 @@ class _Small:
                 values = self._before(given)
         if not self.given.grid and not self.given.nbytes:
             values = self._filled(values)
+        own = self._legal_block(values) or own  # fewer elements may have fewer threads
+        block = self.given.block or own
         grid = self._size(0, values)
         if grid is not None and not self.given.grid and own != block:
             grid = _as_many_threads(grid, own, block)
@@ -222,7 +224,7 @@ class _Small:
             block,
             min(shared, MAX_SHARED_BYTES),
             self._scalars(values),
-            self._nbytes(values),
+            {n: v for n, v in self._nbytes(values).items() if n not in self._loose(values)},
             self._nulls(),
             self._said(values),
             dict(self._partly_written(values)),
@@ -264,22 +266,25 @@ class _Small:
         now, then = self._scalars(values), self._scalars(self._of_twice(values))
         return frozenset(n for n, v in now.items() if v != then.get(n)) - self.numbers.keys()
 
-    def _said(self, values: HostValues) -> frozenset[str]:
-        """The buffers whose allocation the text shows.
+    def _loose(self, values: HostValues) -> frozenset[str]:
+        """The buffers that what the function is given decides, but neither numbers nor the grid.
 
-        Not one that what the function is given decides, where neither the kernel's numbers nor the
-        grid change with that: the kernel cannot know its size, so it is large enough.
+        The kernel cannot know their size, so it is large enough.
         """
+        then = self._of_twice(values)
+        if self._assumed(values) or self._size(0, values) != self._size(0, then):
+            return frozenset()
+        now, more = self._nbytes(values), self._nbytes(then)
+        return frozenset(name for name in now if now.get(name) != more.get(name))
+
+    def _said(self, values: HostValues) -> frozenset[str]:
+        """The buffers whose allocation the text shows, as far as the kernel is told of it."""
         shown, first = frozenset(self._allocated(values)), self._before({})
         is_told = self._scalars(values) != self._scalars(first)
         if not is_told and self._size(0, values) == self._size(0, first):
             large = self._nbytes(first)  # what was halved is no size that the kernel knows of
             shown -= {n for n, v in self._nbytes(values).items() if v != large.get(n, v)}
-        then = self._of_twice(values)
-        if self._assumed(values) or self._size(0, values) != self._size(0, then):
-            return shown
-        now, more = self._nbytes(values), self._nbytes(then)
-        return frozenset(name for name in shown if now.get(name) == more.get(name))
+        return shown - self._loose(values)
 
     def _of_twice(self, values: HostValues) -> HostValues:
         """The values where twice as much of everything is given to the launching function."""

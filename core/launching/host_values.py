@@ -232,8 +232,8 @@ _OF_COMMAND_LINE = re.compile(
     r"^\s*(?:\([\w ]+\)\s*)?(?:std::)?(?:ato[il]l?|sto[iul]l*|strto\w+)\s*\("
 )
 _DEFAULT_OF = re.compile(  # `read(argc, argv, "-n", 20)`: the last of them
-    r"^(?:\w+::)*\w+(?:<[^<>]*>)?\s*\((?=[^()]*\bargv\b)(?:[^()]|\([^()]*\))*,\s*([^,()]+)\)$",
-    re.DOTALL,
+    r"(?<![\w:])(?!(?:std::)?(?:strto|sto|ato))(?:\w+::)*\w+(?:<[^<>]*>)?\s*"
+    r"\((?=[^()]*\bargv\b)(?:[^()]|\([^()]*\))*,\s*([^,()]+)\)"
 )
 _ARGUMENT_OR = re.compile(  # `argc > 1 ? atoi(argv[1]) : 1024`
     r"^[^?:]*\bargc\b[^?:]*\?\s*(?:std::)?\w+\s*\([^:]*\)\s*:(?!:)\s*(.+)$", re.DOTALL
@@ -348,7 +348,7 @@ class HostProgram:
         `given` replaces what variables are first set to, `fixed` whatever they are set to.
         """
         leading = self._leading_to(launch.position)
-        found = HostValues(fixed=fixed)
+        found = HostValues(dict(fixed), fixed=fixed)
         self._run(leading.outside, given, found)
         self._given(leading.outer, given, found)
         self._run(leading.callers, given, found)
@@ -468,10 +468,11 @@ class HostProgram:
     def value(self, expression: str, values: Mapping[str, Number]) -> Number | None:
         """The value of an expression, None where it cannot be told."""
         if expression not in self._parsed:
-            default = _ARGUMENT_OR.match(expression) or _DEFAULT_OF.match(expression.strip())
+            default = _ARGUMENT_OR.match(expression)
             if default:
                 return self.value(default[1].rstrip(" )"), values)
-            text = self._without_sizeof(self._expand(expression, _DEEPEST_CALL))
+            text = _DEFAULT_OF.sub(r"(\1)", expression) if "argv" in expression else expression
+            text = self._without_sizeof(self._expand(text, _DEEPEST_CALL))
             text = _OF_DEVICE.sub(lambda found: _DEVICE[found[1]], text)
             self._parsed[expression] = parsed(text) if len(text) <= _LONGEST else None
         made = self._parsed[expression]
@@ -552,7 +553,7 @@ class HostProgram:
             if _OF_TENSOR.fullmatch(to.expression.strip()) or (
                 to.name not in found.numbers and _is_told_elsewhere(to)
             ):
-                self._unknown(to.name, given, found)
+                self._given([to.name], given, found)
             self._point(to, found)
             return  # what it was before, as where a program may read it from its command line
         kind = found.types.get(to.name, "")
@@ -579,6 +580,8 @@ class HostProgram:
     def _point(self, to: Setting, found: HostValues) -> None:
         """A pointer that is set to another, into what that points to, or to what is allocated."""
         text = without_pointer_casts(to.expression).replace("->", ".").strip()
+        while text[:1] == "(" and closing(text, 1) == len(text) - 1:
+            text = text[1:-1].strip()
         if made := _ALLOCATOR.fullmatch(text):
             given = split_at_commas(made[3], ROUND)
             counts = [self.value(part, found.numbers) for part in given]

@@ -173,3 +173,135 @@ def test_a_launch_that_unknown_numbers_make_impossible_is_not_taken():
     main = "void outer(float *a, float *b, int n, int skip) { run(a, b, n, n - 2 * skip); }"
     guess = arguments(SCALE + run + main)
     assert int(guess["cols"]) > 0
+
+
+def test_numbers_that_arguments_of_the_program_have_by_default():
+    main = """
+    int read(int argc, char **argv, int at, int otherwise);
+    int main(int argc, char **argv) {
+      int h = 1 << read(argc, argv, 1, 10), width = read(argc, argv, 2, 640);
+      %s run(b, a, h, width);
+    }"""
+    found = launched(SCALE + RUN + main % ALLOCATED)
+    assert (found.numbers["h"], found.numbers["w"]) == (1024, 640)
+    assert {"h", "w"} <= found.roots.keys()  # each may be halved
+
+
+@pytest.mark.parametrize(
+    ("made", "nbytes"),
+    [
+        ("float *p = (float *)my_malloc(h * 4)", 384),
+        ("auto p = allocate<double>(h)", 768),
+        ("float *p = static_cast<float *>(calloc(h, sizeof(float)))", 384),
+        ("p = ns::device_alloc<float>(h)", 384),
+    ],
+)
+def test_what_helpers_of_the_program_allocate(made, nbytes):
+    found = launched(f"{SCALE}{RUN}int main() {{ int h = 96; {made}; run(p, p, h, h); }}")
+    assert found.bytes_at["dst"] == nbytes
+
+
+def test_a_number_of_an_object_is_open():
+    main = "void f(Image &i) { int h = i.rows, w = i->cols(); run(a, b, h, w); }"
+    found = launched(SCALE + RUN + main)
+    assert found.formals == {"h", "w"}
+
+
+def test_fewer_elements_may_have_fewer_threads():
+    source = """
+    __global__ void k(float *a, int n) {
+      extern __shared__ float s[];
+      s[threadIdx.x] = a[blockIdx.x * n + threadIdx.x % n];
+      a[blockIdx.x * n + threadIdx.x % n] = s[threadIdx.x];
+    }
+    int main() {
+      int n = 512, rows = 1024;
+      float *a;
+      cudaMalloc(&a, rows * n * sizeof(float));
+      int threads = 256;
+      if (n < threads) { threads = n; }
+      k<<<rows, threads, threads * sizeof(float)>>>(a, n);
+    }"""
+    launch = guess_launch(source, "k.cu")
+    assert int(launch.shared) == 4 * int(launch.block)
+
+
+def test_an_array_that_an_unknown_number_decides_is_as_large_as_what_is_known():
+    """`most` is the command line's, and the loop's first size is known to be no larger."""
+    block = "scale<<<dim3(1, 1), dim3(16, 16)>>>(a, b, h, w);"
+    run = f"void run(float *a, float *b, int h, int w) {{ {block} }}"
+    main = """
+    int main(int argc, char **argv) {
+      int most = atoi(argv[1]);
+      float *a, *b;
+      cudaMalloc(&a, most * most * 4);
+      cudaMalloc(&b, most * most * 4);
+      for (int i = 256; i <= most; i += 256) run(a, b, i, i);
+    }"""
+    guess = arguments(SCALE + run + main)
+    assert guess["out"] == f"zeros:float32[{guess['rows']},{guess['cols']}]"
+
+
+def test_a_function_that_gets_the_kernel_launches_it():
+    source = """
+    template <int ROWS, int WARPS> __global__ void copy(const float *q, float *o, int n) {
+      extern __shared__ float s[];
+      s[threadIdx.x] = q[blockIdx.x * ROWS + threadIdx.x % ROWS];
+      o[blockIdx.x * ROWS + threadIdx.x % ROWS] = s[threadIdx.x];
+    }
+    inline constexpr int WARP_SIZE = 32;
+    template <typename T, typename... Args>
+    void launch_kernel(T *kernel, int blocks, int threads, int shared, Args... args) {
+      kernel<<<blocks, threads, shared>>>(args...);
+    }
+    void run(const float *q, float *o, int n) {
+      const int ROWS = 64, WARPS = 4, threads = WARPS * WARP_SIZE;
+      auto kernel = copy<ROWS, WARPS>;
+      launch_kernel(kernel, n / ROWS, threads, threads * sizeof(float), q, o, n);
+    }"""
+    launch = guess_launch(source, "k.cu")
+    assert launch.kernel == "copy<64, 4>"
+    assert (launch.block, launch.shared) == ("128", "512")
+    assert int(launch.grid) * 64 == int(dict(launch.arguments)["n"])
+
+
+def test_template_arguments_of_host_functions_and_classes_are_passed_on():
+    kernel = """
+    template <typename T, int N> __global__ void k(T *a) { a[threadIdx.x] = N; }
+    """
+    through = """
+    template <typename T, int DEPTH> void inner(T *a) { k<T, DEPTH><<<1, DEPTH>>>(a); }
+    template <typename T, int SIZE> void outer(T *a) { inner<T, SIZE>(a); }
+    void run(double *a) { outer<double, 64>(a); }
+    """
+    assert guess_launch(kernel + through, "k.cu").kernel == "k<double, 64>"
+    assert guess_launch(kernel + through, "k.cu").block == "64"
+    method = """
+    template <int SIZE> struct Filter { void run(float *a) { k<float, SIZE><<<1, 32>>>(a); } };
+    Filter<16> filter;
+    """
+    assert guess_launch(kernel + method, "k.cu").kernel == "k<float, 16>"
+    apart = """
+    template <int SIZE> class Filter { void run(float *a); };
+    template <int SIZE> void Filter<SIZE>::run(float *a) { k<float, SIZE><<<1, 32>>>(a); }
+    template class Filter<24>;
+    """
+    assert guess_launch(kernel + apart, "k.cu").kernel == "k<float, 24>"
+
+
+def test_the_first_kernel_is_the_first_that_is_launched():
+    source = "__global__ void old(float *a, int n) { a[n] = threadIdx.x; }\n" + SCALE + RUN
+    assert guess_launch(source, "k.cu").kernel == "scale"
+    assert guess_launch(source.replace("<<<", "("), "k.cu").kernel == "old"
+
+
+def test_enumerations_stay_what_they_are():
+    """What has a value in an `enum` is no size to halve: the kernel has it, too."""
+    source = """
+    enum { SIDE = 512 };
+    __global__ void k(int *a) { a[blockIdx.x * SIDE + threadIdx.x] = SIDE; }
+    int main() { int *a; cudaMalloc(&a, 8 * SIDE * 4); k<<<8, SIDE>>>(a); }
+    """
+    launch = guess_launch(source, "k.cu")
+    assert (launch.block, launch.defines) == ("512", "")
+    assert dict(launch.arguments)["a"] == "zeros:int32[4096]"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -266,3 +267,21 @@ def test_an_array_whose_size_the_kernel_is_not_told_is_large_enough(tmp_path) ->
     }
     """
     assert _faults(source, tmp_path / "sum.cu") == []
+
+
+def test_what_a_later_trial_stumbles_over_leaves_the_sizes_of_the_first(tmp_path) -> None:
+    """The first ends where arrays are too small, the second at a function that is not there."""
+    source = """
+    extern __device__ void push(int i, float x);
+    __global__ void update(float *v, int n, int count) {
+        int i = threadIdx.x + blockIdx.x * blockDim.x;
+        if (i < n) {
+            float *mine = v + i * count;
+            mine[0] += 1;
+            if (i > 9 && mine[1] > 0) push(i, mine[1]);
+        }
+    }
+    """
+    launch = _tried(source, tmp_path / "update.cu")
+    sizes = dict(launch.arguments)
+    assert int(re.search(r"\[(\d+)", sizes["v"])[1]) > int(sizes["n"])
