@@ -212,8 +212,8 @@ def type_sizes(
 ) -> Mapping[str, int]:
     """Bytes of the types that the kernel knows, where the source asks for a size.
 
-    By name, `Pair<int,float>` without spaces. Types are the source's own, and those that the kernel
-    gets pointers to, as `curandState`.
+    By name, `Pair<int,float>` without spaces; of a template all instances that the kernel knows.
+    Types are the source's own, and those that the kernel gets pointers to, as `curandState`.
     """
     program = Program("", {"": source, **headers})
     pointed = _pointed(source, "\n".join((*headers.values(), source)), kernel)
@@ -234,7 +234,12 @@ def type_sizes(
     for word, (_, kind) in zip(pointed, asked.parameters, strict=False):
         if word and kind.element is not None:
             sizes.setdefault(word, kind.element.nbytes)
-    return {word: size for word, size in sizes.items() if word in wanted}
+    of_templates = {word.partition("<")[0] for word in wanted if "<" in word}
+    return {
+        word: size
+        for word, size in sizes.items()
+        if word in wanted or word.partition("<")[0] in of_templates
+    }
 
 
 def _pointed(source: str, whole: str, kernel: str) -> list[str]:
@@ -428,7 +433,7 @@ def _ask(
         if v.space in ("const", "global")
     )
     sizes = {name: kind.nbytes for name, kind in symbols}
-    for _, kind in (*parameters, *symbols):
+    for kind in (*(v.type for v in variables), *(kind for _, kind in symbols)):
         _collect_sizes(kind, sizes)
     places = _places(build.ptx, entry)
     alignments, nbytes = (tuple(place[i] for place in places) for i in (0, 1))

@@ -171,6 +171,7 @@ class _Small:
         self.instance = split_instance(instance)[1]
         self.parameters = [p for p in signature if not p.is_symbol]
         self.numbers = given.numbers
+        self.divisors: Mapping[str, int] = {}  # of sizes: one that is halved stays a multiple
         self._unknown: dict[str, Number] = {}  # what the function is given, where that must be less
         self.device = device = kernel.body if kernel else ""
         constants = program.constants(launch)
@@ -184,6 +185,7 @@ class _Small:
             **dict(self._variables_of_instance()),
             **dict(self._variables_of(given.numbers)),
         }
+        self.fixed = {**self._fixed_roots(), **self.fixed}
 
     def guess(self) -> HostGuess | None:
         values = self._before({})
@@ -200,6 +202,7 @@ class _Small:
                 break
             values = self._before({"*": number})
         free = self._free_roots(values, own)
+        self.divisors = dict(self._divisors(values))
         if self.given.grid or self.given.nbytes:
             values = self._scaled(values, free)
         else:
@@ -361,6 +364,20 @@ class _Small:
                 if re.fullmatch(r"[A-Za-z_][\w.]*", text):
                     yield text, numbers[parameter.name]
 
+    def _fixed_roots(self) -> Mapping[str, Number]:
+        """What variables must be from which others take the values that these are given."""
+        free = self.program.before(self.launch, {})
+        found: dict[str, Number] = {}
+        for name, wanted in self.fixed.items():
+            value = free.numbers.get(name)
+            for root, number in free.roots.items():
+                if number != value or root in self.fixed or number == wanted or number < LEAST:
+                    continue
+                other = self.program.before(self.launch, {root: 2 * number})
+                if other.numbers.get(name) == 2 * number:
+                    found[root] = max(found.get(root, wanted), wanted)
+        return found
+
     def _variables_of_block(self) -> Iterator[tuple[str, Number]]:
         """The host's variables that a given block is made of."""
         if self.given.block is None:
@@ -398,6 +415,9 @@ class _Small:
     def _to_halve(self, values: HostValues, block: Size, free: Sequence[str]) -> list[str]:
         """The sizes to halve next; what has one value stays together, as M = N = K does."""
         large = {n: values.numbers[n] for n in free if values.numbers[n] >= LEAST}
+        if self.divisors:
+            halves = {n: self._with_half(n, values, free) for n in large}
+            large = {n: v for n, v in large.items() if self._is_whole(values, halves[n])}
         grid = self._size(0, values)
         chosen: list[str] = []
         steers = False  # whether sizes that may be halved decide about the grid
@@ -422,6 +442,34 @@ class _Small:
         same = {large[n] for n in chosen if n not in values.formals}
         alone = values.formals | self.constants  # the kernel may use another of the same value
         return [n for n, v in large.items() if n in chosen or (v in same and n not in alone)]
+
+    def _is_whole(self, now: HostValues, half: HostValues) -> bool:
+        """Whether host and kernel can divide half of a size as they divide all of it."""
+        for name, divisor in self.divisors.items():
+            whole, less = (int(values.numbers.get(name, 0)) for values in (now, half))
+            if whole != less and (less < divisor or (whole % divisor == 0 and less % divisor)):
+                return False
+        return True
+
+    def _divisors(self, values: HostValues) -> Iterator[tuple[str, int]]:
+        """What sizes are divided by, `n / TILE`, in the launching function and in the kernel."""
+        start = self.program.function_start(self.launch.position)
+        texts = self._by_parameter()
+        names = {n: t.strip() for n, t in texts.items() if re.fullmatch(r"\w+", t.strip())}
+        body = re.sub(r"[A-Za-z_]\w*", lambda m: names.get(m[0], m[0]), self.device)
+        bound = {
+            name: int(text)
+            for name, text in zip(self.template, self.instance, strict=False)
+            if text.isdecimal()
+        }
+        known = {**values.numbers, **bound}
+        found: dict[str, int] = {}
+        host = self.program.text[start : self.launch.position]
+        for name, by in re.findall(r"(?<![\w.>])([A-Za-z_]\w*)\s*/\s*(\w+)(?![\w.(])", host + body):
+            value = known.get(by, int(by) if by.isdecimal() else None)
+            if isinstance(value, int) and 1 < value <= MAX_THREADS_PER_BLOCK and name != by:
+                found[name] = math.lcm(found.get(name, 1), value)
+        yield from ((n, v) for n, v in found.items() if v <= MAX_THREADS_PER_BLOCK)
 
     def _with_half(self, name: str, values: HostValues, free: Sequence[str]) -> HostValues:
         given = {n: values.numbers[n] for n in free} | self._halved([name], values)

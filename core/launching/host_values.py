@@ -642,6 +642,10 @@ class HostProgram:
             name = without_spaces(" ".join(written.split()))
             plain = re.sub(r"^(?:\w*::)+", "", name.lstrip("* "))
             nbytes = 8 if name.endswith("*") else self._sizes.get(plain)
+            if nbytes is None and "<" in plain:  # of a template that the kernel has one instance of
+                base = plain.partition("<")[0] + "<"
+                known = {v for n, v in self._sizes.items() if n.startswith(base)}
+                nbytes = known.pop() if len(known) == 1 else None
             return str(nbytes if nbytes is not None else _ELEMENT)
 
         return re.sub(r"\bsizeof\s*(?:\(([^()]*)\)|(\*?\s*\w+))", size, text)

@@ -44,6 +44,8 @@ _SMALL = 8  # a number with which most kernels reach not far
 _ROUNDS = 3
 _MOST_ALIKE = 6  # sizes: more are not those of matrices
 _MODEST = 512  # a side up to which the blocks that a trial did not come to reach no further
+_ASSERTS = re.compile(r"\bassert\s*\(")
+_LARGER = (2, 4, 8, 16, 32)  # times as large sizes, tried where an assertion fails
 _WARP = 32
 _BUFFER = re.compile(r"(?P<fill>\w+):(?P<dtype>\w+)\[(?P<shape>[\d,]+)\](?P<start>(?:\+\d+)?)")
 
@@ -63,6 +65,7 @@ class Reach(Observer):
     sizes: dict[str, int] = field(default_factory=dict)
     astray: bool = False
     ended: bool = False
+    asserted: bool = False  # that some assertion of the kernel's fails
 
     def on_access(self, event: AccessEvent) -> None:
         """A legal access."""
@@ -71,6 +74,7 @@ class Reach(Observer):
     def on_fault(self, event: FaultEvent) -> None:
         """Notes how far behind its array an access lies."""
         self.touched = self.touched or bool(event.access)
+        self.asserted = self.asserted or event.kind == "assert"
         if event.kind != "out_of_bounds":
             return
         region = event.region
@@ -129,7 +133,8 @@ def trial_of(source: str, guess: Guess, seed: int) -> FileLaunch:
         if not guess.asked.block and (block := _block_that_is_let(source, launch, seed)):
             guess = completed(source, replace(guess.asked, block=block))
             launch = guess.launch
-        return _fitted(source, guess, seed) if guess.open or guess.shared_open else launch
+        is_open = guess.open or guess.shared_open or _ASSERTS.search(source)
+        return _fitted(source, guess, seed) if is_open else launch
     except (Cancelled, TooMuchWork):  # whoever runs the launch would wait for as long again
         raise
     except TilescopeError:  # whoever runs the launch says what is wrong with it
@@ -168,6 +173,8 @@ def _fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
             return Reach(touched=True, astray=True)
 
     found = tried(launch)
+    if found.asserted and (more := _that_holds(source, guess, tried)):
+        return more
     if not found.touched:
         launch, found = _touching(launch, guess, tried) or (launch, found)
     for side, square in _alike(source, guess) if found.astray or found.sizes else ():
@@ -202,6 +209,41 @@ def _fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
     elif launch != guess.launch:
         return _to_its_end(launch, found, guess, tried)
     return launch
+
+
+def _that_holds(
+    source: str, guess: Guess, tried: Callable[[FileLaunch], Reach]
+) -> FileLaunch | None:
+    """The guess anew with larger sizes, if with these the kernel's assertions hold.
+
+    Each that need not be larger stays as it is. None where no such sizes are found.
+    """
+    given = dict(guess.asked.arguments)
+    sizes = {
+        name: int(text)
+        for name, text in guess.launch.arguments
+        if name not in given and text.isdecimal() and int(text) >= _SMALL
+    }
+
+    def with_sizes(larger: Mapping[str, int]) -> FileLaunch | None:
+        texts = {**given, **{name: str(value) for name, value in larger.items()}}
+        try:
+            other = completed(source, replace(guess.asked, arguments=tuple(texts.items()))).launch
+        except (Cancelled, TooMuchWork):
+            raise
+        except TilescopeError:
+            return None
+        found = tried(other)
+        return None if found.asserted or found.astray else other
+
+    for times in _LARGER if len(sizes) <= _MOST_ALIKE else ():
+        larger = {name: times * value for name, value in sizes.items()}
+        if launch := with_sizes(larger):
+            for name, value in sizes.items():
+                if less := with_sizes({**larger, name: value}):
+                    launch, larger = less, {**larger, name: value}
+            return launch
+    return None
 
 
 def _to_its_end(

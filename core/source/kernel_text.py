@@ -436,9 +436,14 @@ def instances(source: str, kernel: KernelText) -> tuple[str, ...]:
 
 
 def _pointed_to(before: str, name: str) -> tuple[str, tuple[str, ...]] | None:
-    """The kernel that a variable holds at the end of a text: of `auto* run = axpy<float>;`."""
+    """The kernel that a variable holds at the end of a text: of `auto* run = axpy<float>;`.
+
+    Of `auto run = fast ? axpy<4> : axpy<1>;` it is the first.
+    """
     held = re.findall(
-        rf"\bauto\s*[*&]*\s*{re.escape(name)}\s*=\s*&?([\w:]+\s*(?:<[^;]*>)?)\s*;", before
+        rf"\bauto\s*[*&]*\s*{re.escape(name)}\s*=\s*(?:[^;?]*\?)?\s*&?"
+        r"([\w:]+\s*(?:<[^;:]*>)?)\s*(?::(?!:)[^;]*)?;",
+        before,
     )
     return split_instance(held[-1]) if held else None
 
