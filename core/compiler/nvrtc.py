@@ -85,10 +85,24 @@ def compile_here(request: Request) -> Compiled:
     A file for nvcc, with functions of the host in it, is compiled without those; one with words of
     C++20 as C++20.
     """
-    texts = (request.source, *(text for _, text in request.headers))
     is_told = any(option.startswith(("--std", "-std")) for option in request.options)
-    if not is_told and any(_CXX20.search(text) for text in texts):
-        request = replace(request, options=(*request.options, "--std=c++20"))
+    newer = replace(request, options=(*request.options, "--std=c++20"))
+    if is_told or not any(
+        _CXX20.search(t) for t in (request.source, *dict(request.headers).values())
+    ):
+        return _compile(request)
+    if _CXX20.search(request.source):
+        return _compile(newer)
+    try:  # a header may have such words for whoever asks for them
+        return _compile(request)
+    except CompileError as error:
+        try:
+            return _compile(newer)
+        except CompileError:
+            raise error from None
+
+
+def _compile(request: Request) -> Compiled:
     program = Program("", {"": request.source, **dict(request.headers)})
     missing = _missing_headers(program, request.compiler)
 

@@ -94,7 +94,8 @@ class Guess:
     say how large something is, and `asked` what the launch was guessed from. `left_out` says why
     the source's first kernel is not the one, "" where it is. `holding` are the arrays, none of them
     given, of structures with pointers in them: nothing says where these lead. `alike` are, by
-    array, those that the kernel indexes as it does this one.
+    array, those that the kernel indexes as it does this one. `halved` are the numbers that are
+    smaller than the host's.
     """
 
     launch: FileLaunch
@@ -107,6 +108,7 @@ class Guess:
     left_out: str = ""
     holding: frozenset[str] = frozenset()
     alike: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    halved: frozenset[str] = frozenset()
 
 
 def guess_launch(
@@ -343,6 +345,7 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
         sizes=frozenset(p.name for p in signature if is_size(p)) & guesses,
         holding=frozenset(p.name for p in signature if p.holds_pointers) - set(given),
         alike=indexed_alike([n for n in guesses if "." not in n], text),
+        halved=host.halved if host is not None else frozenset(),
     )
 
 

@@ -64,6 +64,7 @@ class HostGuess:
     and host that are smaller here than in the source. `assumed` are the scalars that rest on what
     the launching function is given, which nothing says. `starts` are the elements that pointers
     lead to where the host passes `a + 4`. `maps` are the texts of tensor maps by parameter.
+    `halved` are the scalars that are smaller than the host's.
     """
 
     grid: Size | None
@@ -78,6 +79,7 @@ class HostGuess:
     assumed: frozenset[str] = frozenset()
     starts: Mapping[str, int] = field(default_factory=dict)
     maps: Mapping[str, str] = field(default_factory=dict)
+    halved: frozenset[str] = frozenset()
 
     @property
     def is_likely(self) -> bool:
@@ -239,6 +241,7 @@ class _Small:
             self._assumed(values),
             dict(self._starts(values)),
             self._maps(values),
+            self._shrunk(values),
         )
 
     def _maps(self, values: HostValues) -> Mapping[str, str]:
@@ -268,6 +271,10 @@ class _Small:
         """The scalars that change with what the launching function is given."""
         now, then = self._scalars(values), self._scalars(self._of_twice(values))
         return frozenset(n for n, v in now.items() if v != then.get(n)) - self.numbers.keys()
+
+    def _shrunk(self, values: HostValues) -> frozenset[str]:
+        now, first = self._scalars(values), self._scalars(self._before({}))
+        return frozenset(n for n, v in now.items() if v < first.get(n, v))
 
     def _loose(self, values: HostValues) -> frozenset[str]:
         """The buffers that what the function is given decides, but neither numbers nor the grid.

@@ -133,7 +133,7 @@ def trial_of(source: str, guess: Guess, seed: int) -> FileLaunch:
         if not guess.asked.block and (block := _block_that_is_let(source, launch, seed)):
             guess = completed(source, replace(guess.asked, block=block))
             launch = guess.launch
-        is_open = guess.open or guess.shared_open or _ASSERTS.search(source)
+        is_open = guess.open or guess.shared_open or (guess.halved and _ASSERTS.search(source))
         return _fitted(source, guess, seed) if is_open else launch
     except (Cancelled, TooMuchWork):  # whoever runs the launch would wait for as long again
         raise
@@ -222,7 +222,7 @@ def _that_holds(
     sizes = {
         name: int(text)
         for name, text in guess.launch.arguments
-        if name not in given and text.isdecimal() and int(text) >= _SMALL
+        if name in guess.open | guess.halved and text.isdecimal() and int(text) >= _SMALL
     }
 
     def with_sizes(larger: Mapping[str, int]) -> FileLaunch | None:

@@ -305,3 +305,56 @@ def test_enumerations_stay_what_they_are():
     launch = guess_launch(source, "k.cu")
     assert (launch.block, launch.defines) == ("512", "")
     assert dict(launch.arguments)["a"] == "zeros:int32[4096]"
+
+
+def test_the_size_of_an_instance_that_the_host_names_by_its_constants():
+    source = """
+    template <int ROWS, int STAGES> struct Stages { float tile[STAGES][ROWS * 4]; int full; };
+    template <int ROWS, int STAGES> __global__ void k(float *a) {
+      extern __shared__ char raw[];
+      Stages<ROWS, STAGES> &s = *reinterpret_cast<Stages<ROWS, STAGES> *>(raw);
+      s.tile[STAGES - 1][threadIdx.x] = a[threadIdx.x];
+      a[threadIdx.x] = s.tile[STAGES - 1][threadIdx.x];
+    }
+    void run(float *a) {
+      constexpr int ROWS = 16, STAGES = 3;
+      size_t bytes = sizeof(Stages<ROWS, STAGES>);
+      k<ROWS, STAGES><<<1, 64, bytes>>>(a);
+    }"""
+    assert guess_launch(source, "k.cu").shared == str(3 * 64 * 4 + 4)
+
+
+@pytest.mark.parametrize("chosen", ["fast ? k<64> : k<128>", "fast ? &k<64> : &k<128>", "k<64>"])
+def test_the_kernel_of_a_condition_is_its_first(chosen):
+    source = f"""
+    template <int N> __global__ void k(float *a) {{ a[threadIdx.x] = N; }}
+    void run(float *a, bool fast) {{ auto *kernel = {chosen}; kernel<<<1, 32>>>(a); }}
+    """
+    assert guess_launch(source, "k.cu").kernel == "k<64>"
+
+
+def test_what_is_divided_stays_divisible():
+    """96 tiles of 100 rows become 3: half of 300 rows would be one tile and a half."""
+    source = """
+    __global__ void k(float *a, int rows) {
+      for (int t = blockIdx.x; t < rows / 100; t += gridDim.x)
+        for (int i = threadIdx.x; i < 100; i += blockDim.x) a[t * 100 + i] = t;
+    }
+    int main() {
+      int rows = 9600 * 2;
+      float *a;
+      cudaMalloc(&a, rows * sizeof(float));
+      k<<<4, 32>>>(a, rows);
+    }"""
+    rows = int(arguments(source)["rows"])
+    assert rows % 100 == 0
+    assert 100 <= rows < 9600
+
+
+def test_a_given_number_says_what_the_variable_is_that_it_comes_from():
+    """The file's arrays are of `most`, as rows and columns are."""
+    allocated = ALLOCATED.replace("h * width", "most * most")
+    body = f"int most = 2048, h = most, width = most; {allocated} run(b, a, h, width);"
+    given = {"rows": "96", "cols": "96"}
+    launch = guess_launch(f"{SCALE}{RUN}int main() {{ {body} }}", "k.cu", None, given)
+    assert dict(launch.arguments)["out"] == "zeros:float32[96,96]"

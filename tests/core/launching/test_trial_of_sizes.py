@@ -285,3 +285,34 @@ def test_what_a_later_trial_stumbles_over_leaves_the_sizes_of_the_first(tmp_path
     launch = _tried(source, tmp_path / "update.cu")
     sizes = dict(launch.arguments)
     assert int(re.search(r"\[(\d+)", sizes["v"])[1]) > int(sizes["n"])
+
+
+ASSERTED = """
+#include <cassert>
+__global__ void k(float* a, int rows, int cols) {
+    assert(rows % 512 == 0);
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < rows * cols) a[i] = 1;
+}
+"""
+
+
+def test_halved_sizes_become_such_as_the_kernel_asserts(tmp_path) -> None:
+    main = """
+    int main() {
+        int rows = 8192, cols = 4096;
+        float* a;
+        cudaMalloc(&a, rows * cols * sizeof(float));
+        k<<<rows * cols / 256, 256>>>(a, rows, cols);
+    }
+    """
+    launch = _tried(ASSERTED + main, tmp_path / "k.cu")
+    sizes = dict(launch.arguments)
+    assert int(sizes["rows"]) % 512 == 0
+    assert int(sizes["cols"]) < 4096
+    assert _faults(ASSERTED + main, tmp_path / "k.cu") == []
+
+
+def test_an_assertion_that_the_hosts_own_numbers_break_fails(tmp_path) -> None:
+    main = "int main() { float* a; cudaMalloc(&a, 240); k<<<2, 32>>>(a, 20, 3); }"
+    assert "assert" in _faults(ASSERTED + main, tmp_path / "k.cu")
