@@ -2,7 +2,8 @@
 
 A kernel that takes places from memory (`x[index[i]]`, `for (j = row[i]; j < row[i + 1]; j++)`) goes
 where its data sends it. Where these data are a guess, an access that leads astray, or two that meet
-in one place, say nothing of the kernel: `is_left_open` tells such findings from its faults.
+in one place, say nothing of the kernel: `is_left_open` tells such findings from its faults. Nor
+does an assertion of what they hold (`assert(label[i] < labels)`).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from core.trace.finding import Finding
     from core.trace.trace import Trace
 
-_OF_PLACES = ("out_of_bounds", "misaligned", "bad_call", "race")
+_OF_CONTENTS = ("out_of_bounds", "misaligned", "bad_call", "race", "assert")
 """Kinds of findings that other contents of memory can rule out."""
 
 _known: WeakKeyDictionary[Trace, Mapping[Finding, set[str]]] = WeakKeyDictionary()
@@ -40,7 +41,7 @@ def resting_on(trace: Trace, guessed: frozenset[str]) -> Mapping[Finding, tuple[
         _known[trace] = {
             finding: _Origins(trace, trace.block(finding.block)).of(finding)
             for finding in trace.findings
-            if finding.kind in _OF_PLACES and finding.block in trace.recorded_blocks
+            if finding.kind in _OF_CONTENTS and finding.block in trace.recorded_blocks
         }
     wanted = guessed | {name.partition(".")[0] for name in guessed}  # variables given by member
     found = {finding: tuple(sorted(names & wanted)) for finding, names in _known[trace].items()}
@@ -73,7 +74,13 @@ class _Origins:
         self._flows: dict[int, Flow] = {}
 
     def of(self, finding: Finding) -> set[str]:
-        """The arrays whose contents make the address at fault, or end the loop that counts it."""
+        """The arrays whose contents make the address at fault, or end the loop that counts it.
+
+        Of an assertion those that its condition is made of.
+        """
+        if finding.kind == "assert":
+            test = self._reader.last_test(finding.thread)
+            return self._beginnings([test] if test is not None else [])
         if finding.kind == "bad_call":
             aim = self._reader.last_call(finding.thread)
         else:

@@ -390,6 +390,12 @@ class FlowReader:
         flow.run()
         return flow.called
 
+    def last_test(self, thread: int) -> Node | None:
+        """What the last conditional branch of a thread goes by."""
+        flow = _ThreadFlow(self, thread)
+        flow.run()
+        return flow.test
+
 
 @dataclass
 class _Frame:
@@ -412,6 +418,7 @@ class _ThreadFlow:
         self.step = 0
         self.aim: Aim | None = None
         self.called: Aim | None = None
+        self.test: Node | None = None  # of the last branch
 
     def run(self, until: int = -1) -> Flow:
         """The flow, or that before the step `until`, at which the thread has its `aim`."""
@@ -447,7 +454,8 @@ class _ThreadFlow:
             self.called = self._aim(instruction, pointer) or self.called
             self._call(operands)
         elif instruction.guard is not None and opcode == "bra":
-            self.frames[-1].tests[instruction.pc] = self._value(instruction.guard)
+            self.test = self._value(instruction.guard)
+            self.frames[-1].tests[instruction.pc] = self.test
         elif opcode in ("ld", "st") and "param" in modifiers:
             self._parameter(opcode, operands, bytes_of(modifiers))
         elif self._memory(instruction, steps) or opcode_of(instruction).is_memory:

@@ -72,6 +72,8 @@ def of_guessed_size(finding: Finding, shape: Sequence[int], where: str) -> str:
 
 def in_doubt(kind: str) -> str:
     """What a finding is called that other contents of memory may rule out: `perhaps a race`."""
+    if kind == "assert":
+        return "perhaps a failing assertion"
     return f"perhaps {'a ' * (kind in ('race', 'bad_call'))}{kind.replace('_', ' ')}"
 
 

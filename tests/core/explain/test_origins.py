@@ -96,3 +96,21 @@ def test_contents_that_are_given_lead_to_faults(tmp_path):
     assert [array.name for array in arrays if array.is_own] == ["idx"]
     assert len(trace.findings) == 1
     assert not resting_on(trace, frozenset(a.name for a in arrays if not a.is_own))
+
+
+@pytest.mark.parametrize(
+    ("body", "names"),
+    [
+        ("assert(idx[i] < 20); out[i] = 1;", ("idx",)),
+        ("int at = 2 * idx[i] + 1; assert(at <= i); out[i] = at;", ("idx",)),
+        (
+            "__shared__ int s[32]; s[i] = idx[i]; __syncthreads(); assert(s[31 - i] < 20);",
+            ("idx",),
+        ),
+        ("assert(i < 20); out[i] = idx[i];", ()),
+        ("out[i] = x[idx[i]]; assert(2 * i < 40);", ()),
+        ("if (idx[i] < 40) assert(i % 2 == 0);", ()),
+    ],
+)
+def test_an_assertion_of_contents_is_left_open(body, names):
+    assert found(body, before="#include <cassert>") == [("assert", names, bool(names))]
