@@ -313,6 +313,8 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
     if decides or (host is not None and not vast):
         pairs = itertools.zip_longest(steps, grid, fillvalue=1)
         lengths = tuple(step * count for step, count in pairs)
+        if host is not None:
+            lengths = _within(lengths, steps, host.scalars, signature, text)
     extents = with_names(Extents(lengths, host, program=whole), signature, text)
     plain = host is None and not decides
     usual = replace(extents, lengths=shape.lengths) if plain else extents
@@ -496,6 +498,23 @@ def _lengths(
         for axis in axes:
             lengths[axis] = int(number)
     return tuple(lengths)
+
+
+def _within(
+    lengths: tuple[int, ...],
+    steps: Sequence[int],
+    numbers: Mapping[str, Number],
+    signature: Sequence[SignatureParameter],
+    text: str,
+) -> tuple[int, ...]:
+    """Elements along each dimension where a number of the host's bounds those of the last block."""
+    found = list(lengths)
+    for name in (p.name for p in signature if is_size(p) and p.name in numbers):
+        for axis in bounded_axes(name, text, len(lengths)):
+            number = int(numbers[name])
+            if axis < len(steps) and 0 < lengths[axis] - number < steps[axis]:
+                found[axis] = number
+    return tuple(found)
 
 
 def _trimmed(size: tuple[int, ...], dimensions: int) -> tuple[int, ...]:

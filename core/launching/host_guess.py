@@ -36,6 +36,7 @@ _ELEMENTS = 1 << 17
 _ELEMENTS_OF_ONE = 1 << 12  # where the grid stays as it is
 LEAST = 32  # a smaller number is not a size to halve
 _MOST_HALVINGS = 24
+_WARP = 32
 _REPEATS = re.compile(
     r"(num_?|n_?|max_?)?(iter(ation)?s?|steps|samples|rounds|repeats?|trials|tries|per_?thread"
     r"|samples_?per_?thread)",
@@ -306,7 +307,8 @@ class _Small:
     def _filled(self, values: HostValues) -> HostValues:
         """The values with which what the function is given fills the last block of its axis.
 
-        The host divides it by a tile and rounds up; a kernel without a check needs whole tiles.
+        The host divides it by a tile and rounds up; a kernel without a check needs whole tiles. One
+        that compares with the number gets some warps less, so that it shows if threads go beyond.
         """
         for name in sorted(values.formals - self.fixed.keys()):
             others = {n: v for n, v in values.numbers.items() if n in values.formals}
@@ -317,8 +319,18 @@ class _Small:
                 )
                 if self._size(0, here) != self._size(0, more):
                     values = here
+                    less = self._before({**others, name: now * times - _WARP})
+                    if self._is_checked(name) and self._size(0, less) == self._size(0, here):
+                        values = less
                     break
         return values
+
+    def _is_checked(self, name: str) -> bool:
+        """Whether the kernel compares a number of the host's, other than to end a loop."""
+        texts = self._by_parameter()
+        own = [n for n, text in texts.items() if text.strip() == name]
+        body = re.sub(r"\bfor\s*\([^;{}]*;[^;{}]*;", "", self.device)
+        return any(re.search(rf"[<>]=?\s*{n}\b|\b{n}\s*[<>]=?", body) for n in own)
 
     def _legal_block(self, values: HostValues) -> Size | None:
         """The host's block; one that CUDA refuses gets smaller where what it rests on is free."""

@@ -3,8 +3,10 @@
 import pytest
 
 from core.launching.callers import called_by, calls, reached
+from core.launching.file_launch import file_workload
 from core.launching.guess import guess_launch
 from core.launching.host_values import HostProgram
+from core.runs.recording import record
 from core.source.kernel_text import host_launches
 
 SCALE = """
@@ -358,3 +360,31 @@ def test_a_given_number_says_what_the_variable_is_that_it_comes_from():
     given = {"rows": "96", "cols": "96"}
     launch = guess_launch(f"{SCALE}{RUN}int main() {{ {body} }}", "k.cu", None, given)
     assert dict(launch.arguments)["out"] == "zeros:float32[96,96]"
+
+
+OFF_BY_ONE = """
+__global__ void twice(const float *a, float *b, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i CHECK n) b[i] = 2 * a[i];
+}
+extern "C" void solve(const float *a, float *b, int n) {
+  int threads = 256, blocks = (n + threads - 1) / threads;
+  twice<<<blocks, threads>>>(a, b, n);
+}
+"""
+
+
+@pytest.mark.parametrize(("check", "faults"), [("<", set()), ("<=", {"out_of_bounds"})])
+def test_threads_lie_beyond_a_number_that_the_kernel_checks(check, faults):
+    """Nobody says n: of 1,024, four whole blocks, no thread would come to `i <= n`'s fault."""
+    source = OFF_BY_ONE.replace("CHECK", check)
+    launch = guess_launch(source, "k.cu")
+    assert (launch.grid, dict(launch.arguments)["a"]) == ("4", "random:float32[992]")
+    assert {f.kind for f in record(file_workload(source, launch)).findings} == faults
+
+
+def test_a_kernel_without_a_check_gets_whole_blocks():
+    source = OFF_BY_ONE.replace("if (i CHECK n)", "")
+    launch = guess_launch(source, "k.cu")
+    assert dict(launch.arguments)["n"] == "1024"
+    assert not record(file_workload(source, launch)).findings

@@ -238,7 +238,7 @@ void run(int count, int factor) {
         (MATMUL, {"width": "100"}, "7,7", {"a": "[100,100]", "c": "[100,100]"}),
         (HOSTED, {"n": "1000"}, "8", {"x": "[1000]", "n": "1000"}),
         (HOSTED, {"n": "70000"}, "547", {"x": "[70000]"}),
-        (HOSTED, {"m": "3"}, "4", {"m": "3", "n": "512", "x": "[512]"}),
+        (HOSTED, {"m": "3"}, "4", {"m": "3", "n": "480", "x": "[480]"}),  # a warp less
     ],
 )
 def test_what_is_given_is_known_to_the_guess(source, given, grid, expected):
