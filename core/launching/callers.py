@@ -29,13 +29,15 @@ _DECLARED = re.compile(  # `int n = …`, `float *a, *b`, `Result r;`, `dim3 gri
 _NOT_TYPES = re.compile(r"\s*(?:[;{}(]\s*)?(?:return|else|delete|goto|case|new|throw|using)\b")
 _PATH = re.compile(r"[A-Za-z_]\w*(?:(?:\.|->)[A-Za-z_]\w*)*")
 _CAST = re.compile(
-    r"\(\s*(?:const\s+)?\w+(?:\s+\w+)*\s*\*+\s*\)|\b(?:reinterpret|static|const)_cast\s*<[^<>]*>"
+    r"\(\s*(?:const\s+)?\w+(?:\s+\w+)*\s*\*+\s*\)"
+    r"|\b(?:reinterpret|static|const)_cast\s*<[^<>]*>\s*"
 )
 _WORD_BEFORE = re.compile(r"(\w+)\s*$")
 _DEEPEST = 4  # callers of callers
 _MOST_CALLS = 3  # of one function that are looked at
 _DEEPEST_BODY = 2  # functions that allocate in functions that do
 _MOST_BODY = 1 << 14  # characters of a function that is written out
+_LONGEST_CALL = 2000  # characters of its arguments
 _MOST_TEXT = 1 << 16  # characters that are put before a launching function's own
 
 
@@ -44,14 +46,12 @@ class Reached:
     """A text, and the launch's position in it, with what runs before it written out.
 
     `lead` characters of it stand at the front of the launching function and are its callers'.
-    `bound` are the launching function's parameters that its callers give; `formals` those of the
-    first caller, which nobody gives.
+    `formals` are the whole numbers that nobody gives to the first of these.
     """
 
     text: str
     position: int
     lead: int = 0
-    bound: frozenset[str] = frozenset()
     formals: tuple[str, ...] = ()
 
 
@@ -70,7 +70,7 @@ def reached(text: str, position: int) -> Reached:
     if len(lead.text) + len(inside) > _MOST_TEXT:
         return Reached(text, position)
     before = f"{text[: own.start]}{lead.text}{inside}"
-    return Reached(before + text[position:], len(before), len(lead.text), lead.bound, lead.formals)
+    return Reached(before + text[position:], len(before), len(lead.text), lead.formals)
 
 
 def calls(text: str, function: str) -> bool:
@@ -85,10 +85,9 @@ def called_by(text: str, *, made: bool = False) -> frozenset[str]:
     return frozenset(re.findall(r"\b([A-Za-z_]\w*)\s*\(", text))
 
 
-def function_around(text: str, position: int) -> str:
-    """The name of the function that a position lies in; "" for none."""
-    own = _Program(text).around(position)
-    return own.name if own is not None else ""
+def without_pointer_casts(text: str) -> str:
+    """`(void **)&d_a` is `&d_a`."""
+    return _CAST.sub("", text)
 
 
 @dataclass(frozen=True)
@@ -126,6 +125,8 @@ class _Function:
 
 @dataclass(frozen=True)
 class _Lead:
+    """What runs before a function's body, the parameters that it sets, and who is open in it."""
+
     text: str = ""
     bound: frozenset[str] = frozenset()
     formals: tuple[str, ...] = ()
@@ -168,8 +169,7 @@ class _Program:
             caller = self.around(match.start())
             if caller is None or caller.name == name or not _is_called(self.text, match.start()):
                 continue
-            inside = self.text[match.end() : closing(self.text, match.end())]
-            yield caller, match.start(), tuple(split_at_commas(inside, "([{)]}"))
+            yield caller, match.start(), _passed(self.text, match.end())
 
     def lead(self, function: _Function, inside: str, depth: int) -> _Lead:
         """What runs before the body of a function, which begins with `inside`.
@@ -219,7 +219,7 @@ class _Program:
         others: list[tuple[_Formal, str]] = []
         for place, formal in enumerate(function.formals):
             actual = given[place] if place < len(given) else formal.default
-            path = _CAST.sub("", actual).strip().lstrip("&* ").replace("->", ".")
+            path = without_pointer_casts(actual).strip().lstrip("&* ").replace("->", ".")
             root = path.partition(".")[0]
             plain = _PATH.fullmatch(path) is not None and path not in renamed
             if formal.name and plain and (formal.is_pointer or root in there):
@@ -244,12 +244,11 @@ class _Program:
         for call in names.finditer(text):
             if call.start() < at or not _is_called(text, call.start()):
                 continue
-            end = closing(text, call.end())
-            given = split_at_commas(text[call.end() : end], "([{)]}")
+            given = _passed(text, call.end())
             function = next((f for f in self.allocating[call[1]] if _fits(f, given)), None)
             if function is not None:
                 parts += [text[at : call.start()], ";", self._body(function, given, depth), ";"]
-                at = end + 1
+                at = closing(text, call.end()) + 1
         return "".join([*parts, text[at:]])
 
     def _body(self, function: _Function, given: Sequence[str], depth: int) -> str:
@@ -259,7 +258,7 @@ class _Program:
         bindings = ""
         for place, formal in enumerate(function.formals):
             actual = given[place] if place < len(given) else formal.default
-            path = _CAST.sub("", actual).strip().lstrip("&* ")
+            path = without_pointer_casts(actual).strip().lstrip("&* ")
             if _PATH.fullmatch(path):
                 renamed[formal.name] = path
             elif formal.name and actual:
@@ -287,6 +286,13 @@ def _functions(text: str) -> tuple[_Function, ...]:
         found.append(_Function(header[1], formals, header.start(), at, end))
         at = end
     return tuple(found)
+
+
+def _passed(text: str, at: int) -> tuple[str, ...]:
+    """The arguments of a call whose bracket opens before a place; () for a very long one."""
+    inside = text[at : at + _LONGEST_CALL]
+    end = closing(inside, 0)
+    return tuple(split_at_commas(inside[:end], "([{)]}")) if end < len(inside) else ()
 
 
 def _is_called(text: str, at: int) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from core.compiler.kernel_signature import without_spaces
-from core.launching.callers import Reached, reached
+from core.launching.callers import Reached, reached, without_pointer_casts
 from core.source.expressions import Expression, Number, of_type, parsed
 from core.source.kernel_text import (
     HostLaunch,
@@ -159,10 +159,10 @@ def _with_choices(text: str) -> str:
     """`if (n > 64) n = 64;` as `n = (n > 64) ? (64) : n;`."""
     parts, at = [], 0
     for found in _IF.finditer(text):
-        end = closing(text, found.end()) + 1
-        chosen = _SET.match(text, end)
+        condition = text[found.end() : found.end() + _LONGEST_CONDITION]
+        condition = condition[: closing(condition, 0)]
+        chosen = _SET.match(text, found.end() + len(condition) + 1)
         if found.start() >= at and chosen is not None:
-            condition = text[found.end() : end - 1]
             choice = f"{chosen[1]} = ({condition}) ? ({chosen[2].strip()}) : {chosen[1]};"
             parts += [text[at : found.start()], choice]
             at = chosen.end()
@@ -177,7 +177,7 @@ _SET = re.compile(
 
 def _without_bodies_of_loops(text: str) -> str:
     """As `;` ends a statement, those inside `for (…)` become ends of statements, too."""
-    return re.sub(r"\b(if|while|switch)\s*\([^;{}]*\)", ";", text)
+    return re.sub(r"\b(if|while|switch)\s*\([^;{}]{0,4000}\)", ";", text)
 
 
 def _names(first: str, rest: str) -> Iterator[str]:
@@ -186,12 +186,6 @@ def _names(first: str, rest: str) -> Iterator[str]:
     for part in re.split(r"(?<![=!<>])=(?!=)", rest)[:-1]:
         if re.fullmatch(r"\s*[\w.]+\s*", part):
             yield part.strip()
-
-
-def without_pointer_casts(text: str) -> str:
-    """`(void **)&d_a` is `&d_a`."""
-    plain = re.sub(r"\(\s*(?:const\s+)?\w+(?:\s+\w+)*\s*\*+\s*\)", "", text)
-    return re.sub(r"\b(?:reinterpret_cast|static_cast)\s*<[^<>]*>\s*", "", plain)
 
 
 def pointer_name(text: str) -> str:
@@ -216,6 +210,7 @@ _OF_BYTES = re.compile(r"pitch|bytes", re.IGNORECASE)
 _PIXEL = 16  # bytes at most
 _POWER = re.compile(r"\(?1[uUlL]*\s*<<\s*[A-Za-z_]\w*\)?")
 _LEAST = 32  # a smaller literal is no size
+_LONGEST_CONDITION = 500  # characters
 _NOTHING: Mapping[str, Number] = MappingProxyType({})
 _ASKED_FOR = re.compile(r"\bif\s*\(\s*(\w+)\s*==\s*(\d{1,9})\s*\)\s*(?:\{[^{}]*)?$")
 _CASE = re.compile(r"\bcase\s+(\d{1,9})\s*:[^:{}]*(?:\{[^{}]*)?$")
@@ -468,10 +463,13 @@ class HostProgram:
     def value(self, expression: str, values: Mapping[str, Number]) -> Number | None:
         """The value of an expression, None where it cannot be told."""
         if expression not in self._parsed:
-            default = _ARGUMENT_OR.match(expression)
+            is_short = len(expression) <= _LONGEST
+            default = _ARGUMENT_OR.match(expression) if is_short else None
             if default:
                 return self.value(default[1].rstrip(" )"), values)
-            text = _DEFAULT_OF.sub(r"(\1)", expression) if "argv" in expression else expression
+            text = expression
+            if is_short and "argv" in expression:
+                text = _DEFAULT_OF.sub(r"(\1)", expression)
             text = self._without_sizeof(self._expand(text, _DEEPEST_CALL))
             text = _OF_DEVICE.sub(lambda found: _DEVICE[found[1]], text)
             self._parsed[expression] = parsed(text) if len(text) <= _LONGEST else None
@@ -579,6 +577,8 @@ class HostProgram:
 
     def _point(self, to: Setting, found: HostValues) -> None:
         """A pointer that is set to another, into what that points to, or to what is allocated."""
+        if len(to.expression) > _LONGEST:
+            return
         text = without_pointer_casts(to.expression).replace("->", ".").strip()
         while text[:1] == "(" and closing(text, 1) == len(text) - 1:
             text = text[1:-1].strip()
@@ -764,12 +764,13 @@ def _macros(text: str) -> dict[str, tuple[tuple[str, ...], str]]:
 def _enumerators(text: str) -> Iterator[tuple[str, tuple[tuple[str, ...], str]]]:
     """(parameters, meaning) of what `enum { N = 512, M };` names, each as an expression."""
     for inside in _ENUM.findall(text):
-        before = "-1"
+        first, behind = "0", 0
         for part in split_at_commas(inside):
             name, _, given = part.partition("=")
-            before = f"({given.strip()})" if given else f"({before} + 1)"
-            if re.fullmatch(r"\w+", name.strip()) and len(before) <= _LONGEST:
-                yield name.strip(), ((), before)
+            first, behind = (given.strip(), 0) if given else (first, behind)
+            if re.fullmatch(r"\w+", name.strip()) and len(first) <= _LONGEST:
+                yield name.strip(), ((), f"({first} + {behind})")
+            behind += 1
 
 
 _ENUM = re.compile(

@@ -7,6 +7,7 @@ make whole kernels, are expanded first.
 from __future__ import annotations
 
 import bisect
+import itertools
 import re
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
@@ -370,10 +371,12 @@ def _by_wrapper(text: str, launch: HostLaunch) -> Iterator[HostLaunch]:
     names = [words[0] if words else "" for words in formals]
     if launch.name not in names:
         return
-    for call in re.finditer(rf"\b{re.escape(launch.function)}\s*(?:<[^;(){{}}]*>)?\s*\(", text):
+    called = re.finditer(rf"\b{re.escape(launch.function)}\s*(?:<[^;(){{}}]*>)?\s*\(", text)
+    for call in itertools.islice(called, _MOST_CALLS):
         if call.start() == header.start:
             continue
-        given = split_at_commas(text[call.end() : closing(text, call.end())], _ROUND)
+        inside = text[call.end() : call.end() + _LONGEST_NAME]
+        given = split_at_commas(inside[: closing(inside, 0)], _ROUND)
         if len(given) < len(names) - 1:
             continue
         meant = dict(zip(names, given, strict=False))
@@ -602,7 +605,7 @@ def _header_before(text: str, position: int) -> _Header | None:
 @lru_cache(maxsize=4)
 def _headers(text: str) -> tuple[_Header, ...]:
     """The headers of the functions of a text without comments, in order."""
-    found = re.finditer(r"\b(\w+)\s*\(([^;{}]*)\)\s*(?:const\s*)?\{", text)
+    found = re.finditer(r"\b(\w+)\s*\(([^;{}]{0,4000})\)\s*(?:const\s*)?\{", text)
     return tuple(_Header(m[1], m[2], m.start(), m.end()) for m in found if m[1] not in _CONTROL)
 
 
@@ -659,6 +662,7 @@ def _with_words(text: str, meanings: Mapping[str, str]) -> str:
     return re.sub(r"(?<!::)\b[A-Za-z_]\w*", lambda m: meanings.get(m[0], m[0]), text)
 
 
+_MOST_CALLS = 64  # of a function that gets the kernel
 _CONTROL = {"if", "for", "while", "switch", "catch"}
 _DEEPEST_CALLERS = 4  # host functions that pass template arguments on
 
