@@ -70,10 +70,10 @@ def _user_of(own: Path, root: Path, kernel: str, state: int) -> User | None:
 
 
 def callers_of(path: str, function: str) -> str:
-    """The text of the file nearest to the one at `path` that calls a function, with what it needs.
+    """The text of the file nearest to the one at `path` that calls a function.
 
-    That are the files beside it which allocate in functions that it calls. "" where there is none,
-    or where the file lies in no repository.
+    Behind it come the files beside it whose functions it calls and which allocate. "" where no file
+    calls it, or where the file lies in no repository.
     """
     own = Path(path).resolve()
     root = repository_of(own)
