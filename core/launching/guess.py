@@ -137,8 +137,9 @@ def guessed(source: str, asked: FileLaunch) -> Guess:
     parameters cannot be read.
     """
     start = time.thread_time()
+    is_alone = bool(asked.kernel) or len(kernels(source)) < 2
     try:
-        return _of_kernel(source, asked)
+        return _of_kernel(source, asked, is_alone=is_alone)
     except (Cancelled, TooMuchWork):
         raise
     except TilescopeError as error:
@@ -147,14 +148,12 @@ def guessed(source: str, asked: FileLaunch) -> Guess:
             if time.thread_time() - start > _PATIENT_S:
                 break
             try:
-                found = _of_kernel(source, replace(asked, kernel=other))
+                found = _of_kernel(source, replace(asked, kernel=other), is_alone=False)
             except (Cancelled, TooMuchWork):
                 raise
             except TilescopeError:
                 continue
             return replace(found, left_out=f"{first} is left out: {_sentence(error)}")
-        if isinstance(error, CompileError) and (asked.kernel or not others):
-            return _guessed(source, asked)  # what is wrong is said where the kernel is run
         raise
 
 
@@ -163,10 +162,17 @@ def _sentence(error: TilescopeError) -> str:
     return str(error).partition("\n")[0]
 
 
-def _of_kernel(source: str, asked: FileLaunch) -> Guess:
+def _of_kernel(source: str, asked: FileLaunch, *, is_alone: bool) -> Guess:
+    """The guess of one kernel, which must compile where another kernel or file may help.
+
+    Where it `is_alone`, with no other kernel to take, what is wrong with it is said as it is run.
+    """
+    found = None
     try:
         found = _guessed(source, asked)
-        _compile(source, found.launch)
+        is_part = not host_launches(source) and program_of(asked.path) is not None
+        if not is_alone or is_part or _of_halves(source, asked):
+            _compile(source, found.launch)
         return found
     except CompileError as error:
         if asked.included:
@@ -188,6 +194,8 @@ def _of_kernel(source: str, asked: FileLaunch) -> Guess:
                     return found
             except TilescopeError:
                 continue
+        if is_alone and found is not None:
+            return found
         raise error from None
 
 
