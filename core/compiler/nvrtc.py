@@ -71,26 +71,24 @@ _ERROR = re.compile(r"^[ \t]*#[ \t]*error\b[^\n]*", re.MULTILINE)
 _QUOTED_SPACE = re.compile(r'("C")(?=__)')  # for NVRTC `"C"__global__` is a literal of one's own
 
 
-_CXX20 = (
-    re.compile(  # NVRTC takes a source for C++17, and crashes at a concept in an instance's head
-        r"\bconcept\s+\w+\s*=|\brequires\s*[({]|\brequires\s+[\w:]+\s*<|\bconst(?:eval|init)\b"
-        r"|\[[^\]\n]*\]\s*<\s*(?:typename|class|int|auto)\b"
-    )
+# NVRTC takes a source for C++17, and crashes at a concept in an instance's head.
+_CXX20 = re.compile(
+    r"\bconcept\s+\w+\s*=|\brequires\s*[({]|\brequires\s+[\w:]+\s*<|\bconst(?:eval|init)\b"
+    r"|\[[^\]\n]*\]\s*<\s*(?:typename|class|int|auto)\b"
 )
 
 
 def compile_here(request: Request) -> Compiled:
     """What NVRTC makes of a request, in this process, where nothing can stop it.
 
-    A file for nvcc, with functions of the host in it, is compiled without those; one with words of
-    C++20 as C++20.
+    A file for nvcc is compiled without its functions of the host, and as C++20 where it has words
+    of that.
     """
     is_told = any(option.startswith(("--std", "-std")) for option in request.options)
-    newer = replace(request, options=(*request.options, "--std=c++20"))
-    if is_told or not any(
-        _CXX20.search(t) for t in (request.source, *dict(request.headers).values())
-    ):
+    texts = (request.source, *(text for _, text in request.headers))
+    if is_told or not any(_CXX20.search(text) for text in texts):
         return _compile(request)
+    newer = replace(request, options=(*request.options, "--std=c++20"))
     if _CXX20.search(request.source):
         return _compile(newer)
     try:  # a header may have such words for whoever asks for them

@@ -15,12 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from core.source.kernel_text import closing, split_at_commas
+from core.source.kernel_text import closing, function_headers, split_at_commas
 
-_HEADER = re.compile(
-    r"\b([A-Za-z_]\w*)\s*\(((?:[^(){};]|\([^(){};]*\))*)\)\s*(?:(?:const|noexcept|override)\b\s*)*\{"
-)
-_NO_FUNCTIONS = {"if", "for", "while", "switch", "catch", "return", "sizeof", "else", "defined"}
 _ALLOCATES = re.compile(r"\bcuda(?:Malloc\w*|HostAlloc)\b")
 _DECLARED = re.compile(  # `int n = …`, `float *a, *b`, `Result r;`, `dim3 grid(…)`
     r"(?:^|[;{}(])\s*(?:(?:const|constexpr|static|unsigned|signed|long|struct)\s+)*"
@@ -58,7 +54,7 @@ class Reached:
 def reached(text: str, position: int) -> Reached:
     """The text with what runs before the launch at `position` put in its function's front.
 
-    `text` is without comments. As it was where no function of the text calls the launching one.
+    `text` is without comments. It stays as it is where none of its functions calls that one.
     """
     program = _Program(text)
     own = program.around(position)
@@ -118,14 +114,13 @@ class _Function:
 
     name: str
     formals: tuple[_Formal, ...]
-    header: int
     start: int
     end: int
 
 
 @dataclass(frozen=True)
 class _Lead:
-    """What runs before a function's body, the parameters that it sets, and who is open in it."""
+    """What runs before a function's body, the parameters that it sets, and the numbers it lacks."""
 
     text: str = ""
     bound: frozenset[str] = frozenset()
@@ -274,17 +269,15 @@ class _Program:
 
 @lru_cache(maxsize=4)
 def _functions(text: str) -> tuple[_Function, ...]:
-    """Those of a text in its order; what stands in one, such as a lambda, belongs to it."""
+    """The functions of a text, in order; what stands in one, such as a lambda, belongs to it."""
     found: list[_Function] = []
-    at = 0
-    while header := _HEADER.search(text, at):
-        at = header.end()
-        if header[1] in _NO_FUNCTIONS or header[1].isupper():
-            continue
-        end = closing(text, at, "{}")
-        formals = tuple(_Formal.of(part) for part in split_at_commas(header[2]) if part != "void")
-        found.append(_Function(header[1], formals, header.start(), at, end))
-        at = end
+    for header in function_headers(text):
+        if header.name.isupper() or (found and header.start < found[-1].end):
+            continue  # of a macro, or within the last one
+        parts = (part for part in split_at_commas(header.formals) if part != "void")
+        formals = tuple(_Formal.of(part) for part in parts)
+        end = closing(text, header.body, "{}")
+        found.append(_Function(header.name, formals, header.body, end))
     return tuple(found)
 
 

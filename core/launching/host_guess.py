@@ -225,14 +225,15 @@ class _Small:
         if not self.numbers and not self.given.grid and not self.given.nbytes:
             grid = self._cut(grid, block)
         shared = self._shared(values) * _count(block) // _count(own)
+        loose = self._loose(values)
         return HostGuess(
             self.given.grid or grid,
             block,
             min(shared, MAX_SHARED_BYTES),
             self._scalars(values),
-            {n: v for n, v in self._nbytes(values).items() if n not in self._loose(values)},
+            {n: v for n, v in self._nbytes(values).items() if n not in loose},
             self._nulls(),
-            self._said(values),
+            self._said(values) - loose,
             dict(self._partly_written(values)),
             {
                 n: int(v)
@@ -274,6 +275,7 @@ class _Small:
         return frozenset(n for n, v in now.items() if v != then.get(n)) - self.numbers.keys()
 
     def _shrunk(self, values: HostValues) -> frozenset[str]:
+        """The scalars that are smaller than the host's."""
         now, first = self._scalars(values), self._scalars(self._before({}))
         return frozenset(n for n, v in now.items() if v < first.get(n, v))
 
@@ -295,7 +297,7 @@ class _Small:
         if not is_told and self._size(0, values) == self._size(0, first):
             large = self._nbytes(first)  # what was halved is no size that the kernel knows of
             shown -= {n for n, v in self._nbytes(values).items() if v != large.get(n, v)}
-        return shown - self._loose(values)
+        return shown
 
     def _of_twice(self, values: HostValues) -> HostValues:
         """The values where twice as much of everything is given to the launching function."""
@@ -308,7 +310,7 @@ class _Small:
         """The values with which what the function is given fills the last block of its axis.
 
         The host divides it by a tile and rounds up; a kernel without a check needs whole tiles. One
-        that compares with the number gets some warps less, so that it shows if threads go beyond.
+        that compares with the number gets one warp less, so that threads lie beyond it.
         """
         for name in sorted(values.formals - self.fixed.keys()):
             others = {n: v for n, v in values.numbers.items() if n in values.formals}

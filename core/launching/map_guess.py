@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from core.compiler.kernel_signature import SignatureParameter
 from core.launching.host_values import ROUND, HostProgram, pointer_name
 from core.source.expressions import Number
+from core.source.host_headers import TENSOR_MAPS
 from core.source.kernel_text import HostLaunch, closing, split_at_commas
 from core.tensor_maps import BYTES, MOST_DIMENSIONS, TensorMap
 
@@ -35,8 +36,9 @@ _TYPES = {
 }
 _SWIZZLES = ("NONE", "32B", "64B", "128B")
 _ENUMERATORS: Mapping[str, Number] = {
-    **{f"CU_TENSOR_MAP_DATA_TYPE_{name}": code for code, name in enumerate(_TYPES)},
-    **{f"CU_TENSOR_MAP_SWIZZLE_{name}": code for code, name in enumerate(_SWIZZLES)},
+    f"CU_TENSOR_MAP_{name}": code
+    for names in TENSOR_MAPS.values()
+    for code, name in enumerate(names)
 }
 _ARGUMENTS = 12  # of cuTensorMapEncodeTiled
 _DEEPEST = 6  # of helpers that call helpers

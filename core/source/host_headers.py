@@ -114,7 +114,7 @@ namespace std {{
 {{ return v < lo ? lo : hi < v ? hi : v; }}
 }}
 """
-_TENSOR_MAPS: Mapping[str, tuple[str, ...]] = {  # the enumerations of cuda.h, in their order
+TENSOR_MAPS: Mapping[str, tuple[str, ...]] = {  # of cuda.h, in their order
     "DataType": tuple(
         f"DATA_TYPE_{name}"
         for name in _words("""
@@ -127,13 +127,14 @@ TFLOAT32_FTZ
     "L2promotion": tuple(f"L2_PROMOTION_{n}" for n in ("NONE", "L2_64B", "L2_128B", "L2_256B")),
     "FloatOOBfill": ("FLOAT_OOB_FILL_NONE", "FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA"),
 }
+"""The enumerators of CUtensorMapDataType and so on, without `CU_TENSOR_MAP_`."""
 _CUDA = (
     f"{_ONCE}#define CUDA_VERSION (__CUDACC_VER_MAJOR__ * 1000 + __CUDACC_VER_MINOR__ * 10)\n"
     "#ifndef __cuda_cuda_h__\n#define __cuda_cuda_h__\n"  # as the driver's own header does
     "typedef struct alignas(64) CUtensorMap_st { unsigned long long opaque[16]; } CUtensorMap;\n"
     + "".join(
         f"enum CUtensorMap{kind} {{ {', '.join(f'CU_TENSOR_MAP_{n}' for n in names)} }};\n"
-        for kind, names in _TENSOR_MAPS.items()
+        for kind, names in TENSOR_MAPS.items()
     )
     + "#endif\n"
 )

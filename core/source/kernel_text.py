@@ -587,8 +587,8 @@ def _function_before(text: str, position: int) -> str:
 
 
 @dataclass(frozen=True)
-class _Header:
-    """`name(formals) {` of a function; `body` is where its body begins."""
+class FunctionHeader:
+    """`name(formals) {` in a text; `start` and `body` are where it and its body begin."""
 
     name: str
     formals: str
@@ -596,17 +596,20 @@ class _Header:
     body: int
 
 
-def _header_before(text: str, position: int) -> _Header | None:
-    headers = _headers(text)
+def _header_before(text: str, position: int) -> FunctionHeader | None:
+    headers = function_headers(text)
     at = bisect.bisect_right(headers, position, key=lambda header: header.body)
     return headers[at - 1] if at else None
 
 
 @lru_cache(maxsize=4)
-def _headers(text: str) -> tuple[_Header, ...]:
+def function_headers(text: str) -> tuple[FunctionHeader, ...]:
     """The headers of the functions of a text without comments, in order."""
-    found = re.finditer(r"\b(\w+)\s*\(([^;{}]{0,4000})\)\s*(?:const\s*)?\{", text)
-    return tuple(_Header(m[1], m[2], m.start(), m.end()) for m in found if m[1] not in _CONTROL)
+    return tuple(
+        FunctionHeader(found[1], found[2], found.start(), found.end())
+        for found in _HEADER.finditer(text)
+        if found[1] not in _CONTROL
+    )
 
 
 def _of_class(text: str, launch: HostLaunch) -> Mapping[str, str]:
@@ -663,6 +666,9 @@ def _with_words(text: str, meanings: Mapping[str, str]) -> str:
 
 
 _MOST_CALLS = 64  # of a function that gets the kernel
+_HEADER = re.compile(
+    r"\b([A-Za-z_]\w*)\s*\(((?:[^(){};]|\([^(){};]*\))*)\)\s*(?:(?:const|noexcept|override)\b\s*)*\{"
+)
 _CONTROL = {"if", "for", "while", "switch", "catch"}
 _DEEPEST_CALLERS = 4  # host functions that pass template arguments on
 
