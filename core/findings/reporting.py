@@ -12,7 +12,7 @@ from core.emulator.groups import WARP, Geometry
 from core.emulator.heap import Piece
 from core.findings.hazards import Hazard
 from core.findings.places import Place, Places, index_text
-from core.ptx.opcodes import opcode_of
+from core.ptx.opcodes import writes_into
 from core.trace.finding import Finding
 from core.trace.program_info import ProgramInfo
 
@@ -364,7 +364,7 @@ class Reporter:
         block, thread = divmod(hazard.other_thread, size)
         mine, own = self._where(hazard.lane)
         instruction = self._program.module.instructions[hazard.other_pc]
-        loads = opcode_of(instruction).kind == "load"
+        loads = not writes_into(instruction, hazard.space)
         verb = "reads" if loads else "writes"
         other = f"thread {index_text(thread, self._geometry.block)}"
         line = self._line(hazard.other_pc)

@@ -51,8 +51,15 @@ from core.launching.file_launch import (
     join_defines,
     split_defines,
 )
-from core.launching.host_guess import LEAST, Given, Size, first_launch, host_guess
-from core.launching.indices import bounded_axes, indexed_alike, strides
+from core.launching.host_guess import (
+    LEAST,
+    Given,
+    Size,
+    first_launch,
+    host_guess,
+    numbers_of_instance,
+)
+from core.launching.indices import bounded_axes, divisors, indexed_alike, strides
 from core.launching.layout import (
     Shape,
     declarations,
@@ -327,7 +334,8 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
     plain = host is None and not decides
     usual = replace(extents, lengths=shape.lengths) if plain else extents
     shared = min(dynamic_bytes(declared, math.prod(block)), MAX_SHARED_BYTES)
-    arguments = dict(_arguments(signature, text, extents, usual, numbers))
+    tiles = divisors(text, _numbers_of_instance(source, name)) if text else {}
+    arguments = dict(_arguments(signature, text, extents, usual, numbers, tiles))
     launch = FileLaunch(
         path=asked.path,
         kernel=name,
@@ -470,6 +478,13 @@ def _body(source: str, kernel: str) -> str:
     return body if "threadIdx" in body else ""
 
 
+def _numbers_of_instance(source: str, instance: str) -> Mapping[str, int]:
+    name, given = split_instance(instance)
+    plain = name.rpartition("::")[2]
+    template = next((k.template for k in kernels(source) if k.name == plain and k.is_defined), ())
+    return numbers_of_instance([p.name for p in template], given)
+
+
 def _numbers(
     signature: Sequence[SignatureParameter], given: Mapping[str, str]
 ) -> dict[str, Number]:
@@ -537,15 +552,23 @@ def _arguments(
     extents: Extents,
     usual: Extents,
     numbers: Mapping[str, Number],
+    tiles: Mapping[str, int],
 ) -> Iterator[tuple[str, str]]:
-    """Each parameter's text; `usual` is what numbers that are not given are guessed from."""
+    """Each parameter's text; `usual` is what numbers that are not given are guessed from.
+
+    A size that the kernel divides by a tile is that tile at least: of none it would have no work.
+    """
     scalars: dict[str, str] = {}
     for parameter in signature:
         if parameter.name in numbers:
             scalars[parameter.name] = str(numbers[parameter.name])
         elif not parameter.is_array:
             has_size = any(is_size(p) for p in signature if p is not parameter)
-            scalars[parameter.name] = guess_scalar(parameter, usual, has_size)
+            scalar = guess_scalar(parameter, usual, has_size)
+            said = extents.host is not None and parameter.name in extents.host.scalars
+            if is_size(parameter) and not said and 0 <= int(scalar) < tiles.get(parameter.name, 0):
+                scalar = str(tiles[parameter.name])
+            scalars[parameter.name] = scalar
     sizes = {p.name: int(scalars[p.name]) for p in signature if is_size(p) and p.name in scalars}
     known = replace(extents, scalars=sizes)
     for parameter in signature:

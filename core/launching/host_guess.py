@@ -16,6 +16,7 @@ from core.compiler.kernel_signature import (
 )
 from core.ladder.limits import MAX_BLOCK, MAX_SHARED_BYTES, MAX_THREADS_PER_BLOCK
 from core.launching.host_values import SIZES, HostProgram, HostValues, pointer_name
+from core.launching.indices import divisors
 from core.launching.map_guess import guess_maps, may_be_map
 from core.source.expressions import Number
 from core.source.kernel_text import (
@@ -131,6 +132,12 @@ def _sizes_of_template(kernel: KernelText | None, given: Sequence[str]) -> dict[
     return {p.name: SIZES[text] for p, text in pairs if p.kind == "type" and text in SIZES}
 
 
+def numbers_of_instance(template: Sequence[str], given: Sequence[str]) -> Mapping[str, int]:
+    """The whole numbers among the arguments that a template's parameters get, by their names."""
+    pairs = zip(template, given, strict=False)
+    return {name: int(text) for name, text in pairs if text.isdecimal()}
+
+
 def first_launch(source: str, kernel: str) -> HostLaunch | None:
     """The first launch of a kernel, or of an instance, in a source's text; None for none."""
     base, given = split_instance(kernel)
@@ -205,7 +212,8 @@ class _Small:
                 break
             values = self._before({"*": number})
         free = self._free_roots(values, own)
-        self.divisors = dict(self._divisors(values))
+        self.divisors = self._divisors(values)
+        values = self._with_whole_tiles(values)
         if self.given.grid or self.given.nbytes:
             values = self._scaled(values, free)
         else:
@@ -472,25 +480,22 @@ class _Small:
                 return False
         return True
 
-    def _divisors(self, values: HostValues) -> Iterator[tuple[str, int]]:
+    def _divisors(self, values: HostValues) -> Mapping[str, int]:
         """What sizes are divided by, `n / TILE`, in the launching function and in the kernel."""
         start = self.program.function_start(self.launch.position)
         texts = self._by_parameter()
         names = {n: t.strip() for n, t in texts.items() if re.fullmatch(r"\w+", t.strip())}
         body = re.sub(r"[A-Za-z_]\w*", lambda m: names.get(m[0], m[0]), self.device)
-        bound = {
-            name: int(text)
-            for name, text in zip(self.template, self.instance, strict=False)
-            if text.isdecimal()
-        }
-        known = {**values.numbers, **bound}
-        found: dict[str, int] = {}
+        bound = numbers_of_instance(self.template, self.instance)
         host = self.program.text[start : self.launch.position]
-        for name, by in re.findall(r"(?<![\w.>])([A-Za-z_]\w*)\s*/\s*(\w+)(?![\w.(])", host + body):
-            value = known.get(by, int(by) if by.isdecimal() else None)
-            if isinstance(value, int) and 1 < value <= MAX_THREADS_PER_BLOCK and name != by:
-                found[name] = math.lcm(found.get(name, 1), value)
-        yield from ((n, v) for n, v in found.items() if v <= MAX_THREADS_PER_BLOCK)
+        return divisors(host + body, {**values.numbers, **bound})
+
+    def _with_whole_tiles(self, values: HostValues) -> HostValues:
+        """The values where no number that the function is given is less than its tile."""
+        formals = {n: values.numbers[n] for n in values.formals - self.fixed.keys()}
+        larger = {n: self.divisors.get(n, 1) for n in formals}
+        larger = {n: by for n, by in larger.items() if formals[n] < by}
+        return self._before({**formals, **larger}) if larger else values
 
     def _with_half(self, name: str, values: HostValues, free: Sequence[str]) -> HostValues:
         given = {n: values.numbers[n] for n in free} | self._halved([name], values)

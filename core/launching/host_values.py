@@ -779,8 +779,13 @@ _ENUM = re.compile(
 
 
 def _small_functions(text: str) -> dict[str, tuple[tuple[str, ...], str]]:
-    """Functions of the host that are one expression, such as a division rounded up."""
-    pattern = rf"{TYPE}\s+(\w+)\s*\(([^(){{}};]*)\)\s*\{{\s*return\s+([^;{{}}]+);\s*\}}"
+    """Functions of the host that are one expression, such as a division rounded up.
+
+    A type that begins with a capital letter is one of the function's template, mostly.
+    """
+    pattern = (
+        rf"\b(?:{TYPE}|[A-Z]\w*)\s+(\w+)\s*\(([^(){{}};]*)\)\s*\{{\s*return\s+([^;{{}}]+);\s*\}}"
+    )
     found = {}
     for name, formals, body in re.findall(pattern, text):
         names = tuple(re.findall(r"\w+", p)[-1] for p in split_at_commas(formals))

@@ -6,6 +6,7 @@ extent of the dimension that `row` comes from.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Iterator, Mapping
 
@@ -20,6 +21,8 @@ _LOCAL = re.compile(
 )
 INDEX = re.compile(r"\b(threadIdx|blockIdx|blockDim|gridDim)\s*\.\s*([xyz])\b")
 _STRAIGHT = re.compile(r"[\w\s+*()-]+")
+_QUOTIENT = re.compile(r"(?<![\w.>])([A-Za-z_]\w*)((?:\s*/\s*\w+(?![\w.(]))+)")
+_LARGEST_TILE = 1024
 
 
 def only_axis(name: str, body: str) -> int | None:
@@ -74,6 +77,24 @@ def indexed_alike(names: Collection[str], text: str) -> Mapping[str, frozenset[s
         name: frozenset(n for n, others in variable.items() if n != name and others & indices)
         for name, indices in variable.items()
     }
+
+
+def divisors(text: str, numbers: Mapping[str, object]) -> Mapping[str, int]:
+    """What a text divides by, by name: 128 for the `k` of `k / 16 / blocks`, if `blocks` is 8.
+
+    The least common multiple of several; nothing beyond the largest tile of a matrix.
+    """
+    found: dict[str, int] = {}
+    for name, chain in _QUOTIENT.findall(text):
+        by = 1
+        for part in re.findall(r"\w+", chain):
+            value = int(part) if part.isdecimal() else numbers.get(part)
+            if not isinstance(value, int) or value < 1 or part == name:
+                break
+            by *= value
+        if 1 < by <= _LARGEST_TILE:
+            found[name] = math.lcm(found.get(name, 1), by)
+    return {name: by for name, by in found.items() if by <= _LARGEST_TILE}
 
 
 def _terms(expression: str, mark: str) -> list[str]:

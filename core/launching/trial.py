@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from typing import Protocol
 
 import numpy as np
 
@@ -35,6 +36,7 @@ _INSTRUCTIONS = 50_000  # of the blocks that run together
 _SECONDS = 1.0
 _MORE_ASTRAY = 3  # times as long, where some array is too small
 _SECONDS_IN_ALL = 8.0  # then each further trial runs its first blocks alone
+_MORE_OF_FEW = 4  # times as many, where one number was made small
 _LANES = 4096
 _MOST_ELEMENTS = 1 << 22  # of an array that was made larger
 _FEW = 4  # a number with which a kernel reaches less far
@@ -45,6 +47,7 @@ _ROUNDS = 3
 _MOST_ALIKE = 6  # sizes: more are not those of matrices
 _MODEST = 512  # a side up to which the blocks that a trial did not come to reach no further
 _ASSERTS = re.compile(r"\bassert\s*\(")
+_LOOP_ENDS = re.compile(r"\bfor\s*\([^;]{0,200};[^;<]{0,200}<=?\s*(\w+)\s*;")
 _LARGER = (2, 4, 8, 16, 32)  # times as large sizes, tried where an assertion fails
 _WARP = 32
 _BUFFER = re.compile(r"(?P<fill>\w+):(?P<dtype>\w+)\[(?P<shape>[\d,]+)\](?P<start>(?:\+\d+)?)")
@@ -89,8 +92,14 @@ class Reach(Observer):
         self.sizes[region.name] = max(self.sizes.get(region.name, 0), end)
 
 
-def reach_of(workload: Workload, seconds: float = _SECONDS) -> Reach:
-    """How the launch touches memory, as far as its blocks run within the time.
+class _Trial(Protocol):
+    def __call__(self, one: FileLaunch, instructions: int = _INSTRUCTIONS) -> Reach: ...
+
+
+def reach_of(
+    workload: Workload, seconds: float = _SECONDS, instructions: int = _INSTRUCTIONS
+) -> Reach:
+    """How the launch touches memory, as far as its blocks run within the time and instructions.
 
     Where an array is too small it may take three times as long.
     """
@@ -107,7 +116,7 @@ def reach_of(workload: Workload, seconds: float = _SECONDS) -> Reach:
         check()
         blocks = np.arange(first, min(launch.grid.count, first + at_once))
         geometry = Geometry(launch.grid, launch.block, blocks)
-        limits = Limits(instructions=_INSTRUCTIONS)
+        limits = Limits(instructions=instructions)
         try:
             Machine(image, geometry, (found,), None, limits).run()
         except BudgetExceeded:
@@ -161,10 +170,13 @@ def _block_that_is_let(source: str, launch: FileLaunch, seed: int) -> str:
 def _fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
     launch, start = guess.launch, time.thread_time()
 
-    def tried(one: FileLaunch) -> Reach:
+    def tried(one: FileLaunch, instructions: int = _INSTRUCTIONS) -> Reach:
         late = time.thread_time() - start > _SECONDS_IN_ALL
         try:
-            return reach_of(file_workload(source, one, seed), 0.0 if late else _SECONDS)
+            workload = file_workload(source, one, seed)
+            if late:
+                return reach_of(workload, 0.0)
+            return reach_of(workload, instructions=instructions)
         except (Cancelled, TooMuchWork):
             raise
         except TilescopeError:  # as far as it came it was right: what stops it now is told later
@@ -199,7 +211,7 @@ def _fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
             if larger != indices:
                 indices, again = larger, tried(larger)
             if not again.astray and not again.sizes:
-                return _to_its_end(indices, again, guess, tried)
+                return _to_its_end(source, indices, again, guess, tried)
         numbers = _small_numbers(launch, guess)
         meant = any(n in guess.tied and s <= _meant(guess, n) for n, s in found.sizes.items())
         for other in (launch, indices) if numbers and not meant else ():
@@ -207,13 +219,11 @@ def _fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
             if again.touched and not again.astray and not again.sizes:
                 return small
     elif launch != guess.launch:
-        return _to_its_end(launch, found, guess, tried)
+        return _to_its_end(source, launch, found, guess, tried)
     return launch
 
 
-def _that_holds(
-    source: str, guess: Guess, tried: Callable[[FileLaunch], Reach]
-) -> FileLaunch | None:
+def _that_holds(source: str, guess: Guess, tried: _Trial) -> FileLaunch | None:
     """The guess anew with larger sizes, if with these the kernel's assertions hold.
 
     Each that need not be larger stays as it is. None where no such sizes are found.
@@ -247,15 +257,25 @@ def _that_holds(
 
 
 def _to_its_end(
-    launch: FileLaunch, found: Reach, guess: Guess, tried: Callable[[FileLaunch], Reach]
+    source: str, launch: FileLaunch, found: Reach, guess: Guess, tried: _Trial
 ) -> FileLaunch:
-    """The launch, or one with smaller numbers if only that ends: what did not run may reach far."""
+    """The launch, or one with smaller numbers if only that ends: what did not run may reach far.
+
+    All of them are made small, and where that does not help each that ends a loop alone.
+    """
     numbers = _small_numbers(launch, guess)
     if found.ended or not numbers:
         return launch
-    small, again = _grown(with_arguments(launch, numbers), guess, tried)
-    is_clean = again.touched and again.ended and not again.astray and not again.sizes
-    return small if is_clean else launch
+
+    def longer(one: FileLaunch) -> Reach:
+        return tried(one, _MORE_OF_FEW * _INSTRUCTIONS)
+
+    alone = ({name: str(_FEW)} for name in numbers.keys() & set(_LOOP_ENDS.findall(source)))
+    for changed, running in ((numbers, tried), *((one, longer) for one in alone)):
+        small, again = _grown(with_arguments(launch, changed), guess, running)
+        if again.touched and again.ended and not again.astray and not again.sizes:
+            return small
+    return launch
 
 
 def _alike(source: str, guess: Guess) -> Iterator[tuple[int, FileLaunch]]:
@@ -291,9 +311,7 @@ def _grown(
     return launch, found
 
 
-def _touching(
-    launch: FileLaunch, guess: Guess, tried: Callable[[FileLaunch], Reach]
-) -> tuple[FileLaunch, Reach] | None:
+def _touching(launch: FileLaunch, guess: Guess, tried: _Trial) -> tuple[FileLaunch, Reach] | None:
     """The launch with another value of one guessed number, if that makes threads touch memory."""
     for name, text in launch.arguments:
         if name not in guess.open or not re.fullmatch(r"-?\d+", text):
@@ -308,7 +326,7 @@ def _touching(
 
 
 def _reaching_less(
-    launch: FileLaunch, guess: Guess, tried: Callable[[FileLaunch], Reach]
+    launch: FileLaunch, guess: Guess, tried: _Trial
 ) -> tuple[FileLaunch, Reach] | None:
     """The launch with one guessed number so small that arrays hold what the kernel reaches."""
     for name, text in launch.arguments:

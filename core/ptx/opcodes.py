@@ -317,6 +317,14 @@ def changes_memory(instruction: Instruction) -> bool:
     return row.orders or _holds(row.stores, instruction)
 
 
+def writes_into(instruction: Instruction, space: str) -> bool:
+    """Whether it changes memory of a space; a copy writes the one that it names first."""
+    row = opcode_of(instruction)
+    if row.kind == "copy" and space_of(instruction) != space:
+        return False
+    return row.kind == "barrier object" or _holds(row.stores, instruction)
+
+
 def sources(instruction: Instruction) -> tuple[Operand, ...]:
     """The operands that it reads."""
     return instruction.operands[1 if _has_result(instruction) else 0 :]

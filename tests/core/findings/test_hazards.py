@@ -245,3 +245,19 @@ extern "C" __global__ void k(const float* A, const float* B, float* C, int N)
     outside = [f for f in trace.findings if f.kind == "out_of_bounds"]
     assert {f.array for f in outside} == {"A", "B", "C"}
     assert kinds(trace) <= {"out_of_bounds", "race"}  # C[0 * 3 + 3] is also C[1 * 3 + 0]
+
+
+def test_what_reads_by_another_instruction_than_a_load_reads() -> None:
+    source = (
+        KERNEL
+        % """
+    unsigned a, at = (unsigned)__cvta_generic_to_shared(&s[t % 8 * 4]);
+    s[t] = in[t];
+    __syncthreads();
+    if (t < 32)
+        asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(a) : "r"(at));
+    if (t >= 32) s[t - 32] = 1;
+    out[t] = a;"""
+    ).replace("%%", "%")
+    (finding,) = run(source).findings
+    assert "writes s[0] with no barrier after thread (0,0) reads it (line" in finding.message

@@ -388,3 +388,27 @@ def test_a_kernel_without_a_check_gets_whole_blocks():
     launch = guess_launch(source, "k.cu")
     assert dict(launch.arguments)["n"] == "1024"
     assert not record(file_workload(source, launch)).findings
+
+
+TILES = """
+template <int TILES_OF_K>
+__global__ void sums(const float *in, float *out, int n, int length) {
+  int tiles = length / 16 / TILES_OF_K;
+  for (int t = 0; t < tiles; t++)
+    out[blockIdx.x * n + threadIdx.x] += in[t * n + threadIdx.x];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "launching",
+    [
+        "",
+        "void run(float *in, float *out, int n, int length, int sms) {\n"
+        "  sums<32><<<sms, 64>>>(in, out, n, length);\n}\n",
+    ],
+    ids=["alone", "launched"],
+)
+def test_a_size_is_not_less_than_the_tile_that_the_kernel_divides_it_by(launching):
+    instance = "template __global__ void sums<32>(const float *, float *, int, int);\n"
+    assert int(arguments(TILES + instance + launching)["length"]) >= 512

@@ -316,3 +316,21 @@ def test_halved_sizes_become_such_as_the_kernel_asserts(tmp_path) -> None:
 def test_an_assertion_that_the_hosts_own_numbers_break_fails(tmp_path) -> None:
     main = "int main() { float* a; cudaMalloc(&a, 240); k<<<2, 32>>>(a, 20, 3); }"
     assert "assert" in _faults(ASSERTED + main, tmp_path / "k.cu")
+
+
+def test_one_number_gets_small_where_all_of_them_may_not(tmp_path) -> None:
+    """Too many layers for a trial: it does not come to where the arrays end."""
+    source = """
+    __global__ void layers(const float *weights, float *sums, int width, int layers) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        float sum = 0;
+        for (int layer = 0; layer < layers; layer++)
+            for (int step = 0; step < 100 * (64 / width); step++)
+                sum += weights[(layer * 100 + step) * 256 + i];
+        sums[i] = sum;
+    }
+    void run(const float *weights, float *sums, int width, int n) {
+        layers<<<2, 128>>>(weights, sums, width, n - 1);
+    }
+    """
+    assert _faults(source, tmp_path / "layers.cu") == []
