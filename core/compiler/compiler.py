@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from core.cancelling import check
-from core.compiler.request import Compiled, Request, compile_request, define_items
+from core.compiler.request import ARCHITECTURE, Compiled, Request, compile_request, define_items
 from core.errors import Cancelled, CompileError, Diagnostic, TilescopeError
 from core.launch import Workload
 from core.source.inline_asm import must_stay_inside
@@ -102,23 +102,25 @@ def compile_ptx(
     items = define_items(defines), tuple(sorted(headers.items()))
 
     def asked(target: str) -> Request:
-        whole = (f"--gpu-architecture={target}", *options)
+        whole = (f"{ARCHITECTURE}{target}", *options)
         return Request(source, source_name, items[0], whole, "PTX", kernel, items[1])
 
+    compiled = _with_machine_code if kind == "as_compiled" else compile_request
     first = asked(architecture or DEFAULT_ARCHITECTURE + _suffix(source, headers))
 
     def build() -> Build:
         request, begun = first, time.monotonic()
         try:
-            made = compile_request(first)
-        except CompileError:
+            made = compiled(first)
+        except CompileError as error:
             asks = any(_ASKS_TARGET.search(text) for text in (source, *headers.values()))
             if architecture or not asks or time.monotonic() - begun > _PATIENT_S:
                 raise
             request = asked(OLDER_ARCHITECTURE)
-            older = _compiled(request)
-            if older is None:
-                raise
+            try:
+                older = compiled(request)
+            except CompileError:
+                raise error from None
             note = f"{DEFAULT_ARCHITECTURE} refuses it: compiled for {OLDER_ARCHITECTURE}"
             said = (*older.diagnostics, Diagnostic("warning", 0, None, note))
             made = replace(older, diagnostics=said)
@@ -136,9 +138,7 @@ def compile_ptx(
             diagnostics=made.diagnostics,
             entries=entries,
             instances=MappingProxyType({kernel: made.entry} if made.entry else {}),
-            accesses=_accesses(request, entries)
-            if kind == "as_compiled" and not made.compiler
-            else {},
+            accesses=_accesses(made.machine_code, entries) if made.machine_code else {},
             compiler=made.compiler,
         )
 
@@ -149,13 +149,6 @@ def _suffix(source: str, headers: Mapping[str, str]) -> str:
     """Of the architecture 9.0: "a" where a source uses what no other one has."""
     texts = (source, *headers.values())
     return "a" if any(_ONLY_HOPPER.search(text) for text in texts) else ""
-
-
-def _compiled(request: Request) -> Compiled | None:
-    try:
-        return compile_request(request)
-    except CompileError:
-        return None
 
 
 def workload_cubin(
@@ -216,21 +209,28 @@ def build_of(workload: Workload, kind: BuildKind = "as_written") -> Build:
     )
 
 
-def _accesses(request: Request, entries: Sequence[str]) -> Mapping[str, tuple[MachineAccess, ...]]:
-    """The loads and stores of each kernel's machine code; {} where there is none to be had.
+def _with_machine_code(request: Request) -> Compiled:
+    """The PTX of a request, and if ptxas makes machine code of it, that of one compilation.
 
     What ptxas refuses (too much shared memory, a barrier that is not there) is refused with a
     better sentence where the PTX is made ready to run.
     """
-    from core.compiler.cubin import machine_accesses
-
-    architecture = request.options[0].replace("compute_", "sm_")
-    assembling = replace(request, options=(architecture, *request.options[1:]), output="CUBIN")
+    target, *others = request.options
+    real = (target.replace("compute_", "sm_"), *others)
     try:
-        image = _cubins.get(assembling, lambda: compile_request(assembling)).image
-        return MappingProxyType({entry: machine_accesses(image, entry) for entry in entries})
+        return compile_request(replace(request, options=real))
     except Cancelled:
         raise
+    except TilescopeError:
+        return compile_request(request)
+
+
+def _accesses(image: bytes, entries: Sequence[str]) -> Mapping[str, tuple[MachineAccess, ...]]:
+    """The loads and stores of each kernel's machine code; {} where there is none to be had."""
+    from core.compiler.cubin import machine_accesses
+
+    try:
+        return MappingProxyType({entry: machine_accesses(image, entry) for entry in entries})
     except TilescopeError:
         return {}
 

@@ -13,7 +13,7 @@ from core.compiler.choice import CompilerName
 from core.compiler.device_part import HOST_LIBRARIES, compile_part, warnings
 from core.compiler.nvrtc_library import CURAND, include_folders
 from core.compiler.nvrtc_library import Program as Translation
-from core.compiler.request import Compiled, Request
+from core.compiler.request import ARCHITECTURE, Compiled, Request
 from core.errors import CompileError, Diagnostic
 from core.source.constants import with_defines
 from core.source.diagnostics import parse_log
@@ -190,7 +190,7 @@ _NOTHING = "__global__ void k() {}"
 
 def warm() -> None:
     """Load NVRTC's library, and all that its first use loads and looks up."""
-    options = ("--gpu-architecture=compute_90", "-G")
+    options = (f"{ARCHITECTURE}compute_90", "-G")
     compile_here(Request(_NOTHING, "k.cu", (), options, "PTX"))
 
 
@@ -225,7 +225,9 @@ def _compile_text(request: Request, instance: str = "") -> Compiled:
             return Compiled(b"", diagnostics)
         entry = program.lowered_name(instance) if instance else ""
         by = clang.version() if request.compiler == "clang" else ""
-        return Compiled(program.read(request.output), diagnostics, entry, by)
+        is_real = request.options[0].startswith(f"{ARCHITECTURE}sm_") and not by
+        code = program.read("CUBIN") if is_real and request.output == "PTX" else b""
+        return Compiled(program.read(request.output), diagnostics, entry, by, code)
 
 
 def _by_pattern(text: str) -> dict[str, str]:

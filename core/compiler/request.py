@@ -29,6 +29,8 @@ LARGE = 1 << 14
 """Characters of a source, with its own headers, that may take NVRTC seconds."""
 _alone = threading.Lock()  # one compilation at a time in this process
 _INT128 = "--device-int128"
+ARCHITECTURE = "--gpu-architecture="
+"""A request's first option: then a virtual one, "compute_90", or a real one, "sm_90"."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +74,15 @@ def _held_headers(source: str) -> tuple[str, ...]:
 class Compiled:
     """What was made. `entry` is the instance's name in it, "" if none was asked for.
 
-    `compiler` is "" for NVRTC.
+    `compiler` is "" for NVRTC. `machine_code` is the cubin that comes with PTX for a real
+    architecture, such as "sm_90".
     """
 
     image: bytes
     diagnostics: tuple[Diagnostic, ...]
     entry: str = ""
     compiler: str = ""
+    machine_code: bytes = b""
 
 
 def define_items(defines: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -189,13 +193,14 @@ def _tool_files(compiler: CompilerName) -> Iterator[Path]:
 
 def _packed(made: Compiled) -> bytes:
     said = [(d.severity, d.line, d.column, d.message) for d in made.diagnostics]
-    head = json.dumps((made.entry, said, made.compiler)).encode()
-    return len(head).to_bytes(4, "little") + head + made.image
+    head = json.dumps((made.entry, said, made.compiler, len(made.image))).encode()
+    return len(head).to_bytes(4, "little") + head + made.image + made.machine_code
 
 
 def _unpacked(content: bytes | None) -> Compiled | None:
     if content is None:
         return None
-    end = 4 + int.from_bytes(content[:4], "little")
-    entry, said, compiler = json.loads(content[4:end])
-    return Compiled(content[end:], tuple(Diagnostic(*row) for row in said), entry, compiler)
+    start = 4 + int.from_bytes(content[:4], "little")
+    entry, said, compiler, length = json.loads(content[4:start])
+    image, machine_code = content[start : start + length], content[start + length :]
+    return Compiled(image, tuple(Diagnostic(*row) for row in said), entry, compiler, machine_code)
