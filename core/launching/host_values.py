@@ -788,8 +788,9 @@ def _small_functions(text: str) -> dict[str, tuple[tuple[str, ...], str]]:
     )
     found = {}
     for name, formals, body in re.findall(pattern, text):
-        names = tuple(re.findall(r"\w+", p)[-1] for p in split_at_commas(formals))
-        if names and name not in body and len(body) <= _LONGEST:
+        words = [re.findall(r"\w+", formal) for formal in split_at_commas(formals)]
+        names = tuple(found_in[-1] for found_in in words if found_in)
+        if names and len(names) == len(words) and name not in body and len(body) <= _LONGEST:
             grouped = re.sub(rf"\b({'|'.join(names)})\b", r"(\1)", body)
             found[name] = (names, grouped)
     return found

@@ -189,3 +189,17 @@ def test_a_number_of_the_command_line_alone_is_open(tmp_path):
     assert launch.block == "100"
     assert int(launch.grid) == -(-n // 100)
     assert dict(launch.arguments)["a"] == f"zeros:float32[{n}]"
+
+
+@pytest.mark.parametrize(
+    ("helper", "blocks"),
+    [
+        ("template <typename T> T tiles(T n, T tile) { return (n + tile - 1) / tile; }", 4),
+        ("int tiles(int n, int tile) { return n / tile; }", 3),
+        ("template <class... T> Size tiles(T, ...) { return 3; }", None),
+    ],
+)
+def test_functions_that_are_one_expression_are_read(helper, blocks):
+    source = f"{helper}\n{MAIN.format(body='int n = 1000, blocks = tiles(n, 256), threads = 64')}"
+    (launch,) = host_launches(source)
+    assert HostProgram(source, {}, {}).before(launch, {}).numbers.get("blocks") == blocks
