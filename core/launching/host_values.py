@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from types import MappingProxyType
 
 from core.compiler.kernel_signature import without_spaces
@@ -646,12 +647,68 @@ class HostProgram:
                 base = plain.partition("<")[0] + "<"
                 known = {v for n, v in self._sizes.items() if n.startswith(base)}
                 nbytes = known.pop() if len(known) == 1 else None
+            if nbytes is None and (bytes_of := self._bytes_of_variable(name)):
+                return bytes_of
             return str(nbytes if nbytes is not None else _ELEMENT)
 
         return re.sub(r"\bsizeof\s*(?:\(([^()]*)\)|(\*?\s*\w+))", size, text)
 
+    def _bytes_of_variable(self, written: str) -> str:
+        """The size of `a`, `*a` or `a[0]`, an expression; "" where no declaration is read."""
+        used = re.fullmatch(r"(\**)([A-Za-z_]\w*)((?:\[[^\[\]]*\])*)", written)
+        if not used:
+            return ""
+        name, steps = used[2], len(used[1]) + used[3].count("[")
+        declarator = re.compile(
+            rf"(?:\((\*)\s*{name}\s*\)|(\**)\s*\b{name}\b)((?:\s*\[[^\[\]]*\])*)\s*[=;,)]"
+        )
+        end = self.launch.position if self.launch is not None else len(self.text)
+        before = [*declarator.finditer(self.text, 0, end)]
+        after = declarator.finditer(self.text, end)
+        for found in islice(chain(reversed(before), after), _MOST_DECLARATORS):
+            nbytes = self._bytes_declared(found.start())
+            if nbytes is None or (found[1] and not found[3]):  # another `sizeof(*a)`
+                continue
+            extents = re.findall(r"\[([^\[\]]*)\]", found[3])
+            pointers = len(found[2] or "")
+            if found[1]:  # a pointer to arrays
+                if not steps:
+                    return "8"
+                extents = extents[steps - 1 :]
+            elif steps >= len(extents):
+                is_pointer = steps - len(extents) < pointers
+                return "8" if is_pointer else str(nbytes)
+            else:
+                extents, nbytes = extents[steps:], 8 if pointers else nbytes
+            if all(extent.strip() for extent in extents):
+                product = "".join(f" * ({extent})" for extent in extents)
+                return self._expand(f"({nbytes}{product})", _DEEPEST_CALL)
+        return ""
 
+    def _bytes_declared(self, declarator: int) -> int | None:
+        """The size of the type with which a declaration begins, one of a parameter's own."""
+        inside, comma, at = 0, 0, declarator - 1
+        while at >= max(0, declarator - _LONGEST):
+            mark = self.text[at]
+            inside += (mark in ")]") - (mark in "([")
+            if mark in ";{}" or inside < 0:
+                break
+            comma = comma or (at + 1 if mark == "," and not inside else 0)
+            at -= 1
+        for begin in (comma, at + 1) if comma else (at + 1,):
+            kind = _OF_TYPE.match(self.text, begin)
+            nbytes = self._sizes.get(" ".join(kind[1].split())) if kind else None
+            if nbytes is not None:
+                return nbytes
+        return None
+
+
+_MOST_DECLARATORS = 64  # of one name that are looked at
 _ELEMENT = 4  # bytes of what nothing is known of
+_OF_TYPE = re.compile(
+    r"\s*(?:(?:const|constexpr|static|extern|struct|register|volatile|std::)\s*)*"
+    r"((?:(?:unsigned|signed|long|short)\s+)*[A-Za-z_]\w*)(?=[\s*(,])"
+)
 SIZES: Mapping[str, int] = {
     "char": 1,
     "bool": 1,

@@ -203,3 +203,25 @@ def test_functions_that_are_one_expression_are_read(helper, blocks):
     source = f"{helper}\n{MAIN.format(body='int n = 1000, blocks = tiles(n, 256), threads = 64')}"
     (launch,) = host_launches(source)
     assert HostProgram(source, {}, {}).before(launch, {}).numbers.get("blocks") == blocks
+
+
+@pytest.mark.parametrize(
+    ("declared", "asked", "nbytes"),
+    [
+        ("int (*a)[W][H], (*b)[W][H]", "*b", 4 * 6 * 5),
+        ("int (*a)[W][H]", "a", 8),
+        ("int (*a)[W][H]", "a[0][0]", 4 * 5),
+        ("double *x, *y", "*y", 8),
+        ("char *x, **names", "*names", 8),
+        ("unsigned char *x", "x[0]", 1),
+        ("double rows[W][H]", "rows", 8 * 6 * 5),
+        ("double rows[W][H]", "rows[0]", 8 * 5),
+        ("const short first[2], rows[W]", "rows", 2 * 6),
+        ("struct Unknown x", "x", 4),
+    ],
+)
+def test_the_size_of_a_variable_is_that_of_its_declaration(declared, asked, nbytes):
+    body = f"{declared}; int bytes = sizeof({asked}), threads = 64, blocks = 1"
+    source = f"#define W 6\n#define H (W - 1)\n{MAIN.format(body=body)}"
+    (launch,) = host_launches(source)
+    assert HostProgram(source, {}, {}, launch).before(launch, {}).numbers["bytes"] == nbytes
