@@ -237,7 +237,7 @@ def _kernels(text: str) -> Iterator[KernelText]:
             if word in _ATTRIBUTES:
                 continue
             name = word.rpartition("::")[2]
-            opens = re.compile(r"\s*\{").match(text, position)
+            opens = re.compile(r"\s*(?:->\s*void\s*)?\{").match(text, position)
             yield KernelText(
                 name,
                 "::".join([*spaces, name]),

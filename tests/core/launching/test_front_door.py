@@ -14,6 +14,7 @@ from core.launching.guess import completed, guess_launch
 from core.launching.user_files import local_headers
 from core.runs.fitting import fitted
 from core.runs.recording import record
+from core.source.kernel_text import kernels
 
 COPY = "__global__ void copy(float* to, const float* from, int n) {{ {} }}\n"
 GUARDED = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) to[i] = from[i];"
@@ -235,3 +236,8 @@ def test_template_arguments_of_a_namespace_that_the_launching_function_uses(tmp_
     launch = launch_of(source)
     assert launch.kernel == "k<own::Algorithm::TWICE>"
     assert (record(file_workload(source, launch)).outputs["a"] == 7).all()
+
+
+def test_a_kernel_may_say_behind_its_parameters_that_it_returns_nothing():
+    (kernel,) = kernels("__global__ auto k(int *a) -> void { a[threadIdx.x] = 1; }")
+    assert (kernel.name, kernel.body.strip()) == ("k", "a[threadIdx.x] = 1;")
