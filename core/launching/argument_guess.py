@@ -60,6 +60,7 @@ _SORTED = re.compile(
 )
 _VALUE = 2.0
 _ACCESSOR = (_SIZES, _STRIDES) = ("sizes_", "strides_")  # members of a PackedTensorAccessor
+_MOST_ELEMENTS = 1 << 30  # of an array
 _EACH = 16  # elements along each dimension of such a tensor
 
 
@@ -254,6 +255,8 @@ def _fill(parameter: SignatureParameter, text: str) -> str:
 
 def _shape(parameter: SignatureParameter, text: str, extents: Extents) -> list[int]:
     shape = _elements(parameter, text, extents)
+    if math.prod(shape) > _MOST_ELEMENTS:  # numbers that are no sizes, as a count below 0
+        shape = [*reversed(extents.lengths)]
     last = parameter.name.rpartition(".")[2]
     is_index = parameter.dtype is not None and parameter.dtype.kind in "iu"
     if len(shape) == 1 and is_index and (_ORDERED.fullmatch(last) or _begins_rows(last, text)):

@@ -241,3 +241,15 @@ def test_template_arguments_of_a_namespace_that_the_launching_function_uses(tmp_
 def test_a_kernel_may_say_behind_its_parameters_that_it_returns_nothing():
     (kernel,) = kernels("__global__ auto k(int *a) -> void { a[threadIdx.x] = 1; }")
     assert (kernel.name, kernel.body.strip()) == ("k", "a[threadIdx.x] = 1;")
+
+
+def test_a_number_below_zero_is_no_size(tmp_path):
+    source = (
+        "__global__ void set(unsigned *data, int n, unsigned value) {\n"
+        "  for (int i = blockIdx.x * 512 + threadIdx.x; i < n; i += 512 * gridDim.x)\n"
+        "    data[i] = value;\n}\n"
+        "void run(unsigned *data) { set<<<8, 512>>>(data, 4096, -327686); }\n"
+    )
+    found = record(file_workload(source, launch_of(source, tmp_path / "set.cu")))
+    assert found.findings == ()
+    assert (found.outputs["data"] == 2**32 - 327686).all()

@@ -122,7 +122,7 @@ def test_ctrl_c_in_make_run_keeps_the_session(display, tmp_path):
     finally:
         with suppress(ProcessLookupError):  # it has ended, as it should
             os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+        print(process.communicate()[1])  # why there was no window, if there was none
     assert "Traceback" not in errors
     path = tmp_path / "state" / "tilescope" / "session.json"
     wait_for(path.exists, "the session")
