@@ -60,6 +60,7 @@ _SORTED = re.compile(
 )
 _VALUE = 2.0
 _ACCESSOR = (_SIZES, _STRIDES) = ("sizes_", "strides_")  # members of a PackedTensorAccessor
+_PIXEL_BYTES = 16  # at most
 _MOST_ELEMENTS = 1 << 30  # of an array
 _EACH = 16  # elements along each dimension of such a tensor
 
@@ -112,6 +113,8 @@ def guess_scalar(parameter: SignatureParameter, extents: Extents, has_size: bool
         return str(extents.length - 1)
     if _STARTS.fullmatch(name) and extents.has_end:
         return "1"  # a border stays out
+    if name == "step" and "." in parameter.name:  # of an image: from row to row, in bytes
+        return str(_PIXEL_BYTES * extents.length)
     for pattern, value in ((_FEW, 4), (_ZERO, 0), (_ONE, 1), (_WINDOW, 5)):
         if pattern.fullmatch(name):
             whole = _PITCHES.fullmatch(name) and "." in parameter.name  # a matrix's own

@@ -235,12 +235,18 @@ def _of_halves(source: str, asked: FileLaunch) -> str:
 
 
 def _user(source: str, before: str, asked: FileLaunch) -> User | None:
-    """The file that launches the kernel asked for where neither source nor headers do."""
+    """The file that launches the kernel asked for where neither source nor headers do.
+
+    If none is asked for and the source launches nothing itself, that of its first that somebody
+    launches.
+    """
     wanted = split_instance(asked.kernel)[0].rpartition("::")[2]
-    name = wanted or next((k.name for k in kernels(source)), "")
-    if not name or first_launch(f"{before}\n{source}" if before else source, name) is not None:
+    names = [wanted] if wanted else [*dict.fromkeys(k.name for k in kernels(source))]
+    whole = f"{before}\n{source}" if before else source
+    if not names or first_launch(whole, names[0]) is not None:
         return None
-    return user_of(asked.path, name)
+    several = names[: 1 if host_launches(whole) else _MOST_OTHERS]
+    return next((user for name in several if (user := user_of(asked.path, name))), None)
 
 
 def _callers(text: str, kernel: str, path: str) -> str:
@@ -253,9 +259,10 @@ def _callers(text: str, kernel: str, path: str) -> str:
     return callers_of(path, launch.function)
 
 
-def _first(names: Sequence[str], source: str) -> str:
-    """The first kernel that the source itself launches, or else the first."""
-    launched = {launch.name.rpartition("::")[2] for launch in host_launches(source)}
+def _first(names: Sequence[str], source: str, launching: str = "") -> str:
+    """The first kernel that the source, or else the launching text, launches; or the first."""
+    launches = host_launches(source) or host_launches(launching)
+    launched = {launch.name.rpartition("::")[2] for launch in launches}
     mine = (n for n in names if split_instance(n)[0].rpartition("::")[2] in launched)
     return next(mine, names[0])
 
@@ -270,7 +277,7 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
     names = kernel_names(source, launching)
     if not names:
         raise TilescopeError(f"{asked.name} has no kernel: mark a function __global__.")
-    name = instance_of(asked.kernel, names) if asked.kernel else _first(names, source)
+    name = instance_of(asked.kernel, names) if asked.kernel else _first(names, source, launching)
     given_defines = {**switches(source, name, headers), **given_defines}
     device = without_comments(without_host_code(source))
     text = _body(source, name) or device

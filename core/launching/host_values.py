@@ -196,7 +196,8 @@ def pointer_name(text: str) -> str:
 
 _MEMBERS = ("x", "y", "z")
 _WHOLE = (
-    r"(?:(?:const|unsigned|long)\s+)*(?!float|double|bool|char|half|cuda|real)[a-z_]\w*\s+(\w+)"
+    r"(?:(?:const|unsigned|long)\s+)*(?:std::)?"
+    r"(?!float|double|bool|char|half|cuda|real)[a-z_]\w*\s+(\w+)"
 )
 _KNOWN_BY_NAME = (
     (re.compile(r"(pad(ding)?|stride|dil(ation)?)_?([hwd]|height|width)", re.IGNORECASE), 1),
@@ -221,8 +222,9 @@ _ALLOCATOR = re.compile(  # `my_malloc(bytes)`, `calloc(n, bytes)`, `allocate<fl
     r"(?:\w+::)*(\w*(?:malloc|calloc|(?=\w*<)alloc\w*))\s*(?:<\s*([\w ]+?)\s*>)?\s*\((.*)\)",
     re.IGNORECASE | re.DOTALL,
 )
-_OF_OBJECT = re.compile(  # `image.cols`, `v->size()`, `(int)a.length()`
-    r"(?:\([\w ]+\)\s*)?[A-Za-z_]\w*(?:(?:\.|->|::)\w+)+(?:\s*\(\s*\))?"
+_OF_OBJECT = re.compile(  # `image.cols`, `v->size()`, `(int)a.length()`, `parts[i].width / 4`
+    r"(?:\([\w ]+\)\s*)?[A-Za-z_]\w*(?:(?:\[[^\[\]]*\])?(?:\.|->|::)\w+)+(?:\s*\(\s*\))?"
+    r"(?:\s*[-+*/]\s*\d{1,6})?"
 )
 _OF_COMMAND_LINE = re.compile(
     r"^\s*(?:\([\w ]+\)\s*)?(?:std::)?(?:ato[il]l?|sto[iul]l*|strto\w+)\s*\("

@@ -44,6 +44,9 @@ class User:
     headers: str
 
 
+_LAUNCHES = re.compile(rb"<< {0,4}<|LaunchKernel")
+
+
 def user_of(path: str, kernel: str) -> User | None:
     """The file nearest to the one at `path` that launches its `kernel` (a name without namespace).
 
@@ -60,7 +63,7 @@ def _user_of(own: Path, root: Path, kernel: str, state: int) -> User | None:
     word = re.compile(rf"\b{re.escape(kernel)}\b".encode())
     others: list[User] = []
     for place, raw in _texts(root, own):
-        if (b"<<<" not in raw and b"LaunchKernel" not in raw) or not word.search(raw):
+        if not _LAUNCHES.search(raw) or not word.search(raw):
             continue
         found = _user(place, own, kernel)
         if found is not None and found.includes_it:

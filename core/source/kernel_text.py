@@ -37,6 +37,9 @@ _COMMENT = re.compile(
 _NAMESPACE = re.compile(r"\bnamespace\s+([\w:]*)\s*$")
 _GLOBAL = re.compile(r"__global__")
 _LAUNCHES = re.compile(r"<<<")
+_SPACED_MARK = re.compile(  # a formatter's `k<< <1, 32>> >(a)`
+    r"<<( {1,4})<(?!<)|>>( {1,4})>(?=\s*\()"
+)
 _NUMBER_TYPE = (
     r"\b(?:(?:unsigned|signed|long|short)\s+)*(?:unsigned|int|long|short|char|bool|auto|float|double"
     r"|uint|dim3|(?:std::)?(?:size_t|u?int\d+_t))"
@@ -85,7 +88,9 @@ def without_comments(source: str) -> str:
             return '""'
         return " " if match[0][0] == "/" else match[0]
 
-    return with_one_branch(without_disabled(_COMMENT.sub(kept, source.replace("\\\n", " "))))
+    plain = _COMMENT.sub(kept, source.replace("\\\n", " "))
+    plain = _SPACED_MARK.sub(lambda mark: mark[0].replace(" ", "") + (mark[1] or mark[2]), plain)
+    return with_one_branch(without_disabled(plain))
 
 
 def without_disabled(text: str) -> str:

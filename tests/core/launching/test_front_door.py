@@ -253,3 +253,14 @@ def test_a_number_below_zero_is_no_size(tmp_path):
     found = record(file_workload(source, launch_of(source, tmp_path / "set.cu")))
     assert found.findings == ()
     assert (found.outputs["data"] == 2**32 - 327686).all()
+
+
+def test_the_step_of_an_image_is_in_bytes(tmp_path):
+    source = """
+    struct Image { float *data; size_t step; };
+    __global__ void clear(Image to, int rows, int cols) {
+      int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+      if (x < cols && y < rows) ((float *)((char *)to.data + y * to.step))[x] = 0;
+    }
+    """
+    assert record(file_workload(source, launch_of(source, tmp_path / "k.cu"))).findings == ()

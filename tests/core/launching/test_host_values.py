@@ -225,3 +225,12 @@ def test_the_size_of_a_variable_is_that_of_its_declaration(declared, asked, nbyt
     source = f"#define W 6\n#define H (W - 1)\n{MAIN.format(body=body)}"
     (launch,) = host_launches(source)
     assert HostProgram(source, {}, {}, launch).before(launch, {}).numbers["bytes"] == nbytes
+
+
+@pytest.mark.parametrize(
+    "width", ["image.cols", "v->size()", "parts[i].width / 4", "all->part[2].width", "(int)a.n"]
+)
+def test_a_number_of_an_object_is_one_that_nobody_says(width):
+    source = MAIN.format(body=f"const std::size_t n = {width}, threads = 64; int blocks = n / 4")
+    (launch,) = host_launches(source)
+    assert HostProgram(source, {}, {}).before(launch, {}).numbers["blocks"] == 1024 // 4

@@ -113,3 +113,14 @@ def test_a_launch_by_the_driver_counts(repository) -> None:
     launch = _guess(own)
     assert (launch.grid, launch.block) == ("4", "24")
     assert dict(launch.arguments)["times"] == "5"
+
+
+@pytest.mark.parametrize("launch", ["scale<<<n / 48, 48>>>", "scale<< <n / 48, 48>> >"])
+def test_the_first_kernel_is_one_that_somebody_launches(repository, launch) -> None:
+    own = repository / "src" / "scale.cuh"
+    own.write_text(f"__global__ void older(float *a) {{ a[threadIdx.x] = 0; }}\n{KERNEL}")
+    host = HOST.format(header="../src/scale.cuh").replace("scale<<<n / 48, 48>>>", launch)
+    host = host.replace("void run() {", "void run() {\n#if 0\n  older<<<1, 2000>>>(0);\n#endif")
+    (repository / "app" / "main.cu").write_text(host)
+    found = _guess(own)
+    assert (found.kernel, found.grid, found.block) == ("scale", "2", "48")
