@@ -22,6 +22,10 @@ _UNKNOWN = re.compile(
     r'(?:identifier|has no member|namespace|not a (?:class|namespace)[^"]*|type|template)'
     r' "(?:\w+::)*(\w+)(?:<[^"]*>)?"|name followed by \"::\" must be a class or namespace name'
 )
+_UNDEFINED = re.compile(r'identifier "(?:\w+::)*(\w+)" is undefined')
+_NO_TEMPLATE = re.compile(r"\b(\w+) is not a template")
+_STRANGERS = 3  # different words that are not known: no slips of the pen
+_KNOWN = frozenset(("std", "cuda", "cub", "thrust", "nvcuda", "cooperative_groups"))
 _OF_NAMES = re.compile(
     r"undefined|no member|incomplete|no instance|no operator|not a |must be a|unknown|expected"
     r"|no suitable|does not match|argument list"
@@ -91,6 +95,7 @@ class _Attempt:
         """Says of what a kernel uses and only the host has how to give it to the GPU."""
         hosts = self.program.host_lines()
         found: list[Diagnostic] = []
+        strangers = len({m[1] for d in error.diagnostics if (m := _UNDEFINED.search(d.message))})
         for diagnostic in error.diagnostics:
             unknown = _UNKNOWN.search(diagnostic.message)
             name = (unknown[1] or "") if unknown else ""
@@ -118,10 +123,33 @@ class _Attempt:
                 said = self._of_the_hosts_library(file, line) or diagnostic.message
             elif unknown and self.missing:
                 said = f"{diagnostic.message}; {_left_out(self.missing)}"
+            elif nobodys := self._undeclared(file, line, words, is_typo=strangers < _STRANGERS):
+                said = (
+                    f"{diagnostic.message}; no file that is read declares {nobodys}: name the "
+                    "header that does with --include, or its folder with -I, or trace the file "
+                    "that includes this one"
+                )
             else:
                 said = diagnostic.message
             found.append(replace(diagnostic, message=said))
         return CompileError(str(error), tuple(found))
+
+    def _undeclared(self, file: str, line: int, words: str, *, is_typo: bool) -> str:
+        """The name that a message is about and that no file declares, "" if there is none.
+
+        A word that is not known among few may be a slip of the pen, for which there is no header.
+        """
+        if "name followed by" in words:
+            syntax = self.program.files.get(file)
+            lines = syntax.source.split("\n") if syntax else []
+            text = lines[line - 1] if 0 < line <= len(lines) else ""
+            formal = re.compile(r"\b(?:typename|class)\s+(\w+)")
+            formals = set(formal.findall(syntax.source)) if syntax else set()
+            names = [n for n in re.findall(r"\b([A-Za-z_]\w*)\s*::", text) if n not in formals]
+        else:
+            found = _NO_TEMPLATE.search(words) or (None if is_typo else _UNDEFINED.search(words))
+            names = [found[1]] if found else []
+        return next((n for n in names if n not in _KNOWN and n not in self.program.by_name), "")
 
     def _is_texture(self, name: str) -> bool:
         """Whether a name is that of a `texture<float, 2>`."""

@@ -6,6 +6,7 @@ import pytest
 
 from core.compiler.compiler import compile_ptx
 from core.compiler.nvrtc_library import include_folders
+from core.errors import CompileError
 from core.source.host_headers import STAND_INS
 from core.source.kernel_text import kernels
 
@@ -141,3 +142,22 @@ template <Number T> __global__ void add(T* a, const T* b)
 """
     assert kernels(source)[0].template[0].kind == "type"
     assert compile_ptx(source, kernel="add<double>").entries
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("__global__ void k(norm::Params p) {}", "norm"),
+        ("template <class T> __global__ void k(T *a, norm::Params p) {}", "norm"),
+        ("__global__ void k(float *a) { a[0] = epsilon + delta * gamma_of(a[1]); }", "epsilon"),
+    ],
+)
+def test_what_no_file_declares_is_named_with_a_way_round(source, name):
+    with pytest.raises(CompileError) as found:
+        compile_ptx(source)
+    assert f"; no file that is read declares {name}: name the header" in str(found.value)
+
+
+def test_a_slip_of_the_pen_needs_no_header():
+    with pytest.raises(CompileError, match=r'identifier "indx" is undefined\.$'):
+        compile_ptx("__global__ void k(int *a, int index) { a[indx] = 0; }")
