@@ -177,7 +177,7 @@ def _of_kernel(source: str, asked: FileLaunch, *, is_alone: bool) -> Guess:
     found = None
     try:
         found = _guessed(source, asked)
-        is_part = not host_launches(source) and program_of(asked.path) is not None
+        is_part = program_of(asked.path) is not None
         if not is_alone or is_part or _of_halves(source, asked):
             _compile(source, found.launch)
         return found

@@ -124,3 +124,17 @@ def test_the_first_kernel_is_one_that_somebody_launches(repository, launch) -> N
     (repository / "app" / "main.cu").write_text(host)
     found = _guess(own)
     assert (found.kernel, found.grid, found.block) == ("scale", "2", "48")
+
+
+@pytest.mark.parametrize("kernel", ["", "fill"])
+def test_what_includes_a_file_with_launches_of_its_own_comes_before_it(repository, kernel) -> None:
+    """Named or not: the launch that is told at the end can be asked for again."""
+    own = repository / "src" / "fill.cu"
+    own.write_text(
+        "__global__ void fill(int *a, Size s) { if (threadIdx.x < s.n) a[threadIdx.x] = 1; }\n"
+        "__global__ void clear(int *a, Size s) { if (threadIdx.x < s.n) a[threadIdx.x] = 0; }\n"
+        "void run(int *a, Size s) { fill<<<1, 32>>>(a, s); }\n"
+    )
+    whole = repository / "src" / "fill.cuh"
+    whole.write_text('struct Size { int n; };\n#include "fill.cu"\n')
+    assert _guess(own, kernel).included == str(whole)
