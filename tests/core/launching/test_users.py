@@ -131,10 +131,10 @@ def test_what_includes_a_file_with_launches_of_its_own_comes_before_it(repositor
     """Named or not: the launch that is told at the end can be asked for again."""
     own = repository / "src" / "fill.cu"
     own.write_text(
-        "__global__ void fill(int *a, Size s) { if (threadIdx.x < s.n) a[threadIdx.x] = 1; }\n"
-        "__global__ void clear(int *a, Size s) { if (threadIdx.x < s.n) a[threadIdx.x] = 0; }\n"
-        "void run(int *a, Size s) { fill<<<1, 32>>>(a, s); }\n"
+        "__global__ void fill(int *a) { if (threadIdx.x < n()) a[threadIdx.x] = 1; }\n"
+        "__global__ void clear(int *a) { if (threadIdx.x < n()) a[threadIdx.x] = 0; }\n"
+        "void run(int *a) { fill<<<1, 32>>>(a); }\n"
     )
     whole = repository / "src" / "fill.cuh"
-    whole.write_text('struct Size { int n; };\n#include "fill.cu"\n')
+    whole.write_text('__device__ int n() { return 9; }\n#include "fill.cu"\n')
     assert _guess(own, kernel).included == str(whole)
