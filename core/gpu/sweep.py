@@ -166,6 +166,7 @@ class Sweep:
         self._lanes = tuple(lanes)
         self._timing, self._tell, self._keep, self._job = timing, tell, keep, measure
         self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)  # a lane has done a point, or is to stop
         self._told = threading.RLock()
         self._go = threading.Event()
         self._go.set()
@@ -209,8 +210,9 @@ class Sweep:
 
         With `now` their workers are ended at once; the samples that have come are kept.
         """
-        with self._lock:
+        with self._changed:
             self._stopped = True
+            self._changed.notify_all()
         self.resume()
         for lane in self._lanes:
             _end(lane.executor, now=now)
@@ -255,12 +257,13 @@ class Sweep:
             outcome = self._measure(point, lane)
             gone = outcome.failure is not None and outcome.failure.kind == "unavailable"
             missed = missed + 1 if gone else 0
-            with self._lock:
+            with self._changed:
                 self._running.pop(lane.name, None)
                 if gone:
                     self._waiting.appendleft(point)
                 else:
                     self._done.append(outcome)
+                self._changed.notify_all()
             if not gone:
                 self._write_down(outcome)
                 self._say(outcome)
@@ -277,12 +280,18 @@ class Sweep:
             self._say(Ended(tuple(self._waiting)))
 
     def _next(self, lane: Lane) -> Point | None:
-        self._go.wait()
-        with self._lock:
-            if self._stopped or not self._waiting:
-                return None
-            self._running[lane.name] = time.monotonic()
-            point = self._waiting.popleft()
+        """The lane's next point, None for no more: while another lane runs one it may come back."""
+        point = None
+        while point is None:
+            self._go.wait()
+            with self._changed:
+                if self._stopped or not (self._waiting or self._running):
+                    return None
+                if not self._waiting:
+                    self._changed.wait()
+                elif self._go.is_set():  # it may have been paused in the meantime
+                    self._running[lane.name] = time.monotonic()
+                    point = self._waiting.popleft()
         self._say(Started(point, lane.name))
         return point
 

@@ -198,6 +198,21 @@ def test_two_gpus_share_the_work():
     assert sum(isinstance(update, Ended) for update in told) == 1
 
 
+def test_a_point_that_comes_back_last_is_still_measured():
+    """The other GPU has nothing to do by then, and waits for it."""
+    other = FakeGpu()
+
+    def late(job):
+        end = time.monotonic() + LIMIT
+        while len(other.jobs) < 2 and time.monotonic() < end:
+            time.sleep(0.005)
+        time.sleep(0.1)  # until it looks for another point
+        return GpuUnavailable("The driver finds no GPU.")
+
+    _, told = run(points((16, 32, 48)), FakeGpu(late), other)
+    assert sorted(o.result.parameters["n"] for o in outcomes(told)) == [16, 32, 48]
+
+
 def test_a_gpu_that_is_gone_leaves_its_points_to_the_others():
     gone = FakeGpu(lambda job: GpuUnavailable("The driver finds no GPU."))
     _, told = run(points((16, 32, 48, 64)), gone, FakeGpu())
