@@ -662,18 +662,23 @@ class HostProgram:
             return ""
         name, steps = used[2], len(used[1]) + used[3].count("[")
         declarator = re.compile(
-            rf"(?:\((\*)\s*{name}\s*\)|(\**)\s*\b{name}\b)((?:\s*\[[^\[\]]*\])*)\s*[=;,)]"
+            rf"\b{name}\b\s{{0,9}}(\)?)((?:\s{{0,9}}\[[^\[\]]*\])*)\s{{0,9}}[=;,)]"
         )
         end = self.launch.position if self.launch is not None else len(self.text)
         before = [*declarator.finditer(self.text, 0, end)]
         after = declarator.finditer(self.text, end)
         for found in islice(chain(reversed(before), after), _MOST_DECLARATORS):
-            nbytes = self._bytes_declared(found.start())
-            if nbytes is None or (found[1] and not found[3]):  # another `sizeof(*a)`
+            lead = self.text[max(0, found.start() - _MOST_STARS) : found.start()]
+            lead = lead.replace(" ", "")
+            is_of_arrays = bool(found[1]) and lead.endswith("(*")
+            pointers = 0 if is_of_arrays else len(lead) - len(lead.rstrip("*"))
+            nbytes = self._bytes_declared(
+                self.text.rfind("(", 0, found.start()) if is_of_arrays else found.start()
+            )
+            if nbytes is None or (is_of_arrays and not found[2]):  # another `sizeof(*a)`
                 continue
-            extents = re.findall(r"\[([^\[\]]*)\]", found[3])
-            pointers = len(found[2] or "")
-            if found[1]:  # a pointer to arrays
+            extents = re.findall(r"\[([^\[\]]*)\]", found[2])
+            if is_of_arrays:
                 if not steps:
                     return "8"
                 extents = extents[steps - 1 :]
@@ -706,6 +711,7 @@ class HostProgram:
 
 
 _MOST_DECLARATORS = 64  # of one name that are looked at
+_MOST_STARS = 16  # characters before a name that may make it a pointer
 _ELEMENT = 4  # bytes of what nothing is known of
 _OF_TYPE = re.compile(
     r"\s*(?:(?:const|constexpr|static|extern|struct|register|volatile|std::)\s*)*"
