@@ -24,7 +24,7 @@ _UNKNOWN = re.compile(
 )
 _UNDEFINED = re.compile(r'identifier "(?:\w+::)*(\w+)" is undefined')
 _NO_TEMPLATE = re.compile(r"\b(\w+) is not a template")
-_STRANGERS = 3  # different words that are not known: no slips of the pen
+_MOST_TYPOS = 2  # words that the compiler does not know: more are no slips of the pen
 _KNOWN = frozenset(("std", "cuda", "cub", "thrust", "nvcuda", "cooperative_groups"))
 _OF_NAMES = re.compile(
     r"undefined|no member|incomplete|no instance|no operator|not a |must be a|unknown|expected"
@@ -95,7 +95,9 @@ class _Attempt:
         """Says of what a kernel uses and only the host has how to give it to the GPU."""
         hosts = self.program.host_lines()
         found: list[Diagnostic] = []
-        strangers = len({m[1] for d in error.diagnostics if (m := _UNDEFINED.search(d.message))})
+        unknown_words = len(
+            {m[1] for d in error.diagnostics if (m := _UNDEFINED.search(d.message))}
+        )
         for diagnostic in error.diagnostics:
             unknown = _UNKNOWN.search(diagnostic.message)
             name = (unknown[1] or "") if unknown else ""
@@ -123,9 +125,11 @@ class _Attempt:
                 said = self._of_the_hosts_library(file, line) or diagnostic.message
             elif unknown and self.missing:
                 said = f"{diagnostic.message}; {_left_out(self.missing)}"
-            elif nobodys := self._undeclared(file, line, words, is_typo=strangers < _STRANGERS):
+            elif undeclared := self._undeclared(
+                file, line, words, is_typo=unknown_words <= _MOST_TYPOS
+            ):
                 said = (
-                    f"{diagnostic.message}; no file that is read declares {nobodys}: name the "
+                    f"{diagnostic.message}; no file that is read declares {undeclared}: name the "
                     "header that does with --include, or its folder with -I, or trace the file "
                     "that includes this one"
                 )

@@ -70,7 +70,10 @@ _written: dict[Path, int] = {}  # bytes since this process looked how much a fol
 
 
 def _make_room(place: Path, more: int) -> None:
-    """Looks at the first entry, and then after every sixteenth of what the folder may hold."""
+    """Deletes what is oldest, if the folder holds too much.
+
+    A process looks at its first entry, then each time it has written a sixteenth of the limit.
+    """
     if _written.setdefault(place, MOST_BYTES) + more < MOST_BYTES // 16:
         _written[place] += more
         return

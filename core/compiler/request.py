@@ -30,7 +30,7 @@ LARGE = 1 << 14
 _alone = threading.Lock()  # one compilation at a time in this process
 _INT128 = "--device-int128"
 ARCHITECTURE = "--gpu-architecture="
-"""A request's first option: then a virtual one, "compute_90", or a real one, "sm_90"."""
+"""How a request's first option begins: a virtual architecture follows, or a real one, "sm_90"."""
 
 
 @dataclass(frozen=True)

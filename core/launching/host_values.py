@@ -693,7 +693,7 @@ class HostProgram:
         return ""
 
     def _bytes_declared(self, declarator: int) -> int | None:
-        """The size of the type with which a declaration begins, one of a parameter's own."""
+        """Bytes of the type that a declarator has: a parameter's own, or that of its statement."""
         inside, comma, at = 0, 0, declarator - 1
         while at >= max(0, declarator - _LONGEST):
             mark = self.text[at]

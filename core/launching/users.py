@@ -29,6 +29,7 @@ _MOST_TEXT = 2 << 20  # characters of a user's headers
 _DEEPEST = 4  # files that include each other
 _MOST_OF_CALLERS = 8 << 20  # bytes of the files in which callers are looked for
 _MOST_BESIDE = 1 << 18  # bytes of the files beside a caller that its own functions come from
+_LAUNCHES = re.compile(rb"<< {0,4}<|LaunchKernel")  # a formatter may put spaces between
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,6 @@ class User:
     text: str
     includes_it: bool
     headers: str
-
-
-_LAUNCHES = re.compile(rb"<< {0,4}<|LaunchKernel")
 
 
 def user_of(path: str, kernel: str) -> User | None:
