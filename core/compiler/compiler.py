@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from core.cancelling import check
 from core.compiler.request import ARCHITECTURE, Compiled, Request, compile_request, define_items
-from core.errors import Cancelled, CompileError, Diagnostic, TilescopeError
+from core.errors import Cancelled, CompileError, Diagnostic, TilescopeError, TooMuchWork
 from core.launch import Workload
 from core.source.inline_asm import must_stay_inside
 
@@ -219,7 +219,7 @@ def _with_machine_code(request: Request) -> Compiled:
     real = (target.replace("compute_", "sm_"), *others)
     try:
         return compile_request(replace(request, options=real))
-    except Cancelled:
+    except (Cancelled, TooMuchWork):
         raise
     except TilescopeError:
         return compile_request(request)
@@ -374,7 +374,10 @@ _PATIENCE_S = 0.02  # how often who waits for another's compilation looks whethe
 
 
 class _Cache:
-    """Keeps the most recently used results. Who asks for what another makes waits for that."""
+    """Keeps the most recently used results, refusals of the compiler among them.
+
+    Who asks for what another makes waits for that.
+    """
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
@@ -389,20 +392,31 @@ class _Cache:
                 self._changed.wait(_PATIENCE_S)
             if key in self._items:
                 self._items.move_to_end(key)
-                found: _T = self._items[key]
-                return found
+                known: _T | CompileError = self._items[key]
+                return _raised(known)
             self._made.add(key)
         try:
-            result = make()
+            made: _T | CompileError
+            try:
+                made = make()
+            except CompileError as error:
+                made = CompileError(str(error), error.diagnostics)
             with self._changed:
-                self._items[key] = result
+                self._items[key] = made
                 while len(self._items) > self._capacity:
                     self._items.popitem(last=False)
-            return result
+            return _raised(made)
         finally:
             with self._changed:
                 self._made.discard(key)
                 self._changed.notify_all()
+
+
+def _raised(answer: _T | CompileError) -> _T:
+    """What was made; a refusal is raised anew each time, as who raises it adds to it."""
+    if isinstance(answer, CompileError):
+        raise CompileError(str(answer), answer.diagnostics)
+    return answer
 
 
 _builds = _Cache(32)

@@ -101,6 +101,8 @@ class _Attempt:
         for diagnostic in error.diagnostics:
             unknown = _UNKNOWN.search(diagnostic.message)
             name = (unknown[1] or "") if unknown else ""
+            if "without appropriate operator()" in diagnostic.message:
+                name = "operator"
             if name in self.reasons:  # what was wrong with it in the first place
                 return replace(self, reasons={}).explained(self.reasons[name])
             file, line, words = _place(diagnostic, self.program.main)
@@ -189,6 +191,7 @@ def compile_part(
     except CompileError as error:
         whole = program.everything()
         is_of_names = any(_OF_NAMES.search(d.message) for d in error.diagnostics)
+        is_of_names = is_of_names and not lacks_a_name(program, error)
         if whole > kept and is_of_names and time.monotonic() < attempt.until:
             try:
                 return replace(attempt, reasons={}).compiled(whole, compile_texts)
@@ -197,6 +200,16 @@ def compile_part(
         if any("#error" in file.plain.replace(" ", "") for file in program.files.values()):
             error = _by_itself(error, kept, compile_texts)
         raise attempt.explained(error) from None
+
+
+def lacks_a_name(program: Program, error: CompileError) -> bool:
+    """Whether the compiler misses a name that no text of the program declares.
+
+    More of the program cannot help then: a build gives such names with -D, or another file does.
+    """
+    said = (_place(d, "")[2] for d in error.diagnostics if d.severity == "error")
+    names = {found[1] for words in said if (found := _UNDEFINED.match(words))}
+    return any(not program.may_declare(name) for name in names)
 
 
 def _by_itself(

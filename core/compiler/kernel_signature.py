@@ -177,7 +177,8 @@ def read_signature(
     filled = _filled(program, whole, found.name)
     if all(plain) and not filled:
         return tuple(p for p in plain if p is not None)
-    instance = f"{found.qualified}<{', '.join(given)}>" if given else found.qualified
+    is_told = "<" in kernel or not given
+    instance = kernel if is_told else f"{found.qualified}<{', '.join(given)}>"
     asked = _ask(source, instance, tuple(sorted(defines.items())), tuple(headers.items()), name)
     if len(asked.parameters) != len(declared) and any(_is_unnamed(p) for p in declared):
         asked = _with_unnamed(asked, [_is_unnamed(p) for p in declared])

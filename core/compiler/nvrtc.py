@@ -10,7 +10,12 @@ from pathlib import Path
 
 from core.compiler import clang
 from core.compiler.choice import CompilerName
-from core.compiler.device_part import HOST_LIBRARIES, compile_part, warnings
+from core.compiler.device_part import (
+    HOST_LIBRARIES,
+    compile_part,
+    lacks_a_name,
+    warnings,
+)
 from core.compiler.nvrtc_library import CURAND, include_folders
 from core.compiler.nvrtc_library import Program as Translation
 from core.compiler.request import ARCHITECTURE, Compiled, Request
@@ -133,7 +138,7 @@ def _compile(request: Request) -> Compiled:
     try:
         return compiled(program.qualified(request.kernel) if "<" in request.kernel else "")
     except CompileError as error:
-        if whole := _as_it_stands(request, program, missing):
+        if not lacks_a_name(program, error) and (whole := _as_it_stands(request, program, missing)):
             return whole
         if clash := _clash(request, error.diagnostics):
             raise CompileError(clash) from None

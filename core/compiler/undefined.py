@@ -21,20 +21,6 @@ if TYPE_CHECKING:
 
 _CAPITALS = re.compile(r"_?[A-Z][A-Z0-9_]*")
 _UNDEFINED = re.compile(r'identifier "(_?[A-Z][A-Z0-9_]*)" is undefined')
-_DECLARING = {
-    "declaration",
-    "parameter_declaration",
-    "optional_parameter_declaration",
-    "for_range_loop",
-    "type_parameter_declaration",
-    "optional_type_parameter_declaration",
-    "enumerator",
-    "variadic_type_parameter_declaration",
-    "variadic_parameter_declaration",
-    "alias_declaration",
-    "type_definition",
-    "field_declaration",
-}
 _LONGEST_HEAD = 1000  # characters from `__global__` to a kernel's name
 _GLOBAL_BEFORE = re.compile(r"__global__[^;{}]*$")
 _CONDITIONAL = re.compile(
@@ -131,28 +117,15 @@ def _unknown(program: Program, part: Part) -> Iterator[tuple[str, bool]]:
     }
     if not words:
         return
-    file = program.files[part.file]
-    declared: set[str] = set()
+    file, item = program.files[part.file], part.item
+    declared = file.declared_in(item.start, item.end)
     used: dict[str, bool] = {}
-    for node in _nodes(file.tree.root_node, part.item.start, part.item.end):
-        if node.type in _DECLARING:
-            declared.update(file.declared_names(node))
-        elif node.type in ("identifier", "type_identifier") and not _is_called(node):
+    for node in file.nodes(item.start, item.end):
+        if node.type in ("identifier", "type_identifier") and not _is_called(node):
             word = file.text(node)
             if word in words:
                 used.setdefault(word, node.type == "type_identifier")
     yield from ((word, is_type) for word, is_type in used.items() if word not in declared)
-
-
-def _nodes(root: Node, start: int, end: int) -> Iterator[Node]:
-    """All nodes within some characters."""
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        if node.start_byte < end and node.end_byte > start:
-            if start <= node.start_byte and node.end_byte <= end:
-                yield node
-            waiting += reversed(node.named_children)
 
 
 def _is_called(node: Node) -> bool:

@@ -179,11 +179,12 @@ def with_macros(text: str, words: re.Pattern[str], *, used: bool = False) -> str
         starts = [*(macro.start() for macro in macros), len(text)]
         text = "".join(text[end:start] for end, start in zip(ends, starts, strict=True))
         for macro in macros:
-            text = _expanded(text, macro[1], macro[2], macro[3])
+            text = expanded(text, macro[1], macro[2], macro[3])
     return text
 
 
-def _expanded(text: str, name: str, formals: str | None, body: str) -> str:
+def expanded(text: str, name: str, formals: str | None, body: str) -> str:
+    """A text with a macro's meaning where it stands; too long ones stay as they are."""
     word = re.compile(rf"\b{name}\b")
     if len(text) + len(word.findall(text)) * len(body) > _LONGEST_TEXT:
         return text

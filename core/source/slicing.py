@@ -8,6 +8,7 @@ keeps its number.
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,11 +17,14 @@ from functools import cached_property
 
 from core.cancelling import check
 from core.source.constants import blank
-from core.source.kernel_text import overloads
-from core.source.syntax import WORD, Item, Span, Syntax, macros_of, syntax
+from core.source.kernel_text import expanded, overloads
+from core.source.syntax import WORD, Item, Macro, Span, Syntax, macros_of, syntax
 
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE | re.DOTALL)
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b[^\n]*", re.MULTILINE)
+_DEEPEST_MACROS = 4
+_MEMBER = re.compile(r"(?:\.|->)\s*(?:template\s+)?([A-Za-z_]\w*)")
+_SCOPED = re.compile(r"::\s*([A-Za-z_]\w*)")  # it may have the name of a variable
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,7 @@ class Program:
         self.files: Mapping[str, Syntax] = {
             name: syntax(text, self._macros) for name, text in texts.items()
         }
+        self._words_of: dict[Part, tuple[frozenset[str], frozenset[str]]] = {}
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
@@ -52,9 +57,55 @@ class Program:
         found: dict[str, list[Part]] = {}
         for part in self.parts:
             if part.item.space != "host":
-                for name in part.item.names:
+                for name in part.item.names or self._made_names(part):
                     found.setdefault(name, []).append(part)
         return {name: tuple(parts) for name, parts in found.items()}
+
+    def _made_names(self, part: Part) -> frozenset[str]:
+        """What the use of a macro declares; empty where that cannot be told."""
+        if part.item.kind != "macro" or not self.makes_code(part):
+            return frozenset()
+        items = syntax(self._expanded(part), self._macros).items
+        if any(item.kind == "macro" for item in items):
+            return frozenset()
+        return frozenset(name for item in items for name in item.names)
+
+    def _expanded(self, part: Part) -> str:
+        """The text of a macro's use with what it stands for."""
+        text = self.text(part)
+        for _ in range(_DEEPEST_MACROS):
+            before = text
+            for name in dict.fromkeys(WORD.findall(text)):
+                macro = self._macro(name, part)
+                if macro is not None and macro.parameters is not None:
+                    text = expanded(text, name, ",".join(macro.parameters), macro.body)
+            if text == before:
+                break
+        return text
+
+    def _macro(self, name: str, part: Part) -> Macro | None:
+        """The macro that a name is at a declaration: the last before it, or one of other files."""
+        there = self._defined.get(name, ())
+        before = [m for file, m in there if file == part.file and m.start < part.item.start]
+        others = {m.body: m for file, m in there if file != part.file}
+        return before[-1] if before else (others.popitem()[1] if len(others) == 1 else None)
+
+    @cached_property
+    def _defined(self) -> Mapping[str, list[tuple[str, Macro]]]:
+        """Every #define by its name, with its file."""
+        found: dict[str, list[tuple[str, Macro]]] = {}
+        for name, file in self.files.items():
+            for macro in file.macros:
+                found.setdefault(macro.name, []).append((name, macro))
+        return found
+
+    @cached_property
+    def _methods(self) -> Mapping[str, tuple[Part, ...]]:
+        """Methods that are defined outside their classes, by name."""
+        found: dict[str, list[Part]] = {}
+        for name, parts in self.by_name.items():
+            found.setdefault(name, []).extend(p for p in parts if p.item.is_method)
+        return {name: tuple(parts) for name, parts in found.items() if parts}
 
     @cached_property
     def macros(self) -> Mapping[str, frozenset[str]]:
@@ -85,14 +136,39 @@ class Program:
         return self.files[part.file].plain[part.item.start : part.item.end]
 
     def words(self, part: Part) -> frozenset[str]:
-        """The names that a declaration uses, without those of its host's functions."""
-        text = self.files[part.file].plain
-        pieces, at = [], part.item.start
-        for hidden in part.item.host_parts:
-            pieces.append(text[at : hidden.start])
-            at = hidden.end
-        pieces.append(text[at : part.item.end])
-        return frozenset(WORD.findall(" ".join(pieces)))
+        """The names that a declaration uses and does not introduce, without its host's functions.
+
+        Members that it asks an object for are not among them.
+        """
+        return self._words(part)[0]
+
+    def _words(self, part: Part) -> tuple[frozenset[str], frozenset[str]]:
+        """Names that a declaration uses at namespace level, and members of objects."""
+        found = self._words_of.get(part)
+        if found is None:
+            file, item = self.files[part.file], part.item
+            pieces, at = [], item.start
+            for hidden in item.host_parts:
+                pieces.append(file.plain[at : hidden.start])
+                at = hidden.end
+            pieces.append(file.plain[at : item.end])
+            text = " ".join(pieces)
+            own = file.declared_in(item.start, item.end)
+            if item.kind == "macro":
+                more = self._expanded(part)
+                own, text = syntax(more, self._macros).declared_in(0, len(more)), f"{text} {more}"
+            own -= {*item.names, *_SCOPED.findall(text)}
+            members = frozenset(_MEMBER.findall(text))
+            words = frozenset(WORD.findall(_MEMBER.sub(" ", text)))
+            found = self._words_of[part] = words - own, members
+        return found
+
+    def may_declare(self, name: str) -> bool:
+        """Whether a text declares a name, or looks to: macros may hide that from the parser."""
+        if name in self.by_name or name in self.macros:
+            return True
+        typed = re.compile(rf"\b(?!(?:return|case|else|throw|goto)\b)[A-Za-z_]\w*\s+{name}\b")
+        return any(typed.search(file.plain) for file in self.files.values())
 
     def makes_code(self, part: Part) -> bool:
         """Whether something that is no declaration may expand to one for the GPU."""
@@ -151,7 +227,11 @@ class Program:
                 for part in fitting:
                     take(part)
                 continue
-            words = [*self.words(waiting.popleft())]
+            named, members = self._words(waiting.popleft())
+            for name in members:
+                for part in self._methods.get(name, ()):
+                    take(part)
+            words = [*named]
             while words:
                 word = words.pop()
                 if word in seen:
@@ -179,7 +259,10 @@ class Program:
             for part in self.parts
             if (part.item.kind == "using" and self._is_of_namespace(part))
             or (
-                part.item.kind == "macro" and self.makes_code(part) and not self._makes_kernel(part)
+                part.item.kind == "macro"
+                and self.makes_code(part)
+                and not self._makes_kernel(part)
+                and not self._made_names(part)
             )
         )
 
@@ -243,11 +326,19 @@ class Program:
     def _text(self, name: str, kept: frozenset[Part]) -> str:
         file = self.files[name]
         spans: list[Span] = []
+        behind = 0
         for item in file.items:
             if Part(name, item) not in kept:
                 spans.append((item.start, item.end))
+                # those that a directive parts from the declaration they belong to
+                first = bisect.bisect_left(file.specifier_spans, (behind, behind))
+                for span in file.specifier_spans[first:]:
+                    if span[0] >= item.start:
+                        break
+                    spans.append(span)
             else:
                 spans += [(part.start, part.end) for part in item.host_parts]
+            behind = max(behind, item.end)
         return without(file.source, spans)
 
     def parts_at(self, file: str, line: int) -> tuple[Part, ...]:

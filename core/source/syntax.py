@@ -37,6 +37,7 @@ _C_LINKAGE = re.compile(  # its brace stands between one #if and its #endif, so 
     r"^[ \t]*#[ \t]*if[^\n]*\b__cplusplus\b[^\n]*\n(?P<brace>\s*(?:extern\s*\"C\"\s*\{|\})\s*)#",
     re.MULTILINE,
 )
+_FORMAL = re.compile(r"[A-Za-z_]\w*(?:\s*\.\.\.)?|\.\.\.")
 _SPACES = re.compile(r"\b__(?:global|device|constant|shared|managed)__\b")
 _SPECIFIER = re.compile(
     r"(?:\b(?:inline|static|extern|constexpr|const|volatile|void|__inline__|__forceinline__"
@@ -93,6 +94,20 @@ _SKIPPED = {
     "nested_namespace_specifier",
     "inline",
 }
+_DECLARING = {
+    "declaration",
+    "parameter_declaration",
+    "optional_parameter_declaration",
+    "for_range_loop",
+    "type_parameter_declaration",
+    "optional_type_parameter_declaration",
+    "enumerator",
+    "variadic_type_parameter_declaration",
+    "variadic_parameter_declaration",
+    "alias_declaration",
+    "type_definition",
+    "field_declaration",
+}
 _DECLARATORS = {
     "init_declarator",
     "pointer_declarator",
@@ -131,6 +146,7 @@ class Item:
     is_body: bool = False
     host_parts: tuple[HostPart, ...] = ()
     scope: tuple[str, ...] = ()  # the namespaces around it
+    is_method: bool = False  # a class's, defined outside it
 
 
 @dataclass(frozen=True)
@@ -192,6 +208,7 @@ class Syntax:
         one = _blanked_at(one, _uses(one, macros.statements))
         self.made = tuple(_made(one, macros))
         self._text = _blanked_at(one, self.made)
+        self._declared_in: dict[Span, frozenset[str]] = {}
         self._others = others if others.strip() else ""  # branches that open the same braces
 
     @cached_property
@@ -298,6 +315,7 @@ class Syntax:
             is_function and "{" in self._text[start:end],
             parts,
             scope,
+            is_function and any(re.search(rf"::\s*{re.escape(n)}\b", head) for n in names),
         )
 
     def _with_specifiers(self, start: int) -> int:
@@ -313,6 +331,13 @@ class Syntax:
                 start = first + at
             else:
                 return start
+
+    @cached_property
+    def specifier_spans(self) -> tuple[Span, ...]:
+        """Where specifiers by macros, and attributes, stand: the parser does not see them."""
+        words = "|".join(map(re.escape, self.specifiers))
+        pattern = re.compile(rf"\b(?:{words})\b|{_ATTRIBUTE.pattern}" if words else _ATTRIBUTE)
+        return tuple(match.span() for match in _outside_directives(self.plain, pattern))
 
     @cached_property
     def _directives(self) -> list[Span]:
@@ -334,9 +359,26 @@ class Syntax:
             return "any" if re.search(r"\bconst(?:expr)?\b", declared) else "host"
         return "any"
 
-    def declared_names(self, node: Node) -> frozenset[str]:
-        """The names that a declaration, a parameter or a loop introduces."""
-        return frozenset(self._names(node))
+    def nodes(self, start: int, end: int) -> Iterator[Node]:
+        """All nodes within some characters."""
+        text = self._text[start:end]
+        first = start + len(text) - len(text.lstrip())  # specifiers are blank for the parser
+        around = self.tree.root_node.descendant_for_byte_range(first, max(first, end - 1))
+        waiting = [around] if around is not None else []
+        while waiting:
+            node = waiting.pop()
+            if node.start_byte < end and node.end_byte > start:
+                if start <= node.start_byte and node.end_byte <= end:
+                    yield node
+                waiting += reversed(node.named_children)
+
+    def declared_in(self, start: int, end: int) -> frozenset[str]:
+        """The names that declarations, parameters and loops within some characters introduce."""
+        if (start, end) not in self._declared_in:
+            inside = (node for node in self.nodes(start, end) if node.type in _DECLARING)
+            found = frozenset(name for node in inside for name in self._names(node))
+            self._declared_in[start, end] = found
+        return self._declared_in[start, end]
 
     def _names(self, node: Node) -> Iterator[str]:
         if node.type == "namespace_alias_definition":
@@ -516,7 +558,7 @@ def _macros(plain: str) -> tuple[Macro, ...]:
 def _defined(plain: str) -> Iterator[Macro]:
     for found in _DIRECTIVE.finditer(plain):
         if match := _DEFINE.fullmatch(found[0]):
-            names = tuple(WORD.findall(match[2])) if match[2] else None
+            names = tuple(_FORMAL.findall(match[2])) if match[2] else None
             body = match[3].replace("\\\n", " ").strip()
             yield Macro(match[1], names, body, found.start(), found.end())
 
