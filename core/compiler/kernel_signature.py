@@ -8,7 +8,7 @@ compiler: types and offsets come from the debug information that NVRTC writes fo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from core.compiler.compiler import compile_ptx, find_entry
-from core.errors import ArgumentError
+from core.errors import ArgumentError, CompileError
 from core.ptx.debug.model import DebugInfo, DwarfType, Member
 from core.ptx.debug.reader import read_dwarf
 from core.source.kernel_text import (
@@ -241,6 +241,36 @@ def type_sizes(
         for word, size in sizes.items()
         if word in wanted or word.partition("<")[0] in of_templates
     }
+
+
+_PROBE = "tilescope_constants"
+_VALUE = re.compile(r"Lx(n?)(\d+)E")
+
+
+def constants(
+    expressions: Sequence[str],
+    source: str,
+    defines: Mapping[str, str] = _NONE,
+    headers: Mapping[str, str] = _NONE,
+    name: str = "kernel.cu",
+) -> Mapping[str, int]:
+    """The values of whole constants such as `Traits<128, float>::kThreads`, without those of none.
+
+    The compiler mangles them into the name of a template's instance.
+    """
+    probe = f"{source}\ntemplate <long long...> __global__ void {_PROBE}() {{}}\n"
+    kernel = f"{_PROBE}<{', '.join(f'(long long)({text})' for text in expressions)}>"
+    try:
+        build = compile_ptx(
+            probe, source_name=name, defines=defines, kernel=kernel, headers=headers
+        )
+    except CompileError:
+        one_by_one = expressions if len(expressions) > 1 else ()
+        alone = (constants((text,), source, defines, headers, name) for text in one_by_one)
+        return {text: value for found in alone for text, value in found.items()}
+    found = _VALUE.findall(build.instances.get(kernel, ""))
+    values = [int(digits) * (-1 if sign else 1) for sign, digits in found]
+    return dict(zip(expressions, values, strict=False))
 
 
 def _pointed(source: str, whole: str, kernel: str) -> list[str]:

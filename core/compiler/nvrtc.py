@@ -20,7 +20,7 @@ from core.compiler.nvrtc_library import CURAND, include_folders
 from core.compiler.nvrtc_library import Program as Translation
 from core.compiler.request import ARCHITECTURE, Compiled, Request
 from core.errors import CompileError, Diagnostic
-from core.source.constants import with_defines
+from core.source.constants import blanked, with_defines
 from core.source.diagnostics import parse_log
 from core.source.host_headers import (
     HALF_NAMES,
@@ -81,31 +81,20 @@ _CXX20 = re.compile(
     r"\bconcept\s+\w+\s*=|\brequires\s*[({]|\brequires\s+[\w:]+\s*<|\bconst(?:eval|init)\b"
     r"|\[[^\]\n]*\]\s*<\s*(?:typename|class|int|auto)\b"
 )
+_STANDARD = ("--std", "-std")
+_NEWER = "--std=c++20"
+
+
+def _is_newer(text: str) -> bool:
+    return _CXX20.search(text) is not None and _CXX20.search(blanked(text)) is not None
 
 
 def compile_here(request: Request) -> Compiled:
     """What NVRTC makes of a request, in this process, where nothing can stop it.
 
-    A file for nvcc is compiled without its functions of the host, and as C++20 where it has words
-    of that.
+    A file for nvcc is compiled without its functions of the host, and as C++20 where what is left
+    has words of that.
     """
-    is_told = any(option.startswith(("--std", "-std")) for option in request.options)
-    texts = (request.source, *(text for _, text in request.headers))
-    if is_told or not any(_CXX20.search(text) for text in texts):
-        return _compile(request)
-    newer = replace(request, options=(*request.options, "--std=c++20"))
-    if _CXX20.search(request.source):
-        return _compile(newer)
-    try:  # a header may have such words for whoever asks for them
-        return _compile(request)
-    except CompileError as error:
-        try:
-            return _compile(newer)
-        except CompileError:
-            raise error from None
-
-
-def _compile(request: Request) -> Compiled:
     program = Program("", {"": request.source, **dict(request.headers)})
     missing = _missing_headers(program, request.compiler)
 
@@ -206,6 +195,9 @@ _OTHER_LINES = re.compile(r"^[ \t]*#[ \t]*(?:line\b|\d)[^\n]*", re.MULTILINE)
 def _compile_text(request: Request, instance: str = "") -> Compiled:
     """`instance` is the full name of a template's instance that is to be made."""
     texts = (request.source, *(text for _, text in request.headers))
+    is_told = any(option.startswith(_STANDARD) for option in request.options)
+    if not is_told and any(map(_is_newer, texts)):
+        request = replace(request, options=(*request.options, _NEWER))
     if instance and any(_NAMELESS.search(text) for text in texts):
         # NVRTC 13 crashes at an instance whose head it cannot read: it says what is wrong before
         _compile_text(replace(request, options=(*request.options, _READ_ONLY)))

@@ -11,7 +11,7 @@ import math
 import re
 import shlex
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -19,6 +19,7 @@ from types import MappingProxyType
 from core.compiler.compiler import compile_ptx
 from core.compiler.kernel_signature import (
     SignatureParameter,
+    constants,
     kernel_names,
     read_signature,
     type_sizes,
@@ -74,6 +75,7 @@ from core.source.constants import knobs, with_defines
 from core.source.expressions import Number
 from core.source.host_code import without_host_code
 from core.source.kernel_text import (
+    class_constants,
     host_launches,
     instances,
     kernels,
@@ -87,6 +89,7 @@ _SMALL = 1 << 12  # a size that can be followed
 _MOST_THREADS = 1 << 27  # of a grid beyond which some blocks run at most: it says no size
 _MOST_OTHERS = 4  # kernels that are tried where the first cannot be launched
 _PATIENT_S = 20.0  # of a processor, until no further one is tried
+_STRIDE_OF = re.compile(r"(?:.*\.)?([A-Za-z]+)_\w*_stride")
 _NO_LAUNCH: Mapping[str, str] = MappingProxyType({})
 
 
@@ -313,7 +316,13 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
         signature,
         defines,
         type_sizes(source, name, defines, headers, asked.name),
-        Given(numbers, _bytes_given(signature, shapes), _three(grid_given), _three(block_given)),
+        Given(
+            numbers,
+            _bytes_given(signature, shapes),
+            _three(grid_given),
+            _three(block_given),
+            _of_classes(whole, name, source, defines, headers, asked.name),
+        ),
     )
     if host is not None and host.constants:
         smaller_ones = {name: str(value) for name, value in host.constants.items()}
@@ -358,7 +367,8 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
     known = (set(host.said) | {*host.scalars} | {*host.maps}) - host.assumed if host else set()
     fixed = {p.name for p in signature if p.is_symbol and not p.is_pointer}
     guesses = frozenset(arguments) - known - set(given) - fixed
-    tied = guesses if any(is_size(p) for p in signature) else frozenset()
+    is_tied = any(is_size(p) for p in signature) and not _has_layouts(guesses)
+    tied = guesses if is_tied else frozenset()
     return Guess(
         launch,
         asked,
@@ -372,6 +382,29 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
         alike=indexed_alike([n for n in guesses if "." not in n], text),
         halved=host.halved if host is not None else frozenset(),
     )
+
+
+def _has_layouts(names: Collection[str]) -> bool:
+    """Whether strides by dimension (x_batch_stride, x_row_stride) leave an array any layout."""
+    found = [match[1] for name in names if (match := _STRIDE_OF.fullmatch(name))]
+    return len(found) > len(set(found))
+
+
+def _of_classes(
+    whole: str,
+    kernel: str,
+    source: str,
+    defines: Mapping[str, str],
+    headers: Mapping[str, str],
+    name: str,
+) -> Mapping[str, int]:
+    """The constants of classes that lead to a kernel's launch, as the compiler tells them."""
+    launch = first_launch(whole, kernel)
+    meant = class_constants(whole, launch) if launch is not None else {}
+    if not meant:
+        return {}
+    found = constants(list(meant.values()), source, defines, headers, name)
+    return {said: found[text] for said, text in meant.items() if text in found}
 
 
 def _sizes(text: str) -> tuple[int, ...]:

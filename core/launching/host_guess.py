@@ -91,12 +91,16 @@ class HostGuess:
 
 @dataclass(frozen=True)
 class Given:
-    """What is given of a launch: numbers and bytes of arrays by parameter, grid and block."""
+    """What is given of a launch: numbers and bytes of arrays by parameter, grid and block.
+
+    `of_classes` are the constants of classes that it names, such as `Traits::kThreads`.
+    """
 
     numbers: Mapping[str, Number] = field(default_factory=dict)
     nbytes: Mapping[str, int] = field(default_factory=dict)
     grid: Size | None = None
     block: Size | None = None
+    of_classes: Mapping[str, Number] = field(default_factory=dict)
 
 
 def host_guess(
@@ -118,11 +122,13 @@ def host_guess(
     plain = split_instance(kernel)[0].rpartition("::")[2]
     declared = next((k for k in kernels(source) if k.name == plain), None)
     sizes = {**type_sizes, **_sizes_of_template(declared, split_instance(kernel)[1])}
-    program = HostProgram(source, sizes, defines, launch)
+    program = HostProgram(source, sizes, defines, launch, of_classes=given.of_classes)
     found = _Small(program, program.launch or launch, signature, declared, kernel, given).guess()
     if not program.has_callers or (found is not None and found.is_likely):
         return found
-    program = HostProgram(source, sizes, defines, launch, through_callers=False)
+    program = HostProgram(
+        source, sizes, defines, launch, through_callers=False, of_classes=given.of_classes
+    )
     return _Small(program, launch, signature, declared, kernel, given).guess() or found
 
 

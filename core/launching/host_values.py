@@ -296,8 +296,11 @@ class HostProgram:
         launch: HostLaunch | None = None,
         *,
         through_callers: bool = True,
+        of_classes: Mapping[str, Number] = _NOTHING,
     ) -> None:
         """`sizes` are bytes of types by name, beyond the built-in ones.
+
+        `of_classes` are constants as `Traits::kThreads`.
 
         Of the macros that are numbers those lead to `launch` which its function names. The
         program's own `launch` lies in a text in which its callers' statements come before it,
@@ -310,6 +313,7 @@ class HostProgram:
             self.text = self._reached.text
             launch = replace(launch, position=self._reached.position)
         self.launch = launch
+        self._of_classes = of_classes
         self._sizes, self._defined = {**SIZES, **sizes}, defines.keys()
         self._macros = {
             **_macros(_taken(self.text, defines)),
@@ -346,7 +350,7 @@ class HostProgram:
         `given` replaces what variables are first set to, `fixed` whatever they are set to.
         """
         leading = self._leading_to(launch.position)
-        found = HostValues(dict(fixed), fixed=fixed)
+        found = HostValues({**self._of_classes, **fixed}, fixed=fixed)
         self._run(leading.outside, given, found)
         self._given(leading.outer, given, found)
         self._run(leading.callers, given, found)

@@ -273,9 +273,18 @@ class _Roots:
 
     def __init__(self, path: Path, folders: Sequence[str]) -> None:
         self._path, self._given = path, [Path(folder) for folder in folders]
+        self._found: dict[tuple[str, Path, bool], Path | None] = {}
+        self._names: dict[Path, str] = {}
+        self._places: dict[str, Path] = {}
 
     def find(self, name: str, beside: Path, is_quoted: bool) -> Path | None:
         """The header of that name, None where there is none."""
+        asked = name, beside, is_quoted
+        if asked not in self._found:
+            self._found[asked] = self._find(*asked)
+        return self._found[asked]
+
+    def _find(self, name: str, beside: Path, is_quoted: bool) -> Path | None:
         if OF_HOST_ALONE.match(name):
             return None
         candidates = [beside, *self._given] if is_quoted else self._given
@@ -318,22 +327,25 @@ class _Roots:
                     found.setdefault(file, []).append(Path(folder, file))
         return found
 
-    def by_root(self, text: str, folder: Path) -> str:
-        """A header's text with the names of its neighbours as they are from a folder of -I.
+    def one_name(self, header: str, path: Path) -> str:
+        """The name under which a file is known: the first that it was included by.
 
-        A library includes one file by both: it is one, and `mma.h` of two folders are two.
+        A library includes one file by several names: it is one, and `mma.h` of two folders are two.
         """
+        place = Path(os.path.normpath(path))
+        if place not in self._names:
+            is_free = self._places.setdefault(header, place) == place
+            beside = os.path.relpath(place, self._path.parent)
+            self._names[place] = header if is_free else Path(beside).as_posix()
+        return self._names[place]
+
+    def with_one_name(self, text: str, folder: Path) -> str:
+        """A header's text in which every file has one name, wherever it is included."""
         from core.source.syntax import with_includes
 
         def name(header: str, is_quoted: bool) -> str:
-            path = folder / header
-            if not is_quoted or not self._given or not _is_file(path):
-                return header
-            whole = Path(os.path.normpath(path))
-            return next(
-                (whole.relative_to(f).as_posix() for f in self._given if whole.is_relative_to(f)),
-                header,
-            )
+            path = self.find(header, folder, is_quoted)
+            return header if path is None else self.one_name(header, path)
 
         return with_includes(text, name)
 
@@ -393,6 +405,7 @@ def _collect(source: str, folder: Path, found: dict[str, tuple[Path, str]], root
         except TilescopeError:
             continue
         if len(text) <= room:
-            text = roots.by_root(text, path.parent)
+            roots.one_name(name, path)
+            text = roots.with_one_name(text, path.parent)
             found[name] = path, text
             _collect(text, path.parent, found, roots)

@@ -112,6 +112,12 @@ namespace std {{
 {_FUNCTION} const T& min(const T& a, const T& b) {{ return b < a ? b : a; }}
 {_FUNCTION} const T& clamp(const T& v, const T& lo, const T& hi)
 {{ return v < lo ? lo : hi < v ? hi : v; }}
+#ifdef __CUDACC_RTC__
+{_FUNCTION} T max(initializer_list<T> all)
+{{ T r = *all.begin(); for (const T& one : all) if (r < one) r = one; return r; }}
+{_FUNCTION} T min(initializer_list<T> all)
+{{ T r = *all.begin(); for (const T& one : all) if (one < r) r = one; return r; }}
+#endif
 }}
 """
 TENSOR_MAPS: Mapping[str, tuple[str, ...]] = {  # of cuda.h, in their order
@@ -149,7 +155,7 @@ _DIRECTX = (
 )
 _STDIO = _ONCE + "namespace std { using ::printf; }\n"
 _STRING = _ONCE + "namespace std { using ::memcpy; using ::memset; }\n"
-_STDDEF = _ONCE + "namespace std { using ::size_t; }\n"
+_STDDEF = _ONCE + "namespace std { using ::size_t; using nullptr_t = decltype(nullptr); }\n"
 _EMPTY = _words("""
 stdio.h stdlib.h string.h assert.h stddef.h time.h ctype.h errno.h signal.h unistd.h inttypes.h
 sys/time.h sys/types.h sys/stat.h stdbool.h stdarg.h malloc.h windows.h omp.h mpi.h
@@ -281,6 +287,21 @@ template <class T> struct alignas(2 * sizeof(T)) complex {
 namespace std {
 template <class T> __device__ c10::complex<T> conj(const c10::complex<T>& z)
 { return {z.real_, -z.imag_}; }
+}
+template <class T> __device__ T gpuAtomicAdd(T* address, T value)
+{ return atomicAdd(address, value); }
+template <class T> __device__ void gpuAtomicAddNoReturn(T* address, T value)
+{ atomicAdd(address, value); }
+namespace at {
+struct PhiloxCudaState { unsigned long long seed_, offset_; };
+namespace cuda { namespace philox {
+struct Seeds { unsigned long long seed, offset; };
+inline __device__ Seeds unpack(PhiloxCudaState state) { return {state.seed_, state.offset_}; }
+} }
+}
+namespace std {
+template <int I> __device__ unsigned long long get(const at::cuda::philox::Seeds& seeds)
+{ return I ? seeds.offset : seeds.seed; }
 }
 """
 _BESIDE = {"float": "float", "double": "double", "int": ""}  # what a sum with a half is, "" a half
@@ -441,7 +462,7 @@ STD_NAMES: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(_FUNCTIONS, "cmath"),
         **dict.fromkeys(("max", "min", "clamp"), "algorithm"),
-        "size_t": "cstddef",
+        **dict.fromkeys(("size_t", "nullptr_t"), "cstddef"),
         **{f"{u}int{bits}_t": "cstdint" for bits, _ in _WIDTHS for u in ("", "u")},
         **{name: header for header, names in _FROM_LIBCUDACXX.items() for name in names},
     }

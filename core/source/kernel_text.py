@@ -337,6 +337,10 @@ _DEEPEST_CONSTANTS = 12  # constants of constants
 _LAMBDA = "[]"  # a type without a name
 _INTEGER = re.compile(r"\b(?:int|unsigned|signed|long|short|char|size_t|auto|u?int\d+_t|uint)\b")
 _INDEX_TYPE = re.compile(r"ind(ex|ices)|idx|offset|int(eger)?_?t|size_?t|key", re.IGNORECASE)
+_USING = re.compile(r"\busing\s+(\w+)\s*=\s*([^;{}]+);")
+_OF_INSTANCE = re.compile(r"\btemplate\s[^;{}<>()]*$")  # `template void run`
+_MEMBER = re.compile(r"(?<![\w:])([A-Za-z_]\w*)::([A-Za-z_]\w*)\b(?!\s*[(<:])")
+_MEANT = re.compile(r"\b(?:using|constexpr\s+\w+)\s+(\w+)\s*=\s*([^;{}]+);")
 _SIZES = re.compile(r"size|block|threads|tile|dim|bs|bm|bn", re.IGNORECASE)
 
 
@@ -534,7 +538,11 @@ def _instance(
     """
     values: list[str] = []
     chosen: dict[str, str] = {}  # what names of the launch's are taken for: `scalar_t` for float
-    outer = _bound_outside(source, launch) if launch is not None else {}
+    outer, likely = {}, {}
+    if launch is not None:
+        outer = {n: v for n, v in _bound_outside(source, launch).items() if n != v}
+        formals = _templates(source).get(launch.function, ())
+        likely = {p.name: _likely(source, p, kernel) for p in formals}
     for position, parameter in enumerate(kernel.template):
         text = ""
         if launch is not None and position < len(launch.template):
@@ -543,6 +551,8 @@ def _instance(
             text = _explicit(parameter, given, launch, source, constants, outer)
             if told and not text:
                 return ""
+            if not text:
+                text = _explicit(parameter, given, launch, source, constants, likely | outer)
         elif launch is not None:
             text = _deduced(source, kernel, parameter, launch)
             text = _nameable(outer.get(text, text), source, outer)
@@ -561,8 +571,52 @@ def _instance(
 def _bound_outside(source: str, launch: HostLaunch) -> Mapping[str, str]:
     """The template arguments of the function, and of the class, that a launch stands in."""
     text = _plain(source)
-    found = _of_class(text, launch)
-    return {**found, **_bound_by_caller(source, launch.function, _DEEPEST_CALLERS)}
+    found = {**_switched(source), **_of_class(text, launch)}
+    found |= _bound_by_caller(source, launch.function, _DEEPEST_CALLERS)
+    return {**found, **_usings_around(text, launch)}
+
+
+def class_constants(source: str, launch: HostLaunch) -> Mapping[str, str]:
+    """What `Traits::kThreads` in a launching function is, as one can name it outside.
+
+    By each such expression of the function up to the launch and of its configuration.
+    """
+    text = _plain(source)
+    header = _header_before(text, launch.position)
+    before = text[header.body : launch.position] if header is not None else ""
+    outer = _bound_outside(source, launch)
+    found: dict[str, str] = {}
+    for use in _MEMBER.finditer(" ".join((before, *launch.configuration))):
+        name = use[1] if use[1] in outer else ""
+        kind = _nameable(name, source, outer) if name else ""
+        if kind not in ("", name):
+            found[use[0]] = f"{' '.join(kind.split())}::{use[2]}"
+    return found
+
+
+@lru_cache(maxsize=4)
+def _switched(source: str) -> Mapping[str, str]:
+    """What `BOOL_SWITCH(n > 0, kIsEven, …)` makes of kIsEven first: a constant or a type."""
+    text = without_comments(source)
+    found: dict[str, str] = {}
+    for macro in _DEFINE.finditer(text):
+        formals = [formal.strip() for formal in (macro[2] or "").split(",")]
+        meant = {n: value.strip() for n, value in reversed(_MEANT.findall(macro[3]))}
+        places = {at: meant[name] for at, name in enumerate(formals) if name in meant}
+        calls = re.finditer(rf"\b{macro[1]}\s*\(", text) if places else ()
+        for call in itertools.islice(calls, _MOST_CALLS):
+            given = split_at_commas(text[call.end() : closing(text, call.end())], _ROUND)
+            for at, value in places.items():
+                if at < len(given):
+                    found.setdefault(given[at], value)
+    return found
+
+
+def _usings_around(text: str, launch: HostLaunch) -> Mapping[str, str]:
+    """What `using` says before a launch in its own function."""
+    header = _header_before(text, launch.position)
+    before = text[header.body : launch.position] if header is not None else ""
+    return {name: meaning.strip() for name, meaning in _USING.findall(before)}
 
 
 def _bound_by_caller(source: str, function: str, depth: int) -> Mapping[str, str]:
@@ -577,13 +631,27 @@ def _bound_by_caller(source: str, function: str, depth: int) -> Mapping[str, str
     found = {p.name: p.default for p in parameters if p.default}
     text = without_comments(source)
     for call in re.finditer(rf"\b{re.escape(function)}\s*<([^;{{}}()]*)>\s*\(", text):
-        caller = _function_before(text, call.start())
+        before = text[max(0, call.start() - _LONGEST_HEADER) : call.start()]
+        is_declared = _OF_INSTANCE.search(before) is not None
+        caller = "" if is_declared else _function_before(text, call.start())
         if caller == function:
             continue
-        outer = _bound_by_caller(source, caller, depth - 1) if depth else {}
+        outer = _bound_by_caller(source, caller, depth - 1) if depth and caller else {}
+        outer = {**outer, **_meant_by_macro(text, call.start())}
         given = (_with_words(part, outer) for part in split_at_commas(call[1]))
         return {**found, **dict(zip(names, given, strict=False))}
     return found
+
+
+def _meant_by_macro(text: str, position: int) -> Mapping[str, str]:
+    """What the first use of a macro gives it, in whose meaning a position lies."""
+    around = (m for m in _DEFINE.finditer(text) if m[2] and m.start() <= position < m.end())
+    macro = next(around, None)
+    call = re.compile(rf"\b{macro[1]}\s*\(").search(text, macro.end()) if macro else None
+    if macro is None or call is None:
+        return {}
+    given = split_at_commas(text[call.end() : closing(text, call.end())], _ROUND)
+    return dict(zip((formal.strip() for formal in macro[2].split(",")), given, strict=False))
 
 
 def _function_before(text: str, position: int) -> str:
@@ -737,22 +805,28 @@ def _nameable(text: str, source: str, outer: Mapping[str, str]) -> str:
     Such as its template parameters, and parameters of the macro that it stands in.
     """
     inside = _inner_usings(source)
+    of_itself: set[str] = set()  # as `using Traits = Traits<4>` says
     for _ in range(_DEEPEST_CONSTANTS):
         before = text
-        for word in set(re.findall(r"(?<!::)\b[A-Za-z_]\w*", text)):
+        for word in set(re.findall(r"(?<!::)\b[A-Za-z_]\w*", text)) - of_itself:
             meaning = outer.get(word) or inside.get(word, word)
-            text = meaning.join(re.split(rf"(?<!::)\b{word}\b", text))
+            use = rf"(?<!::)\b{word}\b"
+            if re.search(rf"\b{word}\b", meaning):
+                of_itself.add(word)
+                use += r"(?!\s*<)"
+            text = meaning.join(re.split(use, text))
         if text == before or len(text) > _LONGEST_NAME:
             break
     words = set(re.findall(r"(?<!::)\b[A-Za-z_]\w*", text))
-    return "" if (words & _names_of_parameters(source)) - _declared_types(source) else text
+    is_unknown = bool((words & _names_of_parameters(source)) - _declared_types(source))
+    return "" if is_unknown else " ".join(text.split())
 
 
 @lru_cache(maxsize=4)
 def _inner_usings(source: str) -> Mapping[str, str]:
     """What `using` says within functions and classes, where it says the same everywhere."""
     said: dict[str, set[str]] = {}
-    pattern = r"^[ \t]+using\s+(\w+)\s*=\s*([^;{}]+);"
+    pattern = rf"^[ \t]+{_USING.pattern}"
     for name, meaning in re.findall(pattern, without_comments(source), re.MULTILINE):
         said.setdefault(name, set()).add(meaning)
     return {name: found.pop().strip() for name, found in said.items() if len(found) == 1}
@@ -766,7 +840,8 @@ def _names_of_parameters(source: str) -> frozenset[str]:
     inside += re.findall(r"^[ \t]*#[ \t]*define[ \t]+\w+\(([^)\n]*)\)", text, re.MULTILINE)
     parts = (part.partition("=")[0] for text in inside for part in text.split(","))
     names = (name for part in parts for name in re.findall(r"\w+", part)[-1:])
-    return frozenset(names) | {"scalar_t"}  # which PyTorch's dispatch declares
+    # a specialisation's `<float>` is no parameter; PyTorch's dispatch declares scalar_t
+    return frozenset(n for n in names if not re.fullmatch(_BUILT_IN, n)) | {"scalar_t"}
 
 
 @lru_cache(maxsize=4)

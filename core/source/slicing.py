@@ -8,7 +8,6 @@ keeps its number.
 
 from __future__ import annotations
 
-import bisect
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,6 +23,7 @@ _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE | re.DOTA
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b[^\n]*", re.MULTILINE)
 _DEEPEST_MACROS = 4
 _MEMBER = re.compile(r"(?:\.|->)\s*(?:template\s+)?([A-Za-z_]\w*)")
+_OF_ITSELF = re.compile(r"\busing\s+(\w+)\s*=\s*\1\b")  # `using Scan = Scan<T, 32>`
 _SCOPED = re.compile(r"::\s*([A-Za-z_]\w*)")  # it may have the name of a variable
 
 
@@ -157,7 +157,7 @@ class Program:
             if item.kind == "macro":
                 more = self._expanded(part)
                 own, text = syntax(more, self._macros).declared_in(0, len(more)), f"{text} {more}"
-            own -= {*item.names, *_SCOPED.findall(text)}
+            own -= {*item.names, *_SCOPED.findall(text), *_OF_ITSELF.findall(text)}
             members = frozenset(_MEMBER.findall(text))
             words = frozenset(WORD.findall(_MEMBER.sub(" ", text)))
             found = self._words_of[part] = words - own, members
@@ -330,12 +330,7 @@ class Program:
         for item in file.items:
             if Part(name, item) not in kept:
                 spans.append((item.start, item.end))
-                # those that a directive parts from the declaration they belong to
-                first = bisect.bisect_left(file.specifier_spans, (behind, behind))
-                for span in file.specifier_spans[first:]:
-                    if span[0] >= item.start:
-                        break
-                    spans.append(span)
+                spans += file.specifiers_before(item.start, behind)
             else:
                 spans += [(part.start, part.end) for part in item.host_parts]
             behind = max(behind, item.end)

@@ -37,6 +37,7 @@ _C_LINKAGE = re.compile(  # its brace stands between one #if and its #endif, so 
     r"^[ \t]*#[ \t]*if[^\n]*\b__cplusplus\b[^\n]*\n(?P<brace>\s*(?:extern\s*\"C\"\s*\{|\})\s*)#",
     re.MULTILINE,
 )
+_CALL = re.compile(r"\b(\w+)\s*\([^()]*\)")
 _FORMAL = re.compile(r"[A-Za-z_]\w*(?:\s*\.\.\.)?|\.\.\.")
 _SPACES = re.compile(r"\b__(?:global|device|constant|shared|managed)__\b")
 _SPECIFIER = re.compile(
@@ -248,9 +249,13 @@ class Syntax:
         return [match.start() for match in re.finditer("\n", self.source)]
 
     def _items(self, node: Node, scope: tuple[str, ...]) -> Iterator[Item]:
+        begun: int | None = None  # where a head starts that a directive parts from its function
         for child in node.children:
             check()
             kind = child.type
+            if kind == "ERROR" and self._is_head(child):
+                begun = child.start_byte
+                continue
             if kind in _SKIPPED or child.is_missing or self.text(child) == ";":
                 continue
             if kind == "namespace_definition":
@@ -266,7 +271,9 @@ class Syntax:
             elif kind in _GROUPS or (kind == "ERROR" and self._holds_items(child)):
                 yield from self._items(child, scope)
             elif not kind.startswith("preproc") and not self._is_part_of_condition(child):
-                yield self._item(child, child, scope)
+                item = self._item(child, child, scope, begun)
+                begun = None
+                yield item
 
     @staticmethod
     def _holds_items(node: Node) -> bool:
@@ -285,11 +292,18 @@ class Syntax:
             )
         )
 
-    def _item(self, whole: Node, node: Node, scope: tuple[str, ...]) -> Item:
+    def _is_head(self, node: Node) -> bool:
+        """Whether it is `template <typename T> __global__` and no more."""
+        text = _DIRECTIVE.sub("", self.plain[node.start_byte : node.end_byte]).strip()
+        return text.endswith("__") and _SPACES.search(text) is not None and "{" not in text
+
+    def _item(
+        self, whole: Node, node: Node, scope: tuple[str, ...], begun: int | None = None
+    ) -> Item:
         start, end = whole.start_byte, whole.end_byte
         if self._text[end : end + 1] == ";":  # of a class
             end += 1
-        start = self._with_specifiers(start)
+        start = self._with_specifiers(start if begun is None else begun)
         inner = node
         while inner.type == "template_declaration" and inner.named_children:
             inner = inner.named_children[-1]
@@ -332,12 +346,21 @@ class Syntax:
             else:
                 return start
 
+    def specifiers_before(self, start: int, first: int) -> Iterator[Span]:
+        """Specifiers of a declaration, from `first` on, that directives part from it."""
+        for span in reversed(self._specifiers[: bisect.bisect_left(self._specifiers, (start, 0))]):
+            between = self.plain[span[1] : start]
+            if span[0] < first or _DIRECTIVE.sub("", between).strip():
+                return
+            yield span
+            start = span[0]
+
     @cached_property
-    def specifier_spans(self) -> tuple[Span, ...]:
+    def _specifiers(self) -> list[Span]:
         """Where specifiers by macros, and attributes, stand: the parser does not see them."""
         words = "|".join(map(re.escape, self.specifiers))
         pattern = re.compile(rf"\b(?:{words})\b|{_ATTRIBUTE.pattern}" if words else _ATTRIBUTE)
-        return tuple(match.span() for match in _outside_directives(self.plain, pattern))
+        return [match.span() for match in _outside_directives(self.plain, pattern)]
 
     @cached_property
     def _directives(self) -> list[Span]:
@@ -391,7 +414,12 @@ class Syntax:
         if node.type in _CLASSES:
             yield from self._class_names(node)
             return
+        default = node.child_by_field_name("default_type") or node.child_by_field_name(
+            "default_value"
+        )
         for child in node.children:
+            if child == default:
+                continue
             if child.type in _CLASSES:
                 yield from self._class_names(child)
             elif child.type in ("template_type", "qualified_identifier", "template_function"):
@@ -509,10 +537,13 @@ def macros_of(texts: tuple[str, ...]) -> Macros:
             bodies[macro.name] = macro.body
     for name in [name for name, body in bodies.items() if _SPACES.fullmatch(name) and not body]:
         del bodies[name]  # `#define __device__` is for a host compiler that reads the header
-    meanings = {name: _meaning(name, bodies) for name in bodies}
     functions = [  # C's headers give static_assert a meaning for old compilers
         m for m in found if m.parameters is not None and m.name != "static_assert"
     ]
+    attributes = frozenset(
+        m.name for m in functions if _SPECIFIER.fullmatch(_ATTRIBUTE.sub(" ", m.body))
+    )
+    meanings = {name: _meaning(name, bodies, attributes) for name in bodies}
     makers = {m.name for m in functions if MAKES_CODE.search(m.body)}
     for _ in range(_DEEPEST_MACROS):
         makers |= {m.name for m in functions if m.words & makers}
@@ -528,7 +559,7 @@ def macros_of(texts: tuple[str, ...]) -> Macros:
         ),
         frozenset(m.name for m in functions),
         frozenset(makers),
-        frozenset(m.name for m in functions if _SPECIFIER.fullmatch(_ATTRIBUTE.sub(" ", m.body))),
+        attributes,
         frozenset(m.name for m in functions if m.body.count("{") > m.body.count("}")),
         frozenset(m.name for m in functions if m.body.count("{") < m.body.count("}")),
         frozenset(
@@ -541,10 +572,11 @@ def macros_of(texts: tuple[str, ...]) -> Macros:
     )
 
 
-def _meaning(name: str, bodies: Mapping[str, str]) -> str:
+def _meaning(name: str, bodies: Mapping[str, str], attributes: frozenset[str]) -> str:
     text = bodies[name]
     for _ in range(_DEEPEST_MACROS):
         text = _ATTRIBUTE.sub(" ", WORD.sub(lambda m: bodies.get(m[0], m[0]), text))
+        text = _CALL.sub(lambda m: " " if m[1] in attributes else m[0], text)
         if len(text) > _LONGEST_MEANING:
             break
     return text
