@@ -105,7 +105,8 @@ class Guess:
     the source's first kernel is not the one, "" where it is. `holding` are the arrays, none of them
     given, of structures with pointers in them: nothing says where these lead. `alike` are, by
     array, those that the kernel indexes as it does this one. `halved` are the numbers that are
-    smaller than the host's.
+    smaller than the host's. `is_strided` says that guessed strides lead through the arrays, whose
+    layout may be any.
     """
 
     launch: FileLaunch
@@ -119,6 +120,7 @@ class Guess:
     holding: frozenset[str] = frozenset()
     alike: Mapping[str, frozenset[str]] = field(default_factory=dict)
     halved: frozenset[str] = frozenset()
+    is_strided: bool = False
 
 
 def guess_launch(
@@ -367,7 +369,8 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
     known = (set(host.said) | {*host.scalars} | {*host.maps}) - host.assumed if host else set()
     fixed = {p.name for p in signature if p.is_symbol and not p.is_pointer}
     guesses = frozenset(arguments) - known - set(given) - fixed
-    is_tied = any(is_size(p) for p in signature) and not _has_layouts(guesses)
+    is_strided = _has_layouts(guesses)
+    is_tied = any(is_size(p) for p in signature) and not is_strided
     tied = guesses if is_tied else frozenset()
     return Guess(
         launch,
@@ -381,6 +384,7 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
         holding=frozenset(p.name for p in signature if p.holds_pointers) - set(given),
         alike=indexed_alike([n for n in guesses if "." not in n], text),
         halved=host.halved if host is not None else frozenset(),
+        is_strided=is_strided,
     )
 
 
@@ -400,7 +404,7 @@ def _of_classes(
 ) -> Mapping[str, int]:
     """The constants of classes that lead to a kernel's launch, as the compiler tells them."""
     launch = first_launch(whole, kernel)
-    meant = class_constants(whole, launch) if launch is not None else {}
+    meant = class_constants(whole, launch, kernel) if launch is not None else {}
     if not meant:
         return {}
     found = constants(list(meant.values()), source, defines, headers, name)

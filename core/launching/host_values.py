@@ -350,7 +350,8 @@ class HostProgram:
         `given` replaces what variables are first set to, `fixed` whatever they are set to.
         """
         leading = self._leading_to(launch.position)
-        found = HostValues({**self._of_classes, **fixed}, fixed=fixed)
+        fixed = {**self._of_classes, **fixed}
+        found = HostValues(dict(fixed), fixed=fixed)
         self._run(leading.outside, given, found)
         self._given(leading.outer, given, found)
         self._run(leading.callers, given, found)
@@ -657,7 +658,7 @@ class HostProgram:
                 return bytes_of
             return str(nbytes if nbytes is not None else _ELEMENT)
 
-        return re.sub(r"\bsizeof\s*(?:\(([^()]*)\)|(\*?\s*\w+))", size, text)
+        return re.sub(r"\bsizeof\b\s*(?:\(([^()]*)\)|(\*?\s*\w+))", size, text)
 
     def _bytes_of_variable(self, written: str) -> str:
         """The size of `a`, `*a` or `a[0]`, an expression; "" where no declaration is read."""

@@ -37,6 +37,7 @@ _SECONDS = 1.0
 _MORE_ASTRAY = 3  # times as long, where some array is too small
 _SECONDS_IN_ALL = 8.0  # then each further trial runs its first blocks alone
 _MORE_OF_FEW = 4  # times as many, where one number was made small
+_AHEAD = 16  # times as long as it is reached, where strides alone lead through an array
 _LANES = 4096
 _MOST_ELEMENTS = 1 << 22  # of an array that was made larger
 _FEW = 4  # a number with which a kernel reaches less far
@@ -359,6 +360,8 @@ def _larger(launch: FileLaunch, guess: Guess, sizes: Mapping[str, int]) -> FileL
         stays = name in guess.tied and (guess.is_ragged or need <= _meant(guess, name))
         if need > _MOST_ELEMENTS or stays:
             continue
+        if guess.is_strided:  # the trial may end before it comes to the last row
+            need = min(_AHEAD * need, _MOST_ELEMENTS)
         shape[0] = -(-need * shape[0] // have)
         changed[name] = (
             f"{buffer['fill']}:{buffer['dtype']}[{','.join(map(str, shape))}]{buffer['start']}"

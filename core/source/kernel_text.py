@@ -150,10 +150,25 @@ def with_plain_declarations(text: str) -> str:
     """A text of the same length in which numbers are declared in one way.
 
     `unsigned const n{4};` becomes `const unsigned n=4 ;`, and `dim3 grid{4, 2}` `dim3 grid(4, 2)`.
+    Of `int n[2] = {64, 32};` n[1] is 32 from there on.
     """
-    text = _CONST_BEHIND.sub(r"\3\2\1", text)
+    text = _with_listed_numbers(_CONST_BEHIND.sub(r"\3\2\1", text))
     text = _DIM3_IN_BRACES.sub(lambda m: f"{m[1]}{m[2]}({m[3]})".rjust(len(m[0])), text)
     return _NUMBER_IN_BRACES.sub(r"\1=\2 ", text)
+
+
+def _with_listed_numbers(text: str) -> str:
+    for row in [*_NUMBERS_IN_ROW.finditer(text)]:
+        values = split_at_commas(row[2], _ROUND)
+        use = re.compile(rf"\b{row[1]}\s*\[\s*(\d{{1,2}})\s*\](?!\s*=[^=])")
+
+        def listed(found: re.Match[str], values: Sequence[str] = values) -> str:
+            at = int(found[1])
+            value = values[at] if at < len(values) else ""
+            return value.ljust(len(found[0])) if 0 < len(value) <= len(found[0]) else found[0]
+
+        text = text[: row.end()] + use.sub(listed, text[row.end() :])
+    return text
 
 
 def with_kernel_macros(text: str) -> str:
@@ -339,8 +354,13 @@ _INTEGER = re.compile(r"\b(?:int|unsigned|signed|long|short|char|size_t|auto|u?i
 _INDEX_TYPE = re.compile(r"ind(ex|ices)|idx|offset|int(eger)?_?t|size_?t|key", re.IGNORECASE)
 _USING = re.compile(r"\busing\s+(\w+)\s*=\s*([^;{}]+);")
 _OF_INSTANCE = re.compile(r"\btemplate\s[^;{}<>()]*$")  # `template void run`
-_MEMBER = re.compile(r"(?<![\w:])([A-Za-z_]\w*)::([A-Za-z_]\w*)\b(?!\s*[(<:])")
+_MEMBER = re.compile(r"(?<![\w:])(?<!typename )([A-Za-z_]\w*)::([A-Za-z_]\w*)\b(?!\s*[(<:])")
+_NUMBERS_IN_ROW = re.compile(
+    r"\b(?:int|unsigned|long|size_t|float|double)\s+(\w+)\s*\[\s*\w*\s*\]\s*=?\s*"
+    r"\{((?:[^{};\"]|\"[^\"]*\")*)\}"
+)
 _MEANT = re.compile(r"\b(?:using|constexpr\s+\w+)\s+(\w+)\s*=\s*([^;{}]+);")
+_NOT_SO = re.compile(r"\bconstexpr\s+bool\s+(\w+)\s*=\s*false\s*;")
 _SIZES = re.compile(r"size|block|threads|tile|dim|bs|bm|bn", re.IGNORECASE)
 
 
@@ -576,32 +596,38 @@ def _bound_outside(source: str, launch: HostLaunch) -> Mapping[str, str]:
     return {**found, **_usings_around(text, launch)}
 
 
-def class_constants(source: str, launch: HostLaunch) -> Mapping[str, str]:
-    """What `Traits::kThreads` in a launching function is, as one can name it outside.
+def class_constants(source: str, launch: HostLaunch, instance: str) -> Mapping[str, str]:
+    """What `Traits::kThreads` in the function that launches an instance is, as named outside.
 
-    By each such expression of the function up to the launch and of its configuration.
+    By each such expression of the function up to the launch and of its configuration; and by the
+    name of each constant that the function makes of some.
     """
     text = _plain(source)
     header = _header_before(text, launch.position)
     before = text[header.body : launch.position] if header is not None else ""
-    outer = _bound_outside(source, launch)
+    given = zip(launch.template, split_instance(instance)[1], strict=False)
+    outer = {**_bound_outside(source, launch), **dict(given)}
     found: dict[str, str] = {}
     for use in _MEMBER.finditer(" ".join((before, *launch.configuration))):
         name = use[1] if use[1] in outer else ""
         kind = _nameable(name, source, outer) if name else ""
         if kind not in ("", name):
-            found[use[0]] = f"{' '.join(kind.split())}::{use[2]}"
-    return found
+            found[use[0]] = f"{kind}::{use[2]}"
+    for name, meaning in _MEANT.findall(before):
+        if any(f"{kind}::" in meaning for kind in outer) and name not in outer:
+            found[name] = _nameable(meaning, source, outer)
+    return {name: meaning for name, meaning in found.items() if meaning}
 
 
 @lru_cache(maxsize=4)
 def _switched(source: str) -> Mapping[str, str]:
-    """What `BOOL_SWITCH(n > 0, kIsEven, …)` makes of kIsEven first: a constant or a type."""
+    """What `BOOL_SWITCH(n % 4 == 0, kIsEven, …)` makes of kIsEven: false, or its first meaning."""
     text = without_comments(source)
     found: dict[str, str] = {}
     for macro in _DEFINE.finditer(text):
         formals = [formal.strip() for formal in (macro[2] or "").split(",")]
         meant = {n: value.strip() for n, value in reversed(_MEANT.findall(macro[3]))}
+        meant |= dict.fromkeys(_NOT_SO.findall(macro[3]), "false")  # the path for any size
         places = {at: meant[name] for at, name in enumerate(formals) if name in meant}
         calls = re.finditer(rf"\b{macro[1]}\s*\(", text) if places else ()
         for call in itertools.islice(calls, _MOST_CALLS):
