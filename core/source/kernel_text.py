@@ -359,8 +359,8 @@ _NUMBERS_IN_ROW = re.compile(
     r"\b(?:int|unsigned|long|size_t|float|double)\s+(\w+)\s*\[\s*\w*\s*\]\s*=?\s*"
     r"\{((?:[^{};\"]|\"[^\"]*\")*)\}"
 )
-_MEANT = re.compile(r"\b(?:using|constexpr\s+\w+)\s+(\w+)\s*=\s*([^;{}]+);")
-_NOT_SO = re.compile(r"\bconstexpr\s+bool\s+(\w+)\s*=\s*false\s*;")
+_MEANT = re.compile(r"\b(?:using|constexpr\s+(?:static\s+)?\w+)\s+(\w+)\s*=\s*([^;{}]+);")
+_NOT_SO = re.compile(r"\bconstexpr\s+(?:static\s+)?bool\s+(\w+)\s*=\s*false\s*;")
 _SIZES = re.compile(r"size|block|threads|tile|dim|bs|bm|bn", re.IGNORECASE)
 
 

@@ -161,3 +161,58 @@ def test_what_no_file_declares_is_named_with_a_way_round(source, name):
 def test_a_slip_of_the_pen_needs_no_header():
     with pytest.raises(CompileError, match=r'identifier "indx" is undefined\.$'):
         compile_ptx("__global__ void k(int *a, int index) { a[indx] = 0; }")
+
+
+def test_pytorchs_atomics_and_seeds() -> None:
+    source = """#include <ATen/cuda/Atomic.cuh>
+#include <ATen/cuda/detail/UnpackRaw.cuh>
+__global__ void k(float* a, at::PhiloxCudaState state) {
+    auto seeds = at::cuda::philox::unpack(state);
+    gpuAtomicAdd(a, float(std::get<0>(seeds) + std::get<1>(seeds)));
+}
+"""
+    assert "atom" in compile_ptx(source, kernel="k").ptx
+
+
+def test_the_largest_of_a_list_and_the_type_of_nullptr() -> None:
+    source = """#include <algorithm>
+#include <cstddef>
+constexpr size_t most(std::initializer_list<size_t> all) { return std::max(all); }
+static_assert(most({4, 9, 2}) == 9 && std::min({3, 1, 2}) == 1, "");
+__device__ int is_none(std::nullptr_t) { return 1; }
+__global__ void k(int* a) { a[0] = is_none(nullptr); }
+"""
+    assert len(compile_ptx(source, kernel="k").entries) == 1
+
+
+def test_words_of_cxx20_in_what_no_kernel_needs_change_nothing() -> None:
+    source = """template <typename T> concept Any = true;
+template <Any T> __device__ T twice(T x) { return 2 * x; }
+__global__ void old(float* a) { static_assert(__cplusplus < 202002L, ""); a[0] = 1; }
+__global__ void fresh(float* a) { static_assert(__cplusplus >= 202002L, ""); a[0] = twice(1.f); }
+"""
+    for kernel in ("old", "fresh"):
+        assert len(compile_ptx(source, kernel=kernel).entries) == 1
+
+
+def test_a_name_that_nothing_declares_ends_the_search(monkeypatch) -> None:
+    from core.compiler import nvrtc
+
+    seen = []
+    compiled = nvrtc._compile_text
+    monkeypatch.setattr(
+        nvrtc, "_compile_text", lambda *given: seen.append(given) or compiled(*given)
+    )
+    source = "struct Beside { int x; };\n__global__ void k(float* a) { a[TILE_OF_NONE] = 1; }\n"
+    for _ in range(2):  # the second time what was said is known
+        with pytest.raises(CompileError, match="TILE_OF_NONE"):
+            compile_ptx(source, source_name="none.cu", kernel="k")
+    assert len(seen) == 1
+
+
+def test_a_call_of_a_class_that_the_host_has_alone_says_what_to_write() -> None:
+    source = """struct Twice { float operator()(float x) const { return 2 * x; } };
+__global__ void k(float* a) { a[0] = Twice()(1); }
+"""
+    with pytest.raises(CompileError, match=r"operator \(line 1\) belongs to the host: write __dev"):
+        compile_ptx(source, kernel="k")

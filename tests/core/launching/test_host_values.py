@@ -234,3 +234,18 @@ def test_a_number_of_an_object_is_one_that_nobody_says(width):
     source = MAIN.format(body=f"const std::size_t n = {width}, threads = 64; int blocks = n / 4")
     (launch,) = host_launches(source)
     assert HostProgram(source, {}, {}).before(launch, {}).numbers["blocks"] == 1024 // 4
+
+
+@pytest.mark.parametrize(
+    ("body", "blocks"),
+    [
+        ("int size[3] = {96, 64, 32}; int n = size[1], blocks = n / 4", 16),
+        ("const long size[] = {96, 4 * 64}; int blocks = size[1] / 4", 64),
+        ("int size[2]{96, 64}; size[0] = n; int blocks = size[1] / 4", 16),
+        ("int size[2] = {96, 64}; int blocks = size[0] / sizeof_row", 24),
+    ],
+)
+def test_numbers_listed_in_an_array_count(body, blocks):
+    source = MAIN.format(body=f"int threads = 64, sizeof_row = 4; {body}")
+    (launch,) = host_launches(source)
+    assert HostProgram(source, {}, {}).before(launch, {}).numbers["blocks"] == blocks

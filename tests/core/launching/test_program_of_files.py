@@ -210,3 +210,22 @@ def test_a_header_of_one_kernel_takes_its_types_from_what_includes_it(tmp_path):
     launch = complete(header.read_text(), FileLaunch(str(header), "", "", "", ""))
     assert launch.included == shlex.quote(str(tmp_path / "main.cu"))
     assert dict(launch.arguments) == {"a": "zeros:float64[32]", "n": "32"}
+
+
+def test_headers_of_one_name_in_two_folders_are_two_and_one_by_two_names_is_one(tmp_path):
+    files = {
+        "k.cu": '#include "a/all.h"\n#include "b/all.h"\n'
+        "__global__ void k(float* x) { x[0] = A + B + COMMON; }\n",
+        "a/all.h": '#include "util.h"\n#include "../common.h"\n',
+        "b/all.h": '#include "util.h"\n#include "../a/../common.h"\n',
+        "a/util.h": "const float A = 1;\n",
+        "b/util.h": "const float B = 2;\n",
+        "common.h": "#pragma once\nconst float COMMON = 4;\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    found = local_headers(files["k.cu"], str(tmp_path / "k.cu"))
+    assert sorted(found.values()).count(files["common.h"]) == 1
+    assert len(found) == 5
+    compile_ptx(files["k.cu"], kernel="k", headers=found)

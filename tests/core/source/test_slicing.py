@@ -1,0 +1,146 @@
+"""What of a program a kernel needs: names that only look alike bring nothing in."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.compiler.compiler import compile_ptx
+from core.source.slicing import Program
+
+
+def kept(source: str, kernel: str = "k") -> set[str]:
+    """The names of what `kernel` needs; `macro` for the use of one."""
+    program = Program("", {"": source})
+    parts = program.needed(program.roots(kernel))
+    return {name for part in parts for name in part.item.names or ("macro",)}
+
+
+@pytest.mark.parametrize(
+    ("body", "names"),
+    [
+        ("int value = 4; a[0] = value;", set()),
+        ("for (int value = 0; value < 4; value++) a[value] = 1;", set()),
+        ("auto own = [](float value) { return value; }; a[0] = own(1);", set()),
+        ("Pair p{1, 2}; a[0] = p.value;", {"Pair"}),
+        ("Pair* p = nullptr; a[0] = p->value;", {"Pair"}),
+        ("a[0] = value();", {"value"}),
+        ("int value = lib::value(); a[0] = value;", {"value"}),
+        ("using Scan = Scan<4>; a[0] = Scan::n;", {"Scan"}),
+    ],
+)
+def test_local_variables_and_members_are_not_what_they_are_called_like(body, names):
+    source = f"""struct Pair {{ int x, value; }};
+    template <int N> struct Scan {{ static const int n = N; }};
+    namespace lib {{ __device__ int value() {{ return 1; }} }}
+    using namespace lib;
+    __global__ void k(float* a) {{ {body} }}
+    """
+    assert kept(source) - {"k", "lib"} == names
+
+
+def test_a_default_argument_is_used_and_not_declared():
+    source = """struct Base { int n; };
+    template <typename T, typename B = Base> struct Traits : B { T x; };
+    template <int N = sizeof(Base)> __global__ void k(Traits<float> t) { }
+    """
+    assert kept(source) == {"k", "Base", "Traits"}
+
+
+def test_methods_defined_outside_their_class_come_with_their_uses():
+    source = """struct Tile { __device__ float at(int i) const; float x[4]; };
+    __device__ float Tile::at(int i) const { return x[i]; }
+    __device__ float first(float at) { return at; }
+    __global__ void k(Tile t, float* a) { a[0] = t.at(2); }
+    """
+    assert kept(source) == {"k", "Tile", "at"}
+    assert "ld.param" in compile_ptx(source, kernel="k").ptx
+
+
+MACROS = """
+#define FOLD(name, op) struct name##_fold { __device__ int operator()(int a) { return op a; } };
+#define TRAIT(T, n) template <> struct Size<T> { static const int bytes = n; };
+#define BINARY(op) __device__ Pair operator op(Pair a, Pair b) { return a; }
+struct Pair { int x; };
+struct Other { int x; };
+template <typename T> struct Size;
+FOLD(minus, -)
+FOLD(plus, +)
+TRAIT(int, 4)
+BINARY(+)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "uses"),
+    [
+        ("", 0),
+        ("minus_fold f; f(1);", 1),
+        ("int n = Size<int>::bytes;", 1),
+        ("Pair p, q; p + q;", 1),
+    ],
+)
+def test_of_what_macros_make_those_are_needed_whose_names_are_used(body, uses):
+    program = Program("", {"": f"{MACROS} __global__ void k() {{ {body} }}"})
+    parts = program.needed(program.roots("k"))
+    assert sum(part.item.kind == "macro" for part in parts) == uses
+    compile_ptx(program.files[""].source, kernel="k")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "#ifdef __CUDA_ARCH__\nINLINE\n#endif\n{} float beside(float x)",
+        "template <typename T> GLOBAL\n#ifdef __CUDACC__\n__launch_bounds__(T::n)\n#endif\nvoid beside(T x)",
+        "template <typename T>\n__global__ __launch_bounds__(64)\n#ifdef NEW\n#endif\nvoid beside(T x)",
+    ],
+)
+def test_a_head_that_directives_part_goes_as_a_whole(head):
+    source = f"""#define INLINE __forceinline__
+    #define BOTH __host__ __device__
+    #define GLOBAL __global__ static
+    namespace own {{
+    {head.replace("{}", "BOTH")} {{ return; }}
+    namespace inner {{ struct S {{ int x; }}; }}
+    }}
+    __global__ void k(own::inner::S* s) {{ s->x = 1; }}
+    """
+    assert compile_ptx(source, kernel="k").entries == ("_Z1kPN3own5inner1SE",)
+
+
+def test_a_kernel_whose_head_directives_part_is_one():
+    source = """template <int N>
+__global__ __launch_bounds__(64)
+#ifdef NEWER
+__cluster_dims__(4)
+#endif
+void k(float* a) { a[threadIdx.x] = N; }
+"""
+    (part,) = Program("", {"": source}).roots("k<4>")
+    assert part.item.space == "global"
+    assert part.item.start == 0
+    assert len(compile_ptx(source, kernel="k<4>").entries) == 1
+
+
+def test_an_alignment_by_a_macro_of_a_macro_hides_no_class():
+    source = """#define ALIGN_AS(n) __align__(n)
+    #define ALIGN ALIGN_AS(16)
+    template <typename T> struct ALIGN Row { T x[4]; };
+    using Rows = Row<float>;
+    __global__ void k(Rows* rows) { rows[0].x[1] = 1; }
+    """
+    assert kept(source) == {"k", "Rows", "Row"}
+    compile_ptx(source, kernel="k")
+
+
+def test_a_linkage_in_front_stays():
+    source = """#define API extern
+    #ifdef __cplusplus
+    extern "C" {
+    #endif
+    API void host(int x);
+    #ifdef __cplusplus
+    }
+    #endif
+    __global__ void k(float* a) { a[0] = 1; }
+    """
+    assert compile_ptx(source, kernel="k").entries == ("_Z1kPf",)
