@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from core.errors import CompileError, Diagnostic
+from core.source.host_headers import HOST_CLASSES
 from core.source.slicing import Part, Program
 
 _MOST_ATTEMPTS = 10
@@ -33,6 +34,11 @@ _OF_NAMES = re.compile(
 _OF_DEVICE_RUNTIME = re.compile(
     r'"cuda(?:Stream\w*|DeviceSynchronize|Malloc|Free|Launch\w*|GetLastError|Event\w*)" is'
 )
+_HOST_CLASS = rf"\b(std::(?:{'|'.join(HOST_CLASSES)}))\b"
+_OF_HOST_CLASS = re.compile(
+    rf"(?:no operator|no instance|no suitable).*?{_HOST_CLASS}|{_HOST_CLASS}.*?has no member"
+)
+_NO_KERNELS = "{} belongs to the host's library; no kernel can use it"
 _TEXTURES = re.compile(r'"(?:CUtexObject|CUsurfObject|tex[123]D\w*|texture)"|\btexture\b')
 _ELSEWHERE = re.compile(r"(?P<file>.+), line (?P<line>\d+): (?P<words>.*)", re.DOTALL)
 HOST_LIBRARIES = ("thrust/",)  # they launch kernels of their own
@@ -125,6 +131,8 @@ class _Attempt:
                 )
             elif "qualified name is not allowed" in words and line:
                 said = self._of_the_hosts_library(file, line) or diagnostic.message
+            elif used := _OF_HOST_CLASS.search(words):
+                said = _NO_KERNELS.format(used[1] or used[2])
             elif unknown and self.missing:
                 said = f"{diagnostic.message}; {_left_out(self.missing)}"
             elif undeclared := self._undeclared(
@@ -168,7 +176,7 @@ class _Attempt:
         syntax = self.program.files.get(file)
         text = syntax.source.split("\n")[line - 1] if syntax else ""
         name = re.search(r"\bstd::\w+", text)
-        return f"{name[0]} belongs to the host's library; no kernel can use it" if name else ""
+        return _NO_KERNELS.format(name[0]) if name else ""
 
 
 def compile_part(

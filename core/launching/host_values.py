@@ -250,6 +250,7 @@ _DEVICE = {  # fields of cudaDeviceProp: a small device, so that a launch is one
 _OF_DEVICE = re.compile(rf"\b\w+(?:\.|->)({'|'.join(_DEVICE)})\b")
 _DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(define|ifdef|ifndef|if|elif|else|endif)\b[ \t]*(\w*)")
 _BY_COMPILER = ("__CUDACC__", "__NVCC__", "__cplusplus", "__linux__", "__GNUC__")
+_QUALIFIED = re.compile(r"(?<![\w:])[A-Za-z_]\w*(?:::\w+)+")
 _LONGEST = 2000
 _CALL = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 
@@ -478,6 +479,7 @@ class HostProgram:
             text = expression
             if is_short and "argv" in expression:
                 text = _DEFAULT_OF.sub(r"(\1)", expression)
+            text = _QUALIFIED.sub(self._of_class, text)
             text = self._without_sizeof(self._expand(text, _DEEPEST_CALL))
             text = _OF_DEVICE.sub(lambda found: _DEVICE[found[1]], text)
             self._parsed[expression] = parsed(text) if len(text) <= _LONGEST else None
@@ -489,6 +491,10 @@ class HostProgram:
         except (ValueError, KeyError, TypeError, ArithmeticError, RecursionError):
             return None
         return found if abs(found) < 1 << 62 else None
+
+    def _of_class(self, name: re.Match[str]) -> str:
+        """The constant of a class as a number; its own name may mean something else here."""
+        return str(self._of_classes.get(name[0], name[0]))
 
     def size3(self, expression: str, values: Mapping[str, Number]) -> tuple[int, int, int] | None:
         """A grid or block: a number, the name of a dim3, or `dim3(…)`."""

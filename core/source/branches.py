@@ -8,8 +8,8 @@
                                             #endif
                                                 , mask(0) {}
 
-Whoever reads the text without the preprocessor sees two braces, or two pieces of one declaration,
-where the compiler sees one.
+Whoever reads the text without the preprocessor sees two braces, two ends of one call, or two pieces
+of one declaration, where the compiler sees one.
 """
 
 from __future__ import annotations
@@ -28,12 +28,14 @@ Span = tuple[int, int]
 
 @dataclass
 class _Group:
-    """The branches of a conditional: the braces that each leaves open, and the text in it.
+    """The branches of a conditional: the brackets that each leaves open, and the text in it.
 
-    `last` are the characters that the branches end with, "" for one without text.
+    `open` counts braces and `round` round ones. `last` are the characters that the branches end
+    with, "" for one without text.
     """
 
     open: list[int] = field(default_factory=lambda: [0])
+    round: list[int] = field(default_factory=lambda: [0])
     last: list[str] = field(default_factory=lambda: [""])
     pieces: list[list[Span]] = field(default_factory=lambda: [[]])
     directives: list[Span] = field(default_factory=list)
@@ -41,8 +43,11 @@ class _Group:
     @property
     def is_alternative(self) -> bool:
         """Whether what stands around goes with one branch alone."""
-        braces = len(self.open) > 1 and self.open[0] != 0 and len(set(self.open)) == 1
-        return braces or (not any(self.open) and self.last[0] not in _WHOLE)
+        if len(self.open) > 1 and any(
+            each[0] != 0 and len(set(each)) == 1 for each in (self.open, self.round)
+        ):
+            return True
+        return not any(self.open) and self.last[0] not in _WHOLE
 
 
 def with_one_branch(text: str) -> str:
@@ -75,6 +80,7 @@ def _hidden(text: str) -> Iterator[Span]:
             continue
         elif word[1] == "el":
             groups[-1].open.append(0)
+            groups[-1].round.append(0)
             groups[-1].last.append("")
             groups[-1].pieces.append([])
             groups[-1].directives.append(directive.span())
@@ -84,7 +90,9 @@ def _hidden(text: str) -> Iterator[Span]:
             if done.is_alternative:
                 yield from done.directives
                 yield from (piece for branch in done.pieces[1:] for piece in branch)
-            groups[-1].open[-1] += done.open[0] if done.is_alternative else sum(done.open)
+            is_one = done.is_alternative
+            groups[-1].open[-1] += done.open[0] if is_one else sum(done.open)
+            groups[-1].round[-1] += done.round[0] if is_one else sum(done.round)
             groups[-1].pieces[-1] += [piece for branch in done.pieces for piece in branch]
             groups[-1].pieces[-1] += done.directives
 
@@ -92,5 +100,6 @@ def _hidden(text: str) -> Iterator[Span]:
 def _add(group: _Group, text: str, piece: Span) -> None:
     inside = text[slice(*piece)]
     group.open[-1] += inside.count("{") - inside.count("}")
+    group.round[-1] += inside.count("(") - inside.count(")")
     group.last[-1] = inside.rstrip()[-1:] or group.last[-1]
     group.pieces[-1].append(piece)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from core.errors import Diagnostic, Severity
 
@@ -25,6 +26,7 @@ _SEVERITY: Mapping[str, Severity] = {
     "remark": "remark",
     "info": "remark",
 }
+_TYPES = re.compile(r"\s+((?:operand|argument) types are: .*)")
 _ECHO_INDENT = 2  # NVRTC echoes the source line, indented by two, with a caret below it
 
 
@@ -37,9 +39,10 @@ def parse_log(log: str, source_name: str) -> tuple[Diagnostic, ...]:
     lines = log.splitlines()
     for number, text in enumerate(lines):
         if match := _LOCATED.match(text):
-            found.append(
-                _located(match, _caret_column(lines[number + 1 : number + 4]), source_name)
-            )
+            one = _located(match, _caret_column(lines[number + 1 : number + 4]), source_name)
+            types = _TYPES.fullmatch(lines[number + 1]) if number + 1 < len(lines) else None
+            more = f" ({types[1].strip()})" if types else ""
+            found.append(replace(one, message=one.message + more))
         elif match := _AT_END.match(text):
             found.append(_at_end(match["message"].strip(), lines[number + 1 :], source_name))
         elif match := _UNLOCATED.match(text):

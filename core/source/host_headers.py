@@ -156,14 +156,38 @@ _DIRECTX = (
 _STDIO = _ONCE + "namespace std { using ::printf; }\n"
 _STRING = _ONCE + "namespace std { using ::memcpy; using ::memset; }\n"
 _STDDEF = _ONCE + "namespace std { using ::size_t; using nullptr_t = decltype(nullptr); }\n"
+# Classes of the host's that stand in structures which a kernel sees: as large as libstdc++'s.
+_CONTAINERS = {
+    "vector": ("template <class T, class A = void> class vector", 24),
+    "list": ("template <class T, class A = void> class list", 24),
+    "deque": ("template <class T, class A = void> class deque", 80),
+    "string": ("class string", 32),
+    "functional": ("template <class F> class function", 32),
+    "map": ("template <class K, class T, class C = void, class A = void> class map", 48),
+    "set": ("template <class K, class C = void, class A = void> class set", 48),
+    "unordered_map": (
+        "template <class K, class T, class H = void, class P = void, class A = void>"
+        " class unordered_map",
+        56,
+    ),
+    "unordered_set": (
+        "template <class K, class H = void, class P = void, class A = void> class unordered_set",
+        56,
+    ),
+}
+HOST_CLASSES = tuple("function" if name == "functional" else name for name in _CONTAINERS)
+"""Classes of `std` that a structure may have as members and no kernel can use."""
+_OF_CONTAINERS = {
+    name: f"{_ONCE}namespace std {{ {head} {{ size_t of_host[{nbytes // 8}]; }}; }}\n"
+    for name, (head, nbytes) in _CONTAINERS.items()
+}
 _EMPTY = _words("""
 stdio.h stdlib.h string.h assert.h stddef.h time.h ctype.h errno.h signal.h unistd.h inttypes.h
 sys/time.h sys/types.h sys/stat.h stdbool.h stdarg.h malloc.h windows.h omp.h mpi.h
 cstdlib cassert ctime cctype cerrno cstdarg cinttypes iostream fstream sstream iomanip ostream
-istream iosfwd string string_view vector list deque map set unordered_map unordered_set queue stack
-bitset memory functional numeric random chrono thread mutex atomic condition_variable future
-stdexcept
-exception system_error typeinfo typeindex iterator optional variant any filesystem regex locale
+istream iosfwd string_view queue stack bitset memory numeric random chrono thread mutex atomic
+condition_variable future stdexcept exception system_error typeinfo typeindex iterator optional
+variant any filesystem regex locale
 cfenv complex numbers new initializer_list valarray ratio concepts ranges span bit compare
 source_location
 helper_cuda.h helper_functions.h helper_string.h helper_timer.h helper_image.h exception.h
@@ -438,6 +462,7 @@ HELD_BY_NVCC: Mapping[str, tuple[str, ...]] = MappingProxyType(
 STAND_INS: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(_EMPTY, _ONCE),
+        **_OF_CONTAINERS,
         **dict.fromkeys((*_FROM_LIBCUDACXX, "concepts", "span"), _ONCE),
         "stdint.h": _STDINT,
         "cstdint": _STDINT + _STD_INTEGERS,
@@ -463,6 +488,7 @@ STD_NAMES: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(_FUNCTIONS, "cmath"),
         **dict.fromkeys(("max", "min", "clamp"), "algorithm"),
         **dict.fromkeys(("size_t", "nullptr_t"), "cstddef"),
+        **dict(zip(HOST_CLASSES, _CONTAINERS, strict=True)),
         **{f"{u}int{bits}_t": "cstdint" for bits, _ in _WIDTHS for u in ("", "u")},
         **{name: header for header, names in _FROM_LIBCUDACXX.items() for name in names},
     }

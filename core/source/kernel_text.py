@@ -360,6 +360,7 @@ _NUMBERS_IN_ROW = re.compile(
     r"\{((?:[^{};\"]|\"[^\"]*\")*)\}"
 )
 _MEANT = re.compile(r"\b(?:using|constexpr\s+(?:static\s+)?\w+)\s+(\w+)\s*=\s*([^;{}]+);")
+_SHORTEST_ROOT = 4
 _NOT_SO = re.compile(r"\bconstexpr\s+(?:static\s+)?bool\s+(\w+)\s*=\s*false\s*;")
 _SIZES = re.compile(r"size|block|threads|tile|dim|bs|bm|bn", re.IGNORECASE)
 
@@ -660,22 +661,25 @@ def _bound_by_caller(source: str, function: str, depth: int) -> Mapping[str, str
         before = text[max(0, call.start() - _LONGEST_HEADER) : call.start()]
         is_declared = _OF_INSTANCE.search(before) is not None
         caller = "" if is_declared else _function_before(text, call.start())
-        if caller == function:
+        of_macro = _meant_by_macro(text, call.start())
+        if caller == function or of_macro is None:
             continue
         outer = _bound_by_caller(source, caller, depth - 1) if depth and caller else {}
-        outer = {**outer, **_meant_by_macro(text, call.start())}
+        outer = {**outer, **of_macro}
         given = (_with_words(part, outer) for part in split_at_commas(call[1]))
         return {**found, **dict(zip(names, given, strict=False))}
     return found
 
 
-def _meant_by_macro(text: str, position: int) -> Mapping[str, str]:
-    """What the first use of a macro gives it, in whose meaning a position lies."""
+def _meant_by_macro(text: str, position: int) -> Mapping[str, str] | None:
+    """What the first use of a macro gives it, in whose meaning a position lies; None for no use."""
     around = (m for m in _DEFINE.finditer(text) if m[2] and m.start() <= position < m.end())
     macro = next(around, None)
-    call = re.compile(rf"\b{macro[1]}\s*\(").search(text, macro.end()) if macro else None
-    if macro is None or call is None:
+    if macro is None:
         return {}
+    call = re.compile(rf"(?<!define )\b{macro[1]}\s*\(").search(text, macro.end())
+    if call is None:
+        return None
     given = split_at_commas(text[call.end() : closing(text, call.end())], _ROUND)
     return dict(zip((formal.strip() for formal in macro[2].split(",")), given, strict=False))
 
@@ -965,6 +969,23 @@ def _first_functor(source: str) -> str:
     return found[1] if found else ""
 
 
+def _is_called(parameter: TemplateParameter, kernel: KernelText) -> bool:
+    """Whether the kernel calls what it gets of that type, as `callable(i)`."""
+    own = (re.fullmatch(rf"{parameter.name}\s*&?\s*(\w+)", p) for p in kernel.parameters)
+    return any(found and re.search(rf"\b{found[1]}\s*\(", kernel.body) for found in own)
+
+
+@lru_cache(maxsize=16)
+def _functor_like(name: str, source: str) -> str:
+    """A class whose name has that of a parameter in it: L1Distance for DistanceOp; "" for none."""
+    root = re.sub(r"(?:Op|Func|Functor|Fn)$", "", name)
+    if len(root) < _SHORTEST_ROOT:
+        return ""
+    named = rf"(?<!>)\s\b(?:struct|class)\s+(\w*{root}\w*)\s*(?:final\s*)?(?::[^{{;]*)?\{{"
+    found = re.search(named, without_comments(source))
+    return found[1] if found else ""
+
+
 def _likely(source: str, parameter: TemplateParameter, kernel: KernelText) -> str:
     if parameter.kind == "type":
         takes = re.fullmatch(
@@ -973,8 +994,8 @@ def _likely(source: str, parameter: TemplateParameter, kernel: KernelText) -> st
         is_pointed_to = any(
             re.search(rf"\b{parameter.name}\b[^,<]*\*", p) for p in kernel.parameters
         )
-        if takes and not is_pointed_to:
-            return _first_functor(source)
+        if (takes and not is_pointed_to) or _is_called(parameter, kernel):
+            return _functor_like(parameter.name, source) or _first_functor(source)
         return "int" if _INDEX_TYPE.search(parameter.name) else "float"
     if parameter.type == "bool":
         return "true"

@@ -24,6 +24,7 @@ _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b[^\n]*", re.MULTILINE)
 _DEEPEST_MACROS = 4
 _MEMBER = re.compile(r"(?:\.|->)\s*(?:template\s+)?([A-Za-z_]\w*)")
 _OF_ITSELF = re.compile(r"\busing\s+(\w+)\s*=\s*\1\b")  # `using Scan = Scan<T, 32>`
+_OF_INSTANCE = re.compile(r">\s*::\s*\w+")  # a class's own
 _SCOPED = re.compile(r"::\s*([A-Za-z_]\w*)")  # it may have the name of a variable
 
 
@@ -185,6 +186,7 @@ class Program:
         """
         plain, _, given = kernel.strip().partition("<")
         name = plain.strip().rpartition("::")[2]
+        given = _OF_INSTANCE.sub(">", given)
         arguments = [p for word in WORD.findall(given) for p in self.by_name.get(word, ())]
         kernels = [
             part

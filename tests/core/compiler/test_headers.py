@@ -216,3 +216,19 @@ __global__ void k(float* a) { a[0] = Twice()(1); }
 """
     with pytest.raises(CompileError, match=r"operator \(line 1\) belongs to the host: write __dev"):
         compile_ptx(source, kernel="k")
+
+
+def test_classes_of_the_host_may_be_members_of_what_a_kernel_sees() -> None:
+    source = """#include <functional>
+struct Options { std::vector<int> v; std::string name; std::function<int(float)> f; float x; };
+template <typename T> struct Types { using Row = std::vector<T>; using Index = T; };
+__global__ void k(Options* o, Types<int>::Index* to) { to[0] = o->x; }
+"""
+    ptx = compile_ptx(source, kernel="k", kind="as_compiled").ptx
+    assert "+88]" in ptx  # 24, 32 and 32 bytes are in front, as with GCC
+
+
+def test_a_message_says_of_which_types_the_operands_are() -> None:
+    source = "struct A { int x; };\n__global__ void k(A a, float* b) { b[0] = a + 1; }\n"
+    with pytest.raises(CompileError, match=r'no operator "\+".*operand types are: A \+ int'):
+        compile_ptx(source, kernel="k")

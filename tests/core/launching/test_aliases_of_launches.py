@@ -132,3 +132,25 @@ def test_strides_by_dimension_leave_an_array_any_layout(names, is_strided):
     guess = completed(source, FileLaunch("k.cu", "", "", "", ""))
     assert guess.is_strided == is_strided
     assert bool(guess.tied) != is_strided
+
+
+def test_what_a_kernel_calls_is_a_class_of_the_source():
+    source = """struct Add { __device__ float operator()(float x) const { return x + 1; } };
+    struct L2Distance { __device__ float operator()(float x) const { return x * x; } };
+    template <typename T, typename U> __global__ void apply(T* a, U callable) {
+        a[threadIdx.x] = callable(a[threadIdx.x]);
+    }
+    template <typename T, typename DistanceOp> __global__ void far(T* a, DistanceOp op) {
+        a[threadIdx.x] = op(a[threadIdx.x]);
+    }
+    """
+    assert instance(source, "apply") == "apply<float, Add>"
+    assert instance(source, "far") == "far<float, L2Distance>"
+
+
+def test_an_enumerator_elsewhere_is_not_the_classs_constant():
+    source = f"""{TRAITS}{RUN}
+    enum {{ kThreads = 4 * WARPS, kBytes = 7 }};
+    int main() {{ float* a; int n = 512; run<96, float>(a, n); }}
+    """
+    assert completed(source, FileLaunch("k.cu", "", "", "", "")).launch.block == "96"

@@ -10,6 +10,7 @@ from core.launching.file_launch import FileLaunch, file_workload
 from core.runs.recording import record
 from core.source.branches import with_one_branch
 from core.source.kernel_text import kernels
+from core.source.syntax import syntax
 
 TWICE = """
 #ifdef WIDE
@@ -113,3 +114,37 @@ def test_such_a_file_compiles_and_its_kernels_are_told_apart():
     for kernel in ("sum", "next"):
         entries = compile_ptx(SOURCE, kernel=kernel).entries
         assert [kernel in entry for entry in entries] == [True]
+
+
+def test_the_ends_of_one_call_in_several_branches_are_one():
+    source = """struct Test {
+        template <typename F> int run(F f)
+        {
+            call(1, [=](int algo) {
+                gemm(2,
+    #if defined(WIDE)
+                     wide(algo));
+    #elif defined(OTHER)
+                     other(algo));
+    #else
+                     narrow(algo));
+    #endif
+            });
+            for (int i = 0;
+    #ifdef WIDE
+                 i < 4;
+    #else
+                 i < 2;
+    #endif
+                 i++) { }
+            return 1;
+        }
+        int n;
+    };
+    struct Behind { int x; };
+    """
+    items = syntax(source).items
+    assert [item.names for item in items] == [("Test",), ("Behind",)]
+    (hidden,) = items[0].host_parts
+    assert hidden.name == "run"
+    assert "narrow" in source[hidden.start : hidden.end]

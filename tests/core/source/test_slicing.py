@@ -90,8 +90,10 @@ def test_of_what_macros_make_those_are_needed_whose_names_are_used(body, uses):
     "head",
     [
         "#ifdef __CUDA_ARCH__\nINLINE\n#endif\n{} float beside(float x)",
-        "template <typename T> GLOBAL\n#ifdef __CUDACC__\n__launch_bounds__(T::n)\n#endif\nvoid beside(T x)",
-        "template <typename T>\n__global__ __launch_bounds__(64)\n#ifdef NEW\n#endif\nvoid beside(T x)",
+        "template <typename T> GLOBAL\n#ifdef __CUDACC__\n"
+        "__launch_bounds__(T::n)\n#endif\nvoid beside(T x)",
+        "template <typename T>\n__global__ __launch_bounds__(64)\n"
+        "#ifdef NEW\n#endif\nvoid beside(T x)",
     ],
 )
 def test_a_head_that_directives_part_goes_as_a_whole(head):
