@@ -39,6 +39,10 @@ _OF_HOST_CLASS = re.compile(
     rf"(?:no operator|no instance|no suitable).*?{_HOST_CLASS}|{_HOST_CLASS}.*?has no member"
 )
 _NO_KERNELS = "{} belongs to the host's library; no kernel can use it"
+_OF_INSTANCES = "__nv_name_map"  # NVRTC's name for the expressions that say which are made
+_ANOTHER_INSTANCE = "name the instance that the program makes, as --kernel 'name<float, 4>'"
+_OTHERS = "choose others with --kernel 'name<…>' or -D"
+_OF_BUILD = "if nvcc compiles it, name what its build defines with -D, and its folders with -I"
 _TEXTURES = re.compile(r'"(?:CUtexObject|CUsurfObject|tex[123]D\w*|texture)"|\btexture\b')
 _ELSEWHERE = re.compile(r"(?P<file>.+), line (?P<line>\d+): (?P<words>.*)", re.DOTALL)
 HOST_LIBRARIES = ("thrust/",)  # they launch kernels of their own
@@ -133,6 +137,10 @@ class _Attempt:
                 said = self._of_the_hosts_library(file, line) or diagnostic.message
             elif used := _OF_HOST_CLASS.search(words):
                 said = _NO_KERNELS.format(used[1] or used[2])
+            elif file == _OF_INSTANCES:
+                said = f"{self.kernel} cannot be made here ({words}): {_ANOTHER_INSTANCE}"
+            elif words.startswith("static assertion failed"):
+                said = f"{diagnostic.message}: the source refuses these sizes or types: {_OTHERS}"
             elif unknown and self.missing:
                 said = f"{diagnostic.message}; {_left_out(self.missing)}"
             elif undeclared := self._undeclared(
@@ -143,6 +151,8 @@ class _Attempt:
                     "header that does with --include, or its folder with -I, or trace the file "
                     "that includes this one"
                 )
+            elif file != self.program.main and diagnostic.severity == "error":
+                said = f"{diagnostic.message}; {_OF_BUILD}"
             else:
                 said = diagnostic.message
             found.append(replace(diagnostic, message=said))

@@ -183,7 +183,8 @@ _OF_CONTAINERS = {
 }
 _EMPTY = _words("""
 stdio.h stdlib.h string.h assert.h stddef.h time.h ctype.h errno.h signal.h unistd.h inttypes.h
-sys/time.h sys/types.h sys/stat.h stdbool.h stdarg.h malloc.h windows.h omp.h mpi.h
+sys/time.h sys/types.h sys/stat.h sys/mman.h sys/socket.h sys/un.h sys/ioctl.h fcntl.h pthread.h
+dlfcn.h sched.h semaphore.h poll.h stdbool.h stdarg.h malloc.h windows.h omp.h mpi.h
 cstdlib cassert ctime cctype cerrno cstdarg cinttypes iostream fstream sstream iomanip ostream
 istream iosfwd string_view queue stack bitset memory numeric random chrono thread mutex atomic
 condition_variable future stdexcept exception system_error typeinfo typeindex iterator optional

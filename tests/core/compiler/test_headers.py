@@ -232,3 +232,28 @@ def test_a_message_says_of_which_types_the_operands_are() -> None:
     source = "struct A { int x; };\n__global__ void k(A a, float* b) { b[0] = a + 1; }\n"
     with pytest.raises(CompileError, match=r'no operator "\+".*operand types are: A \+ int'):
         compile_ptx(source, kernel="k")
+
+
+@pytest.mark.parametrize(
+    ("source", "kernel", "words"),
+    [
+        (
+            "template <typename T> __global__ void k(T* a) { a[0] = 1; }",
+            "k<Unknown>",
+            r"k<Unknown> cannot be made here \(identifier \"Unknown\" is undefined\): name the inst",
+        ),
+        (
+            "template <int N> __global__ void k(float* a) { static_assert(N == 8); a[0] = N; }",
+            "k<4>",
+            r"static assertion failed.*refuses these sizes or types: choose others with --kernel",
+        ),
+        (
+            '#include "own.h"\n__global__ void k(Own* a) { a[0].x = 1; }',
+            "k",
+            r"own.h, line 1: .*; if nvcc compiles it, name what its build defines with -D",
+        ),
+    ],
+)
+def test_a_refusal_says_what_to_do(source, kernel, words) -> None:
+    with pytest.raises(CompileError, match=words):
+        compile_ptx(source, kernel=kernel, headers={"own.h": "struct Own { int x; int x; };\n"})
