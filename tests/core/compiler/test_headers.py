@@ -240,7 +240,7 @@ def test_a_message_says_of_which_types_the_operands_are() -> None:
         (
             "template <typename T> __global__ void k(T* a) { a[0] = 1; }",
             "k<Unknown>",
-            r"k<Unknown> cannot be made here \(identifier \"Unknown\" is undefined\): name the inst",
+            r"k<Unknown> cannot be made here \(identifier \"Unknown\" is undefined\): name the",
         ),
         (
             "template <int N> __global__ void k(float* a) { static_assert(N == 8); a[0] = N; }",
