@@ -158,17 +158,18 @@ def with_plain_declarations(text: str) -> str:
 
 
 def _with_listed_numbers(text: str) -> str:
-    for row in [*_NUMBERS_IN_ROW.finditer(text)]:
-        values = split_at_commas(row[2], _ROUND)
-        use = re.compile(rf"\b{row[1]}\s*\[\s*(\d{{1,2}})\s*\](?!\s*=[^=])")
+    rows: dict[str, list[tuple[int, list[str]]]] = {}
+    for row in _NUMBERS_IN_ROW.finditer(text):
+        rows.setdefault(row[1], []).append((row.end(), split_at_commas(row[2], _ROUND)))
 
-        def listed(found: re.Match[str], values: Sequence[str] = values) -> str:
-            at = int(found[1])
-            value = values[at] if at < len(values) else ""
-            return value.ljust(len(found[0])) if 0 < len(value) <= len(found[0]) else found[0]
+    def listed(use: re.Match[str]) -> str:
+        known = rows.get(use[1], [])
+        before = bisect.bisect_right(known, use.start(), key=lambda row: row[0])
+        values, at = (known[before - 1][1] if before else []), int(use[2])
+        value = values[at] if at < len(values) else ""
+        return value.ljust(len(use[0])) if 0 < len(value) <= len(use[0]) else use[0]
 
-        text = text[: row.end()] + use.sub(listed, text[row.end() :])
-    return text
+    return _NUMBER_IN_ROW.sub(listed, text) if rows else text
 
 
 def with_kernel_macros(text: str) -> str:
@@ -359,6 +360,7 @@ _NUMBERS_IN_ROW = re.compile(
     r"\b(?:int|unsigned|long|size_t|float|double)\s+(\w+)\s*\[\s*\w*\s*\]\s*=?\s*"
     r"\{((?:[^{};\"]|\"[^\"]*\")*)\}"
 )
+_NUMBER_IN_ROW = re.compile(r"\b([A-Za-z_]\w*)\s*\[\s*(\d{1,2})\s*\](?!\s*=[^=])")
 _MEANT = re.compile(r"\b(?:using|constexpr\s+(?:static\s+)?\w+)\s+(\w+)\s*=\s*([^;{}]+);")
 _SHORTEST_ROOT = 4
 _NOT_SO = re.compile(r"\bconstexpr\s+(?:static\s+)?bool\s+(\w+)\s*=\s*false\s*;")
@@ -625,7 +627,8 @@ def _switched(source: str) -> Mapping[str, str]:
     """What `BOOL_SWITCH(n % 4 == 0, kIsEven, …)` makes of kIsEven: false, or its first meaning."""
     text = without_comments(source)
     found: dict[str, str] = {}
-    for macro in _DEFINE.finditer(text):
+    macros = (m for m in _DEFINE.finditer(text) if _MEANT.search(m[3]))
+    for macro in itertools.islice(macros, _MOST_CALLS):
         formals = [formal.strip() for formal in (macro[2] or "").split(",")]
         meant = {n: value.strip() for n, value in reversed(_MEANT.findall(macro[3]))}
         meant |= dict.fromkeys(_NOT_SO.findall(macro[3]), "false")  # the path for any size
@@ -657,12 +660,13 @@ def _bound_by_caller(source: str, function: str, depth: int) -> Mapping[str, str
     names = [p.name for p in parameters]
     found = {p.name: p.default for p in parameters if p.default}
     text = without_comments(source)
-    for call in re.finditer(rf"\b{re.escape(function)}\s*<([^;{{}}()]*)>\s*\(", text):
+    called = re.finditer(rf"\b{re.escape(function)}\s*<([^;{{}}()]*)>\s*\(", text)
+    for call in itertools.islice(called, _MOST_CALLS):
         before = text[max(0, call.start() - _LONGEST_HEADER) : call.start()]
         is_declared = _OF_INSTANCE.search(before) is not None
         caller = "" if is_declared else _function_before(text, call.start())
-        of_macro = _meant_by_macro(text, call.start())
-        if caller == function or of_macro is None:
+        of_macro = _meant_by_macro(text, call.start()) if caller != function else None
+        if of_macro is None:
             continue
         outer = _bound_by_caller(source, caller, depth - 1) if depth and caller else {}
         outer = {**outer, **of_macro}
@@ -769,7 +773,7 @@ def _with_words(text: str, meanings: Mapping[str, str]) -> str:
     return re.sub(r"(?<!::)\b[A-Za-z_]\w*", lambda m: meanings.get(m[0], m[0]), text)
 
 
-_MOST_CALLS = 64  # of a function that gets the kernel
+_MOST_CALLS = 64  # of a function or a macro that are looked at
 _HEADER = re.compile(
     r"\b([A-Za-z_]\w*)\s*\(((?:[^(){};]|\([^(){};]*\))*)\)\s*(?:(?:const|noexcept|override)\b\s*)*\{"
 )

@@ -8,6 +8,7 @@ keeps its number.
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,6 +26,8 @@ _DEEPEST_MACROS = 4
 _MEMBER = re.compile(r"(?:\.|->)\s*(?:template\s+)?([A-Za-z_]\w*)")
 _OF_ITSELF = re.compile(r"\busing\s+(\w+)\s*=\s*\1\b")  # `using Scan = Scan<T, 32>`
 _OF_INSTANCE = re.compile(r">\s*::\s*\w+")  # a class's own
+_TYPED = re.compile(r"\b(?!(?:return|case|else|throw|goto)\b)[A-Za-z_]\w*\s+\Z")
+_LONGEST_TYPE = 80
 _SCOPED = re.compile(r"::\s*([A-Za-z_]\w*)")  # it may have the name of a variable
 
 
@@ -45,6 +48,7 @@ class Program:
         self.files: Mapping[str, Syntax] = {
             name: syntax(text, self._macros) for name, text in texts.items()
         }
+        self._made: dict[Part, frozenset[str]] = {}
         self._words_of: dict[Part, tuple[frozenset[str], frozenset[str]]] = {}
 
     @cached_property
@@ -66,10 +70,12 @@ class Program:
         """What the use of a macro declares; empty where that cannot be told."""
         if part.item.kind != "macro" or not self.makes_code(part):
             return frozenset()
-        items = syntax(self._expanded(part), self._macros).items
-        if any(item.kind == "macro" for item in items):
-            return frozenset()
-        return frozenset(name for item in items for name in item.names)
+        if part not in self._made:
+            items = syntax(self._expanded(part), self._macros).items
+            is_told = all(item.kind != "macro" for item in items)
+            names = (name for item in items for name in item.names)
+            self._made[part] = frozenset(names if is_told else ())
+        return self._made[part]
 
     def _expanded(self, part: Part) -> str:
         """The text of a macro's use with what it stands for."""
@@ -86,18 +92,21 @@ class Program:
 
     def _macro(self, name: str, part: Part) -> Macro | None:
         """The macro that a name is at a declaration: the last before it, or one of other files."""
-        there = self._defined.get(name, ())
-        before = [m for file, m in there if file == part.file and m.start < part.item.start]
-        others = {m.body: m for file, m in there if file != part.file}
-        return before[-1] if before else (others.popitem()[1] if len(others) == 1 else None)
+        there = self._defined.get(name, {})
+        own = there.get(part.file, [])
+        before = bisect.bisect_left(own, part.item.start, key=lambda macro: macro.start)
+        if before:
+            return own[before - 1]
+        others = {m.body: m for file, macros in there.items() if file != part.file for m in macros}
+        return others.popitem()[1] if len(others) == 1 else None
 
     @cached_property
-    def _defined(self) -> Mapping[str, list[tuple[str, Macro]]]:
-        """Every #define by its name, with its file."""
-        found: dict[str, list[tuple[str, Macro]]] = {}
+    def _defined(self) -> Mapping[str, dict[str, list[Macro]]]:
+        """Every #define by its name and its file."""
+        found: dict[str, dict[str, list[Macro]]] = {}
         for name, file in self.files.items():
             for macro in file.macros:
-                found.setdefault(macro.name, []).append((name, macro))
+                found.setdefault(macro.name, {}).setdefault(name, []).append(macro)
         return found
 
     @cached_property
@@ -168,8 +177,11 @@ class Program:
         """Whether a text declares a name, or looks to: macros may hide that from the parser."""
         if name in self.by_name or name in self.macros:
             return True
-        typed = re.compile(rf"\b(?!(?:return|case|else|throw|goto)\b)[A-Za-z_]\w*\s+{name}\b")
-        return any(typed.search(file.plain) for file in self.files.values())
+        return any(
+            _TYPED.search(file.plain, max(0, use.start() - _LONGEST_TYPE), use.start())
+            for file in self.files.values()
+            for use in re.finditer(rf"\b{name}\b", file.plain)
+        )
 
     def makes_code(self, part: Part) -> bool:
         """Whether something that is no declaration may expand to one for the GPU."""

@@ -348,7 +348,8 @@ class Syntax:
 
     def specifiers_before(self, start: int, first: int) -> Iterator[Span]:
         """Specifiers of a declaration, from `first` on, that directives part from it."""
-        for span in reversed(self._specifiers[: bisect.bisect_left(self._specifiers, (start, 0))]):
+        for at in range(bisect.bisect_left(self._specifiers, (start, 0)) - 1, -1, -1):
+            span = self._specifiers[at]
             between = self.plain[span[1] : start]
             if span[0] < first or _DIRECTIVE.sub("", between).strip():
                 return
