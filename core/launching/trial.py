@@ -35,7 +35,7 @@ from core.ptx.parser import parse
 _INSTRUCTIONS = 50_000  # of the blocks that run together
 _SECONDS = 1.0
 _MORE_ASTRAY = 3  # times as long, where some array is too small
-_SECONDS_IN_ALL = 8.0  # then each further trial runs its first blocks alone
+_SECONDS_IN_ALL = 20.0  # then each further trial runs its first blocks alone
 _MORE_OF_FEW = 4  # times as many, where one number was made small
 _AHEAD = 16  # times as long as it is reached, where strides alone lead through an array
 _LANES = 4096
