@@ -254,9 +254,10 @@ def constants(
     headers: Mapping[str, str] = _NONE,
     name: str = "kernel.cu",
 ) -> Mapping[str, int]:
-    """The values of whole constants such as `Traits<128, float>::kThreads`, without those of none.
+    """The values of constant expressions such as `Traits<128, float>::kThreads`, by their texts.
 
-    The compiler mangles them into the name of a template's instance.
+    The compiler writes them into the mangled name of a template's instance. An expression that it
+    refuses is left out.
     """
     probe = f"{source}\ntemplate <long long...> __global__ void {_PROBE}() {{}}\n"
     kernel = f"{_PROBE}<{', '.join(f'(long long)({text})' for text in expressions)}>"

@@ -105,8 +105,8 @@ class Guess:
     the source's first kernel is not the one, "" where it is. `holding` are the arrays, none of them
     given, of structures with pointers in them: nothing says where these lead. `alike` are, by
     array, those that the kernel indexes as it does this one. `halved` are the numbers that are
-    smaller than the host's. `is_strided` says that guessed strides lead through the arrays, whose
-    layout may be any.
+    smaller than the host's. `is_strided` says that the arrays have guessed strides by dimension, so
+    that their layout may be any.
     """
 
     launch: FileLaunch
@@ -389,7 +389,10 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
 
 
 def _has_layouts(names: Collection[str]) -> bool:
-    """Whether strides by dimension (x_batch_stride, x_row_stride) leave an array any layout."""
+    """Whether an array has a stride for each dimension (x_batch_stride, x_row_stride).
+
+    Its layout, and so its size, may be any then.
+    """
     found = [match[1] for name in names if (match := _STRIDE_OF.fullmatch(name))]
     return len(found) > len(set(found))
 
@@ -402,7 +405,7 @@ def _of_classes(
     headers: Mapping[str, str],
     name: str,
 ) -> Mapping[str, int]:
-    """The constants of classes that lead to a kernel's launch, as the compiler tells them."""
+    """The values that the compiler gives for the class constants in a kernel's launch."""
     launch = first_launch(whole, kernel)
     meant = class_constants(whole, launch, kernel) if launch is not None else {}
     if not meant:

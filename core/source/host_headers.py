@@ -156,7 +156,7 @@ _DIRECTX = (
 _STDIO = _ONCE + "namespace std { using ::printf; }\n"
 _STRING = _ONCE + "namespace std { using ::memcpy; using ::memset; }\n"
 _STDDEF = _ONCE + "namespace std { using ::size_t; using nullptr_t = decltype(nullptr); }\n"
-# Classes of the host's that stand in structures which a kernel sees: as large as libstdc++'s.
+# Host classes that may be members of a structure that a kernel sees, as large as in libstdc++.
 _CONTAINERS = {
     "vector": ("template <class T, class A = void> class vector", 24),
     "list": ("template <class T, class A = void> class list", 24),

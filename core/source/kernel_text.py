@@ -600,10 +600,10 @@ def _bound_outside(source: str, launch: HostLaunch) -> Mapping[str, str]:
 
 
 def class_constants(source: str, launch: HostLaunch, instance: str) -> Mapping[str, str]:
-    """What `Traits::kThreads` in the function that launches an instance is, as named outside.
+    """The constants of classes that a launching function names, as other code can write them.
 
-    By each such expression of the function up to the launch and of its configuration; and by the
-    name of each constant that the function makes of some.
+    `Traits::kThreads` maps to `Traits<128, float>::kThreads`. A constant that the function computes
+    from such ones is there by its own name.
     """
     text = _plain(source)
     header = _header_before(text, launch.position)
@@ -624,7 +624,10 @@ def class_constants(source: str, launch: HostLaunch, instance: str) -> Mapping[s
 
 @lru_cache(maxsize=4)
 def _switched(source: str) -> Mapping[str, str]:
-    """What `BOOL_SWITCH(n % 4 == 0, kIsEven, …)` makes of kIsEven: false, or its first meaning."""
+    """The constant or type that a switch gives a name: false for `BOOL_SWITCH(n > 4, kIsLarge, …)`.
+
+    Where false is no choice it is the macro's first.
+    """
     text = without_comments(source)
     found: dict[str, str] = {}
     macros = (m for m in _DEFINE.finditer(text) if _MEANT.search(m[3]))
@@ -643,7 +646,7 @@ def _switched(source: str) -> Mapping[str, str]:
 
 
 def _usings_around(text: str, launch: HostLaunch) -> Mapping[str, str]:
-    """What `using` says before a launch in its own function."""
+    """The aliases that a launching function declares before the launch."""
     header = _header_before(text, launch.position)
     before = text[header.body : launch.position] if header is not None else ""
     return {name: meaning.strip() for name, meaning in _USING.findall(before)}
@@ -676,7 +679,10 @@ def _bound_by_caller(source: str, function: str, depth: int) -> Mapping[str, str
 
 
 def _meant_by_macro(text: str, position: int) -> Mapping[str, str] | None:
-    """What the first use of a macro gives it, in whose meaning a position lies; None for no use."""
+    """The arguments of the first use of the macro whose body holds a position.
+
+    Empty where no macro's body does, None where nothing uses the macro.
+    """
     around = (m for m in _DEFINE.finditer(text) if m[2] and m.start() <= position < m.end())
     macro = next(around, None)
     if macro is None:
@@ -974,14 +980,14 @@ def _first_functor(source: str) -> str:
 
 
 def _is_called(parameter: TemplateParameter, kernel: KernelText) -> bool:
-    """Whether the kernel calls what it gets of that type, as `callable(i)`."""
+    """Whether the kernel calls an argument of that type, as in `callable(i)`."""
     own = (re.fullmatch(rf"{parameter.name}\s*&?\s*(\w+)", p) for p in kernel.parameters)
     return any(found and re.search(rf"\b{found[1]}\s*\(", kernel.body) for found in own)
 
 
 @lru_cache(maxsize=16)
 def _functor_like(name: str, source: str) -> str:
-    """A class whose name has that of a parameter in it: L1Distance for DistanceOp; "" for none."""
+    """A class whose name contains the parameter's: L1Distance for DistanceOp; "" for none."""
     root = re.sub(r"(?:Op|Func|Functor|Fn)$", "", name)
     if len(root) < _SHORTEST_ROOT:
         return ""

@@ -67,7 +67,7 @@ class Program:
         return {name: tuple(parts) for name, parts in found.items()}
 
     def _made_names(self, part: Part) -> frozenset[str]:
-        """What the use of a macro declares; empty where that cannot be told."""
+        """The names that the use of a macro declares; empty where the parser cannot tell."""
         if part.item.kind != "macro" or not self.makes_code(part):
             return frozenset()
         if part not in self._made:
@@ -91,7 +91,10 @@ class Program:
         return text
 
     def _macro(self, name: str, part: Part) -> Macro | None:
-        """The macro that a name is at a declaration: the last before it, or one of other files."""
+        """The macro that a name means at a declaration.
+
+        It is the last #define before it in its file, or the only one of the other files.
+        """
         there = self._defined.get(name, {})
         own = there.get(part.file, [])
         before = bisect.bisect_left(own, part.item.start, key=lambda macro: macro.start)
@@ -146,9 +149,9 @@ class Program:
         return self.files[part.file].plain[part.item.start : part.item.end]
 
     def words(self, part: Part) -> frozenset[str]:
-        """The names that a declaration uses and does not introduce, without its host's functions.
+        """The names that a declaration uses from outside it.
 
-        Members that it asks an object for are not among them.
+        Its own variables, members of objects and its host functions do not count.
         """
         return self._words(part)[0]
 
@@ -174,7 +177,7 @@ class Program:
         return found
 
     def may_declare(self, name: str) -> bool:
-        """Whether a text declares a name, or looks to: macros may hide that from the parser."""
+        """Whether a text seems to declare a name: macros may hide declarations from the parser."""
         if name in self.by_name or name in self.macros:
             return True
         return any(

@@ -249,7 +249,7 @@ class Syntax:
         return [match.start() for match in re.finditer("\n", self.source)]
 
     def _items(self, node: Node, scope: tuple[str, ...]) -> Iterator[Item]:
-        begun: int | None = None  # where a head starts that a directive parts from its function
+        begun: int | None = None  # where a head starts that a directive separates from its function
         for child in node.children:
             check()
             kind = child.type
@@ -347,7 +347,7 @@ class Syntax:
                 return start
 
     def specifiers_before(self, start: int, first: int) -> Iterator[Span]:
-        """Specifiers of a declaration, from `first` on, that directives part from it."""
+        """The specifiers behind `first` that only directives separate from a declaration."""
         for at in range(bisect.bisect_left(self._specifiers, (start, 0)) - 1, -1, -1):
             span = self._specifiers[at]
             between = self.plain[span[1] : start]
