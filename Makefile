@@ -44,7 +44,7 @@ PYTEST = env -u PYTHONDONTWRITEBYTECODE QT_QPA_PLATFORM=$${QT_QPA_PLATFORM:-offs
 check test: setup
 	@$(BIN)/python scripts/qt_libraries.py offscreen xcb
 	@status=0; $(MAKE) --no-print-directory lint || status=1; \
-	$(PYTEST) -m $(if $(filter check,$@),"not slow","not release") || status=1; exit $$status
+	$(PYTEST) -m $(if $(filter check,$@),"not slow and not release","not release") || status=1; exit $$status
 
 test-release: setup
 	@QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -q -m release tests/test_app.py tests/test_wheel.py \

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -26,6 +26,7 @@ _UNKNOWN = re.compile(
 _UNDEFINED = re.compile(r'identifier "(?:\w+::)*(\w+)" is undefined')
 _NO_TEMPLATE = re.compile(r"\b(\w+) is not a template")
 _MOST_TYPOS = 2  # words that the compiler does not know: more are no slips of the pen
+_MOST_USES = 2  # of such a word, for the same reason
 _KNOWN = frozenset(("std", "cuda", "cub", "thrust", "nvcuda", "cooperative_groups"))
 _OF_NAMES = re.compile(
     r"undefined|no member|incomplete|no instance|no operator|not a |must be a|unknown|expected"
@@ -105,9 +106,7 @@ class _Attempt:
         """Says of what a kernel uses and only the host has how to give it to the GPU."""
         hosts = self.program.host_lines()
         found: list[Diagnostic] = []
-        unknown_words = len(
-            {m[1] for d in error.diagnostics if (m := _UNDEFINED.search(d.message))}
-        )
+        slips = self._slips_of_the_pen(error)
         for diagnostic in error.diagnostics:
             unknown = _UNKNOWN.search(diagnostic.message)
             name = (unknown[1] or "") if unknown else ""
@@ -143,9 +142,7 @@ class _Attempt:
                 said = f"{diagnostic.message}: the source refuses these sizes or types: {_OTHERS}"
             elif unknown and self.missing:
                 said = f"{diagnostic.message}; {_left_out(self.missing)}"
-            elif undeclared := self._undeclared(
-                file, line, words, is_typo=unknown_words <= _MOST_TYPOS
-            ):
+            elif undeclared := self._undeclared(file, line, words, slips):
                 said = (
                     f"{diagnostic.message}; no file that is read declares {undeclared}: name the "
                     "header that does with --include, or its folder with -I, or trace the file "
@@ -158,11 +155,23 @@ class _Attempt:
             found.append(replace(diagnostic, message=said))
         return CompileError(str(error), tuple(found))
 
-    def _undeclared(self, file: str, line: int, words: str, *, is_typo: bool) -> str:
-        """The name that a message is about and that no file declares, "" if there is none.
+    def _slips_of_the_pen(self, error: CompileError) -> frozenset[str]:
+        """Words that the compiler does not know and for which there is no header: few, seldom used.
 
-        A word that is not known among few may be a slip of the pen, for which there is no header.
+        One that is used often was declared somewhere.
         """
+        unknown = {m[1] for d in error.diagnostics if (m := _UNDEFINED.search(d.message))}
+        if len(unknown) > _MOST_TYPOS:
+            return frozenset()
+        texts = [syntax.source for syntax in self.program.files.values()]
+
+        def uses(word: str) -> int:
+            return sum(len(re.findall(rf"\b{word}\b", text)) for text in texts)
+
+        return frozenset(word for word in unknown if uses(word) <= _MOST_USES)
+
+    def _undeclared(self, file: str, line: int, words: str, slips: Collection[str]) -> str:
+        """The name that a message is about and that no file declares, "" if there is none."""
         if "name followed by" in words:
             syntax = self.program.files.get(file)
             lines = syntax.source.split("\n") if syntax else []
@@ -171,8 +180,8 @@ class _Attempt:
             formals = set(formal.findall(syntax.source)) if syntax else set()
             names = [n for n in re.findall(r"\b([A-Za-z_]\w*)\s*::", text) if n not in formals]
         else:
-            found = _NO_TEMPLATE.search(words) or (None if is_typo else _UNDEFINED.search(words))
-            names = [found[1]] if found else []
+            found = _NO_TEMPLATE.search(words) or _UNDEFINED.search(words)
+            names = [found[1]] if found and found[1] not in slips else []
         return next((n for n in names if n not in _KNOWN and n not in self.program.by_name), "")
 
     def _is_texture(self, name: str) -> bool:

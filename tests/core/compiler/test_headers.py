@@ -150,6 +150,7 @@ template <Number T> __global__ void add(T* a, const T* b)
         ("__global__ void k(norm::Params p) {}", "norm"),
         ("template <class T> __global__ void k(T *a, norm::Params p) {}", "norm"),
         ("__global__ void k(float *a) { a[0] = epsilon + delta * gamma_of(a[1]); }", "epsilon"),
+        ("__global__ void k(bf16 *a) { bf16 b = a[0]; bf16 c = a[1]; a[2] = b + c; }", "bf16"),
     ],
 )
 def test_what_no_file_declares_is_named_with_a_way_round(source, name):
