@@ -35,6 +35,7 @@ def test_an_a100_holds_a_block_of_every_tuned_rung(rung):
     assert said["blocks"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tuned", "tensor_core", "tensor_tuned", "tensor_half"])
 def test_smaller_gpus_hold_a_block_of_the_defaults(name):
     for capability in ("8.6", "8.9"):

@@ -80,6 +80,7 @@ _QUOTED_SPACE = re.compile(r'("C")(?=__)')  # for NVRTC `"C"__global__` is a lit
 _CXX20 = re.compile(
     r"\bconcept\s+\w+\s*=|\brequires\s*[({]|\brequires\s+[\w:]+\s*<|\bconst(?:eval|init)\b"
     r"|\[[^\]\n]*\]\s*<\s*(?:typename|class|int|auto)\b"
+    r"|[{,]\s*\.[A-Za-z_]\w*\s*=[^=]"  # `{.x = 1, .y = 2}`
 )
 _STANDARD = ("--std", "-std")
 _NEWER = "--std=c++20"

@@ -540,12 +540,30 @@ _FORMER = re.compile(r"\b__(?:shfl(?:_up|_down|_xor)?|any|all|ballot)(?=\s*\()")
 _HALVES_BY_NAME = {"__half": "cuda_fp16.h", "__nv_bfloat16": "cuda_bf16.h"}
 
 
+_CONDITION = re.compile(r"^[ \t]*#[ \t]*(?:el)?if\b((?:[^\n\\]|\\.)*)", re.MULTILINE | re.DOTALL)
+_ASKED = re.compile(r"\b(?!defined\b|__has_)([A-Za-z_]\w*)\s*\(([^()]*)\)")
+_VERSION = re.compile(r"\s*\d+(?:\s*,\s*\d+)+\s*")
+
+
+def _never_true(source: str) -> Mapping[str, int]:
+    """Values for the macros with arguments that conditions ask for and nothing here defines.
+
+    A library's header that is not here does. A version, such as NCCL_VERSION(2, 28, 0), is one that
+    is never reached; anything else is not there.
+    """
+    asked = (found for test in _CONDITION.finditer(source) for found in _ASKED.finditer(test[1]))
+    values = {m[1]: (1 << 31) - 1 if _VERSION.fullmatch(m[2]) else 0 for m in asked}
+    defined = set(re.findall(r"#\s*define\s+(\w+)", source)) if values else set()
+    return {name: value for name, value in values.items() if name not in defined}
+
+
 def pre_included(source: str, *, is_debug: bool) -> str:
     """What goes before a source, "" for most: names of types, and intrinsics as instructions."""
     text = _NAMES if re.search(r"\bu(?:int|short|long)\b", source) else ""
     if is_debug and re.search(r"\b__dp[24]a", source):
         text += "".join(_DOTS) + _DOT_NAMES
     text += "".join(f"#define {n} {value}\n" for n, value in _BUILT_IN.items() if n in source)
+    text += "".join(f"#define {n}(...) {value}\n" for n, value in _never_true(source).items())
     for name in sorted(set(_FORMER.findall(source))):
         if name == "__any":
             text += f"#if __has_include(<{_OWN_ANY}>)\n#include <{_OWN_ANY}>\n#endif\n"

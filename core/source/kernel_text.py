@@ -35,7 +35,7 @@ _COMMENT = re.compile(
     rf"//[^\n]*|/\*.*?\*/|{RAW_STRING}|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL
 )
 _NAMESPACE = re.compile(r"\bnamespace\s+([\w:]*)\s*$")
-_GLOBAL = re.compile(r"__global__")
+_HEADS = re.compile(r"__global__|__launch_bounds__|__cluster_dims__|__maxnreg__")
 _LAUNCHES = re.compile(r"<<<")
 _SPACED_MARK = re.compile(  # a formatter's `k<< <1, 32>> >(a)`
     r"<<( {1,4})<(?!<)|>>( {1,4})>(?=\s*\()"
@@ -173,11 +173,11 @@ def _with_listed_numbers(text: str) -> str:
 
 
 def with_kernel_macros(text: str) -> str:
-    """A text without comments, with macros expanded that stand for kernels, or for launches.
+    """A text without comments, with macros for kernels, heads of such and launches expanded.
 
     A launch in a macro that the text does not use stays in the macro's meaning.
     """
-    return with_macros(with_macros(text, _GLOBAL), _LAUNCHES, used=True)
+    return with_macros(with_macros(text, _HEADS), _LAUNCHES, used=True)
 
 
 def with_macros(text: str, words: re.Pattern[str], *, used: bool = False) -> str:

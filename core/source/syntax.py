@@ -702,20 +702,22 @@ def _parsed_text(source: str, specifiers: Mapping[str, str]) -> str:
 
     if "__cplusplus" in text:
         text = _C_LINKAGE.sub(linkage, text)
-    text = _ATTRIBUTE.sub(lambda m: blank(m[0]), text)
-    if not specifiers:
-        return text
+    names = "|".join(map(re.escape, specifiers))
+    word = re.compile(rf"\b(?:{names})\b" if names else r"(?!)")
 
     def specifier(match: re.Match[str]) -> str:
         word = "void" if re.search(r"\bvoid\b", specifiers[match[0]]) else ""
         return word.ljust(len(match[0])) if len(word) <= len(match[0]) else " " * len(match[0])
 
-    word = re.compile(rf"\b(?:{'|'.join(map(re.escape, specifiers))})\b")
+    def shown(part: str) -> str:
+        return word.sub(specifier, _ATTRIBUTE.sub(lambda m: blank(m[0]), part))
+
+    # A directive keeps its attributes: a macro that means blanks would take in the line behind it.
     pieces, at = [], 0
     for directive in _DIRECTIVE.finditer(text):
-        pieces += [word.sub(specifier, text[at : directive.start()]), directive[0]]
+        pieces += [shown(text[at : directive.start()]), directive[0]]
         at = directive.end()
-    return "".join([*pieces, word.sub(specifier, text[at:])])
+    return "".join([*pieces, shown(text[at:])])
 
 
 def _without_content(match: re.Match[str]) -> str:

@@ -89,6 +89,7 @@ LONG = (
 )  # the compiler takes minutes
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks the system for processes")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_ctrl_c_ends_a_compilation(tmp_path, number):
@@ -181,6 +182,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c[0])
 def test_a_terminal_of_unknown_width_is_printed_to(command, capsys, monkeypatch):
     printed = []
@@ -191,6 +193,7 @@ def test_a_terminal_of_unknown_width_is_printed_to(command, capsys, monkeypatch)
     assert all(len(text) > 100 for text in printed)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
 @pytest.mark.parametrize("command", [*COMMANDS, [*COMMANDS[0], "--json"]], ids=lambda c: c[-1])
 def test_a_full_disk_is_one_sentence(command):

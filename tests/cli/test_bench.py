@@ -84,6 +84,7 @@ def test_one_point_prints_one_object(capfd, gpu):
     assert result["gflops"] > 0
 
 
+@pytest.mark.slow
 def test_a_sweep_goes_on_after_a_fault_and_keeps_everything(capfd, gpu, tmp_path):
     died = WorkerFailure("The GPU worker process was killed.", "worker_died", fatal=True)
     gpu.faults = lambda job: died if job.subject.parameters.get("n") == 96 else None

@@ -16,6 +16,7 @@ def printed(capfd, *arguments: str) -> dict:
     return json.loads(out)
 
 
+@pytest.mark.slow
 def test_ceilings_as_json(capfd) -> None:
     data = printed(capfd, "ceilings", "tiled", "--n", "256", "--tile", "32", "--device", "RTX 3090")
     assert data["ceilings"]["textbook"]["gflops"] == pytest.approx(7489.6)
@@ -27,6 +28,7 @@ def test_ceilings_as_json(capfd) -> None:
     assert data["counts"]["flops"] == 2 * 256**3
 
 
+@pytest.mark.slow
 def test_any_parameter_of_a_rung_is_set_by_name(capfd) -> None:
     some = ("--m", "128", "--k", "64", "--n", "256", "--set", "tile_m=128", "--set", "tile_n=256")
     data = printed(capfd, "ceilings", "tma_pipeline", *some, "--device", "H200")

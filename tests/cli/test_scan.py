@@ -25,6 +25,7 @@ def padded() -> dict:
     return json.loads(said.getvalue())
 
 
+@pytest.mark.slow
 def test_every_combination_is_counted_or_refused(padded) -> None:
     there = {(row["parameters"]["tile"], row["parameters"]["pad"]) for row in padded["launches"]}
     assert there == {(tile, pad) for tile in (16, 32) for pad in (0, 1, 2)}
@@ -59,6 +60,7 @@ def test_the_order_is_that_of_the_binding_ceilings(padded, capfd) -> None:
         assert row["occupancy"] == json.loads(capfd.readouterr().out)["occupancy"]
 
 
+@pytest.mark.slow
 def test_several_processes_give_the_same(padded, capfd) -> None:
     assert main(["scan", *PADDED, "--json", "--jobs", "2"]) == 0
     assert json.loads(capfd.readouterr().out) == padded

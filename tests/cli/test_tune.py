@@ -31,6 +31,7 @@ def _done(value):
     return future
 
 
+@pytest.mark.slow
 def test_all_are_timed_kept_and_not_timed_again(capfd, gpu, tmp_path) -> None:
     files = [f"--cache={tmp_path / 'c.json'}", f"--t4={tmp_path / 't.json'}"]
     assert main([*ARGUMENTS, *MODEL, *files, "--json"]) == 0

@@ -93,6 +93,7 @@ def test_the_table_says_what_differs(compared):
     assert model.data(model.index(0, 0)) == "A"
 
 
+@pytest.mark.slow
 def test_a_narrow_comparison_leaves_buttons_to_the_menu(compared, window):
     for theme in ("light", "projector"):
         window.session.update(theme=theme)
@@ -119,6 +120,7 @@ def test_leaving_the_page_lets_go_of_the_other_side(compared, window):
     assert b.step == b.n_steps - 1
 
 
+@pytest.mark.slow
 def test_the_left_column_configures_either_side(compared, window, qtbot):
     compared.configure_other()
     form = compared.comparing.column.form
@@ -138,6 +140,7 @@ def test_the_left_column_configures_either_side(compared, window, qtbot):
     assert window.form.isVisible()
 
 
+@pytest.mark.slow
 def test_what_cannot_be_launched_is_said_at_the_form_of_b(compared, window, qtbot):
     before = compared.comparing.b.trace
     with qtbot.waitSignal(compared.comparing.recorder.failed, timeout=MS):
@@ -148,6 +151,7 @@ def test_what_cannot_be_launched_is_said_at_the_form_of_b(compared, window, qtbo
     assert compared.comparing.b.trace is before
 
 
+@pytest.mark.slow
 def test_swap_and_copy(compared, window, qtbot):
     a, b = window.session, compared.comparing.b
     qtbot.keyClick(window, Qt.Key.Key_X, CTRL | SHIFT)

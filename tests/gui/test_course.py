@@ -62,6 +62,7 @@ def test_the_path_says_what_is_done_and_what_is_next(teaching, qtbot):
     assert shown.can_review
 
 
+@pytest.mark.slow
 def test_the_page_leads_on_by_keys_alone(window, teaching, qtbot):
     window.show_page("course")
     page = window.pages.made("course")
@@ -91,6 +92,7 @@ def test_to_look_at_a_kernel_ends_the_lesson_in_the_ladders_place(window, teachi
     assert not window.left.isHidden()
 
 
+@pytest.mark.slow
 def test_a_lesson_file_is_read_again_when_it_changes(window, teaching, qtbot, tmp_path):
     file = write_lesson(tmp_path)
     teaching.open_path(file)
@@ -126,6 +128,7 @@ def test_a_folder_of_lessons_goes_on_to_the_next(window, teaching, qtbot, tmp_pa
     assert ways == ["Lesson later", "To the course"]
 
 
+@pytest.mark.slow
 def test_a_test_explains_nothing_and_goes_on(window, teaching, qtbot):
     teaching.begin_test("before")
     count = len(load_course().tested)

@@ -38,6 +38,7 @@ def focus_editor(window, qtbot):
     qtbot.waitUntil(window.step_page.source.edit.hasFocus)
 
 
+@pytest.mark.slow
 def test_an_edit_is_run_and_the_original_is_one_click_away(window, qtbot):
     source, session = window.step_page.source, window.session
     before = session.trace
@@ -59,6 +60,7 @@ def test_an_edit_is_run_and_the_original_is_one_click_away(window, qtbot):
     assert "value = 1.0f" in source.edit.toPlainText()
 
 
+@pytest.mark.slow
 def test_parameters_keep_the_edit(window, qtbot):
     replace_line(window, "float value = 0", "    float value = 1.0f;")
     record(window, qtbot, window.workbench.run_source)
@@ -67,6 +69,7 @@ def test_parameters_keep_the_edit(window, qtbot):
     assert window.session.parameters["n"] == 12
 
 
+@pytest.mark.slow
 def test_errors_stand_on_their_lines_and_nothing_is_lost(window, qtbot):
     source, before = window.step_page.source, window.session.trace
     line = replace_line(window, "float value = 0", "    float value = nothing;")
@@ -104,6 +107,7 @@ def test_marks_move_with_the_text_and_are_shown_as_stale(window, qtbot):
     window.grab()
 
 
+@pytest.mark.slow
 def test_unrun_text_comes_back_with_its_kernel(window, qtbot):
     replace_line(window, "float value = 0", "    float value = 5.0f;")
     record(window, qtbot, lambda: window.recorder.configure("coalesced"))
@@ -142,6 +146,7 @@ def test_return_indents_and_tab_is_four_spaces(window, qtbot):
     assert len(edit.textCursor().block().text()) == len(indent) + 4
 
 
+@pytest.mark.slow
 def test_a_kernel_that_lost_its_name_or_arguments_is_a_sentence(window, qtbot):
     text = window.step_page.source.edit.toPlainText()
     for new in (
@@ -177,6 +182,7 @@ def far_right(edit):
     assert edit.horizontalScrollBar().value() > 0
 
 
+@pytest.mark.slow
 def test_lines_are_shown_from_where_they_begin(window, qtbot):
     window.resize(1024, 700)
     window.workbench.edit_source()
@@ -304,6 +310,7 @@ def test_undo_and_redo_work_while_reading(window, qtbot):
     assert not edit.editing
 
 
+@pytest.mark.slow
 def test_editing_ends_where_the_keyboard_goes_elsewhere(window, qtbot):
     """Or the next click on a line, to select it, would have letters typed into it."""
     focus_editor(window, qtbot)

@@ -199,6 +199,7 @@ def test_return_in_a_row_of_the_counters_asks_why(window, qtbot) -> None:
     assert panel.topic == topic_of_row(rows[chosen[-1]])
 
 
+@pytest.mark.slow
 def test_a_smaller_block_is_offered_where_the_phase_table_has_no_room(window, qtbot) -> None:
     view, recorder = window.step_page.phases, window.recorder
     window.session.view = "Phases"

@@ -30,6 +30,7 @@ def show(window, qtbot, folder):
     return opened
 
 
+@pytest.mark.slow
 def test_the_source_is_python_with_the_sectors_of_its_lines(show, folder) -> None:
     window = show("triton_softmax.ptx")
     source = window.step_page.source
@@ -86,6 +87,7 @@ def test_arrays_and_grid_follow_a_number(show, qtbot) -> None:
     assert not window.session.trace.findings
 
 
+@pytest.mark.slow
 def test_the_python_is_neither_edited_nor_saved_over_the_ptx(show, folder) -> None:
     window = show("triton_softmax.ptx")
     before = (folder / "triton_softmax.ptx").read_text()
@@ -98,6 +100,7 @@ def test_the_python_is_neither_edited_nor_saved_over_the_ptx(show, folder) -> No
     assert (folder / "triton_softmax.ptx").read_text() == before
 
 
+@pytest.mark.slow
 def test_ptx_without_its_source_is_stepped_through_and_can_be_edited(show, qtbot, folder) -> None:
     (folder / "numba_kernels.py").unlink()
     window = show("numba_gather.ptx")

@@ -70,6 +70,7 @@ def test_keys_mashed(window, qtbot, monkeypatch):
     window.grab()
 
 
+@pytest.mark.slow
 def test_mouse_everywhere(window, qtbot):
     """Presses, drags, wheels and menus at random places of every view."""
     recorded(window, qtbot, "tiled_rect", m=9, k=5, n=7, tile=4)
@@ -209,6 +210,7 @@ def test_a_kernel_with_findings_all_the_way(window, qtbot):
             window.grab()
 
 
+@pytest.mark.slow
 def test_escape_codes_and_marks_of_direction_are_shown_as_such(window, qtbot, tmp_path):
     path = tmp_path / "k\x1b[31m\u202e.cu"
     text = "#include <cstdio>\n__global__ void k(float *x) { x[0] = 1; "

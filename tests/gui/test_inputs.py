@@ -31,6 +31,7 @@ def held(session, name="A"):
 PLACES = np.add.outer(np.arange(8), np.arange(8) / 10).astype(np.float32)
 
 
+@pytest.mark.slow
 def test_the_choice_records_the_launch_with_other_numbers_at_the_same_moment(tiled, qtbot):
     session, choice = tiled.session, tiled.form.inputs.choice
     assert tiled.form.inputs.isVisible()
@@ -112,6 +113,7 @@ def test_both_sides_of_a_comparison_read_the_same_numbers(tiled, qtbot):
     assert not page.comparing.column.form.inputs.isVisible()
 
 
+@pytest.mark.slow
 def test_a_file_says_what_its_arrays_hold_itself(tiled, qtbot, tmp_path):
     path = tmp_path / "mine.cu"
     path.write_text("__global__ void twice(float* a) { a[threadIdx.x] *= 2.0f; }\n")

@@ -128,6 +128,7 @@ def window(qtbot, qapp, ladder, file):
     qapp.processEvents()
 
 
+@pytest.mark.slow
 def test_dragging_a_constant_edits_the_source_and_records(window, qtbot):
     knobs = window.form.knobs
     assert knobs.isVisible()
@@ -153,6 +154,7 @@ def test_dragging_a_constant_edits_the_source_and_records(window, qtbot):
     assert "#define TILE 4" in window.step_page.source.edit.toPlainText()
 
 
+@pytest.mark.slow
 def test_a_rung_has_no_such_rows(window, qtbot):
     with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
         window.recorder.configure("tiled", {"n": 8, "tile": 4})
@@ -160,6 +162,7 @@ def test_a_rung_has_no_such_rows(window, qtbot):
     assert window.form.fields.isVisible()
 
 
+@pytest.mark.slow
 def test_typing_a_number_is_recorded_after_a_rest(window, qtbot):
     field = window.form.knobs.fields["PAD"]
     field.setFocus()
@@ -171,6 +174,7 @@ def test_typing_a_number_is_recorded_after_a_rest(window, qtbot):
     assert field.value() == 4
 
 
+@pytest.mark.slow
 def test_two_numbers_dragged_at_once_both_arrive(window, qtbot):
     sliders = window.form.knobs.sliders
     for name, value in (("TILE", 4), ("PAD", 2), ("PAD", 0), ("n", 20)):
@@ -186,6 +190,7 @@ def test_two_numbers_dragged_at_once_both_arrive(window, qtbot):
     )
 
 
+@pytest.mark.slow
 def test_two_numbers_typed_one_after_the_other_both_arrive(window, qtbot):
     fields = window.form.knobs.fields
     for name, value in (("PAD", "3"), ("n", "20")):

@@ -59,6 +59,7 @@ def test_files_that_cannot_be_used(check, tmp_path):
         write(tmp_path / "no folder" / "x.txt", (Named("a", "tiled"),))
 
 
+@pytest.mark.slow
 def test_moments_are_saved_and_gone_through(window, qtbot, monkeypatch, tmp_path):
     session, lecture = window.session, window.lecture
     lecture.go(1)

@@ -30,6 +30,7 @@ def asked(window, qtbot, configuration):
         window.session.configuration = configuration
 
 
+@pytest.mark.slow
 def test_a_lesson_needs_the_session_alone(window, qtbot):
     session = window.session
     asked(window, qtbot, Configuration("uncoalesced", {"n": 32, "block_x": 8, "block_y": 4}))

@@ -101,6 +101,7 @@ def test_another_order_of_warps_shows_what_a_race_does(window, qtbot):
     assert not np.array_equal(before, first_array(window))
 
 
+@pytest.mark.slow
 def test_a_link_sets_the_device_and_what_a_block_takes(window, qtbot):
     opened(
         window,
@@ -122,6 +123,7 @@ def test_a_link_sets_the_device_and_what_a_block_takes(window, qtbot):
     qtbot.waitUntil(lambda: page.found is not None, timeout=RECORDING_MS)
 
 
+@pytest.mark.slow
 def test_the_menu_sets_the_order_of_warps_and_the_form_says_it(window, qtbot):
     opened(window, qtbot, "broken_fill_barrier?n=8&tile=4")
     entries = {a.text(): a for a in window.findChildren(QAction) if a.parent() is window}

@@ -35,6 +35,7 @@ def neighbours(session):
     return tuple(np.subtract(access.element(1), access.element(0)).tolist())
 
 
+@pytest.mark.slow
 def test_the_switch_swaps_kernel_and_source_and_keeps_the_place(window, qtbot):
     session, ways = window.session, window.form.mapping.ways
     assert window.form.mapping.isVisible()

@@ -104,6 +104,7 @@ def test_another_kernel_and_other_arguments(opened, qtbot):
     assert trace.outputs["c"].shape == (40,), "the guessed sizes follow, the grid was typed"
 
 
+@pytest.mark.slow
 def test_each_mistake_stands_beside_its_field(opened, qtbot):
     form, before = opened.form.file, opened.session.trace
     type_in(opened, "block", "2000")
@@ -169,6 +170,7 @@ def drop(window, path):
     QApplication.sendEvent(window, QDropEvent(QPointF(300, 300), copy, data, left, none))
 
 
+@pytest.mark.slow
 def test_a_file_can_be_dropped(window, qtbot, file, tmp_path):
     recorded(window, qtbot, lambda: drop(window, file))
     assert window.session.trace.workload.source_name == "mine.cu"
@@ -201,6 +203,7 @@ def test_a_file_is_saved_to_its_place(opened, qtbot, monkeypatch, file, tmp_path
     assert "could not be written: there is no folder" in opened.message.sentence
 
 
+@pytest.mark.slow
 def test_what_another_program_wrote_is_not_overwritten_unasked(opened, file):
     file.write_text("// written elsewhere\n")
     opened.step_page.source.edit.set_text(SOURCE + "// mine\n")
@@ -265,6 +268,7 @@ def test_nothing_of_the_kernel_before_stays_beside_an_error(window, qtbot, tmp_p
     assert session.breakpoints == {Breakpoint(line=24)}
 
 
+@pytest.mark.slow
 def test_a_link_restores_the_moment_of_a_file(opened, qtbot, file, qapp):
     session = opened.session
     recorded(opened, qtbot, lambda: opened.form.file.kernel_chosen.emit("add"))
@@ -302,6 +306,7 @@ def test_a_link_carries_an_edited_text_even_without_the_file(opened, qtbot, file
     assert opened.session.trace.workload.source == edited
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "words"),
     [
@@ -359,6 +364,7 @@ def test_the_command_line_takes_links_to_files(ladder, file):
             parse_start(text, {"n": 4}, ladder)
 
 
+@pytest.mark.slow
 def test_a_kernel_pasted_over_a_rung_can_run_by_itself(window, qtbot):
     recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
     original = window.step_page.source.draft.original
@@ -381,6 +387,7 @@ def test_a_kernel_pasted_over_a_rung_can_run_by_itself(window, qtbot):
     assert window.message.go.isHidden() or window.message.go.text() != "Run it by itself"
 
 
+@pytest.mark.slow
 def test_pictures_say_what_to_do_where_nothing_has_run(window, qtbot, tmp_path):
     path = tmp_path / "wrong.cu"
     path.write_text("__global__ void fill(float* v)\n{\n    v[0] = 1\n}\n")
@@ -399,6 +406,7 @@ def test_pictures_say_what_to_do_where_nothing_has_run(window, qtbot, tmp_path):
     assert (window.session.trace is not None, window.session.trouble) == (True, "")
 
 
+@pytest.mark.slow
 def test_files_stay_in_reach_above_the_ladder(opened, qtbot, file, tmp_path):
     rows, rungs = opened.ladder_panel.list, len(opened.recorder.ladder.names)
     recorded(opened, qtbot, lambda: type_in(opened, "arg:n", "7"))
@@ -461,6 +469,7 @@ __global__ void hello() { printf("thread %d\\n", threadIdx.x); }
 """
 
 
+@pytest.mark.slow
 def test_what_a_kernel_prints_is_shown(opened, qtbot, tmp_path):
     path = tmp_path / "hello.cu"
     path.write_text(HELLO)
@@ -475,6 +484,7 @@ def test_what_a_kernel_prints_is_shown(opened, qtbot, tmp_path):
     assert opened.message.sentence == ""
 
 
+@pytest.mark.slow
 def test_a_printed_line_of_a_gigabyte_is_cut(opened, qtbot, tmp_path):
     path = tmp_path / "wide.cu"
     path.write_text(HELLO.replace("thread %d", "%-1000000000d|"))

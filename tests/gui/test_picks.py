@@ -52,6 +52,7 @@ def opened(window, qtbot, target):
     return window.step_page.views[view]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["sector", "bank", "lane", "thread"])
 def test_a_click_on_a_cell_answers_and_moves_nothing(window, qtbot, heard, target):
     view = opened(window, qtbot, target)
@@ -175,6 +176,7 @@ def both_are_lit(window, qtbot, view, target, right, given):
         assert one != other, target
 
 
+@pytest.mark.slow
 def test_a_bank_and_a_sector_can_be_selected_without_a_question(window, qtbot):
     view = opened(window, qtbot, "bank")
     session = window.session

@@ -114,6 +114,7 @@ def test_no_view_starves_while_the_clock_plays(window, qapp):
     session.playing = 0
 
 
+@pytest.mark.slow
 def test_pictures_move_in_every_frame(window, qapp):
     session = window.session
     session.first()
@@ -129,6 +130,7 @@ def test_pictures_move_in_every_frame(window, qapp):
         assert window.step_page.matrices.grab().toImage() != before
 
 
+@pytest.mark.slow
 def test_the_end_of_play_and_a_breakpoint_show_everything(window, qapp):
     session = window.session
     session.first()

@@ -192,6 +192,7 @@ def test_wrong_answers_are_told_the_right_one_and_kept(window, qtbot, name):
     assert not any(a.sure for a in teaching.progress.answers)
 
 
+@pytest.mark.slow
 def test_the_clock_stays_in_reach_while_a_number_is_typed(window, qtbot):
     begun(window, qtbot, "1A")
     asked(window, qtbot)
@@ -215,6 +216,7 @@ def settled(window):
     return not window.recorder.worker.busy and window.moments.awaited is None
 
 
+@pytest.mark.slow
 def test_the_original_of_an_exercise_is_the_text_it_began_with(window, qtbot):
     source = window.step_page.source
     begun(window, qtbot, "1A")
@@ -273,6 +275,7 @@ def test_each_text_that_is_run_is_marked(window, qtbot):
     assert sitting.reply.answer == exercise.solution
 
 
+@pytest.mark.slow
 def test_the_page_shows_the_answer_of_a_slider_that_sets_it(window, qtbot):
     teaching = begun(window, qtbot, "3A", at=6)
     sitting = asked(window, qtbot)
@@ -283,6 +286,7 @@ def test_the_page_shows_the_answer_of_a_slider_that_sets_it(window, qtbot):
     qtbot.waitUntil(lambda: window.session.registers == wanted, timeout=MOST_MS)
 
 
+@pytest.mark.slow
 def test_return_presses_the_button_that_has_the_keyboard(window, qtbot):
     teaching = begun(window, qtbot, "1A", at=len(course_lesson("1A").steps) - 1)
     sitting, panel = asked(window, qtbot), teaching.panel
@@ -317,6 +321,7 @@ def test_a_draft_of_moments_does_not_end_the_marking(window, qtbot, tmp_path, mo
     assert file.exists()
 
 
+@pytest.mark.slow
 def test_an_exercise_that_does_not_compile_shows_its_text_and_its_errors(window, qtbot):
     steps = course_lesson("exercises").steps
     place = next(i for i, step in enumerate(steps) if step.question.start.count("d_A"))

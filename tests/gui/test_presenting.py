@@ -27,6 +27,7 @@ def asked(window, qtbot):
     qtbot.waitUntil(ready, timeout=MOST_MS)
 
 
+@pytest.mark.slow
 def test_forward_reveals_then_goes_on(presented, window, qtbot):
     teaching, bar = window.teaching, presented.bar
     sitting = teaching.sitting
@@ -49,6 +50,7 @@ def test_forward_reveals_then_goes_on(presented, window, qtbot):
     assert teaching.progress.answers == ()
 
 
+@pytest.mark.slow
 def test_forward_that_comes_early_skips_no_question(presented, window, qtbot):
     sitting = window.teaching.sitting
     presented.move(1)  # reveals
@@ -63,6 +65,7 @@ def test_forward_that_comes_early_skips_no_question(presented, window, qtbot):
     assert presented.bar.answer.isVisible()
 
 
+@pytest.mark.slow
 def test_letters_are_votes_first_and_second(presented, window, qtbot):
     teaching, bar = window.teaching, presented.bar
     while teaching.sitting.question.step.kind != "choice":
@@ -83,6 +86,7 @@ def test_letters_are_votes_first_and_second(presented, window, qtbot):
     assert window.session.step == step
 
 
+@pytest.mark.slow
 def test_notes_have_a_window_of_their_own(presented, window):
     presented.toggle_notes()
     assert presented.notes.isVisible()

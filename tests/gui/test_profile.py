@@ -83,6 +83,7 @@ def test_a_row_that_differs_is_marked_and_explained(tiled, qtbot, tmp_path):
     assert row.why not in view.caption.text()
 
 
+@pytest.mark.slow
 def test_another_launch_takes_the_profile_away(tiled, qtbot):
     view = compare(tiled, qtbot, PRINTED)
     record(tiled, qtbot, "tiled", {"n": 64, "tile": 8})

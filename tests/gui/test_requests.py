@@ -35,6 +35,7 @@ def recorded(window, qtbot, act):
         act()
 
 
+@pytest.mark.slow
 def test_what_a_link_says_is_not_said_of_a_file_that_is_opened_next(window, qtbot, file, tmp_path):
     other = tmp_path / "other.cu"
     other.write_text(SOURCE.replace("2.0f", "5.0f"))
@@ -48,6 +49,7 @@ def test_what_a_link_says_is_not_said_of_a_file_that_is_opened_next(window, qtbo
     assert (session.block, session.step) == (3, 9)
 
 
+@pytest.mark.slow
 def test_a_link_is_not_taken_for_the_recording_before_it(window, qtbot, file):
     session = window.session
     window.recorder.configure("tiled", {"n": 8, "tile": 4})
@@ -77,6 +79,7 @@ def test_a_text_that_did_not_come_to_run_by_itself_stays_with_its_rung(window, q
     assert window.step_page.source.draft.stale
 
 
+@pytest.mark.slow
 def test_pasted_texts_are_told_from_one_another(window, qtbot, qapp):
     session, source = window.session, window.step_page.source
     pasted(window, qtbot)
@@ -197,6 +200,7 @@ def test_closing_the_window_does_not_wait_for_a_file(qtbot, qapp, ladder, file, 
     qapp.processEvents()
 
 
+@pytest.mark.slow
 def test_closing_the_window_does_not_wait_for_an_array(qtbot, qapp, ladder, file):
     window = MainWindow(ladder)
     recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))

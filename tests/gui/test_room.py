@@ -114,6 +114,7 @@ def test_larger_text_makes_larger_numbers_and_never_none(filled, qtbot):
     assert values_high(filled) >= int(READ_FROM[1] * 1.4)
 
 
+@pytest.mark.slow
 def test_fit_shows_all_and_then_what_can_be_read(filled, qtbot):
     filled.session.update(view="Matrices", large=True)
     wear(filled, 130)
@@ -131,6 +132,7 @@ def test_fit_shows_all_and_then_what_can_be_read(filled, qtbot):
     assert canvas.grids[2].rows == 32
 
 
+@pytest.mark.slow
 def test_one_view_large_has_larger_text(filled, qtbot):
     small = current_theme().sizes.body
     filled.session.update(view="Matrices", large=True)
@@ -218,6 +220,7 @@ def test_headings_and_tabs_are_whole_in_the_smallest_window(filled, qtbot, theme
         assert not any(box.intersects(dock.geometry()) for dock in shown)
 
 
+@pytest.mark.slow
 def test_a_message_moves_nothing_and_is_gone_on_another_page(filled, qtbot):
     page, places = filled.step_page, {}
     places = {name: dock.geometry() for name, dock in page.docks.items()}
@@ -293,6 +296,7 @@ def test_tab_reaches_everything_in_reading_order_and_leaves_it(filled, qtbot):
         assert any(view.isAncestorOf(w) or w is view for w in found), name
 
 
+@pytest.mark.slow
 def test_what_has_the_keyboard_is_framed_while_keys_move_it(filled, qtbot):
     ring = filled._focus_keys.ring
     filled.step_page.matrices.setFocus()

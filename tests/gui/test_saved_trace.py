@@ -25,6 +25,7 @@ def opened(window, qtbot, path):
     qtbot.waitUntil(lambda: window.step_page.source.draft.key != "", timeout=MS)
 
 
+@pytest.mark.slow
 def test_a_rung_is_shown_as_it_was_recorded(window, qtbot, ladder, tmp_path):
     """Not recorded anew: with inputs that no form can make, and the counts that were saved."""
     workload = ladder["tiled"].workload(seed=123, n=12, tile=4)
@@ -49,6 +50,7 @@ def test_a_rung_is_shown_as_it_was_recorded(window, qtbot, ladder, tmp_path):
     assert session.parameters == {"n": 8, "tile": 4}
 
 
+@pytest.mark.slow
 def test_a_kernel_of_ones_own_brings_its_launch(window, qtbot, tmp_path):
     launch = guess_launch(MINE, "mine.cu", "scale")
     workload = file_workload(MINE, launch, 5)
@@ -85,6 +87,7 @@ def test_other_builds_are_shown(window, qtbot, ladder, tmp_path, kind):
     assert session.trace.counters == trace.counters
 
 
+@pytest.mark.slow
 def test_ptx_is_shown_too(window, qtbot, tmp_path):
     trace = record(file_workload(MINE, guess_launch(MINE, "mine.cu", "scale")))
     (tmp_path / "mine.ptx").write_text(trace.build.ptx)

@@ -80,6 +80,7 @@ def test_long_work_is_not_waited_for(qapp, qtbot):
     assert work.released == [1, 2]
 
 
+@pytest.mark.slow
 def test_a_slow_machine_gets_some_of_its_work_done(qapp, qtbot):
     """Work of 0.7 s under a drag that never rests: it is dropped at first, and then waited for."""
     work, done = Work(), []
@@ -154,6 +155,7 @@ DRAGS = [  # rung, parameters, what is dragged to where, what the trace then sho
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_each_slider_gives_the_trace_of_its_configuration(tiled, qtbot):
     for rung, values, (name, value), seen, expected in DRAGS:
         with qtbot.waitSignal(tiled.recorder.recorded, timeout=RECORDING_MS):

@@ -40,6 +40,7 @@ class Screen:
         return self.free
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("theme", "text", "screen", "has_room"),
     [
@@ -80,6 +81,7 @@ def test_a_column_has_its_usual_width_once_there_is_room(window, qtbot):
     assert window.left.width() > usual + 40
 
 
+@pytest.mark.slow
 def test_a_column_that_comes_by_itself_has_its_usual_width(window, qtbot):
     """It was hidden when its type was chosen."""
     window.resize(1000, 700)

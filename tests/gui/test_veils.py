@@ -205,6 +205,7 @@ def covers_and_lifts(window, qtbot, name):
     assert window.session.question is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["warp", "shared", "counters", "matrices.loaded"])
 def test_a_pdf_of_a_veiled_view_has_none_of_its_words(window, qtbot, name):
     part = shown_at(window, qtbot, name)
@@ -243,6 +244,7 @@ def test_hovering_another_view_tells_nothing_of_a_veiled_one(window, qtbot):
     assert image_of(matrices, 1.0) == plain
 
 
+@pytest.mark.slow
 def test_no_picture_is_made_of_a_page_that_may_show_what_is_veiled(window, qtbot, tmp_path):
     shown_at(window, qtbot, "occupancy")
     exporter = window.commands.exporter
@@ -278,6 +280,7 @@ def test_no_page_or_film_is_made_while_something_is_veiled(window, qtbot, tmp_pa
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_no_file_of_veiled_results_is_saved(window, qtbot, monkeypatch):
     page = shown_at(window, qtbot, "benchmark")
     asked = []
@@ -291,6 +294,7 @@ def test_no_file_of_veiled_results_is_saved(window, qtbot, monkeypatch):
     assert asked
 
 
+@pytest.mark.slow
 def test_a_comparison_tells_neither_where_it_differs_nor_its_size(window, qtbot):
     page = shown_at(window, qtbot, "compare")
     session, side = window.session, page.comparing
@@ -309,6 +313,7 @@ def test_a_comparison_tells_neither_where_it_differs_nor_its_size(window, qtbot)
     qtbot.waitUntil(lambda: session.step != step, timeout=RECORDING_MS)
 
 
+@pytest.mark.slow
 def test_whether_a_block_touches_an_element_is_not_told(window, qtbot):
     shown_at(window, qtbot, "matrices.loaded")
     session, stopping = window.session, window.commands.stopping
@@ -320,6 +325,7 @@ def test_whether_a_block_touches_an_element_is_not_told(window, qtbot):
     assert window.message.sentence.startswith(ANSWER_FIRST)
 
 
+@pytest.mark.slow
 def test_what_a_kernel_prints_is_not_told(window, qtbot):
     shown_at(window, qtbot, "variables")
     source = window.session.trace.workload.source

@@ -45,6 +45,7 @@ def steps_of_interest(block):
     return sorted(set(found.values()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "projector"])
 def test_nothing_that_is_to_be_read_is_cut(qtbot, qapp, ladder, theme):
     apply_theme(qapp, theme)

@@ -27,6 +27,7 @@ def press(qtbot, window, key, modifier=Qt.KeyboardModifier.NoModifier):
     qtbot.keyClick(window, key, modifier)
 
 
+@pytest.mark.slow
 def test_it_opens_empty_and_then_shows_the_first_access(window, qtbot):
     assert window.session.trace is None
     recorded(window, qtbot, "tiled", n=8, tile=4)
@@ -36,6 +37,7 @@ def test_it_opens_empty_and_then_shows_the_first_access(window, qtbot):
     assert "4 blocks of 16 threads" in window.form.facts.text()
 
 
+@pytest.mark.slow
 def test_every_key_of_the_transport(tiled, qtbot):
     session, shift = tiled.session, Qt.KeyboardModifier.ShiftModifier
     press(qtbot, tiled, Qt.Key.Key_Home)
@@ -83,6 +85,7 @@ def test_a_changed_parameter_records_again_and_keeps_the_place(tiled, qtbot):
     assert (tiled.session.block, tiled.session.thread) == (3, 5)
 
 
+@pytest.mark.slow
 def test_a_wrong_parameter_says_why_and_loses_nothing(tiled, qtbot):
     before = tiled.session.trace
     with qtbot.waitSignal(tiled.recorder.failed, timeout=RECORDING_MS):
@@ -113,6 +116,7 @@ def test_a_compile_error_goes_to_its_line_and_keeps_the_trace(tiled, qtbot):
     assert tiled.message.sentence == ""
 
 
+@pytest.mark.slow
 def test_another_rung_starts_anew(tiled, qtbot):
     tiled.session.update(thread=9, line=24)
     with qtbot.waitSignal(tiled.recorder.recorded, timeout=RECORDING_MS):
@@ -122,6 +126,7 @@ def test_another_rung_starts_anew(tiled, qtbot):
     assert tiled.header.title.text() == "Uncoalesced"
 
 
+@pytest.mark.slow
 def test_every_rung_opens_in_its_default_configuration(window, qtbot, ladder):
     for name in ladder.names:
         recorded(window, qtbot, name)
@@ -130,6 +135,7 @@ def test_every_rung_opens_in_its_default_configuration(window, qtbot, ladder):
             window.grab()
 
 
+@pytest.mark.slow
 def test_only_the_block_looked_at_is_run_when_the_launch_is_large(window, qtbot):
     recorded(window, qtbot, "tiled", n=512, tile=16)
     trace = window.session.trace
@@ -141,6 +147,7 @@ def test_only_the_block_looked_at_is_run_when_the_launch_is_large(window, qtbot)
     assert window.session.block_trace.index.y == 1
 
 
+@pytest.mark.slow
 def test_a_large_launch_is_counted_whole_in_the_background(window, qtbot):
     recorded(window, qtbot, "tiled", n=512, tile=16)
     qtbot.waitUntil(lambda: window.session.counted is not None, timeout=RECORDING_MS)
@@ -226,11 +233,13 @@ def test_cheat_sheet_lists_every_command(tiled, qtbot):
     sheet.close()
 
 
+@pytest.mark.slow
 def test_shortcuts_are_not_used_twice(window):
     keys = [key for commands in window.menus.values() for c in commands for key in c.keys]
     assert len(keys) == len(set(keys))
 
 
+@pytest.mark.slow
 def test_hammering_the_form_while_it_records(window, qtbot):
     recorded(window, qtbot, "tiled", n=8, tile=4)
     for n in range(8, 68, 4):

@@ -50,6 +50,7 @@ def is_told_or_gone(label, words):
     return not isValid(label) or not label.isVisible() or bool(hovered(label) & words)
 
 
+@pytest.mark.slow
 def test_every_word_in_a_label_of_any_page_has_its_card(recorded, qtbot):
     window, seen = recorded, 0
     for page in PAGES:
@@ -72,6 +73,7 @@ def test_every_word_in_a_label_of_any_page_has_its_card(recorded, qtbot):
     assert seen > 8
 
 
+@pytest.mark.slow
 def test_figures_of_the_warp_and_headings_of_tables_have_cards(recorded):
     window = recorded
     window.session.view = "Warp"
@@ -88,6 +90,7 @@ def test_figures_of_the_warp_and_headings_of_tables_have_cards(recorded):
     assert {"request", "sector"} <= hovered(header)
 
 
+@pytest.mark.slow
 def test_a_card_says_one_line_and_goes_with_the_pointer(recorded):
     caption = recorded.step_page.warp.caption
     assert hovered(caption) >= {"warp"}

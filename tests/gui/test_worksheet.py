@@ -4,6 +4,7 @@ import base64
 import re
 import zipfile
 
+import pytest
 from PySide6.QtGui import QImage, QTextDocument
 
 from core.lessons.course import course_lesson
@@ -14,6 +15,7 @@ from gui.worksheet import _pages, main, pdf_of
 from tests.core.lessons.lesson_texts import write_lesson
 
 
+@pytest.mark.slow
 def test_answers_stand_in_the_key_alone(qapp):
     apply_theme(qapp, "projector")
     lesson = course_lesson("4A")
@@ -36,6 +38,7 @@ def test_a_worksheet_is_a_pdf_of_several_pages(qapp, tmp_path):
     assert len(pdf_of([read_lesson(file)], 1)) > 1000
 
 
+@pytest.mark.slow
 def test_question_banks_have_the_pictures(qapp, tmp_path):
     lesson = course_lesson("4A")
     for kind in ("gift", "qti"):

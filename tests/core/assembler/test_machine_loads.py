@@ -65,6 +65,7 @@ def test_counters_and_outputs_equal_the_hardware(name, kind):
     assert trace.assembly is None if kind == "as_written" else trace.assembly.exact
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHANGED)
 def test_the_ptx_alone_would_count_otherwise(name):
     workload = BY_NAME[name].workload

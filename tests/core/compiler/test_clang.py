@@ -63,6 +63,7 @@ QUICK = [n for n, rung in LADDER.items() if rung.number < 30 or n.startswith("br
 """Rungs of which both builds are compiled and run in less than half a second."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

@@ -42,6 +42,7 @@ __global__ void shares(float* x)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "result", RECORDED, ids=lambda r: f"{r.rung}-{'x'.join(map(str, r.block[:2]))}"
 )

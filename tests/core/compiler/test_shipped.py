@@ -102,6 +102,7 @@ def test_no_folder_of_the_makers_is_in_it():
             assert not re.findall(r'\.file\s+\d+ "[^"]*[/\\]', ptx)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["vector_add", "tiled", "tile_2d"])
 def test_the_ladder_runs_without_nvrtc(no_nvrtc, name):
     """What is shipped is NVRTC's, of which other tests run every rung."""

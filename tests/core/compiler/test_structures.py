@@ -127,6 +127,7 @@ def test_alignments_pointers_to_functions_and_bases_are_laid_out_as_the_compiler
     compile_ptx(LAYOUTS + "\n".join(checks))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "structure",
     [

@@ -55,6 +55,7 @@ void host() { move<<<1, 32>>>(a, b, c, Twice{}, 32); }
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not nvrtc_library.include_folders(), reason="libcu++ is not installed")
 def test_a_parameter_without_a_name_has_its_place():
     source = "#include <type_traits>\n" + UNNAMED

@@ -168,6 +168,7 @@ def _by_the_sheet(name: str, needs: Resources) -> int:
     return min(by_warps, by_registers, by_shared) if fits else 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHEET)
 def test_before_5_0_it_is_what_the_spreadsheet_gives(name: str) -> None:
     chance, held = random.Random(name), set()

@@ -124,6 +124,7 @@ extern "C" __global__ void k(int* out, int n)
     assert line < last <= line + 2 or budget == "calls"  # the record goes up to where it was cut
 
 
+@pytest.mark.slow
 def test_time_counts_only_when_many_instructions_have_run() -> None:
     body = "float x = 0; while (x != 1) x += 0.3f; out[t] = x;"
     start = time.thread_time()
@@ -142,6 +143,7 @@ def test_a_record_that_grows_without_end() -> None:
         run(body, limits=Limits(memory=9_000_000))
 
 
+@pytest.mark.slow
 def test_calls_without_end() -> None:
     source = """
 __device__ __noinline__ int f(int x) { return x == 0x7fffffff ? 0 : f(x + 1) + f(x + 2); }

@@ -53,6 +53,7 @@ extern "C" __global__ void k(const float* in, float* out, int n) {
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
 @pytest.mark.parametrize("order", ["lockstep", "warp_by_warp", "random"])
 def test_a_ring_of_stages(kind, order) -> None:
@@ -156,6 +157,7 @@ BOXES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", BOXES)
 def test_boxes_are_loaded(case) -> None:
     data, _, what, outputs = copy_box(*case)
@@ -166,6 +168,7 @@ def test_boxes_are_loaded(case) -> None:
     assert np.array_equal(outputs["bytes"][at], wanted.reshape(-1).view(np.uint8))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [case for case in BOXES if min(case[3]) >= 0])
 def test_boxes_are_stored(case) -> None:
     data, given, what, outputs = copy_box(*case, stores=True)

@@ -49,6 +49,7 @@ SINGLE = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", [pytest.param("as_written", marks=pytest.mark.slow), "as_compiled"]
 )

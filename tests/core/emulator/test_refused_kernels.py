@@ -51,6 +51,7 @@ def test_a_rung_beyond_its_launch_bounds(kind):
         record(wrong, kind=kind)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("text", "said"),

@@ -53,6 +53,7 @@ def side_by_side(source: str, only: int | None = None):
     return trace_of(source, arguments, grid=6, block=48, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "source", [pytest.param(MIXED, id="loops"), pytest.param(BRANCHY, id="branches")]
 )

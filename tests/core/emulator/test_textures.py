@@ -58,6 +58,7 @@ def _like_hardware(source: str, tmp_path, texels: str, mode: str, linear: int, n
     return _run(source, tmp_path / "fetch.cu", arguments, grid="22").outputs["out"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("normalized", [0, 1])
 @pytest.mark.parametrize("linear", [0, 1])
 @pytest.mark.parametrize("mode", ["clamp", "wrap", "mirror", "border"])

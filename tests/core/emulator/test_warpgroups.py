@@ -128,6 +128,7 @@ def held_factor(matrix, kind):
     return np.ascontiguousarray(raw).reshape(-1).view(np.uint32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("d", "a", "b", "n"),
@@ -143,6 +144,7 @@ def test_types(d, a, b, n, kind) -> None:
         assert np.array_equal(found, wanted), shared
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "second"), [(0, 128), (32, 0), (64, 32), (128, 64)])
 def test_swizzles_of_both_majors(first, second) -> None:
     for flip in ((False, True), (True, False)):
@@ -151,6 +153,7 @@ def test_swizzles_of_both_majors(first, second) -> None:
         assert np.array_equal(found, wanted), flip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [8, 120])
 def test_signs_scale_and_sums_of_several(n) -> None:
     for signs in ((1, 1), (-1, 1), (1, -1), (-1, -1)):
@@ -197,6 +200,7 @@ def test_blocks_of_a_cluster_reach_each_other(kind, order) -> None:
     assert np.array_equal(trace.outputs["out"], wanted)
 
 
+@pytest.mark.slow
 def test_a_launch_of_clusters_is_counted_whole() -> None:
     rows = np.zeros((4, 6, 32), np.int32)
     made = workload(CLUSTER, {"in": rows, "out": rows.copy()}, grid=Dim3(6, 4), block=32)

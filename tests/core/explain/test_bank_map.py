@@ -23,6 +23,7 @@ def steps_of(block, kind):
     return [block.step_at(e.tick) for e in events]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rung", "parameters"),
     [

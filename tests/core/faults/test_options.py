@@ -35,6 +35,7 @@ def same_outputs(one, other):
     )
 
 
+@pytest.mark.slow
 def test_without_checks_only_what_a_gpu_would_stop_for_is_found():
     assert run(case_of("reverse"), checks=False).findings == ()
     assert run(case_of("shared_never_written"), checks=False).findings == ()
@@ -80,6 +81,7 @@ IN_ORDERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kernel", "order"), IN_ORDERS)
 def test_a_clean_kernel_gives_the_same_in_every_order(kernel, order):
     case = case_of(kernel)

@@ -117,6 +117,7 @@ def test_damaged_text_ends_in_a_clear_error(run) -> None:
     assert {"ran", "PtxSyntaxError", "UnsupportedPtx"} <= ends.keys(), ends  # no kind starved
 
 
+@pytest.mark.slow
 def test_damaged_debug_information() -> None:
     text = text_with_debug_information()
     for number in range(50 * TIMES):

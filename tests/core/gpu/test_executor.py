@@ -81,6 +81,7 @@ def test_stop_ends_a_job_early_with_its_result(worker):
     assert worker.submit(fake_jobs.samples, 3).result(LIMIT) == 3  # the wish is forgotten
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV])
 def test_killed_by_a_signal(worker, number):
@@ -121,6 +122,7 @@ def test_killed_between_two_jobs_is_no_failure(worker):
     assert worker.submit(os.getpid).result(LIMIT) != first
 
 
+@pytest.mark.slow
 def test_a_hang_is_cut_off_at_the_stage_s_limit(worker):
     failure = failure_of(worker.submit(fake_jobs.hang, 0.5))
     assert failure.kind == "timed_out"
@@ -133,16 +135,19 @@ def test_a_hang_without_a_word_is_cut_off_too():
         assert failure_of(executor.submit(time.sleep, 600)).kind == "timed_out"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="descriptors")
 def test_a_worker_that_closes_its_pipes_does_not_hang_us(worker):
     assert failure_of(worker.submit(fake_jobs.close_streams)).kind == "worker_died"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="fork")
 def test_pipes_held_by_a_grandchild_do_not_hang_us(worker):
     assert "exit status 9" in str(failure_of(worker.submit(fake_jobs.fork_and_die)))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="SIGSTOP")
 def test_a_stopped_worker_is_given_up():
     with GpuWorker(stall_s=LIMIT) as executor:
@@ -233,6 +238,7 @@ def test_nobody_here_imported_pycuda():
     assert done.stdout == "[]\n", done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_the_worker_does_not_outlive_a_killed_application():
     program = (

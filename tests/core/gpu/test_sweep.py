@@ -91,6 +91,7 @@ def test_samples_before_a_death_are_kept():
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_a_real_worker_process_dies_in_five_ways_and_the_sweep_goes_on(tmp_path):
     journal = Journal(tmp_path / "sweep.jsonl")

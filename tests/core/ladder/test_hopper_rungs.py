@@ -55,6 +55,7 @@ BROKEN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "needed", "instead", "kind"), BROKEN)
 def test_what_is_missing_is_found(name, needed, instead, kind):
     work = LADDER[name].workload(k=320)

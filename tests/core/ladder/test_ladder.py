@@ -40,6 +40,7 @@ def copied(tmp_path):
 
 @pytest.mark.parametrize("rung", RUNGS, ids=lambda r: r.name)
 class TestEveryRung:
+    @pytest.mark.slow
     def test_default_launch_compiles_without_a_word(self, rung):
         workload = rung.workload()
         build = compile_ptx(

@@ -87,6 +87,7 @@ def test_a_plain_kernel_runs_at_once(source):
     assert all(np.isfinite(values).all() for values in trace.outputs.values())
 
 
+@pytest.mark.slow
 def test_what_is_guessed():
     launch = guess_launch(MATMUL, "m.cu")
     assert (launch.kernel, launch.grid, launch.block, launch.defines) == (
@@ -225,6 +226,7 @@ void run(int count, int factor) {
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "given", "grid", "expected"),
     [
@@ -252,6 +254,7 @@ def test_what_is_given_is_known_to_the_guess(source, given, grid, expected):
     file_workload(source, whole)
 
 
+@pytest.mark.slow
 def test_a_large_file_is_guessed_quickly():
     parts = [
         f"""__global__ void scale{i}(const float *x, float *y, int n) {{

@@ -47,7 +47,7 @@ def test_values_counters_and_lines_are_right(one: Foreign) -> None:
 
 @pytest.mark.parametrize(
     "one",
-    [pytest.param(one, marks=[pytest.mark.slow] if i % 4 else []) for i, one in enumerate(FOREIGN)],
+    [pytest.param(one, marks=[pytest.mark.slow] if i % 9 else []) for i, one in enumerate(FOREIGN)],
     ids=IDS,
 )
 def test_a_launch_that_is_guessed_has_no_fault(one: Foreign) -> None:

@@ -22,6 +22,7 @@ def tried(source: str, **given: str):
     return fitted(source, completed(source, asked), 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
@@ -262,6 +263,7 @@ void run(Tensor q, int N, int d) { attend<<<8, 32>>>(q.data(), q.data(), q.data(
 """
 
 
+@pytest.mark.slow
 def test_arrays_that_are_indexed_alike_grow_together():
     assert indexed_alike(["Q", "K", "O"], ATTENTION) == {
         "Q": {"O"},

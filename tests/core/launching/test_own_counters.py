@@ -34,6 +34,7 @@ def test_thirty_launches_were_counted():
     assert len(ROWS) >= 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "kind"), list(cases()))
 def test_equals_the_hardware(name, kind):
     totals = record(LAUNCHES[name], kind=kind).counters.totals

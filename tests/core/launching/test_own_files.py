@@ -82,6 +82,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.slow
 @needs_headers
 @pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
 @pytest.mark.parametrize("kernel", FAULTS)

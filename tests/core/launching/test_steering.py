@@ -139,6 +139,7 @@ def shapes(launch):
     return {n: t.partition("[")[2].rstrip("]") for n, t in launch.arguments if "[" in t}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", [TILED, TILED + HOST], ids=["alone", "hosted"])
 @pytest.mark.parametrize(
     ("options", "grid", "block", "shape"),
@@ -205,6 +206,7 @@ def test_constants_of_kernel_and_host_shrink_for_both():
     assert trace.outputs["c"].size == 35 * 51
 
 
+@pytest.mark.slow
 def test_what_is_given_to_d_counts_in_place_of_the_files_own():
     for line in ("#define TILE_WIDTH 16", "const int TILE_WIDTH = 16;",
                  "static constexpr unsigned TILE_WIDTH = 16;", ""):  # fmt: skip
@@ -217,6 +219,7 @@ def test_what_is_given_to_d_counts_in_place_of_the_files_own():
         assert trace.workload.source == source
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "sizes"),
     [
@@ -249,6 +252,7 @@ def test_a_block_lower_than_its_tile_is_that_of_the_host(source):
     assert np.array_equal(trace.outputs["out"].reshape(96, 64), old.T)
 
 
+@pytest.mark.slow
 def test_template_arguments_make_the_block():
     for source in (BY_TEMPLATE, BY_SIZE):
         for size in (16, 64):
@@ -366,6 +370,7 @@ def test_what_memset_left_is_read_as_unwritten():
     assert ":16" not in dict(after.arguments)["sums"]
 
 
+@pytest.mark.slow
 def test_smaller_sizes_are_ones_that_the_guess_follows():
     source = """#define N 4096
     __global__ void product(const float* a, float* b, int n)

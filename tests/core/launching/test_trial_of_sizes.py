@@ -318,6 +318,7 @@ def test_an_assertion_that_the_hosts_own_numbers_break_fails(tmp_path) -> None:
     assert "assert" in _faults(ASSERTED + main, tmp_path / "k.cu")
 
 
+@pytest.mark.slow
 def test_one_number_gets_small_where_all_of_them_may_not(tmp_path) -> None:
     """Too many layers for a trial: it does not come to where the arrays end."""
     source = """

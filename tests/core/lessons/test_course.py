@@ -11,6 +11,7 @@ COURSE = load_course()
 QUICK = {"4B", "5A"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

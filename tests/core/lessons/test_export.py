@@ -61,6 +61,7 @@ def test_gift_has_one_right_answer_each(lesson, bank):
             assert len(right) == len(one.numbers)
 
 
+@pytest.mark.slow
 def test_qti_is_a_package_of_valid_items(lesson, bank):
     data = as_qti([lesson])
     assert data == as_qti([lesson])

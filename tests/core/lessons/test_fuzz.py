@@ -136,7 +136,11 @@ def survives(folder: Path, seed: int) -> str:
 
 @pytest.mark.parametrize(
     ("first", "count"),
-    [(0, 12), *(pytest.param(12 + 247 * part, 247, marks=pytest.mark.slow) for part in range(4))],
+    [
+        (0, 12),
+        pytest.param(12, 188, marks=pytest.mark.slow),
+        *(pytest.param(200 * part, 200, marks=pytest.mark.release) for part in range(1, 5)),
+    ],
 )
 def test_a_damaged_lesson_is_a_lesson_or_a_sentence(tmp_path, monkeypatch, first, count):
     global watching

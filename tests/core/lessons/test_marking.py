@@ -16,6 +16,7 @@ def posed(name, values=None, seed=0):
     return pose(lesson, lesson[name], RECORDER, values or {}, seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "answer", "wanted", "belief"),
     [

@@ -35,6 +35,7 @@ def on(device, rung: str, **parameters: int) -> Ceilings:
 # -- the seeds ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_first_seed() -> None:
     """0.25 FLOP/B, 234.05 GFLOPS, 0.65 %; tile 32: 8 FLOP/B, 7,489.6 GFLOPS, 21 %."""
     naive = on(RTX_3090, "coalesced", n=256, block_x=16, block_y=16)
@@ -86,6 +87,7 @@ def test_first_seeds_tables() -> None:
 # -- what was measured ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_uncoalesced_is_what_the_lines_allow() -> None:
     found = on(H200, "uncoalesced", n=1024, block_x=32, block_y=32)
     assert found.binding == "l1"
@@ -144,6 +146,7 @@ def test_ceilings_at_the_clock_of_a_launch_follow_it_but_for_memory() -> None:
         assert one.gflops == pytest.approx(half * slow.ceilings[name].gflops), name
 
 
+@pytest.mark.slow
 def test_the_clock_with_busy_tensor_cores_is_what_nvidia_rates_them_at() -> None:
     assert H200.tensor_gflops == pytest.approx(989.4e3, rel=1e-3)
     small = {"m": 64, "k": 64, "n": 64}

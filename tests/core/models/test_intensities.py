@@ -24,6 +24,7 @@ def test_every_recorded_run_was_counted_with_its_present_source():
     assert not missing, "run scripts/count_recorded.py"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [

@@ -31,6 +31,7 @@ def ffma(a: int, b: int, c: int, kept: int = 0) -> MachineInstruction:
     return MachineInstruction(0, "FFMA", False, None, factors)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", FOUND["rows"], ids=lambda row: row["stream"])
 def test_no_stream_is_faster_than_the_rule_says(row) -> None:
     stream = stream_of(row["factors"])

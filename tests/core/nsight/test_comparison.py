@@ -39,6 +39,7 @@ def reports(tmp_path_factory) -> dict:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", ["as_written", "as_compiled"])
 @pytest.mark.parametrize("number", range(len(LAUNCHES)))
 def test_every_counter_of_a_csv_by_ncu_equals_ours(build, number) -> None:
@@ -71,6 +72,7 @@ def test_counters_of_bulk_copies_and_warpgroups_equal_ours(rung, given) -> None:
     assert totals["shared_gmma_wavefronts"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(LAUNCHES)))
 def test_reports_equal_ours_by_line_too(reports, number) -> None:
     for build, launches in reports.items():

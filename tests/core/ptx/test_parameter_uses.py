@@ -92,6 +92,7 @@ TRITON = [one for one in FOREIGN if one.maker == "triton"]
 BY_POINTER = [one for one in TRITON if not any(t.startswith("tensordesc") for t in one.types)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one", BY_POINTER, ids=[one.name for one in BY_POINTER])
 def test_pointers_of_triton_are_those_of_its_signature(one) -> None:
     module = parse(one.path.read_text())

@@ -65,6 +65,7 @@ def mutated(whole_tokens: bool, edits) -> str:
     return "".join(parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("whole_tokens", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_mutated_text_ends_in_a_clear_error(whole_tokens) -> None:
     @settings(max_examples=200, deadline=None, derandomize=True, database=None)

@@ -29,6 +29,7 @@ def table(report, heading):
     return next(t for t in report.tables if t.heading == heading)
 
 
+@pytest.mark.slow
 def test_the_figures_are_the_traces(strided):
     report = report_of(strided, device=load_devices().find("NVIDIA H200"))
     totals = strided.counters.totals

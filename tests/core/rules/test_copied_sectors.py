@@ -34,6 +34,7 @@ def test_the_two_rules_differ():
     assert differing > len(rows) / 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
 @pytest.mark.parametrize("operation", COPIES)
 def test_the_emulator_counts_them_so(operation, kind):

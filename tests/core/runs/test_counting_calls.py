@@ -141,6 +141,7 @@ CASES = {
 ALONE = ("heap", "lanes", "reference")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
 @pytest.mark.parametrize("case", CASES)
 def test_kinds_equal_every_block_in_each_way_to_pass(case: str, kind: str) -> None:

@@ -42,6 +42,7 @@ def test_all_rows_are_here() -> None:
     assert len(ROWS) == 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", ROWS, ids=lambda r: f"{r['kernel']}-{r['tile_width']}-{r['pad']}")
 def test_counts_equal_the_hardware(row) -> None:
     name, parameters = RUNGS[row["kernel"]]
@@ -93,6 +94,7 @@ def sized(name: str, n: int) -> dict[str, int]:
     return {p: v for p, v in sizes.items() if p in wanted}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 8, 13, 33])
 @pytest.mark.parametrize("name", [n for n in LADDER.names if 10 <= LADDER[n].number < 30])
 def test_results_of_every_rung(name, n) -> None:

@@ -92,6 +92,7 @@ sys.stdout.write(next(l for l in status.splitlines() if l.startswith("VmHWM")).s
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
 def test_recording_a_block_of_a_large_launch_takes_little_memory() -> None:
     root = Path(__file__).resolve().parents[3]
@@ -178,6 +179,7 @@ extern "C" __global__ void heaps(int* out)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rung", "kind", "parameters"),
     [

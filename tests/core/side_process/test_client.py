@@ -112,6 +112,7 @@ def test_where_no_process_can_be_started_the_work_is_done_here(monkeypatch):
     assert apart(process_id) == os.getpid()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGIO"), reason="the system has no such signal")
 @pytest.mark.parametrize("work", ["time.sleep, 600", "operator.pow, 3, 10**9"])
 def test_it_ends_with_whom_it_works_for(work):
@@ -181,6 +182,7 @@ def test_work_without_an_end_is_given_up(monkeypatch, tmp_path):
         apart(works, mark)
 
 
+@pytest.mark.slow
 def test_a_source_that_takes_too_long_is_tried_once(monkeypatch):
     """The guess of its launch compiles it, and the launch would again, for as long."""
     monkeypatch.setattr("core.side_process.client.MOST_S", 2.0)
@@ -192,6 +194,7 @@ def test_a_source_that_takes_too_long_is_tried_once(monkeypatch):
         tried(source, guess.launch, None)
 
 
+@pytest.mark.slow
 def test_work_that_waits_is_given_up(monkeypatch, tmp_path):
     monkeypatch.setattr("core.side_process.client.IDLE_S", 2.0)
     mark = tmp_path / "id"
@@ -215,6 +218,7 @@ def little_memory(monkeypatch):
     end_kept()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("little_memory")
 def test_work_that_takes_much_memory_is_given_up():
     with pytest.raises(TilescopeError, match=r"takes more than the 0\.5 GB of memory"):

@@ -46,6 +46,7 @@ def test_a_name_stands_for_itself_within_its_own_meaning():
     assert text.expanded("(B, A)") == "(B + A * 3, A * 3 + A)"
 
 
+@pytest.mark.slow
 def test_macros_with_kernels_in_them_that_double_end():
     deep = "".join(f"#define K{i} K{i + 1} K{i + 1} /* */ __global__\n" for i in range(40))
     assert used_s(kernels, f"{deep}K0 void k() {{}}\n{KERNEL}") < MOST_S

@@ -127,6 +127,7 @@ def test_elements_of_a_local_array_are_followed_over_the_stack_in_any_order():
     assert compared > 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tiled_bounds", "tile_2d", "vectorised", "tensor_half"])
 def test_rungs_show_a_running_sum_of_every_element_until_it_is_stored(name):
     trace = record(load_ladder()[name].workload(), blocks=[0], only_recorded=True)

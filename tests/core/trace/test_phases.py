@@ -15,6 +15,7 @@ LADDER = load_ladder()
 NONE = np.empty(0, np.int64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rung", "sizes", "count", "ahead"),
     [

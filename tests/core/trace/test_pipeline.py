@@ -26,6 +26,7 @@ def fills(found, *kinds):
     return [m for m in found.moments if m.kind in kinds]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
 def test_a_ring_between_a_producer_and_consumers(kind):
     stages, k = 3, 64 * 7
@@ -69,6 +70,7 @@ def test_steps_ascend_and_are_those_of_the_block():
     assert found.at(-1) == -1
 
 
+@pytest.mark.slow
 def test_the_same_of_a_saved_trace(tmp_path):
     trace = of_rung("clustered", m=128, k=136, n=64)
     save_trace(trace, tmp_path / "t.npz")
@@ -83,6 +85,7 @@ def test_blocks_of_a_cluster_fill_each_others_stages():
         assert origins == {-1, 1 - block}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rung", "parameters", "stages", "how"),
     [
@@ -165,6 +168,7 @@ def test_kernels_without_one_say_so(rung, words):
     assert "\n" not in said
 
 
+@pytest.mark.slow
 def test_there_are_few_rows_of_warps():
     found = made(of_rung("tuned"))
     assert 0 < len(found.actors) <= MOST_ACTORS

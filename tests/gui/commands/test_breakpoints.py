@@ -263,6 +263,7 @@ def test_the_list_goes_to_the_next_stop_and_deletes(window, qtbot):
     assert view.list.count() == 0
 
 
+@pytest.mark.slow
 def test_go_to_step(window, monkeypatch, qtbot):
     asked, before, last = [], window.session.step, window.session.n_steps - 1
 
@@ -277,6 +278,7 @@ def test_go_to_step(window, monkeypatch, qtbot):
     assert window.transport.position.text().startswith("step 31 /")
 
 
+@pytest.mark.slow
 def test_breakpoints_show_where_the_edited_text_has_their_lines(window, qtbot):
     session, gutter = window.session, window.step_page.source.edit.gutter
     session.breakpoints = {Breakpoint(line=24)}
@@ -289,6 +291,7 @@ def test_breakpoints_show_where_the_edited_text_has_their_lines(window, qtbot):
     assert session.breakpoints == {Breakpoint(line=25), Breakpoint(line=26)}
 
 
+@pytest.mark.slow
 def test_a_breakpoint_follows_its_line_through_edits(window, qtbot):
     """What is written at the end of its line, above it and below it does not take it away."""
     session, edit = window.session, window.step_page.source.edit

@@ -69,6 +69,7 @@ def test_each_view_fills_the_page_and_everything_comes_back(filled, qtbot):
         assert places(filled) == before, name
 
 
+@pytest.mark.slow
 def test_the_key_enlarges_the_view_in_focus_and_brings_all_back(filled, qtbot):
     filled.step_page.source.edit.setFocus()
     before = places(filled)
@@ -86,6 +87,7 @@ def test_the_key_enlarges_the_view_in_focus_and_brings_all_back(filled, qtbot):
     assert after[2:] == before[2:]
 
 
+@pytest.mark.slow
 def test_escape_closes_what_is_open_before_it_brings_all_back(filled, qtbot):
     filled.session.update(view="Warp", large=True)
     QTest.keyClick(filled, Qt.Key.Key_W)
@@ -120,6 +122,7 @@ def test_the_clock_moves_on_in_a_large_view(filled, qtbot):
     assert filled.session.large
 
 
+@pytest.mark.slow
 def test_a_floating_view_and_a_moved_layout_come_back(filled, qtbot):
     page = filled.step_page
     page.docks["Counters"].setFloating(True)
@@ -207,6 +210,7 @@ def test_on_other_pages_the_left_column_makes_room(filled, qtbot):
     assert filled.pages.width() == wide
 
 
+@pytest.mark.slow
 def test_a_new_record_comes_into_the_large_view(filled, qtbot, ladder):
     filled.session.update(view="Shared", large=True, follow_memory=False)
     filled.session.trace = record(ladder["coalesced"].workload(n=8))
@@ -222,6 +226,7 @@ def test_a_new_record_comes_into_the_large_view(filled, qtbot, ladder):
     assert filled.step_page.in_front("Warp")
 
 
+@pytest.mark.slow
 def test_a_view_is_large_before_the_layout_is_whole(filled, qtbot):
     before = places(filled)
     filled.step_page.reset_layout()

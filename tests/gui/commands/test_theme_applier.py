@@ -38,6 +38,7 @@ class Painted(QObject):
         return False
 
 
+@pytest.mark.slow
 def test_no_window_is_painted_half_dressed(window, qtbot):
     headings = (w for w in window.findChildren(QLabel) if w.property("role") == "heading")
     label = next(heading for heading in headings if heading.isVisible())

@@ -40,6 +40,7 @@ def scene_at(trace, block, event):
     return dict(zip([g.array.name for g in grids], scene.marks, strict=True)), grids, scene
 
 
+@pytest.mark.slow
 def test_the_global_memory_view_says_who_loads_where_no_lane_does(block):
     first = block.step_at(operations(block, "load")[0].tick)
     assert why_empty(block, first - 1, 0) == "No access to global memory yet."

@@ -109,6 +109,7 @@ def test_a_sweep_can_be_stopped_while_its_cluster_is_looked_for(model, ladder, m
     assert ended.wait(HUNG_S)
 
 
+@pytest.mark.slow
 def test_wrong_addresses_are_one_sentence_each(model, ladder, monkeypatch, tmp_path):
     from core.errors import TilescopeError
 

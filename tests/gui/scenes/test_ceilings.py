@@ -182,6 +182,7 @@ def test_the_fifth_seeds_counts(ladder) -> None:
     assert figures == ["256", "4\u202f096", "64", "512", "8\u202f192", "16"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "tile", "phases"), [(1536, 12, 128), (10_000, 32, 313)])
 def test_phases_of_any_size_and_tile(ladder, n, tile, phases) -> None:
     rung = "tiled_bounds" if n % tile else "tiled"

@@ -37,6 +37,7 @@ def product():
     return guess_launch(PRODUCT, "mm.cu")
 
 
+@pytest.mark.slow
 def test_grid_and_matrices_follow_the_sizes_one_after_the_other(product):
     launch = product
     for name, value in (("M", "3"), ("N", "70"), ("K", "5")):

@@ -35,6 +35,7 @@ def counted(block, array, flat, step):
     return found
 
 
+@pytest.mark.slow
 def test_every_load_is_listed_and_added_up(trace):
     block, rng = trace.block(0), np.random.default_rng(3)
     array = trace.arrays[0]

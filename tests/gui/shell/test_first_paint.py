@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from PySide6.QtWidgets import QWidget
 
 from gui.shell.first_paint import AfterFirstPaint
@@ -16,6 +17,7 @@ class Painted(QWidget):
         self.told.append("painted")
 
 
+@pytest.mark.slow
 def test_it_begins_after_the_first_paint_and_once(qtbot):
     told: list[str] = []
     window = Painted(told)

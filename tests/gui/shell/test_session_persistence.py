@@ -64,6 +64,7 @@ def test_a_link_restores_exactly_this_moment(window, qtbot, open_window):
     assert copied in window.message.sentence
 
 
+@pytest.mark.slow
 def test_a_link_for_people_without_the_application(window, qtbot):
     link = "tiled?n=8&tile=4&step=31&block=2&thread=5"
     recorded(window, qtbot, lambda: window.moments.open_link(link))
@@ -84,6 +85,7 @@ def test_a_link_for_people_without_the_application(window, qtbot):
     assert session.theme == "dark"
 
 
+@pytest.mark.slow
 def test_a_link_into_a_large_launch_records_its_block(window, qtbot):
     recorded(
         window, qtbot, lambda: window.moments.open_link("tiled?n=512&tile=16&step=40&block=33")
@@ -309,6 +311,7 @@ def test_of_two_windows_both_keep_what_was_typed(open_window, qtbot, tmp_path):
     assert load(path).aside == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sessions", [40, pytest.param(120, marks=pytest.mark.slow)])
 def test_restored_sessions_that_say_what_cannot_be(open_window, qtbot, tmp_path, sessions):
     """No exception of a slot or a timer, which pytest-qt would report."""

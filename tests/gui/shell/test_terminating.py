@@ -69,6 +69,7 @@ def typing(session, *more):
         process.communicate()
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize(
     "name", ["SIGINT", *(pytest.param(n, marks=pytest.mark.slow) for n in OTHER_SIGNALS)]
@@ -140,6 +141,7 @@ def without_display(**more):
 SHOWN = ("QT_QPA_PLATFORM", "WAYLAND_DISPLAY", "DISPLAY")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have a display")
 @pytest.mark.parametrize(
     ("more", "said"),

@@ -53,6 +53,7 @@ def test_a_rungs_page_is_written(run, tmp_path):
     assert "<title>Tiled</title>" in text
 
 
+@pytest.mark.slow
 def test_an_own_files_page_is_written(run, tmp_path):
     source = tmp_path / "add one.cu"
     source.write_text(

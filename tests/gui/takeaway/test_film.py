@@ -60,6 +60,7 @@ def test_without_captions_there_are_no_sentences(session):
         frame.shut_down()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".gif", ".webp"])
 def test_pillow_reads_as_many_pictures_again(session, tmp_path, suffix):
     pillow = pytest.importorskip("PIL.Image")

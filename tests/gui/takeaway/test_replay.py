@@ -52,6 +52,7 @@ def test_a_link_is_opened_at_its_step(session):
     assert dict(session.parameters) == {"n": 6, "tile": 3}
 
 
+@pytest.mark.slow
 def test_the_page_holds_each_step_as_the_window_says_it(session, page):
     data = data_of(page)
     (chapter,) = data["chapters"]

@@ -225,6 +225,7 @@ def test_kernels_are_ticked_in_a_list(qtbot, page):
     kernels.hide()
 
 
+@pytest.mark.slow
 def test_plots_of_other_quantities(qtbot, page):
     page.run_button.click()
     finish(qtbot, page)
@@ -316,6 +317,7 @@ def test_results_from_another_machine(qtbot, page, tmp_path):
         assert not ok
 
 
+@pytest.mark.slow
 def test_a_file_is_taken_into_the_sweep(qtbot, page, ladder, tmp_path):
     path = tmp_path / "mine.cu"
     path.write_text(ladder["tiled"].source)

@@ -64,6 +64,7 @@ def counted(qtbot, view):
     return view.found
 
 
+@pytest.mark.slow
 def test_a_launch_is_counted_and_every_ceiling_shown(qtbot, ceilings) -> None:
     found = counted(qtbot, ceilings)
     assert found.counts.workload.parameters["n"] == 4096
@@ -120,6 +121,7 @@ def test_every_measured_run_is_placed_and_said_to_be(qtbot, ceilings, monkeypatc
     assert "binds at" in ceilings.caption.text()
 
 
+@pytest.mark.slow
 def test_recorded_runs_are_placed_while_the_launch_is_counted(qtbot, ceilings, monkeypatch) -> None:
     def job(ladder, wanted, device, key, counts):
         def work(progress):
@@ -140,6 +142,7 @@ def test_recorded_runs_are_placed_while_the_launch_is_counted(qtbot, ceilings, m
     assert ceilings.caption.text() == "Counting the launch …"
 
 
+@pytest.mark.slow
 def test_another_device_has_other_ceilings(qtbot, ceilings) -> None:
     h200 = counted(qtbot, ceilings).lowest.gflops
     ceilings.device_box.setCurrentText("GeForce RTX 3090")
@@ -158,6 +161,7 @@ def live(clock_mhz: float):
     return reported_device(report)
 
 
+@pytest.mark.slow
 def test_a_gpu_of_this_machine_comes_first(qtbot, ceilings, occupancy) -> None:
     table = counted(qtbot, ceilings).lowest.gflops
     ceilings.model.take_devices((live(990.0),))
@@ -188,6 +192,7 @@ def test_a_run_is_chosen_in_the_plot_and_left_again(qtbot, ceilings) -> None:
     assert not ceilings.back.isVisible()
 
 
+@pytest.mark.slow
 def test_a_ceiling_is_chosen_in_the_list_and_the_plot(qtbot, ceilings) -> None:
     counted(qtbot, ceilings)
     ceilings.list.ceiling_chosen.emit("issue")
@@ -196,6 +201,7 @@ def test_a_ceiling_is_chosen_in_the_list_and_the_plot(qtbot, ceilings) -> None:
     assert ceilings.list.chosen == ""
 
 
+@pytest.mark.slow
 def test_the_pointer_names_ceilings_and_runs(qtbot, ceilings) -> None:
     import math
 
@@ -232,6 +238,7 @@ def test_a_users_file_has_ceilings(qtbot, ceilings, session, tmp_path) -> None:
     assert ceilings.subject.text() == "scale.cu: scale"
 
 
+@pytest.mark.slow
 def test_a_file_that_changed_on_disk_is_counted_anew(
     qtbot, ceilings, occupancy, session, tmp_path
 ) -> None:
@@ -268,6 +275,7 @@ def test_a_file_that_changed_on_disk_is_counted_anew(
     assert key_of(wanted) not in keys  # no mistake here: the work says that it is gone
 
 
+@pytest.mark.slow
 def test_what_cannot_be_counted_is_told(qtbot, ceilings, session) -> None:
     session.configuration = Configuration("copy_offset", {"n": 256, "offset": 1, "block_x": 32})
     qtbot.waitUntil(lambda: "no floating-point work" in ceilings.caption.text(), timeout=WAIT_MS)
@@ -303,6 +311,7 @@ def test_registers_come_from_the_cubin(qtbot, occupancy) -> None:
     assert occupancy.fields["registers"].value() == found.resources.registers
 
 
+@pytest.mark.slow
 def test_a_dragged_line_is_a_what_if(qtbot, occupancy) -> None:
     found = compiled(qtbot, occupancy)
     occupancy.plots["registers"].dragged.emit(130.2)
@@ -316,6 +325,7 @@ def test_a_dragged_line_is_a_what_if(qtbot, occupancy) -> None:
     qtbot.waitUntil(lambda: occupancy.resources == found.resources, timeout=WAIT_MS)
 
 
+@pytest.mark.slow
 def test_the_worked_example(qtbot, occupancy) -> None:
     compiled(qtbot, occupancy)
     occupancy.example_box.setCurrentIndex(2)
@@ -326,6 +336,7 @@ def test_the_worked_example(qtbot, occupancy) -> None:
     assert occupancy.capability.major  # a real SM again
 
 
+@pytest.mark.slow
 def test_a_device_is_chosen_in_the_table(qtbot, occupancy) -> None:
     compiled(qtbot, occupancy)
     names = [device.name for device in occupancy.table.rows.devices]

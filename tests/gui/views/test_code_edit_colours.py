@@ -84,6 +84,7 @@ def test_the_source_is_coloured_from_the_start_and_after_each_change(
     check(window, others[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", theme_names())
 def test_the_listing_is_coloured_from_the_start(window, qtbot, theme):
     window.session.update(theme=theme)

@@ -15,6 +15,7 @@ def grid(name, rows, columns, place):
     return Grid(array, name, rows, columns, place, extent=(rows, columns))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shapes", "size", "beside"),
     [

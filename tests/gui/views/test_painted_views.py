@@ -79,6 +79,7 @@ def test_paints_every_kind_of_step_at_every_size(qtbot, capfd, view_class, name)
     assert "QPainter" not in capfd.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view_class", VIEWS)
 @pytest.mark.parametrize("theme", theme_names())
 def test_follows_the_theme(qapp, qtbot, view_class, theme):
@@ -91,6 +92,7 @@ def test_follows_the_theme(qapp, qtbot, view_class, theme):
         apply_theme(qapp, "light")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view_class", VIEWS)
 def test_empty_without_a_trace(qtbot, view_class):
     view = view_class(Session())

@@ -143,6 +143,7 @@ def test_a_clip_goes_where_the_painter_was_moved_to(qtbot):
     assert seen["#00ff00"] == (30, 20, 35, 26)
 
 
+@pytest.mark.slow
 def test_the_matrices_have_no_bitmap_and_their_words(session, qtbot):
     from gui.views.matrix_canvas import MatrixCanvas
 
@@ -157,6 +158,7 @@ def test_the_matrices_have_no_bitmap_and_their_words(session, qtbot):
     assert {"A", "B", "C"} <= set(re.split(r"\s+", page.extract_text()))
 
 
+@pytest.mark.slow
 def test_nothing_of_a_picture_stays(session, qtbot, monkeypatch):
     """Whatever a view asks of its painter, PySide must not keep a device or its engine for it."""
     from gui.pictures import painted

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 SCRIPT = """
 import sys
 from gui.views.plots import RUNTIME, pg
@@ -18,6 +20,7 @@ print("as meant")
 """
 
 
+@pytest.mark.slow
 def test_pyqtgraph_comes_without_cudas_runtime_which_others_may_import():
     command = [sys.executable, "-c", SCRIPT]
     done = subprocess.run(command, check=False, capture_output=True, text=True)

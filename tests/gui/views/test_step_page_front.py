@@ -1,6 +1,9 @@
 """Which view is in front where several share a place on the Step page."""
 
+import pytest
 
+
+@pytest.mark.slow
 def test_a_page_that_opens_later_has_the_code_in_front(qtbot, qapp, ladder):
     """The first start shows the page Course: the views of this one all appear at once, later."""
     from gui.looks.theme import apply_theme

@@ -40,6 +40,7 @@ def test_a_mistake_is_said_below_the_field(window, qtbot):
     assert said == [(True, "There is no such element."), False]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("key", "found"), [(Qt.Key.Key_Return, 7), (Qt.Key.Key_Escape, None)])
 def test_a_number_is_given_or_not(window, qtbot, key, found):
     def type_in(question):

@@ -20,6 +20,7 @@ from tests.core.ptx.arithmetic.integers import (
 INTEGERS = ["u16", "s16", "u32", "s32", "u64", "s64"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", INTEGERS)
 @pytest.mark.parametrize(
     ("opcode", "reference"),

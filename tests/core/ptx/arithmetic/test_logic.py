@@ -38,6 +38,7 @@ def test_bitwise(width) -> None:
     run()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["b16", "u16", "s16", "b32", "u32", "s32", "b64", "u64", "s64"])
 def test_shifts_beyond_the_width(kind) -> None:
     width = int(kind[1:])
