@@ -23,19 +23,20 @@ LEFT_OUT = {"faulty", "heap", "together"}  # faults; a heap; blocks that wait fo
 AS_COUNTED = {"lists: turned<float, 64>": {"n": "256"}}  # other numbers are guessed today
 
 
-@cache
 def own_launches() -> dict[str, Workload]:
     """By "file: kernel", in the order of the files."""
-    found = {}
-    for path in sorted(FOLDER.glob("*.cu")):
-        if path.stem in LEFT_OUT:
-            continue
-        source = read_source(path)
-        for kernel in kernel_names(source):
-            try:
-                name = f"{path.stem}: {kernel}"
-                launch = guess_launch(source, path.name, kernel, AS_COUNTED.get(name, {}))
-                found[name] = file_workload(source, launch)
-            except TilescopeError:
-                continue
-    return found
+    files = [path for path in sorted(FOLDER.glob("*.cu")) if path.stem not in LEFT_OUT]
+    names = [f"{path.stem}: {k}" for path in files for k in kernel_names(read_source(path))]
+    return {name: found for name in names if (found := own_launch(name)) is not None}
+
+
+@cache
+def own_launch(name: str) -> Workload | None:
+    """The launch of one "file: kernel" as it is guessed; None where it cannot be."""
+    stem, _, kernel = name.partition(": ")
+    source = read_source(FOLDER / f"{stem}.cu")
+    try:
+        launch = guess_launch(source, f"{stem}.cu", kernel, AS_COUNTED.get(name, {}))
+        return file_workload(source, launch)
+    except TilescopeError:
+        return None
