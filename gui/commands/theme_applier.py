@@ -25,23 +25,38 @@ class Dressing(QObject):
     """Puts themes on one window: Qt styles its widgets, and `restyle()` of its parts is called."""
 
     def __init__(
-        self, window: QWidget, text_size: Callable[[], int], restyle: Callable[[], object]
+        self,
+        window: QWidget,
+        theme: str,
+        text_size: Callable[[], int],
+        restyle: Callable[[], object],
     ) -> None:
-        """`text_size`: the window's, per cent of the normal one; `restyle` does its own part."""
+        """`theme`: what the window wears first, from `put_on`, when all that it shows is made.
+
+        `text_size`: the window's, per cent of the normal one; `restyle` does its own part.
+        """
         super().__init__(window)
         self._window, self._text_size, self._restyle = window, text_size, restyle
         self._hidden: set[QWidget] = set()  # to be dressed when shown, with all they hold
+        self._name(theme)  # first: what Qt styles by the sheet need not be styled again
         window.setStyleSheet(stylesheet() + size_rules())
+        self._is_new = True
+
+    def _name(self, theme: str) -> None:
+        """Have the rules of a theme, and of the window's text size, apply to it."""
+        self._window.setObjectName(window_name(theme))
+        self._window.setProperty(TEXT_SIZE, self._text_size())
 
     def put_on(self, name: str) -> None:
         """Give the window a theme, one that there is, at the window's text size."""
         app, window = QApplication.instance(), self._window
         assert isinstance(app, QApplication)
-        apply_theme(app, name, size := self._text_size())
-        window.setObjectName(window_name(name))
-        window.setProperty(TEXT_SIZE, size)
+        apply_theme(app, name, self._text_size())
+        before = window.objectName()
+        self._name(name)
         self._hidden.clear()
-        self._dress(window)
+        self._dress(window, is_polished=self._is_new and window.objectName() == before)
+        self._is_new = False
         if window.isVisible():  # have everything in its new place now
             QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
 
@@ -63,14 +78,14 @@ class Dressing(QObject):
                 self._hidden.discard(top)
                 self._dress(top)
 
-    def _dress(self, top: QWidget) -> None:
+    def _dress(self, top: QWidget, *, is_polished: bool = False) -> None:
         """Polish a widget and what is seen of what it holds; then each part does what is its own.
 
         The window and the pages come last: they lay out what lies in them.
         """
         seen = [top]
         for widget in seen:
-            if widget.testAttribute(POLISHED):
+            if widget.testAttribute(POLISHED) and not is_polished:
                 widget.style().polish(widget)
                 QCoreApplication.sendEvent(widget, QEvent(QEvent.Type.StyleChange))
                 widget.update()

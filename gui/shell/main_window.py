@@ -65,7 +65,7 @@ class MainWindow(Window):
         app = QApplication.instance()
         assert isinstance(app, QApplication)
         self._focus_keys = FocusKeys(app, self)
-        self.dressing = Dressing(self, lambda: self.text_size, self.restyle)
+        self.dressing = Dressing(self, theme, lambda: self.text_size, self.restyle)
         self.words = Words(self)
         self.words.watch(self)
         self._connect()
