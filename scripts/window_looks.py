@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QApplication
 from window_stage import NEW_MS, SMALL, Frame, answer, change, figure, open_window, settle
 
 from gui.shell.main_window import MainWindow
-from gui.shell.pages import PAGES
+from gui.shell.pages import PAGES, read_ahead
 
 RUNS = 5
 PATIENCE_S = 60.0
@@ -89,6 +89,7 @@ def main() -> None:
     app, window, _ = open_window()
     change(app, window, SMALL)
     settle(app, 0.5)
+    read_ahead().join()  # as the application does, while somebody looks at the first page
     look = _turn(app, window, key)
     window.close()
     settle(app, 0.3)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from gui.shell.main_window import MainWindow
 
 DEFAULT_RUNG = "tiled"
+SHOWN_MS = 300
+"""How long after the first record its picture is surely shown, and other things can be done."""
 FIRST = 180, 56
 """The size of a first window, in digits and lines."""
 NO_SET = (
@@ -85,7 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Open the window and run until it is closed; returns the exit status."""
     options = parse(sys.argv[1:] if argv is None else argv)
     gc.disable()  # until `keep_pauses_short`: what a start loads stays
-    from PySide6.QtCore import Qt
+    from PySide6.QtCore import Qt, QTimer
     from PySide6.QtWidgets import QApplication
 
     read_no_sources()
@@ -99,6 +101,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from gui.scenes.saved import default_path, find, said_aside
     from gui.shell.first_paint import AfterFirstPaint
     from gui.shell.main_window import MainWindow
+    from gui.shell.pages import read_ahead
     from gui.shell.session_persistence import Keeper, text_size_of, theme_of
     from gui.shell.terminating import Terminator
 
@@ -126,6 +129,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     keep_pauses_short()
     once = Qt.ConnectionType.SingleShotConnection
     window.recorder.recorded.connect(leave_out, once)  # what the first launch has imported
+    window.recorder.recorded.connect(lambda: QTimer.singleShot(SHOWN_MS, read_ahead), once)
     window.pages.came.connect(leave_out)
     keeper = Keeper(window, path if found.usable else None)
     if saved is not None:

@@ -1,15 +1,17 @@
 """The window's pages. To add one, write its view and put a `Page` into `PAGES`.
 
 The tabs, the View menu with its shortcut (Ctrl+1, Ctrl+2 …), links and saved sessions follow from
-that. A page is made when it is first asked for (`gui.views.page_stack`), and its modules are
-imported then, so that it costs nothing at the start. Its view is a
+that. A page is made when it is first asked for (`gui.views.page_stack`), so that it costs nothing
+at the start; its modules are imported then, or before (`read_ahead`). Its view is a
 `gui.views.page_parts.PageWidget`, which says what else a page may do.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
@@ -104,3 +106,20 @@ PAGES: tuple[Page, ...] = (
     Page("occupancy", "Occupancy", _occupancy),
     Page("course", "Course", _course, bare=True),
 )
+
+_WITH_PLOTS = ("gui.views.benchmark_view", "gui.views.ceilings_view", "gui.views.occupancy_view")
+
+
+def read_ahead() -> threading.Thread:
+    """Import what the pages with plots need, in a thread, while somebody looks at the first page.
+
+    That is half a second in all, of which pyqtgraph takes most: too long for a click on a tab.
+    """
+
+    def read() -> None:
+        for name in _WITH_PLOTS:
+            import_module(name)
+
+    thread = threading.Thread(target=read, name="read ahead", daemon=True)
+    thread.start()
+    return thread

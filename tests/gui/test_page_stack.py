@@ -1,5 +1,8 @@
 """Pages are made when they are first shown, once; and what can go wrong."""
 
+import subprocess
+import sys
+
 import pytest
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QLabel
@@ -129,3 +132,34 @@ def test_a_page_that_cannot_be_made_says_so_and_may_be_tried_again(slow, monkeyp
 def test_an_unknown_page_is_refused(window):
     with pytest.raises(KeyError, match="there is no page 'x'; there are step, compare"):
         window.pages.open("x")
+
+
+READ_AHEAD = """
+import sys
+from PySide6.QtWidgets import QApplication
+from core.ladder import load_ladder
+from gui.shell.main_window import MainWindow
+from gui.shell.pages import PAGES, read_ahead
+app = QApplication([])
+window = MainWindow(load_ladder())
+assert "pyqtgraph" not in sys.modules
+read_ahead().join()
+before = set(sys.modules)
+for key in ("benchmark", "ceilings", "occupancy"):
+    window.show_page(key)
+    app.processEvents()
+print(sorted(n for n in set(sys.modules) - before if n.startswith(("gui.views.", "pyqtgraph."))))
+window.close()
+"""
+
+
+@pytest.mark.slow
+def test_what_pages_with_plots_need_is_imported_ahead():
+    done = subprocess.run(
+        [sys.executable, "-c", READ_AHEAD],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout == "[]\n", done.stderr
