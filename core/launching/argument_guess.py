@@ -54,6 +54,8 @@ _STARTS = re.compile(r"(\w*?)_?(start|begin|first)", re.IGNORECASE)
 _PITCHES = re.compile(r"\w*(pitch|stride)\w*|ld[abc]?", re.IGNORECASE)
 _GUARDED = r"\bif\s*\([^;{{}}]*(?:[<>]=?\s*{0}\b|\b{0}\s*[<>])"
 _LIMIT = r"\bif\s*\([^;{{}}]*[<>]=?\s*{0}\b"  # as in `i >= params.n`
+_AROUND = r"\bfor\s*\([^;{{}}]*=\s*-\s*{0}\s*;"  # `for (int i = -r; …`: of a window around a place
+_RADIUS = 2
 UNEVEN = 6  # elements that a guarded kernel's last block goes without
 _SORTED = re.compile(
     r"\w*(co_?rank|binary_?search|(lower|upper)_?bound|merge_?path)\w*\s*\(", re.IGNORECASE
@@ -121,6 +123,8 @@ def guess_scalar(parameter: SignatureParameter, extents: Extents, has_size: bool
             return str(extents.length if whole else value)
     if name in _LOOP and has_size:
         return "0"
+    if re.search(_AROUND.format(re.escape(name)), extents.text):
+        return str(_RADIUS)
     if extents.has_accessor and kind in "iu":
         return str(_EACH)  # likely `tensor.size(1)`
     if name.lower() in _ROWS and len(extents.lengths) > 1:

@@ -46,13 +46,30 @@ def guess_texture(parameter: SignatureParameter, source: str, sizes: Sequence[in
     call = found or re.search(pattern, source)
     dimensions = int(call[1]) if call else 2
     layers = (_LAYERS,) if call and call[2] else ()
-    dtype, channels = _texel(call[3] if call else None, source, is_surface=surface)
+    told = call[3] if call else None
+    if call and surface and not told:
+        told = _written(source, call)
+    dtype, channels = _texel(told, source, is_surface=surface)
     extents = tuple(sizes) if len(sizes) == dimensions else _DEFAULTS[dimensions]
     shape = (*layers, *extents, *((channels,) if channels > 1 else ()))
     words = [f"{len(layers) + dimensions}d"] if channels > 1 else []
     if not surface and call and "fetch" not in call[0]:
         words += _reading(source, call[3])
     return ":".join([f"random:{dtype}[{','.join(map(str, shape))}]", *words])
+
+
+_VECTOR = r"(u?(?:char|short|int)[124]?|float[124]?)"
+
+
+def _written(source: str, call: re.Match[str]) -> str | None:
+    """The type of what a call of surf2Dwrite without one writes."""
+    value = source[source.index("(", call.start()) + 1 :].lstrip()
+    if made := re.match(rf"make_{_VECTOR}\b", value):
+        return made[1]
+    name = re.match(r"[A-Za-z_]\w*", value)
+    declared = rf"\b{_VECTOR}\s+{name[0]}\b" if name else r"(?!)"
+    types = re.findall(declared, source[: call.start()])
+    return types[-1] if types else None
 
 
 def _texel(fetched: str | None, source: str, *, is_surface: bool) -> tuple[str, int]:

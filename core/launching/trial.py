@@ -59,7 +59,8 @@ class Reach(Observer):
     """How a launch touches global memory.
 
     `sizes` are the elements that would hold every access behind an array's end, by array; `astray`
-    says whether any lies elsewhere: in front of an array, or near none. `shared` are the bytes of
+    says whether any lies elsewhere: in front of an array, or near none; `beyond_own` whether a
+    thread reaches beyond an array of its own. `shared` are the bytes of
     dynamic shared memory that would hold every access to it, 0 where none was too far. `ended` says
     that every block ran to its end.
     """
@@ -68,6 +69,7 @@ class Reach(Observer):
     shared: int = 0
     sizes: dict[str, int] = field(default_factory=dict)
     astray: bool = False
+    beyond_own: bool = False
     ended: bool = False
     asserted: bool = False  # that some assertion of the kernel's fails
 
@@ -88,6 +90,7 @@ class Reach(Observer):
             return
         if region is None or region.space != "global" or int(event.address.min()) < region.base:
             self.astray = True
+            self.beyond_own = self.beyond_own or (region is not None and region.space == "local")
             return
         end = int(event.address.max()) + event.width - region.base
         self.sizes[region.name] = max(self.sizes.get(region.name, 0), end)
@@ -202,7 +205,7 @@ def _fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
         if larger == launch:
             break
         launch, found = larger, tried(larger)
-    if any(need > _MOST_ELEMENTS for need in found.sizes.values()):
+    if found.beyond_own or any(need > _MOST_ELEMENTS for need in found.sizes.values()):
         launch, found = _reaching_less(launch, guess, tried) or (launch, found)
     if found.astray or found.sizes:  # elements that nobody knew to be indices may be
         indices = _with_indices(launch, guess)

@@ -16,7 +16,7 @@ _TOKEN = re.compile(
   | (?P<string>"(?:[^"\\\n]|\\.)*")
   | (?P<number>0[fF][0-9a-fA-F]{8}\b|0[dD][0-9a-fA-F]{16}\b|0[xX][0-9a-fA-F]+U?|0[bB][01]+U?
       |\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+U?)
-  | (?P<word>\.[A-Za-z_]\w*|[A-Za-z_$%](?:[\w$.%]|::)*)
+  | (?P<word>\.[A-Za-z_]\w*|[A-Za-z_$%](?:[\w$.]|::)*)
   | (?P<punctuation>[{}()\[\],;:<>=+\-*/!|&~@^?])
     """,
     re.VERBOSE | re.DOTALL,

@@ -189,6 +189,11 @@ cstdlib cassert ctime cctype cerrno cstdarg cinttypes iostream fstream sstream i
 istream iosfwd string_view queue stack bitset memory numeric random chrono thread mutex atomic
 condition_variable future stdexcept exception system_error typeinfo typeindex iterator optional
 variant any filesystem regex locale
+ciso646 csignal csetjmp clocale cwchar cwctype cuchar codecvt charconv execution memory_resource
+scoped_allocator shared_mutex stop_token format barrier latch semaphore
+strings.h wchar.h locale.h setjmp.h fenv.h getopt.h dirent.h libgen.h netdb.h intrin.h immintrin.h
+sys/wait.h sys/uio.h sys/resource.h sys/syscall.h arpa/inet.h netinet/in.h linux/version.h io.h
+direct.h process.h conio.h
 cfenv complex numbers new initializer_list valarray ratio concepts ranges span bit compare
 source_location
 helper_cuda.h helper_functions.h helper_string.h helper_timer.h helper_image.h exception.h
@@ -198,7 +203,7 @@ cusparse.h cusparse_v2.h cusolverDn.h curand.h cudnn.h nccl.h nvrtc.h
 # Headers that serve the host alone, whatever their names go on with.
 _HOST_ONLY = re.compile(
     r"nvtx3?/|nvToolsExt|cupti|GL/|GLFW/|cuda_?(?:GL|gl_|EGL|egl_|VDPAU|vdpau)"
-    r"|cuda_?profiler|cuda_occupancy|driver_functions|nvml|npp|cub/(?:device/|util_allocator)"
+    r"|cuda_?[Pp]rofiler|cuda/(?:stream_ref|memory_resource|stream|event|device)$|cuda_occupancy|driver_functions|nvml|npp|cub/(?:device/|util_allocator)"
 )
 # Libraries of the host's whose headers people keep beside their sources: long, and no kernel's.
 OF_HOST_ALONE = re.compile(
@@ -530,16 +535,27 @@ _BUILT_IN = {
 _BUILT_IN |= dict.fromkeys(
     ("cudaGridDependencySynchronize()", "cudaTriggerProgrammaticLaunchCompletion()"), "((void)0)"
 )
+# The system that nvcc compiles for, where a source asks.
+_BUILT_IN |= dict.fromkeys(("__linux__", "__linux", "__unix__"), "1")
 _OWN_ANY = "cuda/std/__functional/invoke.h"
 """The header of libcu++ that has an __any of its own: it must come before the macro."""
 # Intrinsics of before Volta, whose threads were all taken to be there; NVRTC has them no more.
 _FORMER = re.compile(r"\b__(?:shfl(?:_up|_down|_xor)?|any|all|ballot)(?=\s*\()")
 
 
+# The device's runtime takes memory from the heap of a kernel's malloc (CUDA Programming Guide,
+# Dynamic Parallelism, "Memory Allocation").
+_OF_HEAP = """template <class T>
+static __device__ __forceinline__ cudaError_t cudaMalloc(T** p, unsigned long long bytes)
+{ *p = static_cast<T*>(malloc(bytes)); return *p ? cudaSuccess : cudaErrorMemoryAllocation; }
+static __device__ __forceinline__ cudaError_t cudaFree(void* p) { free(p); return cudaSuccess; }
+"""
+_USES_HEAP = re.compile(r"\bcuda(?:Malloc|Free)\s*\(")
 # NVRTC knows the names, and their headers come by way of others that may not be at hand.
 _HALVES_BY_NAME = {"__half": "cuda_fp16.h", "__nv_bfloat16": "cuda_bf16.h"}
 
 
+_LIBCUDACXX_ATOMIC = re.compile(r"\bcuda::(?:atomic(?:_ref)?|thread_scope\w*|memory_order\w*)\b")
 _CONDITION = re.compile(r"^[ \t]*#[ \t]*(?:el)?if\b((?:[^\n\\]|\\.)*)", re.MULTILINE | re.DOTALL)
 _ASKED = re.compile(r"\b(?!defined\b|__has_)([A-Za-z_]\w*)\s*\(([^()]*)\)")
 _VERSION = re.compile(r"\s*\d+(?:\s*,\s*\d+)+\s*")
@@ -560,6 +576,8 @@ def _never_true(source: str) -> Mapping[str, int]:
 def pre_included(source: str, *, is_debug: bool) -> str:
     """What goes before a source, "" for most: names of types, and intrinsics as instructions."""
     text = _NAMES if re.search(r"\bu(?:int|short|long)\b", source) else ""
+    if _USES_HEAP.search(source):
+        text += _OF_HEAP
     if is_debug and re.search(r"\b__dp[24]a", source):
         text += "".join(_DOTS) + _DOT_NAMES
     text += "".join(f"#define {n} {value}\n" for n, value in _BUILT_IN.items() if n in source)
@@ -569,6 +587,7 @@ def pre_included(source: str, *, is_debug: bool) -> str:
             text += f"#if __has_include(<{_OWN_ANY}>)\n#include <{_OWN_ANY}>\n#endif\n"
         text += f"#define {name}(...) {name}_sync(0xffffffffu, __VA_ARGS__)\n"
     headers = {STD_NAMES.get(name) for name in re.findall(r"\bstd::(\w+)", source)}
+    headers |= {"cuda/atomic"} if _LIBCUDACXX_ATOMIC.search(source) else set()
     headers |= {h for name, h in _HALVES_BY_NAME.items() if name in source and h not in source}
     return text + "".join(f"#include <{header}>\n" for header in sorted(filter(None, headers)))
 

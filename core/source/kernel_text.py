@@ -565,7 +565,8 @@ def _instance(
     if launch is not None:
         outer = {n: v for n, v in _bound_outside(source, launch).items() if n != v}
         formals = _templates(source).get(launch.function, ())
-        likely = {p.name: _likely(source, p, kernel) for p in formals}
+        own = dict(zip(launch.template, kernel.template, strict=False))
+        likely = {p.name: _likely(source, own.get(p.name, p), kernel) for p in formals}
     for position, parameter in enumerate(kernel.template):
         text = ""
         if launch is not None and position < len(launch.template):
@@ -996,6 +997,14 @@ def _functor_like(name: str, source: str) -> str:
     return found[1] if found else ""
 
 
+def _specialised(source: str, name: str, kernel: KernelText) -> list[str]:
+    """The types for which the source specialises a class that the kernel uses with its `name`."""
+    uses = re.findall(rf"\b(\w+)\s*<\s*{name}\s*>", kernel.body)
+    text = without_comments(source) if uses else ""
+    made = rf"\btemplate\s*<\s*>[^;{{}}]*\b(?:{'|'.join(uses)})\s*<\s*(\w+)\s*>"
+    return re.findall(made, text) if uses else []
+
+
 def _likely(source: str, parameter: TemplateParameter, kernel: KernelText) -> str:
     if parameter.kind == "type":
         takes = re.fullmatch(
@@ -1006,7 +1015,9 @@ def _likely(source: str, parameter: TemplateParameter, kernel: KernelText) -> st
         )
         if (takes and not is_pointed_to) or _is_called(parameter, kernel):
             return _functor_like(parameter.name, source) or _first_functor(source)
-        return "int" if _INDEX_TYPE.search(parameter.name) else "float"
+        usual = "int" if _INDEX_TYPE.search(parameter.name) else "float"
+        made = _specialised(source, parameter.name, kernel)
+        return usual if not made or usual in made else made[0]
     if parameter.type == "bool":
         return "true"
     if parameter.type.endswith(")"):

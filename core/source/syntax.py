@@ -11,7 +11,7 @@ import bisect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal
 
@@ -471,9 +471,14 @@ class Syntax:
         inner = member
         while inner.type == "template_declaration" and inner.named_children:
             inner = inner.named_children[-1]
-        if inner.type.startswith("preproc") or inner.type == "friend_declaration":
+        if inner.type.startswith("preproc"):
             for child in inner.children:
                 yield from self._host_member(child)
+            return
+        if inner.type == "friend_declaration":
+            for child in inner.children:
+                for part in self._host_member(child):  # `friend` itself belongs to it
+                    yield replace(part, start=min(part.start, member.start_byte))
             return
         is_function = inner.type == "function_definition" or (
             inner.type in ("field_declaration", "declaration") and _declares_function(inner)
