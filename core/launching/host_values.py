@@ -48,6 +48,9 @@ _POINTER_SET = re.compile(  # `float *p = a + 4`
 _INTO = re.compile(  # a pointer, or one into what it points to: `a`, `a + 4`, `&a[4]`
     r"([A-Za-z_][\w.]*)\s*(?:\+\s*(.+))?|&\s*([A-Za-z_][\w.]*)\s*\[([^\[\]]+)\]", re.DOTALL
 )
+_COPIED = re.compile(  # `Matrix a = b`
+    r"(?:const\s+)?[A-Za-z_][\w:]*(?:<[\w, ]*>)?\s+(\w+)\s*=\s*([A-Za-z_][\w.]*)"
+)
 _MACRO = re.compile(r"[A-Z][A-Z0-9_]{2,}\s*\(")
 ROUND = "([{)]}"
 
@@ -120,6 +123,9 @@ def _of(statement: str) -> Iterator[Statement]:
         return
     if pointer := _POINTER_SET.match(text):
         yield Setting(pointer[1], pointer[2])
+        return
+    if copied := _COPIED.fullmatch(text):
+        yield Setting(copied[1], copied[2])
         return
     assigned = re.match(r"([\w.]+(?:->\w+)?)\s*(?<![=!<>+\-*/])=(?!=)\s*(.+)$", text, re.DOTALL)
     if assigned:
@@ -610,6 +616,10 @@ class HostProgram:
             return
         into = _INTO.fullmatch(text)
         of = (into[1] or into[3]) if into else ""
+        if into is not None and text == of != to.name:  # of a structure each member
+            for values in (found.numbers, found.bytes_at):
+                members = [name for name in values if name.startswith(f"{of}.")]
+                values.update({to.name + name[len(of) :]: values[name] for name in members})
         if into is None or of not in found.bytes_at or of == to.name:
             return
         offset = into[2] or into[4]

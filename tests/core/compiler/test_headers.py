@@ -258,3 +258,65 @@ def test_a_message_says_of_which_types_the_operands_are() -> None:
 def test_a_refusal_says_what_to_do(source, kernel, words) -> None:
     with pytest.raises(CompileError, match=words):
         compile_ptx(source, kernel=kernel, headers={"own.h": "struct Own { int x; int x; };\n"})
+
+
+OF_A_LIBRARY = """
+#include <nccl.h>
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)
+__global__ void newer(ncclDevComm comm) {}
+#elif HAS_LIBRARY(nccl)
+__global__ void another(ncclDevComm comm) {}
+#endif
+__global__ void copy(float* a, const float* b) { a[threadIdx.x] = b[threadIdx.x]; }
+"""
+
+
+def test_conditions_may_ask_for_macros_of_headers_that_are_not_here() -> None:
+    assert compile_ptx(OF_A_LIBRARY).entries == ("_Z4copyPfPKf",)
+    defined = OF_A_LIBRARY.replace("NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)", "ON(1)")
+    with pytest.raises(CompileError, match="ncclDevComm"):
+        compile_ptx(f"#define ON(x) (x)\n{defined}", kernel="newer")
+
+
+def test_the_system_is_linux_where_a_source_asks() -> None:
+    source = "#ifdef __linux__\n__global__ void k(int* a) { a[0] = 1; }\n#endif\n"
+    assert compile_ptx(source).entries == ("_Z1kPi",)
+
+
+@pytest.mark.parametrize("header", ["cudaProfiler.h", "cuda/stream_ref", "cuda/memory_resource"])
+def test_headers_of_cudas_that_serve_the_host_alone(header) -> None:
+    source = f"#include <{header}>\n__global__ void k(int* a) {{ a[0] = 1; }}\n"
+    assert compile_ptx(source).entries == ("_Z1kPi",)
+
+
+def test_a_head_may_be_bounded_by_a_macro_with_arguments() -> None:
+    source = """
+#define THREADS 256
+#define L(x) __launch_bounds__(x)
+
+__global__ void L(THREADS) twice(float* a, int n) { if (threadIdx.x < n) a[threadIdx.x] *= 2; }
+"""
+    (kernel,) = kernels(source)
+    assert (kernel.name, kernel.parameters) == ("twice", ("float* a", "int n"))
+    assert ".maxntid 256" in compile_ptx(source).ptx
+
+
+def test_members_may_be_named_where_they_are_set() -> None:
+    source = """
+__global__ void k(float4* a) { float4 none = { .x = 1, .y = 2, .z = 3, .w = 4 }; a[0] = none; }
+"""
+    assert compile_ptx(source).entries == ("_Z1kP6float4",)
+
+
+def test_friends_of_the_host_go_with_their_word() -> None:
+    source = """
+#include <iostream>
+struct Matrix {
+    int width;
+    __host__ __device__ int size() const { return width * width; }
+    friend std::ostream& operator<<(std::ostream& out, const Matrix& one);
+    friend bool same(const Matrix& a, const Matrix& b) { std::cout << a; return true; }
+};
+__global__ void k(Matrix a, int* b) { b[threadIdx.x] = a.size(); }
+"""
+    assert compile_ptx(source).entries == ("_Z1k6MatrixPi",)

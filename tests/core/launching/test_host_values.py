@@ -249,3 +249,28 @@ def test_numbers_listed_in_an_array_count(body, blocks):
     source = MAIN.format(body=f"int threads = 64, sizeof_row = 4; {body}")
     (launch,) = host_launches(source)
     assert HostProgram(source, {}, {}).before(launch, {}).numbers["blocks"] == blocks
+
+
+def test_a_structure_that_is_copied_takes_its_members_along():
+    source = """
+struct Ell { int rows; int* columns; int most; };
+__global__ void k(Ell a, float* y) { if (threadIdx.x < a.rows) y[threadIdx.x] = a.columns[0]; }
+void run(Ell host, float* y)
+{
+    int* columns;
+    cudaMalloc(&columns, host.rows * host.most * sizeof(int));
+    Ell device = host;
+    device.columns = columns;
+    k<<<1, 64>>>(device, y);
+}
+int main()
+{
+    Ell given;
+    given.rows = 3;
+    given.most = 2;
+    run(given, nullptr);
+}
+"""
+    arguments = dict(guess_launch(source, "k.cu").arguments)
+    assert (arguments["a.rows"], arguments["a.most"]) == ("3", "2")
+    assert arguments["a.columns"].endswith("int32[6]")

@@ -317,3 +317,52 @@ def test_a_parameter_hides_a_variable_of_its_name():
     launch = tried(HIDDEN)
     assert [name for name, _ in launch.arguments] == ["a", "c"]
     assert not record(file_workload(HIDDEN, launch, 3)).findings
+
+
+def test_the_radius_of_a_window_is_small():
+    body = f"""{INDEX} float sum = 0;
+        for (int j = -r; j <= r; j++) if (i + j >= 0 && i + j < n) sum += a[i + j] * f[j + r];
+        if (i < n) b[i] = sum;"""
+    launch = tried(kernel("const float* a, const float* f, float* b, int r, int n", body))
+    assert dict(launch.arguments)["r"] == "2"
+    assert dict(launch.arguments)["n"] != "2"
+
+
+@pytest.mark.slow
+def test_a_number_that_leads_beyond_an_array_of_a_threads_own_is_made_small():
+    body = f"""{INDEX} unsigned places[5]; int sum = 0;
+        for (int j = 0; j < count; j++) places[j] = a[i] * j;
+        for (int j = 0; j < count; j++) sum += places[j];
+        b[i] = sum;"""
+    source = kernel("const int* a, int* b, int count", body)
+    assert int(dict(tried(source).arguments)["count"]) <= 5
+    assert dict(tried(source, count="64").arguments)["count"] == "64"
+
+
+def test_of_a_class_with_specialisations_alone_one_is_taken():
+    source = """
+template <class T> struct Load { __device__ T at(const T* p); };
+template <> __device__ int2 Load<int2>::at(const int2* p) { return *p; }
+template <> __device__ int4 Load<int4>::at(const int4* p) { return *p; }
+template <class T> __global__ void k(T* a) { Load<T> l; a[threadIdx.x] = l.at(a + 1); }
+template <class Kind> void run(Kind* a) { k<Kind><<<1, 32>>>(a); }
+"""
+    assert completed(source, FileLaunch("k.cu", "", "", "", "")).launch.kernel == "k<int2>"
+    more = source.replace("int4", "float")
+    assert completed(more, FileLaunch("k.cu", "", "", "", "")).launch.kernel == "k<float>"
+
+
+@pytest.mark.parametrize(
+    ("value", "texels"),
+    [
+        ("float4 one = {1, 2, 3, 4}; surf2Dwrite(one, s, x * sizeof(one), y);", "float32[64,64,4]"),
+        ("surf2Dwrite(make_uchar4(1, 2, 3, 4), s, 4 * x, y);", "uint8[64,64,4]"),
+        ("float two = 2; surf2Dwrite(two, s, 4 * x, y);", "float32[64,64]"),
+    ],
+)
+def test_a_surface_has_texels_of_what_is_written(value, texels):
+    body = f"int x = threadIdx.x, y = blockIdx.x; if (x < 9 && y < 9) {{ {value} }}"
+    source = kernel("cudaSurfaceObject_t s", body)
+    made = completed(source, FileLaunch("k.cu", "", "", "", "")).launch
+    assert texels in dict(made.arguments)["s"]
+    assert not findings(source)

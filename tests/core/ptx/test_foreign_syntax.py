@@ -152,3 +152,16 @@ def test_128_bits_do_nothing_else(code) -> None:
     text = f"{HEADER}.entry k(.param .u64 p) {{ .reg .b64 a; .reg .b128 w; {code} ret; }}"
     with pytest.raises(TilescopeError, match="PTX line 4"):
         run_ptx(text, [np.zeros(4)])
+
+
+def test_a_register_may_follow_an_opcode_without_a_space() -> None:
+    text = f"""{HEADER}.entry k(.param .u64 out) {{
+        .reg .u64 %p; .reg .u32 %r<3>;
+        ld.param.u64 %p, [out];
+        mov.u32%r1, %laneid;
+        mad.wide.u32%p, %r1, 4, %p;
+        st.global.u32 [%p], %r1;
+        ret;
+    }}"""
+    (out,) = run_ptx(text, [np.zeros(32, np.uint32)])
+    assert out.tolist() == list(range(32))
