@@ -42,6 +42,10 @@ _OF_HOST_CLASS = re.compile(
 _NO_KERNELS = "{} belongs to the host's library; no kernel can use it"
 _OF_INSTANCES = "__nv_name_map"  # NVRTC's name for the expressions that say which are made
 _ANOTHER_INSTANCE = "name the instance that the program makes, as --kernel 'name<float, 4>'"
+_IN_A_BRANCH = (
+    "{} stands in a branch of a conditional that is not taken here: define what it asks for with "
+    "-D, or name the folder of the header that does with -I"
+)
 _OTHERS = "choose others with --kernel 'name<…>' or -D"
 _OF_BUILD = "if nvcc compiles it, name what its build defines with -D, and its folders with -I"
 _TEXTURES = re.compile(r'"(?:CUtexObject|CUsurfObject|tex[123]D\w*|texture)"|\btexture\b')
@@ -136,6 +140,8 @@ class _Attempt:
                 said = self._of_the_hosts_library(file, line) or diagnostic.message
             elif used := _OF_HOST_CLASS.search(words):
                 said = _NO_KERNELS.format(used[1] or used[2])
+            elif file == _OF_INSTANCES and name and name == self.kernel.partition("<")[0]:
+                said = _IN_A_BRANCH.format(name)
             elif file == _OF_INSTANCES:
                 said = f"{self.kernel} cannot be made here ({words}): {_ANOTHER_INSTANCE}"
             elif words.startswith("static assertion failed"):

@@ -326,7 +326,11 @@ def _declared(declaration: str) -> tuple[str, str, str]:
     )
     words = " ".join(re.sub(r"\*", " * ", match["type"]).split()) if match else ""
     if not match or not words:
-        raise ArgumentError(f"The parameter `{declaration}` of the kernel cannot be read.")
+        raise ArgumentError(
+            f"The parameter `{declaration}` of the kernel cannot be read: where a macro that no "
+            "file here defines says what it is, give the macro with -D, its header with --include, "
+            "or trace the file that includes this one."
+        )
     if any(texture in words for texture in _TEXTURES) and ("*" in words or match["array"]):
         raise ArgumentError(
             f"The parameter `{declaration}` is a row of textures or surfaces, of which one at a "

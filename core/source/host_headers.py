@@ -603,5 +603,6 @@ def with_libraries() -> Mapping[str, str]:
         + " }\n"
         for header, names in _FROM_LIBCUDACXX.items()
     }
+    standard |= dict.fromkeys(("limits.h", "climits"), f"{_ONCE}#include <cuda/std/climits>\n")
     cub = _ONCE + "".join(f"#include <cub/{name}.cuh>\n" for name in _CUB_BLOCK)
     return {**STAND_INS, **standard, "cub/cub.cuh": cub}

@@ -249,6 +249,29 @@ class Syntax:
         return [match.start() for match in re.finditer("\n", self.source)]
 
     def _items(self, node: Node, scope: tuple[str, ...]) -> Iterator[Item]:
+        found: list[Item] = []
+        for item in self._pieces(node, scope):
+            if self.plain[item.start] == "{" and (head := self._open_head(found, item)) is not None:
+                del found[head + 1 :]
+                found[head] = replace(found[head], end=item.end, is_body=True)
+            else:
+                found.append(item)
+        yield from found
+
+    def _open_head(self, items: list[Item], body: Item) -> int | None:
+        """Which of some items is the head of a body that directives part from it.
+
+        As in `Matrix::Matrix(int n)`, `#if …`, ` : size{n}`, `#endif`, `{}`.
+        """
+        for at in range(len(items) - 1, -1, -1):
+            if items[at].kind == "function" and not items[at].is_body:
+                between = _DIRECTIVE.sub("", self.plain[items[at].start : body.start])
+                return at if ";" not in between else None
+            if self.plain[items[at].start] != ":":
+                return None
+        return None
+
+    def _pieces(self, node: Node, scope: tuple[str, ...]) -> Iterator[Item]:
         begun: int | None = None  # where a head starts that a directive separates from its function
         for child in node.children:
             check()

@@ -278,6 +278,18 @@ def test_conditions_may_ask_for_macros_of_headers_that_are_not_here() -> None:
         compile_ptx(f"#define ON(x) (x)\n{defined}", kernel="newer")
 
 
+def test_a_kernel_in_a_branch_that_is_not_taken_says_so() -> None:
+    source = """
+#if LIBRARY >= 2
+template <class T> __global__ void k(T* a) { a[threadIdx.x] = 1; }
+#endif
+void run(float* a) { k<float><<<1, 32>>>(a); }
+"""
+    with pytest.raises(CompileError, match="k stands in a branch of a conditional that is not"):
+        compile_ptx(source, kernel="k<float>")
+    assert compile_ptx(source, defines={"LIBRARY": "2"}, kernel="k<float>").entries
+
+
 def test_the_system_is_linux_where_a_source_asks() -> None:
     source = "#ifdef __linux__\n__global__ void k(int* a) { a[0] = 1; }\n#endif\n"
     assert compile_ptx(source).entries == ("_Z1kPi",)

@@ -217,3 +217,27 @@ def test_includes_in_comments_are_none():
     source = '#include <a.h>\n// #include "b.h"\n/*\n#include "c.h"\n*/\n# include "d/e.h" // x\n'
     assert includes(source) == (("a.h", False), ("d/e.h", True))
     assert includes(without_include(source, "d/e.h")) == (("a.h", False),)
+
+
+def test_a_body_belongs_to_the_head_that_a_directive_parts_from_it():
+    source = """
+template <int N, typename T>
+template <typename U>
+CONST Matrix<N, T>::Matrix
+(
+    U const& a, U const& b
+)
+#if LISTS
+    : value{T(a), T(b)}
+#endif
+{
+#if !LISTS
+    value[0] = T(a);
+#endif
+}
+int after(int n) { return n; }
+"""
+    first, second = syntax(f"#define CONST constexpr\n{source}").items[-2:]
+    assert (first.kind, first.is_body, first.is_method) == ("function", True, True)
+    assert first.end < second.start
+    assert second.names == ("after",)
