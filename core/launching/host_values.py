@@ -215,9 +215,14 @@ _KNOWN_BY_NAME = (
 )
 _PITCH = re.compile(r"pitch|stride|bytes|^ld[abc]?$", re.IGNORECASE)
 _OF_BYTES = re.compile(r"pitch|bytes", re.IGNORECASE)
+_SIZE = re.compile(
+    r"\w*(?:width|height|depth|rows|cols|columns|size|count|num|length|pitch|stride)\w*|[nmkwh]",
+    re.IGNORECASE,
+)
 _PIXEL = 16  # bytes at most
 _POWER = re.compile(r"\(?1[uUlL]*\s*<<\s*[A-Za-z_]\w*\)?")
 _LEAST = 32  # a smaller literal is no size
+_MOST_MEMBERS = 64  # of a structure that is copied
 _LONGEST_CONDITION = 500  # characters
 _NOTHING: Mapping[str, Number] = MappingProxyType({})
 _ASKED_FOR = re.compile(r"\bif\s*\(\s*(\w+)\s*==\s*(\d{1,9})\s*\)\s*(?:\{[^{}]*)?$")
@@ -274,7 +279,20 @@ class HostValues:
     roots: dict[str, Number] = field(default_factory=dict)
     formals: set[str] = field(default_factory=set)  # what the function is given
     types: dict[str, str] = field(default_factory=dict)
+    members: dict[str, set[str]] = field(default_factory=dict)  # that are set, by structure
     fixed: Mapping[str, Number] = field(default_factory=dict)
+
+
+def _waiting(outside: Sequence[Statement]) -> list[str]:
+    """The sizes at namespace level that are 0 until the program knows them."""
+    return [
+        s.name
+        for s in outside
+        if isinstance(s, Setting)
+        and s.expression.strip() == "0"
+        and "const" not in s.type
+        and _SIZE.fullmatch(s.name)
+    ]
 
 
 @dataclass(frozen=True)
@@ -360,6 +378,7 @@ class HostProgram:
         fixed = {**self._of_classes, **fixed}
         found = HostValues(dict(fixed), fixed=fixed)
         self._run(leading.outside, given, found)
+        self._given(_waiting(leading.outside), given, found)
         self._given(leading.outer, given, found)
         self._run(leading.callers, given, found)
         self._given([n for n in leading.formals if n not in found.numbers], given, found)
@@ -557,6 +576,9 @@ class HostProgram:
                 self._pitch(statement, found)
 
     def _set(self, to: Setting, given: Mapping[str, Number], found: HostValues) -> None:
+        structure, _, member = to.name.partition(".")
+        if member:
+            found.members.setdefault(structure, set()).add(member)
         if to.type == "dim3" or re.match(r"dim3\s*[({]", to.expression):
             if size := self.size3(to.expression, found.numbers):
                 names = (f"{to.name}.{axis}" for axis in _MEMBERS)
@@ -617,9 +639,7 @@ class HostProgram:
         into = _INTO.fullmatch(text)
         of = (into[1] or into[3]) if into else ""
         if into is not None and text == of != to.name:  # of a structure each member
-            for values in (found.numbers, found.bytes_at):
-                members = [name for name in values if name.startswith(f"{of}.")]
-                values.update({to.name + name[len(of) :]: values[name] for name in members})
+            self._copy(of, to.name, found)
         if into is None or of not in found.bytes_at or of == to.name:
             return
         offset = into[2] or into[4]
@@ -627,6 +647,18 @@ class HostProgram:
         if start is not None:
             found.bytes_at[to.name] = found.bytes_at[of]
             found.starts[to.name] = found.starts.get(of, 0) + int(start)
+
+    @staticmethod
+    def _copy(of: str, to: str, found: HostValues) -> None:
+        members = found.members.get(of, ())
+        if not members or len(members) > _MOST_MEMBERS:
+            return
+        found.members[to] = set(members)
+        for member in members:
+            if (number := found.numbers.get(f"{of}.{member}")) is not None:
+                found.numbers[f"{to}.{member}"] = number
+            if (nbytes := found.bytes_at.get(f"{of}.{member}")) is not None:
+                found.bytes_at[f"{to}.{member}"] = nbytes
 
     def _pitch(self, to: PitchedAllocation, found: HostValues) -> None:
         width, height = (self.value(text, found.numbers) for text in (to.width, to.height))

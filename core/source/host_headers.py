@@ -557,7 +557,7 @@ _HALVES_BY_NAME = {"__half": "cuda_fp16.h", "__nv_bfloat16": "cuda_bf16.h"}
 
 _LIBCUDACXX_ATOMIC = re.compile(r"\bcuda::(?:atomic(?:_ref)?|thread_scope\w*|memory_order\w*)\b")
 _CONDITION = re.compile(r"^[ \t]*#[ \t]*(?:el)?if\b((?:[^\n\\]|\\.)*)", re.MULTILINE | re.DOTALL)
-_ASKED = re.compile(r"\b(?!defined\b|__has_)([A-Za-z_]\w*)\s*\(([^()]*)\)")
+_ASKED = re.compile(r"//.*|/\*.*?\*/|\b([A-Z][A-Z0-9_]+)\s*\(([^()]*)\)")
 _VERSION = re.compile(r"\s*\d+(?:\s*,\s*\d+)+\s*")
 
 
@@ -568,7 +568,7 @@ def _never_true(source: str) -> Mapping[str, int]:
     is never reached; anything else is not there.
     """
     asked = (found for test in _CONDITION.finditer(source) for found in _ASKED.finditer(test[1]))
-    values = {m[1]: (1 << 31) - 1 if _VERSION.fullmatch(m[2]) else 0 for m in asked}
+    values = {m[1]: (1 << 31) - 1 if _VERSION.fullmatch(m[2]) else 0 for m in asked if m[1]}
     defined = set(re.findall(r"#\s*define\s+(\w+)", source)) if values else set()
     return {name: value for name, value in values.items() if name not in defined}
 
@@ -603,6 +603,5 @@ def with_libraries() -> Mapping[str, str]:
         + " }\n"
         for header, names in _FROM_LIBCUDACXX.items()
     }
-    standard |= dict.fromkeys(("limits.h", "climits"), f"{_ONCE}#include <cuda/std/climits>\n")
     cub = _ONCE + "".join(f"#include <cub/{name}.cuh>\n" for name in _CUB_BLOCK)
     return {**STAND_INS, **standard, "cub/cub.cuh": cub}

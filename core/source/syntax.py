@@ -573,7 +573,7 @@ def macros_of(texts: tuple[str, ...]) -> Macros:
         m.name for m in functions if _SPECIFIER.fullmatch(_ATTRIBUTE.sub(" ", m.body))
     )
     meanings = {name: _meaning(name, bodies, attributes) for name in bodies}
-    makers = {m.name for m in functions if MAKES_CODE.search(m.body)}
+    makers = {m.name for m in functions if MAKES_CODE.search(m.body) or _wraps(m)}
     for _ in range(_DEEPEST_MACROS):
         makers |= {m.name for m in functions if m.words & makers}
     return Macros(
@@ -599,6 +599,12 @@ def macros_of(texts: tuple[str, ...]) -> Macros:
             and not MAKES_CODE.search(meaning)
         ),
     )
+
+
+def _wraps(macro: Macro) -> bool:
+    """Whether a macro gives an attribute to a declaration: `DEPRECATED(int f(int n), "use g")`."""
+    left = _ATTRIBUTE.sub("", macro.body).strip()
+    return left != macro.body.strip() and left in (macro.parameters or ())
 
 
 def _meaning(name: str, bodies: Mapping[str, str], attributes: frozenset[str]) -> str:

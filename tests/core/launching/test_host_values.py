@@ -274,3 +274,15 @@ int main()
     arguments = dict(guess_launch(source, "k.cu").arguments)
     assert (arguments["a.rows"], arguments["a.most"]) == ("3", "2")
     assert arguments["a.columns"].endswith("int32[6]")
+
+
+def test_a_size_of_the_program_that_is_0_at_first_is_one_that_it_learns_later():
+    source = """
+int width = 0, offset = 0;
+const int height = 0;
+__global__ void k(float* a, int width, int height, int offset) { a[threadIdx.x + offset] = width; }
+void run(float* a) { k<<<1, 32>>>(a, width, height, offset); }
+"""
+    arguments = dict(guess_launch(source, "k.cu").arguments)
+    assert int(arguments["width"]) > 0
+    assert (arguments["height"], arguments["offset"]) == ("0", "0")

@@ -241,3 +241,18 @@ int after(int n) { return n; }
     assert (first.kind, first.is_body, first.is_method) == ("function", True, True)
     assert first.end < second.start
     assert second.names == ("after",)
+
+
+def test_a_macro_that_gives_an_attribute_is_one_declaration_with_what_it_wraps():
+    source = """
+#define DEPRECATED(func, hint) func __attribute__((deprecated(hint)))
+DEPRECATED(int old(
+    int n,
+    float* a), "use newer instead");
+DEPRECATED(int older(int n), "use old instead");
+int newer(int n);
+"""
+    items = syntax(source).items
+    assert [source[i.start : i.end].count("DEPRECATED") for i in items[-3:]] == [1, 1, 0]
+    assert items[-1].names == ("newer",)
+    assert not syntax(source).tree.root_node.has_error
