@@ -208,7 +208,8 @@ def _compile_text(request: Request, instance: str = "") -> Compiled:
     text = "\n".join((request.source, *own.values()))
     headers = {**stand_ins(request.compiler), **_by_pattern(text), **own}
     options = list(request.all_options)
-    if names := pre_included(text, is_debug="-G" in request.options):
+    has_runtime = request.compiler == "nvrtc"
+    if names := pre_included(text, is_debug="-G" in request.options, has_runtime=has_runtime):
         headers[PRE_INCLUDED] = names
         options.insert(0, f"--pre-include={PRE_INCLUDED}")
     options += [f"--include-path={folder}" for folder in folders_of(request.compiler)]

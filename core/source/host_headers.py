@@ -203,7 +203,8 @@ cusparse.h cusparse_v2.h cusolverDn.h curand.h cudnn.h nccl.h nvrtc.h
 # Headers that serve the host alone, whatever their names go on with.
 _HOST_ONLY = re.compile(
     r"nvtx3?/|nvToolsExt|cupti|GL/|GLFW/|cuda_?(?:GL|gl_|EGL|egl_|VDPAU|vdpau)"
-    r"|cuda_?[Pp]rofiler|cuda/(?:stream_ref|memory_resource|stream|event|device)$|cuda_occupancy|driver_functions|nvml|npp|cub/(?:device/|util_allocator)"
+    r"|cuda_?[Pp]rofiler|cuda_occupancy|driver_functions|nvml|npp|cub/(?:device/|util_allocator)"
+    r"|cuda/(?:stream_ref|memory_resource|stream|event|device)$"
 )
 # Libraries of the host's whose headers people keep beside their sources: long, and no kernel's.
 OF_HOST_ALONE = re.compile(
@@ -573,10 +574,13 @@ def _never_true(source: str) -> Mapping[str, int]:
     return {name: value for name, value in values.items() if name not in defined}
 
 
-def pre_included(source: str, *, is_debug: bool) -> str:
-    """What goes before a source, "" for most: names of types, and intrinsics as instructions."""
+def pre_included(source: str, *, is_debug: bool, has_runtime: bool) -> str:
+    """What goes before a source, "" for most: names of types, and intrinsics as instructions.
+
+    `has_runtime`: the compiler knows the types of CUDA's runtime, such as cudaError_t.
+    """
     text = _NAMES if re.search(r"\bu(?:int|short|long)\b", source) else ""
-    if _USES_HEAP.search(source):
+    if has_runtime and _USES_HEAP.search(source):
         text += _OF_HEAP
     if is_debug and re.search(r"\b__dp[24]a", source):
         text += "".join(_DOTS) + _DOT_NAMES

@@ -214,3 +214,12 @@ def test_a_saved_trace_remembers_who_compiled_it(by_clang, tmp_path):
     save_trace(trace, tmp_path / "t.npz")
     assert load_trace(tmp_path / "t.npz").build.compiler == clang.version()
     assert "not NVIDIA's compiler" in load_trace(tmp_path / "t.npz").build.described
+
+
+def test_macros_of_the_hosts_that_allocate_change_nothing(by_clang):
+    source = """
+#define ALLOCATE(p, n) cudaMalloc(&p, n)
+__global__ void k(int* a) { a[threadIdx.x] = 1; }
+int main() { int* a; ALLOCATE(a, 256); k<<<1, 32>>>(a); }
+"""
+    assert compile_ptx(source).compiler == clang.version()

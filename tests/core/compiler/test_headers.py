@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from core.compiler.compiler import compile_ptx
@@ -332,3 +334,18 @@ struct Matrix {
 __global__ void k(Matrix a, int* b) { b[threadIdx.x] = a.size(); }
 """
     assert compile_ptx(source).entries == ("_Z1k6MatrixPi",)
+
+
+def test_functions_for_both_sides_may_allocate() -> None:
+    """The device's runtime takes it from the heap of `malloc`."""
+    source = """
+struct Row {
+    float* at;
+    __host__ __device__ Row(int n) : at(nullptr) { cudaMalloc(&at, n * sizeof(float)); }
+    __host__ __device__ ~Row() { cudaFree(at); }
+};
+__global__ void k(float* a) { Row row(4); row.at[1] = a[threadIdx.x]; a[threadIdx.x] = row.at[1]; }
+"""
+    ptx = compile_ptx(source).ptx
+    assert re.search(r"call\.uni.*\bmalloc", ptx.replace("\n", " "))
+    assert re.search(r"call\.uni.*\bfree", ptx.replace("\n", " "))
