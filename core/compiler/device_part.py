@@ -140,7 +140,7 @@ class _Attempt:
                 said = self._of_the_hosts_library(file, line) or diagnostic.message
             elif used := _OF_HOST_CLASS.search(words):
                 said = _NO_KERNELS.format(used[1] or used[2])
-            elif file == _OF_INSTANCES and name and name == self.kernel.partition("<")[0]:
+            elif file == _OF_INSTANCES and self._is_nowhere(words):
                 said = _IN_A_BRANCH.format(name)
             elif file == _OF_INSTANCES:
                 said = f"{self.kernel} cannot be made here ({words}): {_ANOTHER_INSTANCE}"
@@ -189,6 +189,11 @@ class _Attempt:
             found = _NO_TEMPLATE.search(words) or _UNDEFINED.search(words)
             names = [found[1]] if found and found[1] not in slips else []
         return next((n for n in names if n not in _KNOWN and n not in self.program.by_name), "")
+
+    def _is_nowhere(self, words: str) -> bool:
+        """Whether the compiler does not know the template whose instance is to be made."""
+        undefined = _UNDEFINED.search(words)
+        return undefined is not None and undefined[1] == self.kernel.partition("<")[0]
 
     def _is_texture(self, name: str) -> bool:
         """Whether a name is that of a `texture<float, 2>`."""

@@ -251,6 +251,12 @@ def test_a_message_says_of_which_types_the_operands_are() -> None:
             r"static assertion failed.*refuses these sizes or types: choose others with --kernel",
         ),
         (
+            "template <class T> __global__ void k(T* a) {}\n"
+            "template <class T> __global__ void k(T* a, int n) {}",
+            "k<int>",
+            r"k<int> cannot be made here \(cannot determine which instance.*: name the instance",
+        ),
+        (
             '#include "own.h"\n__global__ void k(Own* a) { a[0].x = 1; }',
             "k",
             r"own.h, line 1: .*; if nvcc compiles it, name what its build defines with -D",
