@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 DEFAULT_RUNG = "tiled"
 SHOWN_MS = 300
-"""How long after the first record its picture is surely shown, and other things can be done."""
+"""How long after the first record its picture is shown, even on a slow machine."""
 FIRST = 180, 56
 """The size of a first window, in digits and lines."""
 NO_SET = (
