@@ -6,8 +6,9 @@
 //              stay in registers, TILE_N / 2 in each thread.
 // Against 42   No ldmatrix, no fragments of A and B in registers, no padding: rows of 128 bytes lie one
 //              after the other, and the 16-byte pieces of row r are exchanged by the lowest three bits of
-//              r (128-byte swizzle), so that eight rows at one k meet all 32 banks.
-// Look at      The stores into tile_a: eight lanes write one row, and no two rows put the same k into the
+//              r (128-byte swizzle), so that eight rows at one k meet all 32 banks. One stage: what hides
+//              the copies are other blocks on the same SM.
+// Look at      The copies into tile_a: eight lanes write one row, and no two rows put the same k into the
 //              same bank. Between them and wgmma stands a fence: the tensor cores read shared memory on
 //              another way (the async proxy) than the threads write it.
 // Limits       K % 8 == 0 and N % 8 == 0, for copies of eight elements. Any M. Compute capability 9.0
@@ -17,10 +18,19 @@
 
 #define THREADS (TILE_M * 2)
 #define TILE_K 64
+#define A_ROWS (THREADS * 8 / TILE_K)  // rows of A that the threads copy at a time, eight elements each
+#define B_ROWS (THREADS * 8 / TILE_N)  // rows of B
 
 __device__ __forceinline__ unsigned shared_address(const void* pointer)
 {
     return (unsigned)__cvta_generic_to_shared(pointer);
+}
+
+__device__ __forceinline__ void copy_async_8(half* to, const half* from, bool exists)
+{
+    int bytes = exists ? 16 : 0;
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                 :: "r"(shared_address(to)), "l"(from), "r"(bytes) : "memory");
 }
 
 // Where element (row, k) of a tile lies whose rows have 64 elements, 128 bytes: k / 8 is exchanged by row.
@@ -73,25 +83,29 @@ wgmma(const half* A, const half* B, float* C, int M, int K, int N)
     __shared__ __align__(1024) half tile_b[TILE_K * TILE_N];
 
     int thread = threadIdx.x;
-    int tile_row = blockIdx.y * TILE_M;
-    int tile_col = blockIdx.x * TILE_N;
+    int number = blockIdx.y * gridDim.x + blockIdx.x;  // GROUP rows of tiles at a time, as in 42
+    int first_row = number / (GROUP * gridDim.x) * GROUP;
+    int height = min(GROUP, gridDim.y - first_row);
+    int tile_row = (first_row + number % (GROUP * gridDim.x) % height) * TILE_M;
+    int tile_col = number % (GROUP * gridDim.x) / height * TILE_N;
+    int a_row = thread * 8 / TILE_K, a_k = thread * 8 % TILE_K;
+    int b_k = thread * 8 / TILE_N, b_col = thread * 8 % TILE_N;
+    const half* a_from = A + (size_t)(tile_row + a_row) * K + a_k;
+    const half* b_from = B + (size_t)b_k * N + tile_col + b_col;
 
     float sums[TILE_N / 2] = {};
     for (int first = 0; first < K; first += TILE_K) {
-        for (int i = thread * 8; i < TILE_M * TILE_K; i += THREADS * 8) {
-            int row = i / TILE_K, k = i % TILE_K;
-            uint4 piece = {0, 0, 0, 0};
-            if (tile_row + row < M && first + k < K)
-                piece = *(const uint4*)&A[(size_t)(tile_row + row) * K + first + k];
-            *(uint4*)&tile_a[swizzled(row, k)] = piece;
-        }
-        for (int i = thread * 8; i < TILE_K * TILE_N; i += THREADS * 8) {
-            int k = i / TILE_N, col = i % TILE_N;
-            uint4 piece = {0, 0, 0, 0};
-            if (first + k < K && tile_col + col < N)
-                piece = *(const uint4*)&B[(size_t)(first + k) * N + tile_col + col];
-            *(uint4*)&tile_b[col / 64 * TILE_K * 64 + swizzled(k, col % 64)] = piece;
-        }
+        #pragma unroll
+        for (int i = 0; i < TILE_M; i += A_ROWS)
+            copy_async_8(&tile_a[swizzled(a_row + i, a_k)], a_from + (size_t)i * K,
+                         tile_row + a_row + i < M && first + a_k < K);
+        #pragma unroll
+        for (int i = 0; i < TILE_K; i += B_ROWS)
+            copy_async_8(&tile_b[b_col / 64 * TILE_K * 64 + swizzled(b_k + i, b_col % 64)],
+                         b_from + (size_t)i * N, first + b_k + i < K && tile_col + b_col < N);
+        a_from += TILE_K;
+        b_from += (size_t)TILE_K * N;
+        asm volatile("cp.async.wait_all;" ::: "memory");
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
         __syncthreads();
 

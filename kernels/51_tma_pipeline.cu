@@ -2,10 +2,12 @@
 //
 // The idea     One thread orders whole tiles: the copy engine (TMA) knows the matrix from a tensor map,
 //              computes all addresses, swizzles, fills in zeros beyond the edge, and counts the bytes that
-//              have arrived at a barrier in shared memory (mbarrier). No thread's registers are on the way,
-//              and STAGES tiles are under way at a time, each with a barrier of its own.
+//              have arrived at a barrier in shared memory (mbarrier). No thread's registers are on the way.
+//              STAGES tiles form a ring, each with a barrier of its own: while the tensor cores read one,
+//              the one that they read before is filled again (`wait_group 1` leaves one batch under way).
 // Against 50   Copies of boxes instead of loads and stores, a ring of stages, `full` barriers instead of
 //              fence and __syncthreads: what the copy engine writes, the tensor cores may read at once.
+//              The products of one phase begin before those of the phase before are known to be done.
 // Look at      A stage's life: ordered, full, read, free. The parity says which round of the ring a barrier
 //              is waited for: without it a fast warp would take the last round's tiles for this one's.
 // Limits       As 50; the box of a tensor map begins anywhere, so any M, but rows begin at multiples of 16
@@ -97,8 +99,11 @@ tma_pipeline(const __grid_constant__ TensorMap A, const __grid_constant__ Tensor
     half (*tile_b)[TILE_K * TILE_N] = (half (*)[TILE_K * TILE_N])(tile_a + STAGES);
 
     int thread = threadIdx.x;
-    int tile_row = blockIdx.y * TILE_M;
-    int tile_col = blockIdx.x * TILE_N;
+    int number = blockIdx.y * gridDim.x + blockIdx.x;  // GROUP rows of tiles at a time, as in 42
+    int first_row = number / (GROUP * gridDim.x) * GROUP;
+    int height = min(GROUP, gridDim.y - first_row);
+    int tile_row = (first_row + number % (GROUP * gridDim.x) % height) * TILE_M;
+    int tile_col = number % (GROUP * gridDim.x) / height * TILE_N;
     int phases = (K + TILE_K - 1) / TILE_K;
 
     if (thread == 0) {
@@ -117,11 +122,12 @@ tma_pipeline(const __grid_constant__ TensorMap A, const __grid_constant__ Tensor
             copy_box(shared_address(&tile_b[stage][j * TILE_K]), &B, tile_col + j, phase * TILE_K, barrier);
     };
     if (thread == 0)
-        for (int phase = 0; phase < min(STAGES, phases); phase++)
+        for (int phase = 0; phase < min(STAGES - 1, phases); phase++)
             fetch_tiles(phase);
 
     float sums[TILE_N / 2] = {};
-    for (int phase = 0; phase < phases; phase++) {
+    int phase = 0;
+    do {  // once at least, as K > 0: else the compiler would have each product waited for
         int stage = phase % STAGES;
         wait_for(shared_address(&full[stage]), phase / STAGES % 2);
         unsigned a = shared_address(&tile_a[stage][thread / 128 * 64 * TILE_K]);
@@ -132,11 +138,12 @@ tma_pipeline(const __grid_constant__ TensorMap A, const __grid_constant__ Tensor
             multiply_add(sums, described(a + k * 2, 16, 1024),
                          described(b + k * 128, TILE_K * 128, 1024));
         asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-        asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-        __syncthreads();  // nobody reads these tiles any more: fill their buffers again
-        if (thread == 0 && phase + STAGES < phases)
-            fetch_tiles(phase + STAGES);
-    }
+        asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+        __syncthreads();  // nobody reads the tiles of the phase before any more: fill their buffers again
+        if (thread == 0 && phase + STAGES - 1 < phases)
+            fetch_tiles(phase + STAGES - 1);
+    } while (++phase < phases);
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 
     int row = tile_row + thread / 128 * 64 + thread % 128 / 32 * 16 + thread % 32 / 4;
     int col = tile_col + thread % 4 * 2;

@@ -98,8 +98,11 @@ warp_specialised(const __grid_constant__ TensorMap A, const __grid_constant__ Te
     half (*tile_b)[TILE_K * TILE_N] = (half (*)[TILE_K * TILE_N])(tile_a + STAGES);
 
     int warpgroup = threadIdx.x / 128;
-    int tile_row = blockIdx.y * TILE_M;
-    int tile_col = blockIdx.x * TILE_N;
+    int number = blockIdx.y * gridDim.x + blockIdx.x;  // GROUP rows of tiles at a time, as in 42
+    int first_row = number / (GROUP * gridDim.x) * GROUP;
+    int height = min(GROUP, gridDim.y - first_row);
+    int tile_row = (first_row + number % (GROUP * gridDim.x) % height) * TILE_M;
+    int tile_col = number % (GROUP * gridDim.x) / height * TILE_N;
     int phases = (K + TILE_K - 1) / TILE_K;
 
     if (threadIdx.x == 0) {

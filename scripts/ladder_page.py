@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
 from ladder_fits import CAPABILITIES, FITS
 from ladder_picture import NAMES, Bar, picture
-from ladder_tools import SIZE, rungs, sizes, tuned
+from ladder_tools import HOPPER, SIZE, rungs, sizes, tuned
 
 from core.devices.table import load_devices
 from core.gpu.result import CLOCK_KEPT, clock_fell
@@ -40,6 +40,8 @@ COUNTS = ROOT / "docs" / "ladder_counts.json"
 TUNING = ROOT / "docs" / "ladder_tuning.json"
 PAGE, PICTURE = ROOT / "docs" / "ladder.md", ROOT / "docs" / "ladder.svg"
 DEVICE = "H200"
+HOPPER_SIZES = (1024, 4096, 8192)
+_MHZ = 1000.0
 COUNTED_AT = 256  # and at twice and three times that, from where figures are followed to SIZE
 Row = Mapping[str, Any]
 FELL = "↓"  # beside the clock of a row during which it fell
@@ -68,18 +70,49 @@ def counted(rung: Rung) -> dict[str, Any]:
     }
 
 
+def counted_per_clock(rung: Rung, size: int) -> dict[str, Any]:
+    """The lowest ceiling of a rung for Hopper at a size, in FLOP a clock of the whole device.
+
+    DRAM, whose rate is no matter of the SMs' clock, does not bind there.
+    """
+    from core.models.ceilings import ceilings
+    from core.models.counts import measure_rung
+
+    counts = measure_rung(rung, tuned(rung, size), written=False, steps=(COUNTED_AT,))
+    found = ceilings(counts, load_devices().find(DEVICE)).at(_MHZ)
+    return {
+        "rung": rung.name,
+        "size": size,
+        "parameters": tuned(rung, size),
+        "binding": found.binding,
+        "flop_per_clock": round(found.lowest.gflops / _MHZ * 1e3, 1),
+    }
+
+
 def count_rungs(*, anew: bool) -> None:
     """Writes COUNTS; unless `anew`, rungs that are there with the same parameters stay."""
-    known = {row["rung"]: row for row in _rows(COUNTS)} if COUNTS.exists() and not anew else {}
-    rows = []
-    for rung in rungs():
-        row = known.get(rung.name, {})
-        if row.get("parameters") != tuned(rung):
-            row = counted(rung)
+    known: dict[tuple[str, int], Row] = {}
+    if COUNTS.exists() and not anew:
+        found = json.loads(COUNTS.read_text(encoding="utf-8"))
+        known = {(row["rung"], 0): row for row in found["rows"]}
+        known |= {(row["rung"], row["size"]): row for row in found["hopper"]}
+    ladder = load_ladder()
+    wanted = [(rung, 0) for rung in rungs() if rung.name not in HOPPER]
+    # Blocks that stay do more the larger N is, so their counts cannot be followed to it.
+    followed = [ladder[name] for name in HOPPER if "blocks" not in ladder[name].defaults]
+    wanted += [(rung, size) for rung in followed for size in HOPPER_SIZES]
+    rows: dict[str, list[Row]] = {"rows": [], "hopper": []}
+    for rung, size in wanted:
+        row = known.get((rung.name, size), {})
+        if row.get("parameters") != tuned(rung, size or SIZE):
+            row = counted_per_clock(rung, size) if size else counted(rung)
             print(row, flush=True)
-        rows.append(row)
-    text = ",\n".join(json.dumps(one) for one in rows)
-    COUNTS.write_text(f'{{"rows": [\n{text}\n]}}\n', encoding="utf-8")
+        rows["hopper" if size else "rows"].append(row)
+    parts = (
+        f'"{name}": [\n' + ",\n".join(json.dumps(one) for one in part) + "\n]"
+        for name, part in rows.items()
+    )
+    COUNTS.write_text("{" + ",\n".join(parts) + "}\n", encoding="utf-8")
 
 
 def _rows(path: Path) -> list[Row]:
@@ -238,11 +271,20 @@ def _hopper() -> Iterator[str]:
         "the BF16 rows are the same kernels with the type exchanged, and `clustered_tf32` takes B "
         "transposed. `fast.cu 11` is the fastest kernel of github.com/pranjalssh/fast.cu "
         "(38eb642), which takes B transposed and stores 16 bits. `MHz` is the median clock of the "
-        "SMs during the launches, by their own counters, and `of it` the rate over what the tensor "
-        "cores can do at that clock ([ceilings.md](ceilings.md)); both are missing where a launch "
-        "takes less than 0.1 ms. A row for which NVML read less than 98% of the highest clock is "
-        "compared with nothing."
+        "SMs during the launches, by their own counters, and `of it` the rate over the lowest "
+        "ceiling at that clock ([ceilings.md](ceilings.md)), or over what the tensor cores can do "
+        "where blocks stay and in cuBLAS and fast.cu; both are missing where a launch takes less "
+        "than 0.1 ms. A row for which NVML read less than 98% of the highest clock is compared "
+        "with nothing."
     )
+    lowest = {
+        (f"{load_ladder()[row['rung']].number} {row['rung']}", row["size"]): row
+        for row in json.loads(COUNTS.read_text(encoding="utf-8"))["hopper"]
+    }
+    for binding in dict.fromkeys(row["binding"] for row in lowest.values()):
+        of = dict.fromkeys(row["rung"] for row in lowest.values() if row["binding"] == binding)
+        yield ""
+        yield f"`{binding}` binds {', '.join(f'`{name}`' for name in of)}."
     for path in HOPPER_SPEEDS:
         found = json.loads(path.read_text(encoding="utf-8"))
         by = {(r["size"], r["type"], r["name"]): r for r in found["rows"]}
@@ -267,7 +309,7 @@ def _hopper() -> Iterator[str]:
                         cells += [""] * (1 + len(columns))
                         continue
                     cells.append(f"{row['tflops']:,.1f}")
-                    cells += _in_launch(row, kind) if clocked else ()
+                    cells += _in_launch(row, kind, lowest.get((name, size))) if clocked else ()
                     for end in ("C float32", "C 16 bits"):
                         others = [
                             one
@@ -282,13 +324,16 @@ def _hopper() -> Iterator[str]:
                 yield f"| {name} | {' | '.join(cells)} |"
 
 
-def _in_launch(row: Row, kind: str) -> tuple[str, str]:
-    """The SMs' clock, and the rate over that of tensor cores that are busy in every clock."""
+def _in_launch(row: Row, kind: str, lowest: Row | None) -> tuple[str, str]:
+    """The SMs' clock, and the rate over the `lowest` ceiling, or that of busy tensor cores."""
     if not row["launch_mhz"]:
         return "", ""
     mhz = median(row["launch_mhz"])
-    device = replace(load_devices().find(DEVICE), boost_mhz=mhz)
-    peak = device.tensor_gflops / 1e3 / (2 if kind == "tf32" else 1)
+    if lowest is not None:
+        peak = lowest["flop_per_clock"] * mhz / 1e6
+    else:
+        device = replace(load_devices().find(DEVICE), boost_mhz=mhz)
+        peak = device.tensor_gflops / 1e3 / (2 if kind == "tf32" else 1)
     return f"{mhz:,.0f}", f"{row['tflops'] / peak:.0%}"
 
 

@@ -128,7 +128,7 @@ class Case:
             gflops,
             formula,
             self.counts.build,
-            self._balanced(assumes),
+            self.balanced(assumes),
             brief=brief,
         )
 
@@ -145,7 +145,8 @@ class Case:
             name, NAMES[name], gflops, formula, build, assumes, binds, intensity, bandwidth, brief
         )
 
-    def _balanced(self, assumes: str) -> str:
+    def balanced(self, assumes: str) -> str:
+        """What a ceiling of the SMs assumes, with what their balance adds."""
         if not self.balance[1]:
             return assumes
         blocks, sms = self.counts.workload.launch.grid.count, self.device.sms
@@ -267,10 +268,11 @@ def _tensor(case: Case) -> Made:
     if odd := [name for name in done if name not in rates]:
         return f"how fast tensor cores multiply {odd[0]} is not in the table"
     halves = sum(flops / rates[name] for name, flops in done.items())
-    peak = case.device.sms * mhz / 1e3 * rate
-    gflops = peak * case.flops / halves
+    filled, blocks = case.balance
+    gflops = case.device.sms * mhz / 1e3 * rate * case.flops / halves * filled
     scale = f" x {number(case.flops / halves)}" if round(halves) != case.flops else ""
-    formula = f"{case.clocks(mhz)} x {number(rate)} FLOP a clock{scale} = {number(gflops)} GFLOPS"
+    start = f"{case.clocks(mhz)} x {number(rate)} FLOP a clock{scale}"
+    end = f" = {number(gflops)} GFLOPS"
     assumes = "tensor cores busy in every clock, with dense factors"
     if rate != case.device.tensor_per_clock:
         full = f"{case.device.tensor_per_clock:,}"
@@ -282,7 +284,13 @@ def _tensor(case: Case) -> Made:
     if scale:
         assumes += f"; {', '.join(done)} against halves with float sums, whose rate that is"
     return Ceiling(
-        "tensor", NAMES["tensor"], gflops, formula, case.counts.build, assumes, brief=formula
+        "tensor",
+        NAMES["tensor"],
+        gflops,
+        start + blocks + end,
+        case.counts.build,
+        case.balanced(assumes),
+        brief=start + (blocks if filled < _ALL else "") + end,
     )
 
 

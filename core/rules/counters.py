@@ -302,7 +302,6 @@ def _counts(sums: _Sums) -> Counts:
 
 SharedNamer = Callable[[int], str]
 _SHORT = {"load": "ld", "store": "st"}
-_WAVEFRONT = 128  # bytes
 
 
 @dataclass(frozen=True)
@@ -533,14 +532,13 @@ class CountingObserver(Observer):
     def on_transfer(self, event: TransferEvent) -> None:
         """Counts a matrix product's reads of shared memory, or a bulk copy's global memory.
 
-        A product reads each factor once, A for each of its warps, without conflicts: 128 bytes a
-        wavefront, as all layouts of its descriptors were seen to on an H200.
+        A product reads each factor once, each of its warps its own rows of A.
         """
         site = event.site if event.site >= 0 else event.pc
         if event.kind == "product":
             requests = len(event.lanes)
             for span in event.reads:
-                units = -(-len(span.place) * span.width // _WAVEFRONT)
+                units = shared_memory.product_wavefronts(len(span.place), span.width)
                 sums = figures(requests=requests, units=units, ideal=units)
                 self.tally.add(site, self._of_span(span), "shared_gmma", sums)
                 requests = 0

@@ -48,6 +48,15 @@ def wavefronts(
     return total
 
 
+def product_wavefronts(rows: int, width: int) -> int:
+    """Wavefronts with which `wgmma` reads a factor of so many rows of `width` bytes.
+
+    A row at a time has no conflicts in any layout of its descriptors, as an H200 showed: 128 bytes
+    go in each wavefront (`l1tex__data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum`).
+    """
+    return -(-rows * width // (BANKS * WORD))
+
+
 def conflict_free_wavefronts(
     offset: Rows, active: Active, width: int, sharing: Sharing = "grouped"
 ) -> NDArray[np.int64]:

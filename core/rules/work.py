@@ -408,10 +408,16 @@ class WorkPart(Observer):
             self._shared(event)
 
     def on_transfer(self, event: TransferEvent) -> None:
-        """Counts what a bulk copy moves between global memory and an SM.
+        """Counts a matrix product's reads of shared memory, or what a bulk copy moves.
 
         A copy asks the L2 cache by itself: no line of L1 is looked at, and no lane loads.
         """
+        if event.kind == "product":
+            self._sums["wavefronts"] += sum(
+                shared_memory.product_wavefronts(len(span.place), span.width)
+                for span in event.reads
+            )
+            return
         for kind, spans in (("load", event.reads), ("store", event.writes)):
             for span in spans:
                 if span.region.space == "global":

@@ -60,6 +60,9 @@ SIZES = {
     "tensor_core": [{}, {"m": 1, "k": 4, "n": 4}, {"m": 33, "k": 12, "n": 20, **CORE}],
     "tensor_tuned": [{}, {"m": 1, "k": 4, "n": 4}, {"m": 70, "k": 52, "n": 36, "group": 2}],
     "tensor_half": [{}, {"m": 1, "k": 8, "n": 8}, {"m": 70, "k": 56, "n": 40, "group": 2}],
+    "wgmma": [{}, {"m": 200, "k": 72, "n": 136, "tile_n": 128, "group": 2}],
+    "tma_pipeline": [{}, {"m": 200, "k": 264, "n": 72, "stages": 3, "group": 2}],
+    "warp_specialised": [{}, {"m": 200, "k": 200, "n": 136, "group": 2}],
 }
 # Rungs with tiles small enough for many launches, and what must divide M, K and N.
 BLOCK = {"block_x": 3, "block_y": 2}

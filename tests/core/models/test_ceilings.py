@@ -157,6 +157,18 @@ def test_the_clock_with_busy_tensor_cores_is_what_nvidia_rates_them_at() -> None
     assert slow.gflops == pytest.approx(found.gflops * 1500 / 1830)
 
 
+@pytest.mark.slow
+def test_shared_memory_serves_the_factors_of_warpgroups() -> None:
+    """A's 64 x 16 halves and B's 16 x 128, 128 bytes a wavefront, and once each to write them."""
+    phases, products = 3, 4
+    found = on(H200, "wgmma", m=64, k=64 * phases, n=128, tile_n=128)
+    read = phases * products * (64 * 16 + 16 * 128) * 2 // 128
+    written = phases * (64 * 64 + 64 * 128) * 2 // 128
+    assert found.counts.work.wavefronts == read + written
+    boxes = on(H200, "tma_pipeline", m=64, k=64 * phases, n=64)
+    assert boxes.counts.work.wavefronts == phases * products * (64 * 16 + 16 * 64) * 2 // 128
+
+
 # -- rules ----------------------------------------------------------------------------------------
 
 

@@ -93,7 +93,7 @@ def test_blocks_of_a_cluster_fill_each_others_stages():
         ("tuned", {}, 3, "cp.async"),
         ("tensor_half", {}, 3, "cp.async"),
         ("tiled", {"n": 8, "tile": 4}, 1, "st.shared"),
-        ("wgmma", {"m": 64, "n": 64, "k": 136}, 1, "st.shared"),
+        ("wgmma", {"m": 64, "n": 64, "k": 136}, 1, "cp.async"),
     ],
 )
 def test_older_pipelines(rung, parameters, stages, how):
