@@ -73,6 +73,7 @@ def test_no_memory_is_one_sentence(capsys, monkeypatch):
     assert "not enough memory" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_neither_qt_nor_the_window_is_imported_by_a_command():
     code = (
         "import sys; from core.cli.app import main; main(['trace', 'tiled']);"

@@ -117,6 +117,7 @@ def test_a_sweep_is_taken_up_again(capfd, gpu, tmp_path):
     assert "Fake GPU" in capfd.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "parquet", "json", "jsonl"])
 def test_shown_results_are_written_in_any_format(capfd, tmp_path, ending):
     path = tmp_path / f"r.{ending}"

@@ -45,6 +45,7 @@ def test_wgmma_is_for_one_compute_capability(capfd, command) -> None:
     assert "9.0 alone has" in capfd.readouterr().err
 
 
+@pytest.mark.slow
 def test_ceilings_for_people(capfd) -> None:
     assert main(["ceilings", "coalesced", "--n", "128", "--tile", "16", "--device", "H200"]) == 0
     out = capfd.readouterr().out

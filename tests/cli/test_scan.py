@@ -46,6 +46,7 @@ def test_counters_are_those_of_a_launch_counted_by_itself(padded) -> None:
     assert by_pad[32, 0]["conflicts"] > by_pad[32, 2]["conflicts"] > by_pad[32, 1]["conflicts"]
 
 
+@pytest.mark.slow
 def test_the_order_is_that_of_the_binding_ceilings(padded, capfd) -> None:
     rates = [row["gflops"] for row in padded["launches"]]
     assert rates == sorted(rates, reverse=True)

@@ -53,6 +53,7 @@ def test_all_are_timed_kept_and_not_timed_again(capfd, gpu, tmp_path) -> None:
     assert "another problem size" in capfd.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_scan_leaves_the_best_ceilings_and_says_what_cannot_run(capfd, gpu) -> None:
     arguments = ["tune", "tiled", "--param", "tile=4,16,32,40", "--set", "n=64", *MODEL]
     assert main([*arguments, "--keep", "2", "--json"]) == 0
@@ -64,6 +65,7 @@ def test_the_scan_leaves_the_best_ceilings_and_says_what_cannot_run(capfd, gpu) 
     assert {one["configuration"]["tile"] for one in data["results"]} == set(ranked[:2])
 
 
+@pytest.mark.slow
 def test_sizes_that_are_tuned_are_not_taken_for_each_other(capfd, gpu) -> None:
     arguments = ["tune", "tiled", "-p", "size=64,128,192", "-p", "tile=8,16", *MODEL, "--json"]
     assert main(arguments) == 0

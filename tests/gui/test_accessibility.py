@@ -131,6 +131,7 @@ def test_the_forms_of_a_rung_with_a_twin_and_of_a_file_have_names_and_tips(windo
     assert [described(w) for w in used(window.form) if not w.accessibleName()] == []
 
 
+@pytest.mark.slow
 def test_painted_views_describe_what_they_show(window):
     for view in (window.step_page.matrices, window.step_page.warp, window.step_page.shared):
         view.show()
@@ -202,6 +203,7 @@ def test_columns_are_about_equal():
     assert abs(heights[0] - heights[1]) <= 3
 
 
+@pytest.mark.slow
 def test_focus_can_be_seen_and_tab_moves_it(window, qtbot):
     play = window.transport.buttons["play"]
     for theme in ("light", "dark", "projector"):

@@ -57,6 +57,7 @@ def test_a_link_opens_both_sides_on_one_clock(compared, window, qtbot):
     assert "phase 1 (of 0..1)" in compared.sides[1].head.moment.text()
 
 
+@pytest.mark.slow
 def test_either_time_axis_drags_both(compared, window, qtbot):
     a, b = window.session, compared.comparing.b
     qtbot.mousePress(compared.scrub, Qt.MouseButton.LeftButton, pos=compared.scrub.rect().center())
@@ -64,6 +65,7 @@ def test_either_time_axis_drags_both(compared, window, qtbot):
     assert a.phase == 2 * b.phase or a.phase == 2 * b.phase + 1
 
 
+@pytest.mark.slow
 def test_the_table_says_what_differs(compared):
     text = compared.verdict.text()
     assert text.startswith("B: ")
@@ -107,6 +109,7 @@ def test_a_narrow_comparison_leaves_buttons_to_the_menu(compared, window):
     assert not compared.copy.isVisible(), "it goes first"
 
 
+@pytest.mark.slow
 def test_leaving_the_page_lets_go_of_the_other_side(compared, window):
     a, b = window.session, compared.comparing.b
     window.show_page("step")
@@ -355,6 +358,7 @@ def test_views_of_both_sides_change_together(compared, window, qtbot):
     assert compared.comparing.b.heat
 
 
+@pytest.mark.slow
 def test_higher_windows_show_more_views(compared, window, qtbot):
     def shown():
         return sum(panel.isVisible() for panel in compared.sides[0].panels.values())
@@ -379,6 +383,7 @@ def test_a_comparison_is_kept_between_two_starts(compared, window, qtbot, tmp_pa
     assert window.session.versus is None
 
 
+@pytest.mark.slow
 def test_the_copied_link_leads_back(compared, window, qapp, ladder):
     window.session.step = 40
     window.moments.copy_link()
@@ -390,6 +395,7 @@ def test_the_copied_link_leads_back(compared, window, qapp, ladder):
     assert parse_link(qapp.clipboard().text(), ladder, ("light",)).versus is None
 
 
+@pytest.mark.slow
 def test_pictures_of_the_comparison_can_be_saved(compared, window, qtbot, tmp_path):
     names = set(window.exporter.views())
     assert {"Compare page", "Differences", "A: Global memory", "B: Global memory"} <= names
@@ -443,6 +449,7 @@ def test_counterparts_teach_what_the_rung_is_about(ladder):
         assert found != Configuration(rung.name, dict(rung.defaults))
 
 
+@pytest.mark.slow
 def test_numbers_of_either_side_are_explained(compared, window, qtbot):
     a, b, table = window.session, compared.comparing.b, compared.differences
     place = next(i for i, r in enumerate(table.model.rows) if getattr(r, "topic", None))

@@ -157,6 +157,7 @@ def test_a_review_has_other_numbers(window, teaching, qtbot):
     assert all(one.values for one in sitting.questions)
 
 
+@pytest.mark.slow
 def test_progress_is_kept_and_exported_without_a_name(window, teaching, qtbot, tmp_path):
     teaching.begin_lesson("1A", 5)
     sitting = asked(teaching, qtbot)

@@ -118,6 +118,7 @@ def test_unrun_text_comes_back_with_its_kernel(window, qtbot):
     assert window.step_page.source.draft.stale
 
 
+@pytest.mark.slow
 def test_typing_does_not_reach_the_shortcuts(window, qtbot):
     focus_editor(window, qtbot)
     edit, step, unit = window.step_page.source.edit, window.session.step, window.session.unit
@@ -133,6 +134,7 @@ def test_typing_does_not_reach_the_shortcuts(window, qtbot):
     assert window.session.unit == "barrier"
 
 
+@pytest.mark.slow
 def test_return_indents_and_tab_is_four_spaces(window, qtbot):
     focus_editor(window, qtbot)
     edit = window.step_page.source.edit
@@ -255,6 +257,7 @@ def text_point(window, line):
     return QPoint(60, int(rect.center().y()))
 
 
+@pytest.mark.slow
 def test_letters_are_commands_until_the_text_is_edited(window, qtbot):
     """A click does not begin an edit; F2 does, and Escape ends it and keeps what was typed."""
     source, edit, session = window.step_page.source, window.step_page.source.edit, window.session
@@ -288,6 +291,7 @@ def test_letters_are_commands_until_the_text_is_edited(window, qtbot):
     assert source.draft.stale
 
 
+@pytest.mark.slow
 def test_undo_and_redo_work_while_reading(window, qtbot):
     edit = window.step_page.source.edit
     before = edit.toPlainText()

@@ -95,6 +95,7 @@ def test_the_stack_shows_one_of_source_ptx_and_phases(window, qtbot) -> None:
     assert window.session.line == 29
 
 
+@pytest.mark.slow
 def test_a_warp_of_the_overview_is_explained(window) -> None:
     window.session.trace = record(LADDER["coalesced"].workload(n=16), blocks=[0])
     places = window.step_page.warp.geometry_now().overview
@@ -107,6 +108,7 @@ def test_a_warp_of_the_overview_is_explained(window) -> None:
     assert "warp 2" in window.explaining.panel.title.text()
 
 
+@pytest.mark.slow
 def test_a_count_of_the_heat_map_is_explained(window) -> None:
     session, canvas = window.session, window.step_page.matrices
     session.update(heat=True, step=session.n_steps - 1)
@@ -149,6 +151,7 @@ def test_figures_of_the_counters_are_not_cut(window) -> None:
     assert all(table.columnWidth(c) >= table.sizeHintForColumn(c) for c in shown)
 
 
+@pytest.mark.slow
 def test_a_new_layout_keeps_the_steps_memory_in_front(window, qtbot) -> None:
     page, session = window.step_page, window.session
     shared = next(

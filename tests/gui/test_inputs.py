@@ -73,6 +73,7 @@ def test_a_lesson_sets_both_as_one_change_and_records_once(tiled, qtbot):
         session.inputs = "zeros"
 
 
+@pytest.mark.slow
 def test_links_carry_them(tiled, qtbot, ladder):
     session = tiled.session
     assert "inputs" not in link_to(session)

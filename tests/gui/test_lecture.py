@@ -162,6 +162,7 @@ def test_a_moment_returns_to_its_page_and_leaves_the_theme(listed, qtbot, monkey
         assert listed.session.trace.workload.source == source
 
 
+@pytest.mark.slow
 def test_moments_keep_themselves(listed, tmp_path, ladder):
     """Saved as soon as they change, whatever becomes of the window; restored at the next start."""
     kept = load(tmp_path / "session.json")

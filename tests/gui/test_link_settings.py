@@ -84,6 +84,7 @@ def test_a_device_is_found_as_the_pages_call_it(ladder):
         assert parse_link(f"tiled?device={text}", ladder, ()).pages == {"device": name}
 
 
+@pytest.mark.slow
 def test_another_order_of_warps_shows_what_a_race_does(window, qtbot):
     opened(window, qtbot, "broken_fill_barrier?n=16&tile=8")
     assert outcome(window.session.trace).right

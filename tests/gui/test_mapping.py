@@ -117,6 +117,7 @@ def test_a_breakpoint_taken_away_in_the_twin_does_not_come_back(window, qtbot):
     assert session.breakpoints == {Breakpoint(line=own), Breakpoint(line=also)}, "not lent then"
 
 
+@pytest.mark.slow
 def test_a_kernel_without_a_twin_has_no_switch(window, qtbot):
     with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
         window.recorder.configure("tiled", {"n": 8, "tile": 4})
@@ -124,6 +125,7 @@ def test_a_kernel_without_a_twin_has_no_switch(window, qtbot):
     assert (window.session.block, window.session.thread) == (0, 0)
 
 
+@pytest.mark.slow
 def test_side_b_of_a_comparison_has_it_too(window, qtbot):
     window.show_page("compare")
     assert window.session.versus == Configuration("coalesced", SIZES)

@@ -97,6 +97,7 @@ def test_examples_open_where_the_sides_differ(window, qtbot):
             assert all(side.shared.isVisible() for side in page.sides)
 
 
+@pytest.mark.slow
 def test_keys_and_button_go_through_the_differences(window, qtbot):
     window.moments.open_link("uncoalesced?n=16&vs=coalesced")
     page = compare_page(window)

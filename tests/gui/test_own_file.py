@@ -73,6 +73,7 @@ def recorded(window, qtbot, act):
         act()
 
 
+@pytest.mark.slow
 def test_a_file_opens_and_runs_at_once(opened, file):
     trace = opened.session.trace
     assert (trace.workload.kernel, trace.workload.source_name) == ("twice", "mine.cu")
@@ -146,6 +147,7 @@ def test_an_edited_signature_gets_its_fields(opened, qtbot):
     assert opened.session.configuration.source is None
 
 
+@pytest.mark.slow
 def test_files_that_cannot_be_opened_are_a_sentence(window, qtbot, tmp_path):
     (tmp_path / "none.cu").write_text("int x;")
     (tmp_path / "bytes.cu").write_bytes(b"\xff\xfe\x00")
@@ -181,6 +183,7 @@ def test_a_file_can_be_dropped(window, qtbot, file, tmp_path):
     assert not window.step_page.source.edit.canInsertFromMimeData(data)
 
 
+@pytest.mark.slow
 def test_a_file_is_saved_to_its_place(opened, qtbot, monkeypatch, file, tmp_path):
     """Ctrl+S asks nothing for a file; a copy goes where the dialog says."""
     asked = []
@@ -217,6 +220,7 @@ def test_what_another_program_wrote_is_not_overwritten_unasked(opened, file):
     assert file.read_text() == SOURCE + "// mine, too\n"
 
 
+@pytest.mark.slow
 def test_a_rung_is_saved_where_it_was_saved_first(window, qtbot, monkeypatch, tmp_path):
     recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
     asked, target = [], tmp_path / "mine.cu"

@@ -78,6 +78,7 @@ def test_a_click_on_an_element_answers_and_selects_nothing(window, qtbot, heard)
     assert window.session.element == (grid.array.name, (2, 1))
 
 
+@pytest.mark.slow
 def test_a_click_on_a_line_answers(window, qtbot, heard):
     view = opened(window, qtbot, "line")
     view.edit.line_clicked.emit(26)

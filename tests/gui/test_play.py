@@ -184,6 +184,7 @@ def test_both_sides_of_a_comparison_take_turns_together(window, qapp, qtbot):
     assert is_exact(window, qapp)
 
 
+@pytest.mark.slow
 def test_a_window_closed_while_it_plays_leaves_nothing(window, ladder):
     window.session.first()
     window.session.update(speed=MAX_SPEED, playing=1)

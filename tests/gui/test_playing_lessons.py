@@ -254,6 +254,7 @@ def test_the_original_of_an_exercise_is_the_text_it_began_with(window, qtbot):
     assert source.edit.toPlainText() == rung
 
 
+@pytest.mark.slow
 def test_each_text_that_is_run_is_marked(window, qtbot):
     teaching = begun(window, qtbot, "exercises", at=1)
     sitting, source = asked(window, qtbot), window.step_page.source
@@ -306,6 +307,7 @@ def test_return_presses_the_button_that_has_the_keyboard(window, qtbot):
     assert asked(window, qtbot).question.lesson.name == "1B"
 
 
+@pytest.mark.slow
 def test_a_draft_of_moments_does_not_end_the_marking(window, qtbot, tmp_path, monkeypatch):
     teaching, file = begun(window, qtbot, "1A"), tmp_path / "mine.toml"
     sitting = asked(window, qtbot)
@@ -342,6 +344,7 @@ def test_an_exercise_that_does_not_compile_shows_its_text_and_its_errors(window,
     assert sitting.reply.verdict.mark == "right"
 
 
+@pytest.mark.slow
 def test_what_a_later_question_asks_for_stays_veiled_after_the_answer(window, qtbot):
     steps = course_lesson("4A").steps
     at = next(n for n, step in enumerate(steps) if "shared.banks" in step.keep)

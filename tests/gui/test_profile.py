@@ -69,6 +69,7 @@ def test_the_table_has_nsights_values_beside_ours(tiled, qtbot):
     assert "launch 5" in view.caption.text()
 
 
+@pytest.mark.slow
 def test_a_row_that_differs_is_marked_and_explained(tiled, qtbot, tmp_path):
     view = compare(tiled, qtbot, spoiled(tmp_path, 3))
     (row,) = [r for r in rows_of(view) if not r.equal]
@@ -94,6 +95,7 @@ def test_another_launch_takes_the_profile_away(tiled, qtbot):
     assert view.grouping.button("profile").isHidden()
 
 
+@pytest.mark.slow
 def test_what_cannot_be_compared_gets_one_sentence(window, qtbot, tmp_path, monkeypatch):
     window.commands.profiling.ask_and_compare()
     assert window.message.sentence == NO_LAUNCH
@@ -110,6 +112,7 @@ def test_what_cannot_be_compared_gets_one_sentence(window, qtbot, tmp_path, monk
     assert view.tables.currentWidget() is view.table
 
 
+@pytest.mark.slow
 def test_the_table_by_line_selects_lines_and_veils_hide_it(window, qtbot):
     """A report's figures by line, made of a comparison: not every machine reads reports."""
     from core.ladder import load_ladder

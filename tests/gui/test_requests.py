@@ -229,6 +229,7 @@ def test_a_constant_of_a_large_source_is_set_off_the_windows_thread(window, qtbo
     assert window.message.sentence.startswith("HEIGHT is no longer a number in the source")
 
 
+@pytest.mark.slow
 def test_a_launch_before_is_spoken_of_where_there_is_one(window, qtbot):
     """At the first start nothing is shown yet."""
     waiting, said = window.workbench.waiting, []

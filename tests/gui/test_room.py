@@ -242,6 +242,7 @@ def test_a_message_moves_nothing_and_is_gone_on_another_page(filled, qtbot):
     assert filled.message.visibleRegion().boundingRect() == filled.message.rect()
 
 
+@pytest.mark.slow
 def test_a_sign_says_that_the_views_show_the_launch_before(filled, qtbot, monkeypatch):
     waiting = filled.workbench.waiting
     assert filled.busy_sign.isHidden()

@@ -168,6 +168,7 @@ def test_each_slider_gives_the_trace_of_its_configuration(tiled, qtbot):
         assert tiled.session.parameters == {**defaults, **values, name: value}
 
 
+@pytest.mark.slow
 def test_dragging_records_and_keeps_the_phase(tiled, qtbot):
     session = tiled.session
     session.update(step=session.block_trace.phases[2].first, thread=9)

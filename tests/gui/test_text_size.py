@@ -85,6 +85,7 @@ def test_there_are_rules_for_every_theme_and_size(qapp):
             assert (f'#{window_name(name)}[textSize="{size}"] QLabel' in text) is (size != NORMAL)
 
 
+@pytest.mark.slow
 def test_everything_follows_and_comes_back(window, qtbot):
     before, height = styled(window), window.transport.height()
     digits, source = window.left.minimumWidth(), window.step_page.source.edit.font().pointSizeF()
@@ -105,6 +106,7 @@ def test_everything_follows_and_comes_back(window, qtbot):
     assert current_theme() is load_theme("light")
 
 
+@pytest.mark.slow
 def test_the_largest_text_leaves_the_window_as_large_as_it_is(window, qtbot):
     window.resize(1024, 768)
     wear(window, TEXT_SIZES[-1], "projector")
@@ -149,6 +151,7 @@ def test_the_first_guess_is_readable_on_a_high_screen(screen, size):
     assert text_size_of(Saved(), screen) == size
 
 
+@pytest.mark.slow
 def test_a_chosen_size_is_kept_and_a_guess_is_not(window, tmp_path):
     path = tmp_path / "session.json"
     keeper = Keeper(window, path)

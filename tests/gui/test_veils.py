@@ -231,6 +231,7 @@ def test_one_column_of_the_phase_table(window, qtbot):
     assert QApplication.clipboard().text() == "nothing"
 
 
+@pytest.mark.slow
 def test_hovering_another_view_tells_nothing_of_a_veiled_one(window, qtbot):
     from gui.scenes.selection import Hover
 

@@ -77,6 +77,7 @@ def test_keys_choose_thread_warp_and_block(tiled, qtbot):
     assert session.block == 1
 
 
+@pytest.mark.slow
 def test_a_changed_parameter_records_again_and_keeps_the_place(tiled, qtbot):
     tiled.session.update(block=3, thread=5)
     with qtbot.waitSignal(tiled.recorder.recorded, timeout=RECORDING_MS):
@@ -196,6 +197,7 @@ def test_shared_memory_has_its_own_place_where_there_is_room(tiled, qtbot, size)
                 assert tiled.step_page.shared.isVisible() == page.in_front("Shared")
 
 
+@pytest.mark.slow
 def test_a_kernel_with_faults_says_so_and_shows_where(window, qtbot):
     recorded(window, qtbot, "broken_bounds")
     session = window.session

@@ -121,6 +121,7 @@ template <class T, int N> __global__ void mix(T* x, unsigned long long* seen, Pa
 """
 
 
+@pytest.mark.slow
 def test_templates_structures_and_intrinsics(tmp_path, monkeypatch, capfd):
     file = tmp_path / "own é.cu"
     file.write_text(OWN, "utf-8")

@@ -61,6 +61,7 @@ def test_single_precision_functions(kind) -> None:
             close(written[slot].view("f4")[:128], function(a, b), 2e-6)
 
 
+@pytest.mark.slow
 def test_double_precision_functions() -> None:
     written = slots(run("floats", "mathd", "as_compiled"))
     a, b = column(13, "f8"), column(12, "f8")

@@ -154,6 +154,7 @@ def test_an_access_that_repeats_is_counted_once(
     assert len(once) == sum(len(counts_of(p)) for p in kept) < len(accesses)
 
 
+@pytest.mark.slow
 def test_few_lanes_remember_every_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a loop's turns alternate, the last pattern alone never comes again."""
     fresh = {}

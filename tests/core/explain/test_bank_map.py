@@ -52,6 +52,7 @@ def test_the_rounds_of_lanes_add_up_to_the_wavefronts(rung, parameters):
             assert f"{found.round.ways} wavefronts" in said
 
 
+@pytest.mark.slow
 def test_a_product_reads_core_matrices_without_conflict_thanks_to_the_swizzle(tma):
     for step in steps_of(tma, "product"):
         found = bank_map(tma, step, 40, None)

@@ -45,6 +45,7 @@ def test_without_checks_only_what_a_gpu_would_stop_for_is_found():
     assert not run(case_of("reverse"), checks=False).checked
 
 
+@pytest.mark.slow
 def test_checks_change_no_result():
     for kernel in ("reverse", "past_end_store", "barrier_in_branch", "scan", "last_block"):
         case = case_of(kernel)

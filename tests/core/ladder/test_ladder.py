@@ -189,6 +189,7 @@ def test_unknown_rung_names_the_closest():
     assert "tild" not in LADDER
 
 
+@pytest.mark.slow
 def test_adding_a_rung_is_one_file_and_one_row(copied):
     def add(text):
         start = text.rindex("[[rung]]", 0, text.index('"aat_padded"'))

@@ -45,6 +45,7 @@ def test_values_counters_and_lines_are_right(one: Foreign) -> None:
         assert any(word in lines[line - 1] for word in ACCESSES), lines[line - 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "one",
     [pytest.param(one, marks=[pytest.mark.slow] if i % 9 else []) for i, one in enumerate(FOREIGN)],
@@ -103,6 +104,7 @@ def test_tensor_cores_and_copies_are_among_them() -> None:
         assert form in text, form
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one", FOREIGN[::5], ids=IDS[::5])
 def test_counting_alone_gives_the_same(one: Foreign) -> None:
     workload = workload_of(one)

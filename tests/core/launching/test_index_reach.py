@@ -175,6 +175,7 @@ void run(torch::Tensor a, torch::Tensor b) {
 """
 
 
+@pytest.mark.slow
 def test_accessors_are_tensors_without_gaps_that_share_their_dimensions():
     launch = tried(ACCESSORS)
     given = dict(launch.arguments)

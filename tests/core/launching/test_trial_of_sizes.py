@@ -23,6 +23,7 @@ def _faults(source: str, path: Path) -> list[str]:
     return [f.kind for f in record(file_workload(source, _tried(source, path))).findings]
 
 
+@pytest.mark.slow
 def test_a_number_that_the_launching_function_is_given_gets_small(tmp_path) -> None:
     source = """
     __global__ void walk(const float *from, float *to, int length, int count) {
@@ -231,6 +232,7 @@ def test_the_steps_of_a_grid_say_the_block_of_the_dimensions_that_have_threads(t
     assert _faults(source, tmp_path / "part.cu") == []
 
 
+@pytest.mark.slow
 def test_instances_that_a_macro_declares_are_those_of_a_templates_launch(tmp_path) -> None:
     source = """
     enum Kind { whole = 0, half = 2 };

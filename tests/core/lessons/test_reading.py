@@ -104,6 +104,7 @@ def test_what_only_running_shows(tmp_path, old, new, said):
     assert any(said.lower() in trouble.lower() for trouble in troubles), troubles
 
 
+@pytest.mark.slow
 def test_a_kernel_that_never_ends_is_given_up(tmp_path, monkeypatch):
     monkeypatch.setattr(situation, "LIMITS", Limits(instructions=5000))
     endless = KERNEL.replace("C[i] = 2.0f * A[i];", "while (A[i] < 5.0f) C[i] = A[i];")

@@ -50,6 +50,7 @@ def test_first_seed() -> None:
     assert round(100 * tiled.gflops / RTX_3090.peak_gflops) == 21
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [32, pytest.param(96, marks=pytest.mark.slow)])
 def test_second_seed(n: int) -> None:
     """FLOP over transfers: 1 for naive, r for tiles of r, n for each element fetched once."""

@@ -146,6 +146,7 @@ def test_an_edited_source_is_counted_at_its_own_size(first: int) -> None:
     assert counts.intensity == counts.flops / (4 * counts.written.loads)
 
 
+@pytest.mark.slow
 def test_the_source_as_it_stands_is_no_edit() -> None:
     rung, parameters = LADDER["coalesced"], {"n": 576, "block_x": 32, "block_y": 8}
     one, other = measure_rung(rung, parameters, source=rung.source), measure_rung(rung, parameters)
@@ -197,6 +198,7 @@ def test_others_are_counted_at_their_own_size(rung, size, parameters) -> None:
     assert scaled.work == full.work
 
 
+@pytest.mark.slow
 def test_sizes_that_differ_are_counted_as_they_are() -> None:
     rung = LADDER["tiled_rect"]
     counts = measure_rung(rung, {"m": 64, "k": 512, "n": 96, "tile": 16})

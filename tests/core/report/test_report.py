@@ -95,6 +95,7 @@ def test_a_wrong_name_is_a_sentence(tmp_path, capsys):
     assert "end its name with .html, .md or .pdf" in " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.slow
 def test_a_changed_text_has_no_times_and_ceilings_of_its_own():
     rung = load_ladder()["copy_stride"]
     before = rung.workload_of("random", 5, n=512)

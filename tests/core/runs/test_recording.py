@@ -110,6 +110,7 @@ def test_broken_rungs_have_the_faults_they_teach(name) -> None:
     assert {f.kind for f in trace.findings} == set(LADDER[name].faults)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, derandomize=True, database=None)
 @given(m=st.integers(1, 17), k=st.integers(1, 17), n=st.integers(1, 17), tile=st.integers(1, 6))
 def test_rectangles_of_any_shape(m, k, n, tile) -> None:

@@ -95,6 +95,7 @@ def test_one_that_ends_soon_after_it_was_cancelled_is_kept(monkeypatch):
     assert apart(process_id) == first
 
 
+@pytest.mark.slow
 def test_one_that_died_meanwhile_is_replaced():
     there = apart(process_id)
     os.kill(there, 9)
@@ -261,6 +262,7 @@ def test_errors_come_back_as_they_are():
         apart(dies)
 
 
+@pytest.mark.slow
 def test_a_cancelled_process_is_gone_at_once(tmp_path):
     mark = tmp_path / "id"
     later = Later(lambda: mark.exists() and mark.read_text())
@@ -289,6 +291,7 @@ def odd(size):
     return KERNEL + "\n".join(lines)
 
 
+@pytest.mark.slow
 def test_a_large_source_gives_the_build_that_a_small_one_does_and_can_be_stopped():
     source = KERNEL + "// " + LARGE * "x" + "\n"
     assert compile_ptx(source).entries == compile_ptx(KERNEL).entries

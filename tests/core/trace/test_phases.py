@@ -101,6 +101,7 @@ def test_filling_needs_a_later_use():
     assert filling((), at([1]), at([2]), at([3])) == Filling()
 
 
+@pytest.mark.slow
 def test_a_function_of_a_header_takes_no_step_of_its_own():
     """`min` is a function of CUDA's headers: its instructions belong to the line that calls it."""
     block = record(LADDER["tuned"].workload(k=24), blocks=[0], only_recorded=True).block(0)

@@ -77,6 +77,7 @@ def test_the_same_of_a_saved_trace(tmp_path):
     assert made(load_trace(tmp_path / "t.npz")) == made(trace)
 
 
+@pytest.mark.slow
 def test_blocks_of_a_cluster_fill_each_others_stages():
     trace = record(LADDER["clustered"].workload(m=128, k=72, n=64))
     for block in (0, 1):

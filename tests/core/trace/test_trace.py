@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
+import pytest
 
 from core.ladder import load_ladder
 from core.launch import Dim3
@@ -259,6 +260,7 @@ extern "C" __global__ void k(float* out, const float* in)
     assert value_of(block, int(loads[-1]), 39, "v") == sum(range(38))  # its last turn is on its way
 
 
+@pytest.mark.slow
 def test_an_asynchronous_copy_has_not_arrived_at_the_step_that_loads() -> None:
     block = record(load_ladder()["double_buffered"].workload(k=8), blocks=[0]).block(0)
     steps = [int(s) for s in block.access_steps]

@@ -190,6 +190,7 @@ def gutter_point(window, line):
     return QPoint(6, int(edit.block_rect(block).center().y()))
 
 
+@pytest.mark.slow
 def test_clicks_in_the_margin_and_the_keys(window, qtbot):
     session, gutter = window.session, window.step_page.source.edit.gutter
     qtbot.mouseClick(gutter, Qt.MouseButton.LeftButton, pos=gutter_point(window, 24))
@@ -209,6 +210,7 @@ def test_clicks_in_the_margin_and_the_keys(window, qtbot):
     assert "There is no breakpoint" in window.message.sentence
 
 
+@pytest.mark.slow
 def test_an_elements_menu(window, qtbot, monkeypatch):
     session, canvas = window.session, window.step_page.matrices
     grid = canvas.grids[0]
@@ -235,6 +237,7 @@ def test_an_elements_menu(window, qtbot, monkeypatch):
     assert canvas.findChildren(QMenu)
 
 
+@pytest.mark.slow
 def test_the_list_goes_to_the_next_stop_and_deletes(window, qtbot):
     session, view = window.session, window.step_page.views["Breakpoints"]
     window.step_page.front("Breakpoints")
@@ -336,6 +339,7 @@ def test_a_key_sets_a_breakpoint_at_the_line_that_was_clicked(window, qtbot):
     assert session.breakpoints == {Breakpoint(line=line)}
 
 
+@pytest.mark.slow
 def test_an_element_is_selected_by_its_name(window):
     stopping, session = window.stopping, window.session
     stopping.select_element("A[1, 2]")

@@ -113,6 +113,7 @@ def test_its_button_says_what_it_does(filled, qtbot):
     assert button.accessibleName() == "Enlarge Variables"
 
 
+@pytest.mark.slow
 def test_the_clock_moves_on_in_a_large_view(filled, qtbot):
     filled.session.update(view="Warp", large=True)
     step, caption = filled.session.step, filled.step_page.warp.caption.text()

@@ -90,6 +90,7 @@ def test_the_step_page_is_had_from_another_page(window, qtbot, tmp_path):
         assert words in here
 
 
+@pytest.mark.slow
 def test_scales(window, qtbot, tmp_path, monkeypatch):
     for kind, scale in pictures.SCALES.items():
         path = tmp_path / "x"
@@ -145,6 +146,7 @@ def test_what_is_written_is_said_and_can_be_stopped(window, qtbot, tmp_path, mon
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.slow
 def test_ctrl_full_stop_stops_all_that_is_asked_for(window, qtbot, tmp_path, monkeypatch):
     gate = Gate(monkeypatch)
     for name in (WINDOW, "Matrices", "PTX", "Occupancy page"):
@@ -163,6 +165,7 @@ def failure(window, qtbot, path):
     return window.message.sentence
 
 
+@pytest.mark.slow
 def test_what_cannot_be_written_is_said_with_what_to_do(window, qtbot, tmp_path, monkeypatch):
     gone = tmp_path / "gone"
     said = failure(window, qtbot, gone / "x.png")
@@ -226,6 +229,7 @@ def test_a_picture_is_copied(window, qtbot, qapp):
     assert qapp.clipboard().image().size() == size  # still there for others
 
 
+@pytest.mark.slow
 def test_a_heading_has_a_menu_with_the_picture_of_its_view(window, qtbot):
     heading = window.step_page.docks["Matrices"].title.heading
     at = heading.rect().center()

@@ -52,6 +52,7 @@ def box_of(grids, name, flats):
     return bounding_box(grid, flats)
 
 
+@pytest.mark.slow
 def test_a_box_is_lit_and_framed_as_far_as_it_lies_in_the_matrix(trace, block):
     loads = operations(block, "load")
     phases = -(-DEPTH // 64)

@@ -71,6 +71,7 @@ def test_the_grid_covers_as_much_with_blocks_of_another_size(product):
     assert half.grid == product.grid, "while it is typed"
 
 
+@pytest.mark.slow
 def test_numbers_that_the_host_works_out_follow_every_time():
     launch = guess_launch(HOST, "scale.cu")
     first = dict(launch.arguments)

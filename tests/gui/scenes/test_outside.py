@@ -142,6 +142,7 @@ def test_masked_threads_are_where_a_larger_launch_has_them(rung, sizes, whole):
     assert compared > 30
 
 
+@pytest.mark.slow
 def test_places_that_do_not_follow_are_said_to_be_unknown():
     """`tuned` reads the last row again for the rows beyond it: no line goes through its threads."""
     trace = record(load_ladder()["tuned"].workload(m=35, k=12, n=36), blocks="all")

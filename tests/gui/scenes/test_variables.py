@@ -1,5 +1,7 @@
 """Variables of a thread and of its warp, without Qt."""
 
+import pytest
+
 from core.ladder import load_ladder
 from core.runs.recording import record
 from gui.scenes.session import Session
@@ -35,6 +37,7 @@ def test_builtins_are_cudas(session):
     }
 
 
+@pytest.mark.slow
 def test_a_local_array_has_a_row_for_each_element():
     """16 sums of a thread: rows of their own, after the others, of which one changes at a time."""
     session = Session()

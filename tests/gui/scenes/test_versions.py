@@ -211,6 +211,7 @@ def test_another_amount_of_work_is_not_called_worse(shown):
 # ---- recorded times
 
 
+@pytest.mark.slow
 def test_recorded_times_are_those_of_the_files(shown):
     at = {
         (r.rung, r.parameters["n"], r.block[:2]): r

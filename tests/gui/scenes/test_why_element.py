@@ -128,6 +128,7 @@ def test_what_is_in_shared_memory_and_not_read_yet_is_not_said_to_serve():
     assert all("8 uses / 1 load = 8 for each load" in text for text in texts)
 
 
+@pytest.mark.slow
 def test_the_question_follows_the_step_and_survives_another_launch(trace):
     session = Session()
     session.trace = trace

@@ -31,6 +31,7 @@ def test_it_begins_after_the_first_paint_and_once(qtbot):
     assert told.count("begun") == 1
 
 
+@pytest.mark.slow
 def test_a_window_that_is_not_painted_begins_too(qtbot):
     told: list[str] = []
     window = Painted(told)

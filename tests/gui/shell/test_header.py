@@ -37,6 +37,7 @@ def test_every_rung_is_named_at_1280(qtbot, window, ladder, theme):
         assert header.tabs.geometry().right() < header.width()
 
 
+@pytest.mark.slow
 def test_menus_and_tabs_are_as_ever_where_there_is_room(qtbot, window):
     header = window.header
     header._title = "Uncoalesced"

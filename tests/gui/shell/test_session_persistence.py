@@ -51,6 +51,7 @@ def recorded(window, qtbot, act):
         act()
 
 
+@pytest.mark.slow
 def test_a_link_restores_exactly_this_moment(window, qtbot, open_window):
     link = "tiled?n=8&tile=4&step=31&block=2&thread=5&theme=dark"
     recorded(window, qtbot, lambda: window.moments.open_link(link))
@@ -165,6 +166,7 @@ def test_the_session_comes_back(open_window, qtbot, tmp_path):
     assert page.docks["PTX"] in page.tabifiedDockWidgets(page.docks["Source"])
 
 
+@pytest.mark.slow
 def test_a_first_start_offers_to_learn_to_look_and_to_bring(open_window, qtbot):
     window = open_window()
     greet(window)
@@ -217,6 +219,7 @@ def test_closing_before_the_moment_is_there_keeps_it(window, tmp_path):
     assert (saved.configuration.rung, saved.step, saved.block) == ("tiled", 31, 2)
 
 
+@pytest.mark.slow
 def test_a_saved_rung_that_is_gone(open_window, qtbot, tmp_path):
     from gui.scenes.saved import Saved
     from gui.scenes.selection import Configuration

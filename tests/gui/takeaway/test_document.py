@@ -5,6 +5,7 @@ import pytest
 from core.cli.app import main
 
 
+@pytest.mark.slow
 def test_a_pdf_has_pages_with_text(tmp_path, qapp):
     pypdf = pytest.importorskip("pypdf")
     out = tmp_path / "r.pdf"

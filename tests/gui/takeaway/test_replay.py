@@ -71,6 +71,7 @@ def test_the_page_holds_each_step_as_the_window_says_it(session, page):
     stage.close()
 
 
+@pytest.mark.slow
 def test_pictures_hold_the_values_and_nothing_twice(session, page):
     data = data_of(page)
     (chapter,) = data["chapters"]

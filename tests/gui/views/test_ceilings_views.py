@@ -79,6 +79,7 @@ def test_a_launch_is_counted_and_every_ceiling_shown(qtbot, ceilings) -> None:
     assert chosen[0].run.gflops < found.lowest.gflops
 
 
+@pytest.mark.slow
 def test_a_calculation_is_copied_with_exact_figures(qtbot, qapp, ceilings) -> None:
     counted(qtbot, ceilings)
     row = ceilings.list._shown[0][0]

@@ -166,6 +166,7 @@ def test_a_branch_is_no_function():
     assert "function" not in {s.category for line in spans for s in line}
 
 
+@pytest.mark.slow
 def test_a_megabyte_is_shown_and_scrolled_without_a_wait(edit):
     """Colouring works on what is seen: it takes a small part of what laying out takes."""
     text = "\n".join(f"float f{i}(int n) {{ return {i}.0f * n; }} // {i}" for i in range(24_000))

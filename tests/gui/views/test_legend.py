@@ -54,6 +54,7 @@ def test_words_are_shortened_before_keys_are_left_out(qapp):
     assert 0 < right < 110
 
 
+@pytest.mark.slow
 def test_nothing_is_drawn_in_no_room(qapp):
     assert drawn(draw_legend, 0, 0)[0] == set()
     assert drawn(draw_legend_row, 5, 20)[0] == set()

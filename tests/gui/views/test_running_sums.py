@@ -41,6 +41,7 @@ def test_the_caption_says_what_the_selected_thread_holds(tiled):
     assert max(seen) == tiled.outputs["C"][1, 1]
 
 
+@pytest.mark.slow
 def test_several_elements_of_one_thread_are_named_together():
     trace = record(load_ladder()["tile_1d"].workload(), blocks=[0], only_recorded=True)
     block = trace.block(0)
