@@ -92,15 +92,14 @@ class Case:
         """The device's major revision."""
         return self.device.major
 
-    @property
-    def balance(self) -> tuple[float, str]:
-        """The share of the SMs' time that equal blocks can fill, and how it comes about.
+    def balance(self, equal: bool) -> tuple[float, str]:
+        """The share of the SMs' time that `equal` blocks can fill, and how it comes about.
 
         Some SM gets at least ceil(blocks / SMs) of them, and takes that long.
         """
         blocks, sms = self.counts.workload.launch.grid.count, self.device.sms
         most = -(-blocks // sms)
-        if not self.counts.uniform or blocks == sms * most:
+        if not equal or blocks == sms * most:
             return 1.0, ""
         return blocks / (sms * most), f" x {blocks:,} / {sms * most:,} blocks"
 
@@ -113,9 +112,11 @@ class Case:
         """SMs times a clock, as text."""
         return f"{self.device.sms} SMs x {number(mhz / 1e3)} GHz"
 
-    def per_sm(self, name: str, units: int, unit: str, rate: int, assumes: str) -> Ceiling:
-        """A ceiling of `rate` units a clock in each SM."""
-        filled, blocks = self.balance
+    def per_sm(
+        self, name: str, units: int, unit: str, rate: int, assumes: str, *, equal: bool
+    ) -> Ceiling:
+        """A ceiling of `rate` units a clock in each SM; `equal`: each block needs as many."""
+        filled, blocks = self.balance(equal)
         gflops = self.device.sms * self.device.boost_mhz / 1e3 * rate * self.flops / units * filled
         rates = f" x {rate}" if rate != 1 else ""
         start, end = f"{self.sm_clocks}{rates} x ", f" = {number(gflops)} GFLOPS"
@@ -128,7 +129,7 @@ class Case:
             gflops,
             formula,
             self.counts.build,
-            self.balanced(assumes),
+            self.balanced(assumes, equal),
             brief=brief,
         )
 
@@ -145,9 +146,9 @@ class Case:
             name, NAMES[name], gflops, formula, build, assumes, binds, intensity, bandwidth, brief
         )
 
-    def balanced(self, assumes: str) -> str:
+    def balanced(self, assumes: str, equal: bool) -> str:
         """What a ceiling of the SMs assumes, with what their balance adds."""
-        if not self.balance[1]:
+        if not self.balance(equal)[1]:
             return assumes
         blocks, sms = self.counts.workload.launch.grid.count, self.device.sms
         most = -(-blocks // sms)
@@ -200,7 +201,7 @@ def _l1(case: Case) -> Made:
     if not lines:
         return "it loads no lines through L1"
     assumes = "one distinct 128-byte line a clock per SM (as an H200's counters show)"
-    return case.per_sm("l1", lines, "lines", 1, assumes)
+    return case.per_sm("l1", lines, "lines", 1, assumes, equal=case.counts.uniform)
 
 
 def _shared(case: Case) -> Made:
@@ -210,7 +211,7 @@ def _shared(case: Case) -> Made:
     if case.major < _FIRST_CACHED:
         return "shared memory of compute capability 1.x serves half warps, which is not counted"
     assumes = "32 banks x 4 bytes: one wavefront a clock per SM"
-    return case.per_sm("shared", wavefronts, "wavefronts", 1, assumes)
+    return case.per_sm("shared", wavefronts, "wavefronts", 1, assumes, equal=case.counts.uniform)
 
 
 def _data_stage(case: Case) -> Made:
@@ -219,7 +220,9 @@ def _data_stage(case: Case) -> Made:
         return ""
     assumes = "one memory serves both, with one data stage: a line or a wavefront a clock per SM"
     units = work.lines + work.wavefronts
-    return case.per_sm("data_stage", units, "lines and wavefronts", 1, assumes)
+    return case.per_sm(
+        "data_stage", units, "lines and wavefronts", 1, assumes, equal=case.counts.uniform
+    )
 
 
 def _issue(case: Case) -> Made:
@@ -238,7 +241,7 @@ def _issue(case: Case) -> Made:
             f"{rate} warp instructions a clock per SM; the fewest that NVRTC "
             f"{case.machine.compiler}'s machine code needs for the work, addresses and loops too"
         )
-    return case.per_sm("issue", units, "warp instructions", rate, assumes)
+    return case.per_sm("issue", units, "warp instructions", rate, assumes, equal=case.counts.alike)
 
 
 def _registers(case: Case) -> Made:
@@ -252,7 +255,9 @@ def _registers(case: Case) -> Made:
         f"{rate} partitions, each with an even and an odd bank of registers that give one a clock; "
         "a multiply-add's factors are read within three clocks (measured on an H200)"
     )
-    return case.per_sm("registers", machine.clocks, "clocks of a partition", rate, assumes)
+    return case.per_sm(
+        "registers", machine.clocks, "clocks of a partition", rate, assumes, equal=case.counts.alike
+    )
 
 
 def _tensor(case: Case) -> Made:
@@ -268,7 +273,7 @@ def _tensor(case: Case) -> Made:
     if odd := [name for name in done if name not in rates]:
         return f"how fast tensor cores multiply {odd[0]} is not in the table"
     halves = sum(flops / rates[name] for name, flops in done.items())
-    filled, blocks = case.balance
+    filled, blocks = case.balance(case.counts.alike)
     gflops = case.device.sms * mhz / 1e3 * rate * case.flops / halves * filled
     scale = f" x {number(case.flops / halves)}" if round(halves) != case.flops else ""
     start = f"{case.clocks(mhz)} x {number(rate)} FLOP a clock{scale}"
@@ -289,7 +294,7 @@ def _tensor(case: Case) -> Made:
         gflops,
         start + blocks + end,
         case.counts.build,
-        case.balanced(assumes),
+        case.balanced(assumes, case.counts.alike),
         brief=start + (blocks if filled < _ALL else "") + end,
     )
 

@@ -29,9 +29,10 @@ class Counts:
     """What a launch needs: as written for the textbook ceiling, and in the build that runs.
 
     `read_sectors` and `written_sectors` are the 32-byte sectors of each array that are loaded and
-    stored, each once. `uniform` says that every block does the same. `note` says why every block
-    had to be run, where that was so. `counters` are those of `core.rules.counters`, by their names,
-    of the build that runs.
+    stored, each once. `alike` says that every block executes the same instructions, `uniform` that
+    its accesses fall alike, too, as far as that is known without the data. `note` says why every
+    block had to be run, where that was so. `counters` are those of `core.rules.counters`, by their
+    names, of the build that runs.
     """
 
     workload: Workload
@@ -41,6 +42,7 @@ class Counts:
     read_sectors: Mapping[str, int]
     written_sectors: Mapping[str, int]
     uniform: bool
+    alike: bool
     note: str
     counters: Mapping[str, int]
 
@@ -113,6 +115,7 @@ def measure(
         _touched(workload, own.footprint.sectors("load"), own.total.load_sectors),
         _touched(workload, own.footprint.sectors("store"), own.total.store_sectors),
         len(found.kinds) == 1,
+        found.alike,
         note,
         {name: int(one.value) for name, one in found.counters.totals.items()},
     )
@@ -286,6 +289,7 @@ def _extrapolated(
         written_sectors=_whole(target, first.written_sectors),
         counters=counters,
         uniform=all(counts.uniform for counts in small),
+        alike=all(counts.alike for counts in small),
         note=f"Counted at N = {places}, where every figure of {figures} that is followed to "
         f"N = {n:,}.",
     )

@@ -323,6 +323,7 @@ class IssueRecord(ChunkRecord):
         self._warps = np.zeros(instructions + 1, np.int64)
         self._lanes = np.zeros(instructions + 1, np.int64)
         self._masks: dict[int, tuple[Mask, int, int]] = {}
+        self._alike = True
 
     def segment(self, tick: int, first: int, end: int, mask: Mask | None, depth: int) -> None:
         """Counts a straight stretch of code."""
@@ -339,7 +340,9 @@ class IssueRecord(ChunkRecord):
         known = self._masks.get(id(mask))
         if known is None:
             rows = warp_rows(mask, self.geometry, False)
-            counts = (int(rows.any(axis=1).sum()), int(np.count_nonzero(mask)))
+            lanes = rows.sum(axis=1).reshape(len(self.geometry.blocks), -1)
+            self._alike = self._alike and bool((lanes == lanes[0]).all())
+            counts = (int(np.count_nonzero(lanes)), int(lanes.sum()))
             known = self._masks[id(mask)] = (mask, *counts)  # kept alive: its id stays its own
         return known[1:]
 
@@ -361,6 +364,11 @@ class IssueRecord(ChunkRecord):
     def lanes(self) -> NDArray[np.int64]:
         """By pc: how often a lane executed it."""
         return np.cumsum(self._lanes)
+
+    @property
+    def by_block(self) -> NDArray[np.int64] | None:
+        """By pc: how often a lane of each block executed it; None where blocks are not alike."""
+        return self.lanes // len(self.geometry.blocks) if self._alike else None
 
 
 def _sectors_of(span: Span) -> NDArray[np.int64]:

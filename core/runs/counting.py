@@ -53,6 +53,7 @@ class Counted:
     """Counters of a whole launch. `kinds` is empty if every block was run, and `note` says why.
 
     `assembly` says how far they are those of the machine code; None for the build as written.
+    `alike` says whether every block executes the same instructions, as far as a probe has seen it.
     """
 
     workload: Workload
@@ -61,6 +62,7 @@ class Counted:
     kinds: tuple[BlockKind, ...]
     note: str
     assembly: Assembly | None = None
+    alike: bool = False
 
 
 @dataclass
@@ -113,13 +115,15 @@ def count(
     if shortcut:
         try:
             kinds = counter.by_kind()
-            return Counted(workload, build, counter.counters(), tuple(kinds), note, assembly)
+            return Counted(
+                workload, build, counter.counters(), tuple(kinds), note, assembly, len(kinds) == 1
+            )
         except DependsOnData as reason:
             note = f"Every block was run: {reason}."
             image = Image(module, entry, workload.launch)
             counter = _Counter(workload, image, limits or Limits(), progress, probe)
-    counter.every_block()
-    return Counted(workload, build, counter.counters(), (), note, assembly)
+    alike = counter.every_block()
+    return Counted(workload, build, counter.counters(), (), note, assembly, alike)
 
 
 class _OnlyBarriers(Observer):
@@ -164,8 +168,10 @@ class _Counter:
 
     # -- every block ------------------------------------------------------------------------
 
-    def every_block(self) -> None:
+    def every_block(self) -> bool:
+        """Runs them all; whether a probe has seen that each does the same."""
         total = self.image.launch.grid.count
+        alike, before = self.probe is not None, None
         must_be_runnable(self.image.launch, total, counting=True)
         at_once = max(1, _LANES // self.image.launch.block.count)
         members = clusters(self.image.launch.grid, self.image.cluster)
@@ -178,7 +184,12 @@ class _Counter:
             record = None if part is None else part.record
             Machine(self.image, geometry, observers, record, self.limits).run()
             self._keep(part, 1)
+            if record is not None and alike:
+                each = record.by_block
+                alike = each is not None and (before is None or np.array_equal(each, before))
+                before = each
             self.progress(min(1.0, (first + at_once) / len(members)))
+        return alike
 
     # -- one block of each kind -------------------------------------------------------------
 
