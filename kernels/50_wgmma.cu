@@ -6,8 +6,8 @@
 //              stay in registers, TILE_N / 2 in each thread.
 // Against 42   No ldmatrix, no fragments of A and B in registers, no padding: rows of 128 bytes lie one
 //              after the other, and the 16-byte pieces of row r are exchanged by the lowest three bits of
-//              r (128-byte swizzle), so that eight rows at one k meet all 32 banks. One stage: what hides
-//              the copies are other blocks on the same SM.
+//              r (128-byte swizzle), so that eight rows at one k meet all 32 banks. One stage: other
+//              blocks on the same SM hide the copies.
 // Look at      The copies into tile_a: eight lanes write one row, and no two rows put the same k into the
 //              same bank. Between them and wgmma stands a fence: the tensor cores read shared memory on
 //              another way (the async proxy) than the threads write it.

@@ -127,7 +127,7 @@ tma_pipeline(const __grid_constant__ TensorMap A, const __grid_constant__ Tensor
 
     float sums[TILE_N / 2] = {};
     int phase = 0;
-    do {  // once at least, as K > 0: else the compiler would have each product waited for
+    do {  // at least once, as K > 0: otherwise the compiler makes every product wait
         int stage = phase % STAGES;
         wait_for(shared_address(&full[stage]), phase / STAGES % 2);
         unsigned a = shared_address(&tile_a[stage][thread / 128 * 64 * TILE_K]);

@@ -272,10 +272,10 @@ def _hopper() -> Iterator[str]:
         "transposed. `fast.cu 11` is the fastest kernel of github.com/pranjalssh/fast.cu "
         "(38eb642), which takes B transposed and stores 16 bits. `MHz` is the median clock of the "
         "SMs during the launches, by their own counters, and `of it` the rate over the lowest "
-        "ceiling at that clock ([ceilings.md](ceilings.md)), or over what the tensor cores can do "
-        "where blocks stay and in cuBLAS and fast.cu; both are missing where a launch takes less "
-        "than 0.1 ms. A row for which NVML read less than 98% of the highest clock is compared "
-        "with nothing."
+        "ceiling at that clock ([ceilings.md](ceilings.md)); for cuBLAS, fast.cu and the rungs "
+        "whose blocks stay it is the rate over what the tensor cores can do. Both are missing "
+        "where a launch takes less than 0.1 ms. A row for which NVML read less than 98% of the "
+        "highest clock is compared with nothing."
     )
     lowest = {
         (f"{load_ladder()[row['rung']].number} {row['rung']}", row["size"]): row

@@ -3,10 +3,10 @@
     python scripts/measure_stage.py [OUT.json]
 
 An SM's data stage serves one wavefront of shared memory, or one 128-byte line of L1, a clock. Here
-some warps of every SM read shared memory as fast as they can, without conflicts, while others do
-something else of which it is to be known whether it needs the stage too: what shares it adds up to
-one a clock at most, what does not is had on top. `wgmma` is measured alone as well: the narrower
-its product, the more of its time it reads its factors. Prints units of 128 bytes a clock of an SM.
+some warps of every SM read shared memory as fast as they can, without conflicts, and others do
+something else. If both need the stage, their rates add up to one a clock at most; if not, to more.
+`wgmma` is measured alone as well: a narrow product spends more of its time on reading its factors.
+Prints units of 128 bytes a clock of an SM.
 """
 
 from __future__ import annotations

@@ -35,6 +35,24 @@ def test_no_speed_lies_above_its_ceiling_and_all_were_right():
             assert row["gflops"] < counts[row["rung"]]["ceiling"] or row["size"] != made.SIZE
 
 
+def test_rungs_for_hopper_were_counted_as_they_are_and_stay_below_their_ceiling():
+    counted = {
+        (f"{made.load_ladder()[row['rung']].number} {row['rung']}", row["size"]): row
+        for row in json.loads(made.COUNTS.read_text("utf-8"))["hopper"]
+    }
+    assert len(counted) == 9
+    for row in counted.values():
+        assert row["parameters"] == made.tuned(made.load_ladder()[row["rung"]], row["size"])
+    seen = 0
+    for row in json.loads(made.HOPPER_SPEEDS[0].read_text("utf-8"))["rows"]:
+        ceiling = counted.get((row["name"], row["size"]))
+        if ceiling is not None and row["launch_mhz"]:
+            seen += 1
+            for ms, mhz in zip(row["ms"], row["launch_mhz"], strict=True):
+                assert 2e-9 * row["size"] ** 3 / ms < ceiling["flop_per_clock"] * mhz / 1e6
+    assert seen >= 12
+
+
 @pytest.mark.parametrize("name", ["tiled", "aat_shared"])
 @pytest.mark.slow
 def test_counts_are_counted_anew(name):
