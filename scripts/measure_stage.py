@@ -29,18 +29,26 @@ from core.rules.shared_memory import product_wavefronts
 
 CLOCKS = 400_000  # of a launch
 LINE = 128
-SOURCE_BYTES = 16 << 20  # that are read from the L2 cache
+L2_BYTES, L1_BYTES = 16 << 20, 32 << 10  # that are read again and again, from L2 or from L1
 BOX, RING = 16 << 10, 8  # bytes of a bulk copy, and how many are under way
 SHARED = 1024 + (32 << 10) + RING * BOX
 COLUMNS = (8, 16, 32, 64, 128, 256)
-BESIDE = ("nothing", "st.shared", "ld.global", "cp.async", "cp.async.bulk")
+KINDS = ("NOTHING", "STORES", "LOADS", "COPIES", "BULK_COPIES")
+BESIDE = {  # what the other warps do: its kind, and the bytes that it reads of global memory
+    "nothing": ("NOTHING", L2_BYTES),
+    "st.shared": ("STORES", L2_BYTES),
+    "ld.global that misses L1": ("LOADS", L2_BYTES),
+    "ld.global that hits": ("LOADS", L1_BYTES),
+    "cp.async": ("COPIES", L2_BYTES),
+    "cp.async.bulk": ("BULK_COPIES", L2_BYTES),
+}
 
 # Warps 0 to 15 read shared memory, 16 to 31 do what stands beside; each counts units of 128 bytes.
 MIXED = r"""
 __device__ unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 
 extern "C" __global__ void __launch_bounds__(1024)
-mixed(const uint4* x, unsigned lines, int reads, int beside, unsigned long long* counts)
+mixed(const uint4* x, unsigned lines, int reads, unsigned long long* counts)
 {
     extern __shared__ __align__(1024) char raw[];
     __shared__ __align__(8) unsigned long long full[RING];
@@ -77,7 +85,9 @@ mixed(const uint4* x, unsigned lines, int reads, int beside, unsigned long long*
     unsigned place = blockIdx.x * 977 + warp - 16;
     unsigned to = base + 32768 + (warp - 16) * 2048 + lane * 16;
     uint4 sum = {0, 0, 0, 0};
-    if (beside == 4) {
+    if (BESIDE == NOTHING)
+        return;
+    if (BESIDE == BULK_COPIES) {
         if (threadIdx.x != 512)
             return;
         auto copy = [&](unsigned n) {
@@ -113,23 +123,26 @@ mixed(const uint4* x, unsigned lines, int reads, int beside, unsigned long long*
         for (int j = 0; j < 4; j++) {
             const uint4* from = x + (size_t)((place + j * 16) % (lines / 4)) * 32 + lane;
             uint4 got = {0, 0, 0, 0};
-            if (beside == 1)
-                asm volatile("st.volatile.shared.v4.u32 [%0], {%1, %1, %1, %1};"
-                             :: "r"(to + j * 512), "r"(lane) : "memory");
-            else if (beside == 2)
-                asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-                             : "=r"(got.x), "=r"(got.y), "=r"(got.z), "=r"(got.w) : "l"(from));
-            else if (beside == 3)
-                asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
-                             :: "r"(to + j * 512), "l"(from) : "memory");
+#if BESIDE == STORES
+            asm volatile("st.volatile.shared.v4.u32 [%0], {%1, %1, %1, %1};"
+                         :: "r"(to + j * 512), "r"(lane) : "memory");
+#elif BESIDE == LOADS
+            asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(got.x), "=r"(got.y), "=r"(got.z), "=r"(got.w) : "l"(from));
+#else
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
+                         :: "r"(to + j * 512), "l"(from) : "memory");
+#endif
             sum.x ^= got.x;
             sum.y ^= got.y;
             sum.z ^= got.z;
             sum.w ^= got.w;
         }
+#if BESIDE == COPIES
         asm volatile("cp.async.commit_group; cp.async.wait_group 1;" ::: "memory");
+#endif
         place += 64;
-        done += beside ? 16 : 0;
+        done += 16;
     } while ((end = clock64()) - begin < CLOCKS);
     asm volatile("cp.async.wait_all;" ::: "memory");
     if ((sum.x ^ sum.y ^ sum.z ^ sum.w) == 1)
@@ -228,15 +241,15 @@ def compiled(cuda: Any, source: str, name: str, **macros: int) -> Any:
 
 def measure(cuda: Any, sms: int) -> Iterator[dict[str, Any]]:
     """Rows: what shared memory gave, and what was beside it, in units of 128 bytes a clock."""
-    x = cuda.mem_alloc(SOURCE_BYTES)
-    cuda.memset_d8(x, 0, SOURCE_BYTES)
-    mixed = compiled(cuda, MIXED, "mixed", CLOCKS=CLOCKS, RING=RING, BOX=BOX)
-    lines = np.uint32(SOURCE_BYTES // LINE)
-    for number, name in enumerate(BESIDE):
+    x = cuda.mem_alloc(L2_BYTES)
+    cuda.memset_d8(x, 0, L2_BYTES)
+    numbers = {kind: number for number, kind in enumerate(KINDS)}
+    for name, (kind, size) in BESIDE.items():
+        macros = {"CLOCKS": CLOCKS, "RING": RING, "BOX": BOX, "BESIDE": numbers[kind], **numbers}
+        mixed = compiled(cuda, MIXED, "mixed", **macros)
         for reads in (0, 1):
-            if number or reads:
-                given = x, lines, np.int32(reads), np.int32(number)
-                one, other = rates(cuda, sms, mixed, 1024, *given)
+            if reads or kind != "NOTHING":
+                one, other = rates(cuda, sms, mixed, 1024, x, np.uint32(size // LINE), np.int32(reads))
                 yield {"beside": name, "ld.shared": round(one, 3), "other": round(other, 3)}
     for columns in COLUMNS:
         half = columns // 2

@@ -585,6 +585,14 @@ def trace(
             text="The architecture that it is compiled for, such as sm_80; usually sm_90.",
         ),
     ] = None,
+    cluster_dims: Annotated[
+        str | None,
+        option(
+            "--cluster-dims",
+            panel=FILE,
+            text="Blocks of a cluster in x, y, z, where the host's launch says so: 2,1.",
+        ),
+    ] = None,
     build: Annotated[
         Literal["as_written", "as_compiled"],
         typer.Option(help="Trace the source as written (-G) or the optimised build."),
@@ -699,6 +707,7 @@ def trace(
         "include_dir": include_dir or None,
         "include": include or None,
         "arch": arch or None,
+        "cluster_dims": cluster_dims or None,
     }
     own: OwnLaunch | None = None
     if inputs is not None and (is_file(kernel) or kernel.endswith(".ptx")):

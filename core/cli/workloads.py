@@ -103,6 +103,7 @@ def _asked(path: Path, launch: Mapping[str, Any]) -> FileLaunch:
         folders=shlex.join(_absolute(launch.get("include_dir") or ())),
         included=shlex.join(_absolute(launch.get("include") or ())),
         architecture=_architecture(launch.get("arch")),
+        cluster=launch.get("cluster_dims") or "",
     )
 
 

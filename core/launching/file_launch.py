@@ -149,7 +149,8 @@ class FileLaunch:
     `defines` are NAME=VALUE with spaces between, in quotes where they hold some; `arguments` are
     (parameter, text) in the order of the kernel's signature. `folders` (-I) hold headers,
     `included` files come before the source: paths as a shell would take them. `architecture` is a
-    virtual one, such as compute_80, "" for the usual one.
+    virtual one, such as compute_80, "" for the usual one. `cluster` is the launch attribute, "" for
+    what the kernel says.
     """
 
     path: str
@@ -162,6 +163,7 @@ class FileLaunch:
     folders: str = ""
     included: str = ""
     architecture: str = ""
+    cluster: str = ""
 
     @property
     def name(self) -> str:
@@ -218,7 +220,7 @@ def at_its_kernels(source: str, asked: FileLaunch) -> tuple[str, FileLaunch]:
 class FieldErrors(ArgumentError):
     """What is wrong with a form: a sentence by field.
 
-    A field is "kernel", "grid", "block", "shared", "defines", or an argument's name after "arg:".
+    A field is "kernel", "grid", "block", "shared", "cluster", "defines", or an argument's name after "arg:".
     """
 
     def __init__(self, fields: Mapping[str, str]) -> None:
@@ -246,6 +248,7 @@ def file_workload(source: str, launch: FileLaunch, seed: int = DEFAULT_SEED) -> 
     grid = field("grid", lambda: _size(launch.grid, "grid"))
     block = field("block", lambda: _size(launch.block, "block"))
     shared = field("shared", lambda: _shared(launch.shared))
+    cluster = field("cluster", lambda: cluster_of(launch))
     defines = field("defines", lambda: split_defines(launch.defines)) or {}
     headers = headers_of(source, launch)
     text = with_defines(source, defines)
@@ -286,7 +289,7 @@ def file_workload(source: str, launch: FileLaunch, seed: int = DEFAULT_SEED) -> 
         source=source,
         source_name=launch.name,
         kernel=launch.kernel,
-        launch=Launch(grid, block, taken, shared, symbols),
+        launch=Launch(grid, block, taken, shared, symbols, cluster),
         defines=MappingProxyType(dict(defines)),
         layout=product_layout(arguments),
         headers=headers,
@@ -309,6 +312,11 @@ def product_layout(arguments: Sequence[Argument]) -> MatrixLayout | None:
     if not fits or roles != ["input", "input", "inout"]:
         return None
     return MatrixLayout(left.name, top.name, result.name)
+
+
+def cluster_of(launch: FileLaunch) -> Dim3 | None:
+    """The cluster that a launch asks for; None where the kernel says it, or there is none."""
+    return parse_dim3(launch.cluster, "cluster") if launch.cluster.strip() else None
 
 
 def _size(text: str, what: str) -> Dim3:

@@ -39,7 +39,7 @@ from core.launch import (
     Workload,
 )
 from core.launching.arguments import array_bytes, make_argument
-from core.launching.file_launch import FieldErrors, FileLaunch, check_launch, parse_dim3
+from core.launching.file_launch import FieldErrors, FileLaunch, check_launch, cluster_of, parse_dim3
 from core.launching.numba_arrays import NumbaType, numba_arguments, numba_types
 from core.launching.user_files import read_source
 from core.ptx.ast import Function, Module, Variable
@@ -131,7 +131,7 @@ class PtxFile:
         is_number = _is_number(variables[at])
         before = next((v for v in reversed(variables[:at]) if not _is_number(v)), None)
         behind_map = before is not None and _is_map(before)
-        used = use.use != "unused" or _is_map(variables[at])
+        used = use.use != "unused" or use.is_map or _is_map(variables[at])
         return not used and (behind_map or not is_number)
 
     @cached_property
@@ -152,11 +152,19 @@ class PtxFile:
             text = f"{kind.dtype}[{', '.join(':' * kind.axes)}]" if is_array else str(kind.dtype)
             return SignatureParameter(name, text, kind.dtype, is_array, not use.is_written)
         structure = variable.nbytes != variable.type.nbytes
-        if _is_map(variable):
+        if use.is_map or _is_map(variable):
             return SignatureParameter(
-                name, TENSOR_MAP, np.dtype(np.uint64), False, False, count=MAP_WORDS,
-                whole=variable.name, whole_bytes=variable.nbytes, whole_align=variable.align,
-            )  # fmt: skip
+                name,
+                TENSOR_MAP,
+                np.dtype(np.uint64),
+                False,
+                False,
+                count=MAP_WORDS,
+                whole=variable.name,
+                offset=use.place[1],
+                whole_bytes=variable.nbytes,
+                whole_align=variable.align,
+            )
         is_pointer = use.use == "pointer" or variable.is_pointer
         if is_pointer:
             found = SignatureParameter(name, "pointer", None, True, not use.is_written)
@@ -382,6 +390,7 @@ def ptx_workload(file: PtxFile, launch: FileLaunch, seed: int = DEFAULT_SEED) ->
 
     grid = field("grid", lambda: parse_dim3(launch.grid, "grid"))
     block = field("block", lambda: parse_dim3(launch.block, "block"))
+    cluster = field("cluster", lambda: cluster_of(launch))
     shared = int(launch.shared) if re.fullmatch(r"\s*\d{1,18}\s*", launch.shared) else -1
     if grid is not None and block is not None:
         field("shared", lambda: check_launch(grid, block, shared))
@@ -393,7 +402,7 @@ def ptx_workload(file: PtxFile, launch: FileLaunch, seed: int = DEFAULT_SEED) ->
         source=file.source,
         source_name=file.source_name,
         kernel=file.kernel,
-        launch=Launch(grid, block, file.whole(arguments), shared),
+        launch=Launch(grid, block, file.whole(arguments), shared, cluster=cluster),
         ptx=file.text,
     )
 

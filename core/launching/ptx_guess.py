@@ -22,7 +22,7 @@ from core.errors import ArgumentError, BudgetExceeded
 from core.ladder.rules import listing
 from core.launch import Argument, ArrayArgument, Dim3, Launch, Member, ScalarArgument
 from core.launching.arguments import MAP_EXAMPLE, make_argument
-from core.launching.file_launch import FileLaunch, parse_dim3
+from core.launching.file_launch import FileLaunch, cluster_of, parse_dim3
 from core.launching.ptx_files import (
     PtxFile,
     check_axes,
@@ -212,7 +212,7 @@ class _Guess:
         if shared == MAX_SHARED:
             shared -= -(-self._static_shared() // 128) * 128
         arguments = self._trial_arguments(sizes, held)
-        launch = Launch(grid, block, arguments, shared)
+        launch = Launch(grid, block, arguments, shared, cluster=cluster_of(self.asked))
         image = Image(self.file.module, self.file.kernel, launch)
         blocks = np.arange(grid.count)
         if len(blocks) > _TRIED_AT_MOST:  # how far a kernel reaches, the ends of its grid tell
@@ -223,7 +223,7 @@ class _Guess:
         reach = _Reach({name: none.copy() for name in bases}, none.astype(bool), none.astype(bool))
         watch = _Watch(reach, block.count, len(blocks), bases)
         try:
-            Machine(image, Geometry(grid, block, blocks), (watch,), None, _LIMITS).run()
+            Machine(image, Geometry(grid, block, blocks, image.cluster), (watch,), None, _LIMITS).run()
         except BudgetExceeded:
             raise ArgumentError(
                 f"{self.file.name} does not end soon with sizes that are guessed: give smaller "

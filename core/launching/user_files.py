@@ -103,6 +103,7 @@ def read_source(path: Path, most: int = MOST_SOURCE) -> str:
         text = raw.decode("utf-16" if raw[:2] in _UTF16_MARKS else "utf-8-sig")
     except UnicodeDecodeError:
         text = raw.decode("latin-1")
+    text = text.rstrip("\0")  # that of a C string, which NVRTC's PTX ends with
     if "\0" in text:
         raise TilescopeError(f"{path} is not a text file.")
     text = without_line_numbers(text.replace("\r\n", "\n").replace("\r", "\n"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -38,6 +38,7 @@ _CARRIERS = frozenset(("mov", "cvta", "add", "sub", "selp", "or", "and", "ld", "
 _SHARED = "shared memory"
 """All that shared memory holds, as if it were a register: warps exchange addresses there, too."""
 _POINTER_BYTES = 8
+_MAP_BYTES = 128
 _PACKED = {"f16x2": "f16", "bf16x2": "bf16", "tf32": "f32", "s16x2": "s16", "u16x2": "u16"}
 _NUMPY = {"bf16": "bfloat16", **{f"f{bits}": f"float{bits}" for bits in (16, 32, 64)}}
 _UNKNOWN = {1: "uint8", 2: "float16", 4: "float32", 8: "float64", 16: "uint64"}
@@ -50,7 +51,8 @@ class ParameterUse:
 
     `element` is the type of what a pointer leads to, as `--arg` spells it ("bfloat16" for one);
     `holds_index` says that what is loaded through it goes into addresses, `is_compared` that a
-    number is compared, as a size is. `nbytes` is the piece's own size.
+    number is compared, as a size is. `nbytes` is the piece's own size. `is_map`: the piece is a
+    tensor map, whose address copies take.
     """
 
     place: Place
@@ -61,6 +63,7 @@ class ParameterUse:
     is_written: bool = False
     holds_index: bool = False
     is_compared: bool = False
+    is_map: bool = False
 
 
 def parameter_uses(module: Module, function: Function) -> tuple[ParameterUse, ...]:
@@ -79,7 +82,10 @@ def parameter_uses(module: Module, function: Function) -> tuple[ParameterUse, ..
         if not pieces:
             found.append(ParameterUse((variable.name, 0), variable.nbytes, "unused"))
         for place, nbytes in sorted(pieces.items()):
-            found.append(flow.use(place, nbytes, is_pointer=variable.is_pointer))
+            if place in flow.maps:
+                found.append(ParameterUse(place, nbytes, "unused", is_map=True))
+            else:
+                found.append(flow.use(place, nbytes, is_pointer=variable.is_pointer))
     return tuple(found)
 
 
@@ -92,6 +98,8 @@ class _Flow:
         self.names = {variable.name for variable in function.parameters}
         self.loaded: dict[Place, int] = {}  # pieces of parameters, and the bytes of each
         self.starts: dict[str, Place] = {}  # registers that hold a parameter
+        self.maps: set[Place] = set()  # pieces that are tensor maps
+        self._addresses = self._parameter_addresses()
         self._load_parameters()
         self.constants = self._constants()
         self.groups = _Groups()
@@ -106,17 +114,58 @@ class _Flow:
             if instruction.opcode != "ld" or "param" not in instruction.modifiers:
                 continue
             target, address = instruction.operands[:2]
-            if not isinstance(address, Address) or not isinstance(address.base, Symbol):
-                continue
-            if address.base.name not in self.names:
+            if not isinstance(address, Address) or (at := self._place(address)) is None:
                 continue
             kind = _type(instruction)
-            offset = address.offset
+            parameter, offset = at
             for name in registers(target):
-                place = address.base.name, offset
+                place = parameter, offset
                 self.loaded[place] = max(self.loaded.get(place, 0), kind)
                 self.starts[name] = place
                 offset += kind
+        for instruction in self.code:
+            if "tensor" in instruction.modifiers or "tensormap" in instruction.modifiers:
+                for address in instruction.operands:
+                    if isinstance(address, Address) and (at := self._place(address)) is not None:
+                        self.maps.add(at)
+                        self.loaded[at] = _MAP_BYTES
+
+    def _place(self, address: Address) -> Place | None:
+        """The piece of a parameter that an address names, by its name or by a register."""
+        if isinstance(address.base, Register):
+            at = self._addresses.get(address.base.name)
+            return None if at is None else (at[0], at[1] + address.offset)
+        if isinstance(address.base, Symbol) and address.base.name in self.names:
+            return address.base.name, address.offset
+        return None
+
+    def _parameter_addresses(self) -> dict[str, Place]:
+        """Registers that hold a parameter's address, a constant added, and are written once."""
+        written = Counter(name for i in self.code for name in results(i))
+        found: dict[str, Place] = {}
+        for instruction in self.code:  # a register is written before it is read
+            operands = instruction.operands
+            target = operands[0] if operands else None
+            if not isinstance(target, Register) or written[target.name] != 1:
+                continue
+            place = None
+            if instruction.opcode in ("mov", "cvta", "add"):
+                place = self._held(operands[1], found)
+            if instruction.opcode == "add" and place is not None:
+                added = operands[2]
+                is_fixed = isinstance(added, Immediate) and isinstance(added.value, int)
+                place = (place[0], place[1] + added.value) if is_fixed else None
+            if place is not None:
+                found[target.name] = place
+        return found
+
+    def _held(self, operand: Operand, found: Mapping[str, Place]) -> Place | None:
+        """The place whose address an operand is."""
+        if isinstance(operand, Register):
+            return found.get(operand.name)
+        if isinstance(operand, Symbol) and operand.name in self.names:
+            return operand.name, 0
+        return None
 
     def _constants(self) -> set[str]:
         """Registers that only ever hold numbers of the text: a zero may stand for any type."""
