@@ -413,6 +413,7 @@ class Order:
         self._gathered: dict[int, list[Knowledge]] = {}  # by mbarrier: what its phase will tell
         self._known: dict[int, Knowledge] = {}  # lane -> what it has acquired
         self._block_known: dict[int, Knowledge] = {}  # place of a block -> all its threads
+        self._on_arrival: dict[int, Knowledge] = {}  # lane -> what it knew when it came to a barrier
         self.bound: Stamps = self._by_block << 32  # stamps below are before the block's barrier
 
     # -- asking -----------------------------------------------------------------------------
@@ -499,6 +500,11 @@ class Order:
             self._arrival[:] = serial
         else:
             self._arrival[mask] = serial
+        if self._known or self._on_arrival:
+            for lane in range(len(self._place)) if mask is None else np.flatnonzero(mask).tolist():
+                self._on_arrival.pop(lane, None)
+                if lane in self._known:
+                    self._on_arrival[lane] = self._known[lane]
 
     def meeting(self, lanes: Mask) -> None:
         """The warps of these lanes met at a barrier that not the whole block takes part in.
@@ -517,6 +523,23 @@ class Order:
             known = self._by_warp[here].max(axis=0)
             known[here % warps] = arrival[here]
             self._by_warp[here] = known
+        if self._on_arrival:
+            self._tell_each_other(np.flatnonzero(lanes))
+
+    def _tell_each_other(self, lanes: NDArray[np.intp]) -> None:
+        """What any of these lanes knew when it came, those of its block know."""
+        for block in np.unique(self._place[lanes]):
+            mates = lanes[self._place[lanes] == block].tolist()
+            parts = [self._on_arrival.pop(mate) for mate in mates if mate in self._on_arrival]
+            if not parts:
+                continue
+            common = merged(parts)
+            joined: dict[int, Knowledge] = {}
+            for mate in mates:
+                old = self._known.get(mate)
+                if id(old) not in joined:
+                    joined[id(old)] = common if old is None else merged((common, old))
+                self._known[mate] = joined[id(old)]
 
     def synchronised(self, event: SyncEvent) -> None:
         """Lanes of a warp met; `event.mask` are those that did."""

@@ -37,6 +37,7 @@ _CARRIERS = frozenset(("mov", "cvta", "add", "sub", "selp", "or", "and", "ld", "
 """What gives an address from an address."""
 _SHARED = "shared memory"
 """All that shared memory holds, as if it were a register: warps exchange addresses there, too."""
+_SPACES = frozenset(("global", "shared", "local", "const", "param"))
 _POINTER_BYTES = 8
 _MAP_BYTES = 128
 _PACKED = {"f16x2": "f16", "bf16x2": "bf16", "tf32": "f32", "s16x2": "s16", "u16x2": "u16"}
@@ -111,7 +112,8 @@ class _Flow:
 
     def _load_parameters(self) -> None:
         for instruction in self.code:
-            if instruction.opcode != "ld" or "param" not in instruction.modifiers:
+            spaces = _SPACES & set(instruction.modifiers)
+            if instruction.opcode != "ld" or spaces - {"param"}:  # none: a generic address
                 continue
             target, address = instruction.operands[:2]
             if not isinstance(address, Address) or (at := self._place(address)) is None:

@@ -209,3 +209,59 @@ def test_a_map_and_its_bytes() -> None:
     assert len(made.encoded()) == 128
     assert TensorMap.decoded(made.encoded()) == made
     assert TensorMap.decoded(bytes(128)) is None
+
+
+# Lanes of a warp store a row of shared memory again and again, from two stages.
+STORED = (
+    HEAD
+    + r"""
+extern "C" __global__ void k(float* out) {
+  __shared__ __align__(128) float tile[2][64];
+  int t = threadIdx.x;
+  for (int i = 0; i < 4; i++) {
+    tile[i % 2][t] = t + 100 * i;
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    MEET;
+    if (t < LANES) {
+      asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 256;"
+        :: "l"(out + 64 * (i * STRIDE + t % STRIDE)), "r"(at(tile[i % 2])) : "memory");
+      asm volatile("cp.async.bulk.commit_group;");
+      WAIT;
+    }
+    MEET;
+  }
+  asm volatile("cp.async.bulk.wait_group 0;");
+}
+"""
+)
+COUNTED = 'asm volatile("bar.sync 1, 64;" ::: "memory")'
+READ = 'asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory")'
+
+
+@pytest.mark.parametrize("meet", ["__syncthreads()", COUNTED])
+@pytest.mark.parametrize(
+    ("lanes", "stride", "wait", "kinds"),
+    [
+        (1, 1, READ, set()),
+        (32, 32, READ, set()),  # each lane its own row
+        (32, 1, READ, set()),  # all the same bytes to the same row
+        (1, 1, "", {"not_awaited"}),
+        (32, 32, "", {"not_awaited"}),
+        (32, 16, READ, set()),  # two lanes a row
+    ],
+)
+def test_stages_that_are_stored_and_filled_again(meet, lanes, stride, wait, kinds) -> None:
+    defines = {"LANES": str(lanes), "STRIDE": str(stride), "MEET": meet, "WAIT": wait}
+    out = np.zeros((4 * stride, 64), np.float32)
+    trace = trace_of(STORED, {"out": out}, block=64, defines=defines)
+    assert {finding.kind for finding in trace.findings} == kinds
+    wanted = np.arange(64, dtype=np.float32) + 100 * np.arange(4, dtype=np.float32)[:, None]
+    assert np.array_equal(trace.outputs["out"], np.repeat(wanted, stride, axis=0)) or kinds
+
+
+def test_lanes_that_store_other_bytes_to_one_place_race() -> None:
+    source = STORED.replace("tile[i % 2])) : ", "tile[0] + t / 16 * 32)) : ")
+    defines = {"LANES": "32", "STRIDE": "1", "MEET": "__syncthreads()", "WAIT": READ}
+    source = source.replace("[%1], 256;", "[%1], 128;")
+    trace = trace_of(source, {"out": np.zeros((4, 64), np.float32)}, block=64, defines=defines)
+    assert "not_awaited" in {finding.kind for finding in trace.findings}

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from core.compiler.compiler import compile_ptx
 from core.errors import ArgumentError, PtxSyntaxError, TilescopeError
 from core.launch import ArrayArgument, Dim3, ScalarArgument
 from core.launching.file_launch import FieldErrors, FileLaunch
@@ -233,3 +234,73 @@ def test_tritons_metadata_beside_the_file_is_the_launch(mapped) -> None:
     (mapped.parent / "add.json").write_text(json.dumps(said | {"name": "another"}))
     whole = complete_ptx(read_ptx(str(mapped)), asked(mapped))
     assert (whole.block, whole.shared) == ("128", "0")
+
+
+# Each block of a cluster of two copies rows of `from` into the other's shared memory, and a whole
+# warp stores them.
+EXCHANGE = r"""
+struct alignas(64) Map { unsigned long long words[16]; };
+struct Rows { int first; Map from, to; };
+__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+extern "C" __global__ void exchange(const __grid_constant__ Rows rows)
+{
+    __shared__ __align__(128) float tile[8][32];
+    __shared__ __align__(8) unsigned long long full;
+    unsigned rank, mine = at(&full);
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(mine));
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 1024;" :: "r"(mine));
+    }
+    asm volatile("barrier.cluster.arrive; barrier.cluster.wait;" ::: "memory");
+    if (threadIdx.x == 0)
+        asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+                     ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;"
+                     :: "r"(at(tile)), "l"(&rows.from), "r"(0), "r"(rows.first + 8 * (int)rank),
+                        "r"(mine), "h"((short)(1 << (1 - rank))) : "memory");
+    asm volatile("{ .reg .pred q; again: mbarrier.try_wait.parity.shared::cta.b64 q, [%0], 0; "
+                 "@!q bra again; }" :: "r"(mine) : "memory");
+    if (threadIdx.x < 32) {
+        asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];"
+                     :: "l"(&rows.to), "r"(0), "r"(8 * (int)rank), "r"(at(tile)) : "memory");
+        asm volatile("cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;" ::: "memory");
+    }
+    asm volatile("barrier.cluster.arrive; barrier.cluster.wait;" ::: "memory");
+}
+"""
+
+
+@pytest.fixture
+def exchange(tmp_path):
+    ptx = compile_ptx(EXCHANGE, kernel="exchange", architecture="compute_90a").ptx
+    path = tmp_path / "exchange.ptx"
+    path.write_text(ptx + "\0")  # as nvrtcGetPTX returns it
+    return path
+
+
+def test_tensor_maps_within_a_structure_and_a_cluster_of_the_launch(exchange) -> None:
+    launch = FileLaunch(
+        str(exchange), "", "2", "64", "0", "",
+        (
+            ("p0.at0", "3"),
+            ("p0.at64", "tensormap(float32[20,32], box=32x8)"),
+            ("p0.at192", "tensormap(zeros:float32[16,32], box=32x8)"),
+        ),
+        cluster="2",
+    )  # fmt: skip
+    file = read_ptx(str(exchange))
+    workload = ptx_workload(file, complete_ptx(file, launch))
+    trace = record(workload)
+    assert trace.findings == ()
+    arrays = {array.name: array.data for array in workload.launch.arrays}
+    wanted = np.concatenate((arrays["p0.at64"][11:19], arrays["p0.at64"][3:11]))
+    assert np.array_equal(trace.outputs["p0.at192"], wanted)
+    assert trace.counters.totals["global_tma_st_requests"].value == 2
+
+
+def test_a_cluster_is_sizes(exchange) -> None:
+    file = read_ptx(str(exchange))
+    launch = FileLaunch(str(exchange), "", "2", "64", "0", "", cluster="two")
+    with pytest.raises(TilescopeError, match="`two` is not a cluster: write one to three sizes"):
+        ptx_workload(file, launch)

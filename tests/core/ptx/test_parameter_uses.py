@@ -85,6 +85,24 @@ def test_a_structure_is_its_pieces() -> None:
     ]  # fmt: skip
 
 
+def test_a_structure_that_is_read_through_its_address() -> None:
+    """As NVRTC reads those of CUTLASS: registers hold addresses, and tensor maps are pieces."""
+    text = (
+        f"{HEADER}.entry k(.param .align 64 .b8 s[320]) {{\n"
+        ".reg .b64 %d<9>; .reg .b32 %r<4>; mov.b64 %d0, s; add.s64 %d1, %d0, 256;\n"
+        "ld.param.u64 %d2, [%d1+-248]; ld.param.u32 %r0, [%d1+8]; st.global.u32 [%d2], %r0;\n"
+        "add.s64 %d3, %d0, 64; cvta.param.u64 %d4, %d3; prefetch.tensormap [%d4];\n"
+        "add.s64 %d5, %d0, %d2; ld.param.u32 %r1, [%d5]; ret; }"
+    )
+    module = parse(text)
+    found = parameter_uses(module, module.functions["k"])
+    assert [(u.place, u.nbytes, u.use, u.is_map) for u in found] == [
+        (("s", 8), 8, "pointer", False),
+        (("s", 64), 128, "unused", True),
+        (("s", 264), 4, "integer", False),
+    ]
+
+
 TRITON = [one for one in FOREIGN if one.maker == "triton"]
 
 
