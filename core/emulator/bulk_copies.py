@@ -275,6 +275,7 @@ class TensorCopy:
                 what.box_bytes,
                 place,
                 outside,
+                is_multicast=blocks is not None,
             )
 
 

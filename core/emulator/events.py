@@ -186,7 +186,8 @@ class TransferEvent:
     "product". `lanes` are those that begin it: one, or the first of each warp. Operations of one
     `agent` end in their order; `number` counts all of them. `barrier` is the mbarrier that hears of
     the end, by its place among the 64-bit words of shared memory, or -1. `outside` are the bytes of
-    each row of a box that lie outside its map.
+    each row of a box that lie outside its map. `is_multicast`: it is one of those that bring a box
+    to several blocks of a cluster, an operation for each.
     """
 
     tick: int
@@ -200,6 +201,7 @@ class TransferEvent:
     number: int
     barrier: int = -1
     outside: NDArray[np.int64] | None = None
+    is_multicast: bool = False
 
 
 @dataclass(frozen=True, eq=False)

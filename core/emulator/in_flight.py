@@ -374,6 +374,8 @@ class InFlight:
         nbytes: int,
         place: int = -1,
         outside: NDArray[np.int64] | None = None,
+        *,
+        is_multicast: bool = False,
     ) -> None:
         """A copy begins: it tells the mbarrier at `place`, or belongs to the lane's next group."""
         self._number += 1
@@ -392,6 +394,7 @@ class InFlight:
             self._number,
             place,
             outside,
+            is_multicast,
         )
         for observer in self.state.observers:
             observer.on_transfer(event)

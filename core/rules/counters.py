@@ -545,11 +545,15 @@ class CountingObserver(Observer):
             return
         for span, name in ((event.reads[0], "tma_ld"), (event.writes[0], "tma_st")):
             if span.region.space == "global":
-                sectors = global_memory.bulk_sectors(
-                    span.region.base + span.place,
-                    span.row,
-                    event.outside if name == "tma_ld" else None,
-                )
+                address = span.region.base + span.place
+                if event.is_multicast and span.number is not None:
+                    assert span.row is not None and event.outside is not None
+                    sectors = global_memory.multicast_sectors(
+                        address, span.row, span.number, span.width, event.outside
+                    )
+                else:
+                    outside = event.outside if name == "tma_ld" else None
+                    sectors = global_memory.bulk_sectors(address, span.row, outside)
                 least = -(-len(span.place) * span.width // global_memory.SECTOR)
                 sums = figures(requests=1, units=sectors, ideal=min(sectors, least))
                 self.tally.add(site, span.region.name, f"global_{name}", sums)

@@ -105,6 +105,35 @@ def bulk_sectors(
     return len(np.unique(keys)) + filled
 
 
+_LEAST, _LEAST_OUTSIDE = 2, 3  # sectors that a piece of a multicast copy counts
+
+
+def multicast_sectors(
+    address: NDArray[np.int64],
+    row: NDArray[np.int64],
+    number: NDArray[np.int64],
+    width: int,
+    outside: NDArray[np.int64],
+) -> int:
+    """As `bulk_sectors`, of a box that is loaded into one of the blocks that a multicast names.
+
+    `number` is the place of each piece in the box, `width` its bytes. Rows are cut where they cross
+    a 128-byte line of global or of shared memory: each part counts its sectors, and two at least.
+    What lies outside the map is cut at shared memory's lines alone, and counts the sectors that it
+    has there, three at least (measured on an H200, `tests/data/hopper/multicast_h200.json`).
+    """
+    row_bytes = int(outside[0]) + int(np.count_nonzero(row == 0)) * width
+    near = number * width // LINE
+    parts, part = np.unique(np.stack([row, near, address // LINE]), axis=1, return_inverse=True)
+    seen = np.unique(np.stack([part.reshape(-1), address // SECTOR]), axis=1)[0]
+    inside = np.maximum(np.bincount(seen, minlength=parts.shape[1]), _LEAST).sum()
+    place = np.arange(len(outside) * row_bytes // width)
+    place = place[~np.isin(place, number)] * width
+    cut = np.unique(np.stack([place // row_bytes, place // SECTOR]), axis=1)
+    _, missing = np.unique(np.stack([cut[0], cut[1] * SECTOR // LINE]), axis=1, return_counts=True)
+    return int(inside + np.maximum(missing, _LEAST_OUTSIDE).sum())
+
+
 _FEW = 1 << 20  # more sectors than shared memory has
 
 
