@@ -87,6 +87,7 @@ FIELDS = {
     "gridDim": "grid",
     "blockDim": "block",
     "shared": "shared",
+    "clusterDim": "cluster",
     "defines": "defines",
 }
 """What a link calls the fields of a launch."""

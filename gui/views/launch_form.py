@@ -118,6 +118,7 @@ LAUNCH_FIELDS = {
     "grid": ("grid", "Blocks in x, y, z: 8,8"),
     "block": ("block", "Threads of a block in x, y, z: 16,16"),
     "shared": ("shared", "Bytes of dynamic shared memory, for extern __shared__"),
+    "cluster": ("cluster", "Blocks of a cluster in x, y, z, if the launch and not the kernel asks"),
     "defines": ("defines", "NAME=VALUE with spaces between, as a compiler's -D"),
 }
 LABEL = 9  # digits that a name has at most, so that the fields have room in a narrow panel
@@ -152,11 +153,14 @@ class LaunchRows(QWidget):
         self._grid.setColumnStretch(1, 1)
         self.show_kernels(kernels, launch.kernel)
         metrics = QFontMetricsF(self.font())
-        names = [*(label for label, _ in LAUNCH_FIELDS.values()), *(p.name for p in signature)]
+        shown = dict(LAUNCH_FIELDS)
+        if not launch.cluster and not any(p.is_tensor_map for p in signature):
+            del shown["cluster"]  # a kernel for Hopper takes tensor maps
+        names = [*(label for label, _ in shown.values()), *(p.name for p in signature)]
         room = LABEL * metrics.horizontalAdvance("0")
         self._labels = told_apart(names, metrics.horizontalAdvance, room)
         self._add("kernel", "kernel", "The __global__ functions of the file", self.kernel)
-        for name, (label, tip) in LAUNCH_FIELDS.items():
+        for name, (label, tip) in shown.items():
             self._add_line(name, label, tip, str(getattr(launch, name)))
         texts = dict(launch.arguments)
         for parameter in signature:
@@ -185,7 +189,7 @@ class LaunchRows(QWidget):
     def show_texts(self, texts: Mapping[str, str]) -> None:
         """Fill the fields, without a signal."""
         for name, text in texts.items():
-            field = self.fields[name]
+            field = self.fields.get(name)
             if isinstance(field, ArrayField):
                 field.set_text(text)
             elif isinstance(field, QLineEdit) and field.text() != text:
@@ -652,7 +656,7 @@ class FileForm(QScrollArea):
         texts = self._rows.texts()
         return replace(
             self.launch,
-            **{name: texts[name] for name in LAUNCH_FIELDS},
+            **{name: texts[name] for name in LAUNCH_FIELDS if name in texts},
             arguments=tuple((n, texts.get(f"arg:{n}", text)) for n, text in self.launch.arguments),
         )
 
