@@ -249,7 +249,8 @@ def measure(cuda: Any, sms: int) -> Iterator[dict[str, Any]]:
         mixed = compiled(cuda, MIXED, "mixed", **macros)
         for reads in (0, 1):
             if reads or kind != "NOTHING":
-                one, other = rates(cuda, sms, mixed, 1024, x, np.uint32(size // LINE), np.int32(reads))
+                given = x, np.uint32(size // LINE), np.int32(reads)
+                one, other = rates(cuda, sms, mixed, 1024, *given)
                 yield {"beside": name, "ld.shared": round(one, 3), "other": round(other, 3)}
     for columns in COLUMNS:
         half = columns // 2

@@ -33,7 +33,6 @@ def trace(
     grid: Size | None = None,
     block: Size | None = None,
     shared: int | None = None,
-    cluster: Size | None = None,
     defines: Mapping[str, object] | None = None,
     seed: int = DEFAULT_SEED,
     blocks: Sequence[int] | None = None,
@@ -44,9 +43,8 @@ def trace(
     """Run a kernel in the emulator and record it; no GPU is needed.
 
     source: a .cu file, CUDA C++ text (with a `__global__` in it), or a rung's name. grid, block: an
-    int or up to three, x first. shared: bytes of dynamic shared memory. cluster: the blocks of one,
-    where the launch and not the kernel asks for clusters. blocks: linear indices of those to
-    record, all where None (the counts are of the whole launch in any case).
+    int or up to three, x first. shared: bytes of dynamic shared memory. blocks: linear indices of
+    those to record, all where None (the counts are of the whole launch in any case).
 
     Further names are the kernel's arguments: arrays of NumPy, or of CuPy and others that NumPy
     takes, and numbers; of a rung, its parameters. `arguments` holds those whose names are
@@ -56,14 +54,7 @@ def trace(
     Raises TilescopeError, with one sentence, for what does not compile, fit or run.
     """
     given = {**(arguments or {}), **more}
-    launch = {
-        "kernel": kernel,
-        "grid": grid,
-        "block": block,
-        "shared": shared,
-        "cluster": cluster,
-        "defines": defines,
-    }
+    launch = {"kernel": kernel, "grid": grid, "block": block, "shared": shared, "defines": defines}
     text = str(source)
     if "__global__" in text or text.endswith((".cu", ".cuh")):
         workload = _of_source(source, text, given, launch, seed)
@@ -106,7 +97,6 @@ def _of_source(
         "" if launch["shared"] is None else str(int(launch["shared"])),
         join_defines(defines),
         tuple(texts.items()),
-        cluster=_size(launch["cluster"]),
     )
     code, asked = at_its_kernels(code, asked)
     whole = fitted(code, completed(code, asked), seed)

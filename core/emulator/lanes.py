@@ -99,6 +99,8 @@ class Flight(Protocol):
         nbytes: int,
         place: int = -1,
         outside: NDArray[np.int64] | None = None,
+        *,
+        is_multicast: bool = False,
     ) -> None:
         """A copy begins: it tells the mbarrier at `place`, or belongs to the lane's next group."""
 

@@ -220,7 +220,8 @@ def at_its_kernels(source: str, asked: FileLaunch) -> tuple[str, FileLaunch]:
 class FieldErrors(ArgumentError):
     """What is wrong with a form: a sentence by field.
 
-    A field is "kernel", "grid", "block", "shared", "cluster", "defines", or an argument's name after "arg:".
+    A field is "kernel", "grid", "block", "shared", "cluster", "defines", or an argument's name
+    after "arg:".
     """
 
     def __init__(self, fields: Mapping[str, str]) -> None:

@@ -223,7 +223,9 @@ class _Guess:
         reach = _Reach({name: none.copy() for name in bases}, none.astype(bool), none.astype(bool))
         watch = _Watch(reach, block.count, len(blocks), bases)
         try:
-            Machine(image, Geometry(grid, block, blocks, image.cluster), (watch,), None, _LIMITS).run()
+            Machine(
+                image, Geometry(grid, block, blocks, image.cluster), (watch,), None, _LIMITS
+            ).run()
         except BudgetExceeded:
             raise ArgumentError(
                 f"{self.file.name} does not end soon with sizes that are guessed: give smaller "

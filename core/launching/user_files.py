@@ -99,11 +99,12 @@ def read_source(path: Path, most: int = MOST_SOURCE) -> str:
     be read, is not a plain file, has more than `most` bytes, is not text, or is too long.
     """
     raw = read_plain(path, most)
+    if path.suffix == ".ptx":
+        raw = raw.removesuffix(b"\0")  # NVRTC gives a C string
     try:
         text = raw.decode("utf-16" if raw[:2] in _UTF16_MARKS else "utf-8-sig")
     except UnicodeDecodeError:
         text = raw.decode("latin-1")
-    text = text.rstrip("\0")  # that of a C string, which NVRTC's PTX ends with
     if "\0" in text:
         raise TilescopeError(f"{path} is not a text file.")
     text = without_line_numbers(text.replace("\r\n", "\n").replace("\r", "\n"))

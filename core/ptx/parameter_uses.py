@@ -150,15 +150,16 @@ class _Flow:
             target = operands[0] if operands else None
             if not isinstance(target, Register) or written[target.name] != 1:
                 continue
-            place = None
-            if instruction.opcode in ("mov", "cvta", "add"):
-                place = self._held(operands[1], found)
-            if instruction.opcode == "add" and place is not None:
-                added = operands[2]
-                is_fixed = isinstance(added, Immediate) and isinstance(added.value, int)
-                place = (place[0], place[1] + added.value) if is_fixed else None
+            if instruction.opcode not in ("mov", "cvta", "add"):
+                continue
+            place, added = self._held(operands[1], found), 0
+            if instruction.opcode == "add":
+                last = operands[2]
+                if not isinstance(last, Immediate) or not isinstance(last.value, int):
+                    continue
+                added = last.value
             if place is not None:
-                found[target.name] = place
+                found[target.name] = place[0], place[1] + added
         return found
 
     def _held(self, operand: Operand, found: Mapping[str, Place]) -> Place | None:

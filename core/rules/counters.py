@@ -547,7 +547,8 @@ class CountingObserver(Observer):
             if span.region.space == "global":
                 address = span.region.base + span.place
                 if event.is_multicast and span.number is not None:
-                    assert span.row is not None and event.outside is not None
+                    assert span.row is not None
+                    assert event.outside is not None
                     sectors = global_memory.multicast_sectors(
                         address, span.row, span.number, span.width, event.outside
                     )
