@@ -166,7 +166,7 @@ class LaunchRows(QWidget):
         for parameter in signature:
             name, text = f"arg:{parameter.name}", texts.get(parameter.name, "")
             tip = f"{parameter.type} {parameter.name}"
-            if parameter.is_array:
+            if parameter.is_array and not parameter.is_tensor_map:
                 array = ArrayField(parameter, text)
                 array.changed.connect(self.edited)
                 self._texts[name] = array.text

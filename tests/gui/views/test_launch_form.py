@@ -1,0 +1,49 @@
+"""The rows of a launch's form: which there are, and what they hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtWidgets import QLineEdit, QWidget
+
+from core.compiler.kernel_signature import MAP_WORDS, TENSOR_MAP, SignatureParameter
+from core.launching.file_launch import FileLaunch
+from gui.views.launch_form import FileForm, LaunchRows
+
+MAP = "tensormap(float16[256,128], box=64x128, swizzle=128B)"
+HOPPER = SignatureParameter("A", TENSOR_MAP, np.dtype(np.uint64), False, False, count=MAP_WORDS)
+NUMBER = SignatureParameter("n", "int", np.dtype(np.int32), False, False)
+
+
+@pytest.fixture
+def parent(qtbot):
+    widget = QWidget()
+    qtbot.addWidget(widget)
+    return widget
+
+
+def rows(parent, parameter: SignatureParameter, text: str, cluster: str = "") -> LaunchRows:
+    launch = FileLaunch("k.cu", "k", arguments=((parameter.name, text),), cluster=cluster)
+    return LaunchRows(parent, launch, ["k"], [parameter])
+
+
+def test_a_cluster_is_asked_for_where_the_kernel_may_have_one(parent):
+    assert "cluster" not in rows(parent, NUMBER, "3").fields
+    assert rows(parent, NUMBER, "3", cluster="2").texts()["cluster"] == "2"
+    assert rows(parent, HOPPER, MAP).texts()["cluster"] == ""
+
+
+def test_a_tensor_map_is_one_text(parent):
+    made = rows(parent, HOPPER, MAP)
+    field = made.fields["arg:A"]
+    assert isinstance(field, QLineEdit)
+    assert field.text() == MAP
+
+
+def test_a_launch_keeps_its_cluster_without_a_row_for_it(qtbot):
+    form = FileForm()
+    qtbot.addWidget(form)
+    form.show_launch(FileLaunch("k.cu", "k", arguments=(("n", "3"),)), ["k"], [NUMBER])
+    clustered = FileLaunch("k.cu", "k", arguments=(("n", "3"),), cluster="2,1")
+    form.follow(clustered)
+    assert form.current() == clustered
