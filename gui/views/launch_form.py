@@ -216,6 +216,7 @@ class LaunchRows(QWidget):
 
     def _add_line(self, name: str, label: str, tip: str, text: str) -> None:
         edit = QLineEdit(text)
+        edit.setCursorPosition(0)  # a long text shows its beginning
         edit.textEdited.connect(lambda _: self.edited.emit())
         self._texts[name] = edit.text
         self._add(name, label, tip, edit)
