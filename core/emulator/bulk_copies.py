@@ -156,9 +156,9 @@ def _once_a_warp(
 ) -> NDArray[np.intp]:
     """Of the lanes of a warp that store the same bytes to the same place, the first.
 
-    The machine code goes over the different operands of a warp, and not over its lanes, as it does
-    for copies that an mbarrier counts (UTMASTG and UBLKCP as NVRTC 13.0 and 13.5 make them; counted
-    on an H200: CUTLASS has a whole warp store its tiles, and each goes out once).
+    The machine code of such a store loops over the operands that a warp's lanes have; that of a
+    copy that an mbarrier counts loops over the lanes (UTMASTG and UBLKCP as NVRTC 13.0 and 13.5
+    make them). CUTLASS has a whole warp store each tile, which an H200 counts once.
     """
     if len(begun) < 2:
         return begun

@@ -52,13 +52,33 @@ def is_left_open(trace: Trace, finding: Finding) -> bool:
     """Whether other contents than those that a finding rests on may rule it out.
 
     Not of a race in an array that threads read: two that add to one bin do so with any data worth
-    the name. But `out[place[i]] = x` is right where every place is another.
+    the name. But `out[place[i]] = x` is right where every place is another, and so is what a thread
+    adds there after it.
     """
-    if finding.kind != "race":
-        return True
+    return finding.kind != "race" or not _reads_of_others(trace, finding)
+
+
+def _reads_of_others(trace: Trace, finding: Finding) -> bool:
+    """Whether a thread reads an element of a finding's array that it did not store itself."""
     row = trace.counters.by_array.get(finding.array, {})
     reads = ("ld_requests", "atom_requests")
-    return not any(int(count.value) for name, count in row.items() if name.endswith(reads))
+    if not any(int(count.value) for name, count in row.items() if name.endswith(reads)):
+        return False
+    if finding.block not in trace.recorded_blocks:
+        return True
+    block = trace.block(finding.block)
+    own: set[tuple[int, int]] = set()
+    for step in block.access_steps.tolist():
+        access = block.access(step)
+        if access is None or access.target != finding.array:
+            continue
+        threads = np.flatnonzero(access.active)
+        places = zip(threads.tolist(), access.elements[threads].tolist(), strict=True)
+        if access.kind == "store":
+            own.update(places)
+        elif not own.issuperset(places):
+            return True
+    return False
 
 
 class _Origins:

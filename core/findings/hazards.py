@@ -413,9 +413,7 @@ class Order:
         self._gathered: dict[int, list[Knowledge]] = {}  # by mbarrier: what its phase will tell
         self._known: dict[int, Knowledge] = {}  # lane -> what it has acquired
         self._block_known: dict[int, Knowledge] = {}  # place of a block -> all its threads
-        self._on_arrival: dict[
-            int, Knowledge
-        ] = {}  # lane -> what it knew when it came to a barrier
+        self._on_arrival: dict[int, Knowledge] = {}  # what a lane knew as it came to a barrier
         self.bound: Stamps = self._by_block << 32  # stamps below are before the block's barrier
 
     # -- asking -----------------------------------------------------------------------------

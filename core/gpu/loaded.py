@@ -123,6 +123,11 @@ class Launchable(ABC):
     def _allocate(self) -> None:
         if any(array.texture is not None for array in self._launch.arrays):
             raise WorkerFailure("A kernel with textures is emulated and not run on the GPU.")
+        if self._launch.cluster is not None:
+            raise WorkerFailure(
+                "A cluster that the launch asks for is emulated and not run on the GPU: write "
+                "__cluster_dims__ before the kernel instead."
+            )
         free, _ = self._cuda.mem_get_info()
         needed = sum(array.data.nbytes for array in self._launch.arrays)
         if needed > free:

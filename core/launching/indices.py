@@ -16,7 +16,7 @@ from core.source.kernel_text import (
 )
 
 _LOCAL = re.compile(
-    r"\b(?:const\s+)?(?:unsigned\s+int|unsigned|int|size_t|long\s+long|long|auto)\s+"
+    r"\b(?:const\s+)?(?:unsigned\s+int|unsigned|u?int|u?int32_t|size_t|long\s+long|long|auto)\s+"
     r"(\w+\s*=[^;]*);"
 )
 INDEX = re.compile(r"\b(threadIdx|blockIdx|blockDim|gridDim)\s*\.\s*([xyz])\b")

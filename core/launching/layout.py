@@ -101,6 +101,7 @@ def shape_of(
     """
     threaded = _threaded(text, dimensions)
     apart = _apart(text, threaded, value)
+    tile = _tile_of_blocks(text, dimensions, value) if 1 == threaded < dimensions else ()
     block = (
         given
         or (apart and _in_tile(apart, text, value))
@@ -116,15 +117,42 @@ def shape_of(
     length = block[0] if one_block else extent
     along = _BLOCKS_ALONG if threaded < dimensions and not one_block else length
     lengths = (length,) * threaded + (along,) * (dimensions - threaded)
+    if tile:
+        lengths, apart = tuple(2 * side for side in tile), tile
     return Shape(lengths, block, one_block, apart)
 
 
-def _apart(text: str, dimensions: int, value: Callable[[str], int | None]) -> tuple[int, ...]:
-    """How far blocks lie apart in `blockIdx.x * TILE + threadIdx.x`; () where nothing says."""
+def _tile_of_blocks(
+    text: str, dimensions: int, value: Callable[[str], int | None]
+) -> tuple[int, ...]:
+    """The tile of each block where its threads stand in one row: `A += blockIdx.y * BM * K`.
+
+    () unless a constant multiplies the block's index along every dimension.
+    """
+    plain = _with_plain_indices(text)
+    found: list[int] = []
+    for axis in "xyz"[:dimensions]:
+        sides = re.findall(rf"\bblockIdx_{axis}\s*\*\s*(\w+)", plain)
+        sides += re.findall(rf"\b(\w+)\s*\*\s*blockIdx_{axis}\b", plain)
+        known = {side for name in sides if (side := value(name)) is not None and side > 1}
+        if len(known) != 1:
+            return ()
+        found += known
+    return tuple(found)
+
+
+def _with_plain_indices(text: str) -> str:
+    """A text with `blockIdx_x` for `blockIdx.x`, and for the variables that are no more than it."""
     plain = INDEX.sub(r"\1_\2", text)
     for name, whole in local_values(plain).items():
         if re.fullmatch(r"(blockIdx|threadIdx)_[xyz]", whole):
             plain = re.sub(rf"\b{name}\b", whole, plain)
+    return plain
+
+
+def _apart(text: str, dimensions: int, value: Callable[[str], int | None]) -> tuple[int, ...]:
+    """How far blocks lie apart in `blockIdx.x * TILE + threadIdx.x`; () where nothing says."""
+    plain = _with_plain_indices(text)
     found = []
     for axis in "xyz"[:dimensions]:
         block, thread = f"blockIdx_{axis}", f"threadIdx_{axis}"

@@ -365,6 +365,8 @@ _MEANT = re.compile(r"\b(?:using|constexpr\s+(?:static\s+)?\w+)\s+(\w+)\s*=\s*([
 _SHORTEST_ROOT = 4
 _NOT_SO = re.compile(r"\bconstexpr\s+(?:static\s+)?bool\s+(\w+)\s*=\s*false\s*;")
 _SIZES = re.compile(r"size|block|threads|tile|dim|bs|bm|bn", re.IGNORECASE)
+_OF_THREADS = re.compile(r"BK|TM|TN")
+"""What a product's tile of BM x BN goes with: its depth, and the tile of each thread."""
 
 
 @dataclass(frozen=True)
@@ -1024,4 +1026,6 @@ def _likely(source: str, parameter: TemplateParameter, kernel: KernelText) -> st
         return ""  # a function: any would do other work
     if not _INTEGER.search(parameter.type):
         return f"({parameter.type})0"  # of an enumeration
+    if _OF_THREADS.fullmatch(parameter.name) and any(p.name == "BM" for p in kernel.template):
+        return "8"  # 256 threads share 128 x 128
     return "128" if _SIZES.search(parameter.name) else "4"

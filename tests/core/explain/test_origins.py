@@ -114,3 +114,18 @@ def test_contents_that_are_given_lead_to_faults(tmp_path):
 )
 def test_an_assertion_of_contents_is_left_open(body, names):
     assert found(body, before="#include <cassert>") == [("assert", names, bool(names))]
+
+
+@pytest.mark.parametrize(
+    ("body", "is_open"),
+    [
+        ("int at = idx[i] / 2; out[at] = x[i]; out[at] += 1;", True),  # each has its own places
+        ("int at = idx[i] / 2; out[at] = x[i]; out[at + 1] += 1;", False),
+        ("out[idx[i] / 2] += x[i];", False),  # a histogram
+    ],
+)
+def test_what_a_thread_adds_to_what_it_stored_is_left_open(body, is_open):
+    texts = {"idx": "permutation:int32[32]", "out": "zeros:float32[40]"}
+    races = [left for kind, _, left in found(body, **texts) if kind == "race"]
+    assert races
+    assert all(races) == is_open

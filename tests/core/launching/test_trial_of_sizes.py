@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import ArgumentError, LaunchError
 from core.launching.file_launch import FileLaunch, file_workload
-from core.launching.guess import completed
+from core.launching.guess import completed, guess_launch
 from core.runs.fitting import fitted
 from core.runs.recording import record
 
@@ -337,3 +337,46 @@ def test_one_number_gets_small_where_all_of_them_may_not(tmp_path) -> None:
     }
     """
     assert _faults(source, tmp_path / "layers.cu") == []
+
+
+# Threads in one row share a tile of BM x BN; nothing launches it.
+TILED_PRODUCT = """
+template <int BM, int BN, int BK, int TM, int TN>
+__global__ void product(int M, int N, int K, const float* A, const float* B, float* C)
+{
+    __shared__ float a[BM * BK], b[BK * BN];
+    const uint down = blockIdx.y, along = blockIdx.x;
+    const uint numThreads = BM * BN / (TM * TN);
+    assert(numThreads == blockDim.x);
+    A += down * BM * K;
+    B += along * BN;
+    C += down * BM * N + along * BN;
+    int row = threadIdx.x / (BN / TN) * TM, col = threadIdx.x % (BN / TN) * TN;
+    float sums[TM * TN] = {0};
+    for (int first = 0; first < K; first += BK) {
+        for (int i = threadIdx.x; i < BM * BK; i += numThreads)
+            a[i] = A[i / BK * K + first + i % BK];
+        for (int i = threadIdx.x; i < BK * BN; i += numThreads)
+            b[i] = B[(first + i / BN) * N + i % BN];
+        __syncthreads();
+        for (int k = 0; k < BK; k++)
+            for (int i = 0; i < TM; i++)
+                for (int j = 0; j < TN; j++)
+                    sums[i * TN + j] += a[(row + i) * BK + k] * b[k * BN + col + j];
+        __syncthreads();
+    }
+    for (int i = 0; i < TM; i++)
+        for (int j = 0; j < TN; j++)
+            C[(row + i) * N + col + j] = sums[i * TN + j];
+}
+"""
+
+
+def test_a_row_of_threads_that_shares_a_tile():
+    launch = guess_launch(TILED_PRODUCT, "product.cu")
+    assert launch.kernel == "product<128, 128, 8, 8, 8>"
+    assert (launch.grid, launch.block) == ("2,2", "256,1")
+    assert dict(launch.arguments) == {
+        "M": "256", "N": "256", "K": "256", "A": "random:float32[256,256]",
+        "B": "random:float32[256,256]", "C": "zeros:float32[256,256]",
+    }  # fmt: skip
