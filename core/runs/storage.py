@@ -301,7 +301,8 @@ _EVENTS = {  # by the name of the record's list
     "accesses": _Rows(AccessEvent, "tick pc kind region@ width site base# shift mask? values*"),
     "barriers": _Rows(BarrierEvent, "tick pc mask? released# met?"),
     "transfers": _Rows(
-        TransferEvent, "tick pc site kind lanes# reads+ writes+ agent number barrier outside?"
+        TransferEvent,
+        "tick pc site kind lanes# reads+ writes+ agent number barrier outside? is_multicast",
     ),
     "landings": _Rows(LandEvent, "tick number data#"),
     "phases": _Rows(PhaseEvent, "kind places# lanes# tick pc"),
