@@ -590,7 +590,7 @@ def trace(
         option(
             "--cluster-dims",
             panel=FILE,
-            text="Blocks of a cluster in x, y, z, where the host's launch says so: 2,1.",
+            text="Blocks of a cluster in x, y, z, where the host's launch sets them: 2,1.",
         ),
     ] = None,
     build: Annotated[

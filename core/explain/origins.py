@@ -52,8 +52,8 @@ def is_left_open(trace: Trace, finding: Finding) -> bool:
     """Whether other contents than those that a finding rests on may rule it out.
 
     Not of a race in an array that threads read: two that add to one bin do so with any data worth
-    the name. But `out[place[i]] = x` is right where every place is another, and so is what a thread
-    adds there after it.
+    the name. But `out[place[i]] = x` is right where every place is another, and so is a sum that
+    the thread adds to its own `x` there.
     """
     return finding.kind != "race" or not _reads_of_others(trace, finding)
 

@@ -527,7 +527,7 @@ class Order:
             self._tell_each_other(np.flatnonzero(lanes))
 
     def _tell_each_other(self, lanes: NDArray[np.intp]) -> None:
-        """What any of these lanes knew when it came, those of its block know."""
+        """Tells the lanes of each block what any of them knew when it came to the barrier."""
         for block in np.unique(self._place[lanes]):
             mates = lanes[self._place[lanes] == block].tolist()
             parts = [self._on_arrival.pop(mate) for mate in mates if mate in self._on_arrival]

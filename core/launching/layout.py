@@ -101,7 +101,7 @@ def shape_of(
     """
     threaded = _threaded(text, dimensions)
     apart = _apart(text, threaded, value)
-    tile = _tile_of_blocks(text, dimensions, value) if 1 == threaded < dimensions else ()
+    tile = _tile_of_blocks(text, dimensions, value) if dimensions > threaded == 1 else ()
     block = (
         given
         or (apart and _in_tile(apart, text, value))

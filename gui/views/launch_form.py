@@ -118,7 +118,7 @@ LAUNCH_FIELDS = {
     "grid": ("grid", "Blocks in x, y, z: 8,8"),
     "block": ("block", "Threads of a block in x, y, z: 16,16"),
     "shared": ("shared", "Bytes of dynamic shared memory, for extern __shared__"),
-    "cluster": ("cluster", "Blocks of a cluster in x, y, z, if the launch and not the kernel asks"),
+    "cluster": ("cluster", "Blocks of a cluster in x, y, z, where the launch sets them: 2,1"),
     "defines": ("defines", "NAME=VALUE with spaces between, as a compiler's -D"),
 }
 LABEL = 9  # digits that a name has at most, so that the fields have room in a narrow panel
