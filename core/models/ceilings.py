@@ -20,7 +20,8 @@ from core.models.machine_code import MachineNeeds, machine_needs
 
 
 _ALL = 0.9995  # a share of the SMs' time that is 1.000 in three digits
-_SM_PORT = 64  # bytes a clock from L2 to an SM's L1, compute capability 7.0 and later
+_SM_PORT, _WIDE_SM_PORT = 64, 128  # bytes a clock from L2 to an SM's L1: since 7.0, since 9.0
+_FIRST_WIDE = 9  # Nsight Compute says 128 of an H200, and more than 64 were measured
 _FIRST_UNIFIED = 7  # major revision since which L1 and shared memory are one, with one data stage
 _FIRST_CACHED = 2  # major revision since which loads from global memory are cached
 
@@ -186,9 +187,10 @@ def _l2(case: Case) -> Made:
     loaded = case.counts.work.l2_sectors * SECTOR
     if not loaded:
         return "it does not touch global memory"
-    bandwidth = _SM_PORT * case.device.sms * case.device.boost_mhz / 1e3
+    port = _WIDE_SM_PORT if case.major >= _FIRST_WIDE else _SM_PORT
+    bandwidth = port * case.device.sms * case.device.boost_mhz / 1e3
     assumes = (
-        f"{_SM_PORT} B a clock for each SM; L1 keeps what a block loads and shares nothing between "
+        f"{port} B a clock for each SM; L1 keeps what a block loads and shares nothing between "
         "blocks; stores go through"
     )
     return case.per_byte("l2", loaded, bandwidth, case.counts.build, assumes)
