@@ -50,6 +50,9 @@ _OTHERS = "choose others with --kernel 'name<…>' or -D"
 _OF_BUILD = "if nvcc compiles it, name what its build defines with -D, and its folders with -I"
 _TEXTURES = re.compile(r'"(?:CUtexObject|CUsurfObject|tex[123]D\w*|texture)"|\btexture\b')
 _ELSEWHERE = re.compile(r"(?P<file>.+), line (?P<line>\d+): (?P<words>.*)", re.DOTALL)
+_UNSIZED = re.compile(  # `extern __device__ double table[];`
+    r"\s*extern\b(?=[^;={}]*__(?:device|constant)__)[^;={}]*?(\w+)\s*\[\s*\]\s*;?\s*$"
+)
 HOST_LIBRARIES = ("thrust/",)  # they launch kernels of their own
 _T = TypeVar("_T")
 
@@ -238,6 +241,29 @@ def compile_part(
         if any("#error" in file.plain.replace(" ", "") for file in program.files.values()):
             error = _by_itself(error, kept, compile_texts)
         raise attempt.explained(error) from None
+
+
+def refuse_what_is_elsewhere(program: Program, kernel: str) -> None:
+    """Raises CompileError where the kernel reads an array whose size another file says.
+
+    The compiler takes such an array for one of one element.
+    """
+    unsized = {
+        part: found[1]
+        for part in program.parts
+        if part.item.kind == "variable" and (found := _UNSIZED.match(program.text(part)))
+    }
+    sized = {n for p in program.parts if p not in unsized for n in p.item.names}
+    kept = program.needed(program.roots(kernel)) if set(unsized.values()) - sized else frozenset()
+    for part, name in unsized.items():
+        if part in kept and name not in sized:
+            line = program.files[part.file].line(part.item.start)
+            place = f"{part.file}, line {line}: " if part.file != program.main else ""
+            said = (
+                f"{place}{name} is only declared here, and a kernel reads it: "
+                "name the file that defines it with --include"
+            )
+            raise CompileError(said, (Diagnostic("error", 0 if place else line, None, said),))
 
 
 def lacks_a_name(program: Program, error: CompileError) -> bool:

@@ -14,6 +14,7 @@ from core.compiler.device_part import (
     HOST_LIBRARIES,
     compile_part,
     lacks_a_name,
+    refuse_what_is_elsewhere,
     warnings,
 )
 from core.compiler.nvrtc_library import CURAND, include_folders
@@ -97,9 +98,14 @@ def compile_here(request: Request) -> Compiled:
     has words of that.
     """
     program = Program("", {"": request.source, **dict(request.headers)})
+    refuse_what_is_elsewhere(program, request.kernel)
     missing = _missing_headers(program, request.compiler)
+    for_both = [header for header in _included(program) if _FOR_BOTH.match(header)]
+    has_cub = any(header.startswith("cub/") for header in _included(program))
 
     def attempt(kept: frozenset[Part], errors: bool, instance: str) -> Compiled:
+        is_used = has_cub or any("thrust" in program.words(part) for part in kept)
+        unused = for_both if not is_used else ()
         texts = {
             name: _QUOTED_SPACE.sub(r"\1 ", text if errors or not name else _ERROR.sub("", text))
             for name, text in program.texts(kept).items()
@@ -109,7 +115,7 @@ def compile_here(request: Request) -> Compiled:
             request,
             source=texts.pop(""),
             options=(*request.options, *plain),
-            headers=(*texts.items(), *((name, "") for name in missing)),
+            headers=(*texts.items(), *((name, "") for name in (*missing, *unused))),
         )
         return _compile_text(part, instance)
 
@@ -161,10 +167,17 @@ def _missing_headers(program: Program, compiler: CompilerName) -> dict[str, int]
     found: dict[str, int] = {}
     for name, file in program.files.items():
         for header, _ in includes(file.source):
-            known = header in program.files or is_known(header, compiler)
-            if header not in program.files and (header.startswith(HOST_LIBRARIES) or not known):
+            is_here = header in program.files or is_known(header, compiler)
+            is_hosts = header.startswith(HOST_LIBRARIES) and not _FOR_BOTH.match(header)
+            if header not in program.files and (is_hosts or not is_here):
                 found.setdefault(header, _line_of(file, header) if name == program.main else 0)
     return found
+
+
+def _included(program: Program) -> frozenset[str]:
+    """The headers that the program's texts include and do not hold."""
+    found = (header for file in program.files.values() for header, _ in includes(file.source))
+    return frozenset(found) - program.files.keys()
 
 
 def _line_of(file: Syntax, header: str) -> int:
@@ -179,6 +192,12 @@ def is_known(header: str, compiler: CompilerName = "nvrtc") -> bool:
         return True
     return any((f / header).is_file() for f in folders_of(compiler))
 
+
+# Of a library of the host's: what NVRTC 13.0 takes, and kernels use.
+_FOR_BOTH = re.compile(
+    r"thrust/(?:(?:iterator|type_traits)/|detail/(?:config|raw_pointer_cast|type_traits)\.h"
+    r"|(?:tuple|pair|functional|distance|advance)\.h)"
+)
 
 _NOTHING = "__global__ void k() {}"
 

@@ -55,6 +55,8 @@ _PITCHES = re.compile(r"\w*(pitch|stride)\w*|ld[abc]?", re.IGNORECASE)
 _GUARDED = r"\bif\s*\([^;{{}}]*(?:[<>]=?\s*{0}\b|\b{0}\s*[<>])"
 _LIMIT = r"\bif\s*\([^;{{}}]*[<>]=?\s*{0}\b"  # as in `i >= params.n`
 _AROUND = r"\bfor\s*\([^;{{}}]*=\s*-\s*{0}\s*;"  # `for (int i = -r; …`: of a window around a place
+_ENDS_LOOP = r"\bfor\s*\([^;{{}}]*;[^;{{}}]*<=?\s*{0}\s*[;&|]"
+_FEW_ROUNDS = 4
 _RADIUS = 2
 UNEVEN = 6  # elements that a guarded kernel's last block goes without
 _SORTED = re.compile(
@@ -79,6 +81,7 @@ class Extents:
     has_start: bool = False
     has_end: bool = False
     has_accessor: bool = False
+    element_bytes: Mapping[str, int] = field(default_factory=dict)  # the widest, by structure
 
     @property
     def length(self) -> int:
@@ -117,12 +120,14 @@ def guess_scalar(parameter: SignatureParameter, extents: Extents, has_size: bool
         return "1"  # a border stays out
     if name == "step" and "." in parameter.name:  # of an image: from row to row, in bytes
         return str(_PIXEL_BYTES * extents.length)
+    if name == "pitch" and parameter.whole in extents.element_bytes:  # bytes, for cudaMallocPitch
+        return str(extents.element_bytes[parameter.whole] * extents.length)
     for pattern, value in ((_FEW, 4), (_ZERO, 0), (_ONE, 1), (_WINDOW, 5)):
         if pattern.fullmatch(name):
             whole = _PITCHES.fullmatch(name) and "." in parameter.name  # a matrix's own
             return str(extents.length if whole else value)
     if name in _LOOP and has_size:
-        return "0"
+        return str(_FEW_ROUNDS if re.search(_ENDS_LOOP.format(name), extents.text) else 0)
     if re.search(_AROUND.format(re.escape(name)), extents.text):
         return str(_RADIUS)
     if extents.has_accessor and kind in "iu":
@@ -166,9 +171,15 @@ def _is_guard(name: str, text: str) -> bool:
 def with_names(extents: Extents, parameters: Sequence[SignatureParameter], text: str) -> Extents:
     """The extents with what the parameters' names and the kernel's body tell."""
     names = [p.name.rpartition(".")[2] for p in parameters]
+    widest: dict[str, int] = {}
+    for one in parameters:
+        if one.is_pointer and one.whole and one.dtype is not None:
+            nbytes = one.dtype.itemsize * one.lanes
+            widest[one.whole] = max(widest.get(one.whole, 0), nbytes)
     return replace(
         extents,
         text=text,
+        element_bytes=widest,
         has_start=any(_STARTS.fullmatch(name) for name in names),
         has_end=any(_ENDS.fullmatch(name) for name in names),
         has_accessor=any(name in _ACCESSOR for name in names),

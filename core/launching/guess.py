@@ -89,6 +89,7 @@ _SMALL = 1 << 12  # a size that can be followed
 _MOST_THREADS = 1 << 27  # of a grid beyond which some blocks run at most: it says no size
 _MOST_OTHERS = 4  # kernels that are tried where the first cannot be launched
 _PATIENT_S = 20.0  # of a processor, until no further one is tried
+_PATIENT_WALL_S = 60.0  # the same on the clock: compilers work elsewhere
 _STRIDE_OF = re.compile(r"(?:.*\.)?([A-Za-z]+)_\w*_stride")
 _NO_LAUNCH: Mapping[str, str] = MappingProxyType({})
 
@@ -148,7 +149,7 @@ def guessed(source: str, asked: FileLaunch) -> Guess:
     Raises TilescopeError where the source has no kernel, and ArgumentError where the kernel's
     parameters cannot be read.
     """
-    start = time.thread_time()
+    start, began = time.thread_time(), time.monotonic()
     is_alone = bool(asked.kernel) or len(kernels(source)) < 2
     try:
         return _of_kernel(source, asked, is_alone=is_alone)
@@ -157,7 +158,8 @@ def guessed(source: str, asked: FileLaunch) -> Guess:
     except TilescopeError as error:
         first, *others = dict.fromkeys(k.name for k in kernels(source) if k.is_defined) or [""]
         for other in others[:_MOST_OTHERS] if not asked.kernel else ():
-            if time.thread_time() - start > _PATIENT_S:
+            is_late = time.monotonic() - began > _PATIENT_WALL_S
+            if is_late or time.thread_time() - start > _PATIENT_S:
                 break
             try:
                 found = _of_kernel(source, replace(asked, kernel=other), is_alone=False)

@@ -184,6 +184,7 @@ class _Small:
         self.program, self.launch, self.given = program, launch, given
         self._made_of = program, launch, signature, kernel, instance
         self.template = [p.name for p in kernel.template] if kernel else []
+        self.defaults = kernel.defaults if kernel else {}
         self.instance = split_instance(instance)[1]
         self.parameters = [p for p in signature if not p.is_symbol]
         self.numbers = given.numbers
@@ -551,7 +552,8 @@ class _Small:
     def _by_parameter(self) -> Mapping[str, str]:
         """The expression that each parameter gets, by the parameter's own name."""
         wholes = list(dict.fromkeys(p.whole or p.name for p in self.parameters))
-        return dict(zip(wholes, self.launch.arguments, strict=False))
+        given = dict(zip(wholes, self.launch.arguments, strict=False))
+        return {**{n: v for n, v in self.defaults.items() if n in wholes}, **given}
 
     def _scalars(self, values: HostValues) -> dict[str, Number]:
         texts, found = self._by_parameter(), {}

@@ -85,14 +85,22 @@ class PitchedAllocation:
 Statement = Setting | Allocation | PitchedAllocation
 
 
-def statements(text: str) -> Iterator[Statement]:
-    """What a text without comments sets, loops and conditions taken as if they ran once."""
+def statements(text: str, *, changes: bool = False) -> Iterator[Statement]:
+    """What a text without comments sets, loops and conditions taken as if they ran once.
+
+    With `changes` also what `n -= 4` does: in a loop it would be wrong.
+    """
+    if changes:
+        text = _CHANGED.sub(r"\1 = \1 \2 (\3);", text)
     text = re.sub(r"^[ \t]*#[^\n]*", "", text, flags=re.MULTILINE)
     braced = 1
     while braced:  # `dim3 block{32, 8}, grid{n / 32, n / 8};`: each brace as a bracket
         text, braced = re.subn(r"(\bdim3\s[^;{}]*?\w)\s*\{([^;{}]*)\}", r"\1(\2)", text)
     for statement in re.split(r"[;{}]", _without_bodies_of_loops(_with_choices(text))):
         yield from _of(statement.strip())
+
+
+_CHANGED = re.compile(r"([A-Za-z_][\w.]*)\s*([-+*/])=\s*([^;{}=]+);")
 
 
 def _of(statement: str) -> Iterator[Statement]:
@@ -113,6 +121,9 @@ def _of(statement: str) -> Iterator[Statement]:
         if len(parts) == 4:
             names = (pointer_name(part) for part in parts[:2])
             yield PitchedAllocation(*names, *parts[2:])
+        return
+    if attribute := _ATTRIBUTE.search(statement):
+        yield Setting(pointer_name(attribute[1]), _ATTRIBUTES.get(attribute[2], ""))
         return
     loop = re.search(r"\bfor\s*\((.*)", statement, re.DOTALL)
     text = loop[1] if loop else statement
@@ -209,6 +220,7 @@ _KNOWN_BY_NAME = (
     (re.compile(r"(pad(ding)?|stride|dil(ation)?)_?([hwd]|height|width)", re.IGNORECASE), 1),
     (re.compile(r"(kernel|filter)_?([hwd]|height|width|size)|k_?(size|h|w)", re.IGNORECASE), 3),
     (re.compile(r"\w*batch(_?(size|count))?|batches", re.IGNORECASE), 4),
+    (re.compile(r"\w*(splits|gpus|devices|streams|ranks)", re.IGNORECASE), 4),
     (re.compile(r"\w*threads\w*|block_?(size|dim)\w*", re.IGNORECASE), 128),
     (re.compile(r"\w*(blocks|grid)\w*", re.IGNORECASE), 4),
     (re.compile(r"n|\w*(size|len|length|count|elements|total|num)", re.IGNORECASE), 1024),
@@ -227,7 +239,7 @@ _LONGEST_CONDITION = 500  # characters
 _NOTHING: Mapping[str, Number] = MappingProxyType({})
 _ASKED_FOR = re.compile(r"\bif\s*\(\s*(\w+)\s*==\s*(\d{1,9})\s*\)\s*(?:\{[^{}]*)?$")
 _CASE = re.compile(r"\bcase\s+(\d{1,9})\s*:[^:{}]*(?:\{[^{}]*)?$")
-_SWITCH = re.compile(r"\bswitch\s*\(\s*(\w+)\s*\)")
+_SWITCH = re.compile(r"\bswitch\s*\(\s*(\w+)\s*(?:([/*])\s*(\d{1,4})\s*)?\)")  # `n`, `n / 2`
 _OF_TENSOR = re.compile(r"\w+\.(?:size\(-?\d\)|(?:sizes\(\)|shape)\[\d\]|numel\(\))")
 _ALLOCATOR = re.compile(  # `my_malloc(bytes)`, `calloc(n, bytes)`, `allocate<float>(n)`
     r"(?:\w+::)*(\w*(?:malloc|calloc|(?=\w*<)alloc\w*))\s*(?:<\s*([\w ]+?)\s*>)?\s*\((.*)\)",
@@ -258,6 +270,20 @@ _DEVICE = {  # fields of cudaDeviceProp: a small device, so that a launch is one
     "sharedMemPerBlock": "49152",
     "warpSize": "32",
 }
+_ATTRIBUTES = {
+    f"cudaDevAttr{name}": value
+    for name, value in (
+        ("MaxThreadsPerMultiProcessor", _DEVICE["maxThreadsPerMultiProcessor"]),
+        ("MultiProcessorCount", _DEVICE["multiProcessorCount"]),
+        ("MaxThreadsPerBlock", _DEVICE["maxThreadsPerBlock"]),
+        ("MaxSharedMemoryPerBlock", _DEVICE["sharedMemPerBlock"]),
+        ("MaxSharedMemoryPerMultiprocessor", _DEVICE["sharedMemPerBlock"]),
+        ("MaxSharedMemoryPerBlockOptin", _DEVICE["sharedMemPerBlock"]),
+        ("WarpSize", _DEVICE["warpSize"]),
+    )
+}
+_ATTRIBUTE = re.compile(r"\bcudaDeviceGetAttribute\s*\(\s*([^,]+),\s*(cudaDevAttr\w+)")
+_MEMBER = re.compile(r"m_\w+|\w+_")  # of a class, as many write it
 _OF_DEVICE = re.compile(rf"\b\w+(?:\.|->)({'|'.join(_DEVICE)})\b")
 _DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(define|ifdef|ifndef|if|elif|else|endif)\b[ \t]*(\w*)")
 _BY_COMPILER = ("__CUDACC__", "__NVCC__", "__cplusplus", "__linux__", "__GNUC__")
@@ -299,11 +325,12 @@ def _waiting(outside: Sequence[Statement]) -> list[str]:
 class _Leading:
     """What is set before a launch: at namespace level, in callers, in the launching function.
 
-    `outer` are the whole numbers that nobody gives to the first caller, `formals` those that the
-    launching function is given.
+    `members` are those of a class that its other methods set. `outer` are the whole numbers that
+    nobody gives to the first caller, `formals` those that the launching function is given.
     """
 
     outside: tuple[Statement, ...]
+    members: tuple[Statement, ...]
     outer: tuple[str, ...]
     callers: tuple[Statement, ...]
     formals: tuple[str, ...]
@@ -382,6 +409,7 @@ class HostProgram:
         self._given(leading.outer, given, found)
         self._run(leading.callers, given, found)
         self._given([n for n in leading.formals if n not in found.numbers], given, found)
+        self._run(leading.members, given, found)
         self._run(leading.inside, given, found)
         return found
 
@@ -458,7 +486,9 @@ class HostProgram:
             yield asked[1], int(asked[2])
         case, switches = _CASE.search(before), _SWITCH.findall(before)
         if case and switches:
-            yield switches[-1], int(case[1])
+            name, sign, number = switches[-1]
+            by = max(int(number or 1), 1)
+            yield name, int(case[1]) * by if sign != "*" else int(case[1]) // by
 
     def made_of(self, launch: HostLaunch, name: str) -> tuple[str, ...]:
         """The texts of x, y and z of `dim3(…)`, or of a variable that holds one; () for none."""
@@ -480,12 +510,25 @@ class HostProgram:
             own = start + there.lead
             self._leading[position] = _Leading(
                 (*self._numeric, *self._outside(start, behind=bool(there.lead))),
+                tuple(self._members(start, position)),
                 there.formals,
                 tuple(statements(self.text[start:own])),
                 self._formals(start),
                 tuple(statements(self.text[own:position])),
             )
         return self._leading[position]
+
+    def _members(self, start: int, position: int) -> Iterator[Statement]:
+        """What the text before it sets of what a launching function uses and does not set."""
+        inside = [s for s in statements(self.text[start:position]) if isinstance(s, Setting)]
+        used = self.text[start : position + _LONGEST]
+        names = {name for name in re.findall(r"[A-Za-z_]\w*", used) if _MEMBER.fullmatch(name)}
+        names -= {s.name for s in inside}
+        for other in statements(self.text[:start], changes=True) if names else ():
+            if not isinstance(other, Setting) or other.name not in names:
+                continue
+            if other.expression.strip() not in ("", "0"):  # which waits for its value
+                yield other
 
     def _outside(self, start: int, *, behind: bool) -> Iterator[Statement]:
         """What is set at namespace level before the body that begins there, and `behind` it."""

@@ -23,7 +23,7 @@ from core.emulator.events import AccessEvent, FaultEvent, Observer
 from core.emulator.groups import Geometry
 from core.emulator.image import Image
 from core.emulator.machine import Machine
-from core.errors import BudgetExceeded, Cancelled, TilescopeError, TooMuchWork
+from core.errors import ArgumentError, BudgetExceeded, Cancelled, TilescopeError, TooMuchWork
 from core.gc_control import uncollected
 from core.ladder.limits import MAX_SHARED_BYTES
 from core.launch import Workload
@@ -183,6 +183,8 @@ def _fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
             return reach_of(workload, instructions=instructions)
         except (Cancelled, TooMuchWork):
             raise
+        except ArgumentError:  # no value of that parameter
+            return Reach(astray=True)
         except TilescopeError:  # as far as it came it was right: what stops it now is told later
             if one == guess.launch:
                 raise
@@ -198,13 +200,7 @@ def _fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
         is_clean = again.touched and not again.astray and not again.sizes
         if is_clean and (again.ended or side <= _MODEST):
             return square
-    for _ in range(_ROUNDS):
-        larger = _larger(launch, guess, found.sizes)
-        if guess.shared_open and 0 < found.shared <= MAX_SHARED_BYTES:
-            larger = replace(larger, shared=str(found.shared))
-        if larger == launch:
-            break
-        launch, found = larger, tried(larger)
+    launch, found = _grown(launch, guess, tried, found)
     if found.beyond_own or any(need > _MOST_ELEMENTS for need in found.sizes.values()):
         launch, found = _reaching_less(launch, guess, tried) or (launch, found)
     if found.astray or found.sizes:  # elements that nobody knew to be indices may be
@@ -303,12 +299,20 @@ def _small_numbers(launch: FileLaunch, guess: Guess) -> dict[str, str]:
 
 
 def _grown(
-    launch: FileLaunch, guess: Guess, tried: Callable[[FileLaunch], Reach]
+    launch: FileLaunch,
+    guess: Guess,
+    tried: Callable[[FileLaunch], Reach],
+    found: Reach | None = None,
 ) -> tuple[FileLaunch, Reach]:
-    """The launch with arrays as long as they are reached, and what is reached then."""
-    found = tried(launch)
+    """The launch with arrays as long as they are reached, and what is reached then.
+
+    So with dynamic shared memory. `found` is what the launch reaches, where that is known.
+    """
+    found = found or tried(launch)
     for _ in range(_ROUNDS):
         larger = _larger(launch, guess, found.sizes)
+        if guess.shared_open and 0 < found.shared <= MAX_SHARED_BYTES:
+            larger = replace(larger, shared=str(found.shared))
         if larger == launch:
             break
         launch, found = larger, tried(larger)
@@ -360,7 +364,8 @@ def _larger(launch: FileLaunch, guess: Guess, sizes: Mapping[str, int]) -> FileL
         have, need = int(np.prod(shape)), sizes[name]
         if need <= have:
             continue
-        stays = name in guess.tied and (guess.is_ragged or need <= _meant(guess, name))
+        is_close = need <= _meant(guess, name) and not _is_window(launch, have, need)
+        stays = name in guess.tied and (guess.is_ragged or is_close)
         if need > _MOST_ELEMENTS or stays:
             continue
         if guess.is_strided:  # the trial may end before it comes to the last row
@@ -370,6 +375,12 @@ def _larger(launch: FileLaunch, guess: Guess, sizes: Mapping[str, int]) -> FileL
             f"{buffer['fill']}:{buffer['dtype']}[{','.join(map(str, shape))}]{buffer['start']}"
         )
     return with_arguments(launch, changed)
+
+
+def _is_window(launch: FileLaunch, have: int, need: int) -> bool:
+    """Whether each of `have` threads reads as many elements as a number of the launch says."""
+    numbers = (int(text) for _, text in launch.arguments if text.isdecimal())
+    return any(1 < number < have and need == have + number - 1 for number in numbers)
 
 
 def _meant(guess: Guess, name: str) -> float:

@@ -11,7 +11,7 @@ import itertools
 import re
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Literal
 
@@ -64,7 +64,10 @@ class TemplateParameter:
 
 @dataclass(frozen=True)
 class KernelText:
-    """One `__global__` function: its name, with its namespaces, and its parameters as written."""
+    """One `__global__` function: its name, with its namespaces, and its parameters as written.
+
+    `defaults` are what those parameters are that a launch leaves out, by their names.
+    """
 
     name: str
     qualified: str
@@ -72,6 +75,7 @@ class KernelText:
     template: tuple[TemplateParameter, ...] = ()
     body: str = ""  # without comments, "" where it is only declared
     is_defined: bool = False
+    defaults: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @lru_cache(maxsize=16)
@@ -267,6 +271,7 @@ def _kernels(text: str) -> Iterator[KernelText]:
                 _template(text[max(0, start.start() - _LONGEST_HEADER) : start.start()]),
                 text[opens.end() : closing(text, opens.end(), "{}")] if opens else "",
                 opens is not None,
+                dict(_defaults(inside)),
             )
             break
 
@@ -274,6 +279,13 @@ def _kernels(text: str) -> Iterator[KernelText]:
 def _parameters(inside: str) -> tuple[str, ...]:
     parts = [part.partition("=")[0].strip() for part in split_at_commas(inside)]
     return () if parts in ([], [""], ["void"]) else tuple(parts)
+
+
+def _defaults(inside: str) -> Iterator[tuple[str, str]]:
+    for part in split_at_commas(inside):
+        declared, _, default = part.partition("=")
+        if default and (words := re.findall(r"\w+", declared)):
+            yield words[-1], default.strip()
 
 
 def _namespaces(text: str, places: Sequence[int]) -> Iterator[list[str]]:
@@ -299,7 +311,13 @@ def _template(before: str) -> tuple[TemplateParameter, ...]:
     if not match:
         return ()
     end = closing(before, match.end(), "<>")
-    return tuple(_template_parameter(p) for p in split_at_commas(before[match.end() : end]))
+    found = (_template_parameter(p) for p in split_at_commas(before[match.end() : end]))
+    whole = set(_OF_WHOLE_NUMBERS.findall(before, end))
+    return tuple(replace(p, type=_WHOLE_NUMBERS) if p.name in whole else p for p in found)
+
+
+_WHOLE_NUMBERS = "integral"  # what such a type must be
+_OF_WHOLE_NUMBERS = re.compile(r"\b(?:is_integral(?:_v)?|integral)\s*<\s*(\w+)\s*>")  # `requires`
 
 
 def _template_parameter(text: str) -> TemplateParameter:
@@ -1017,7 +1035,8 @@ def _likely(source: str, parameter: TemplateParameter, kernel: KernelText) -> st
         )
         if (takes and not is_pointed_to) or _is_called(parameter, kernel):
             return _functor_like(parameter.name, source) or _first_functor(source)
-        usual = "int" if _INDEX_TYPE.search(parameter.name) else "float"
+        is_whole = parameter.type == _WHOLE_NUMBERS or _INDEX_TYPE.search(parameter.name)
+        usual = "int" if is_whole else "float"
         made = _specialised(source, parameter.name, kernel)
         return usual if not made or usual in made else made[0]
     if parameter.type == "bool":

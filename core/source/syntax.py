@@ -50,6 +50,7 @@ MAKES_CODE = re.compile(
     r"__(?:global|device|constant|shared)__|\b(?:template|struct|class|typedef|using|enum)\b"
 )
 _GUARD = re.compile(r"_(?:H|HPP|CUH|INCLUDED)_*$")
+_REST = re.compile(r"\s*[A-Za-z_*&][^;{}()]*\([^;{}]*(?=;)")  # of a declaration of a function
 _LINE_START = re.compile(r"(?:^|\n)[ \t]*$")
 _LINE_ALONE = re.compile(r"[ \t]*\n\s*(?![\s;,.)\]+*/=<>?:&|{-])")
 _LONGEST_INDENT = 80
@@ -180,14 +181,16 @@ class Macros:
     """Of a program's macros those that the parser has to know.
 
     `specifiers` stand for words such as `static __device__`, with their meanings. `functions` take
-    parameters; of them `makers` stand for declarations and `attributes` for such as `__align__(n)`.
-    `openers` have a brace that one of the `closers` closes. `statements` are whole ones, without
-    parameters: a use needs no semicolon.
+    parameters; of them `makers` stand for declarations (`wrappers` among them give what they are
+    given an attribute), and `attributes` for such as `__align__(n)`. `openers` have a brace that
+    one of the `closers` closes. `statements` are whole ones, without parameters: a use needs no
+    semicolon.
     """
 
     specifiers: tuple[tuple[str, str], ...]
     functions: frozenset[str]
     makers: frozenset[str]
+    wrappers: frozenset[str]
     attributes: frozenset[str]
     openers: frozenset[str] = frozenset()
     closers: frozenset[str] = frozenset()
@@ -560,6 +563,12 @@ def syntax(source: str, macros: Macros | None = None) -> Syntax:
 def macros_of(texts: tuple[str, ...]) -> Macros:
     """What the parser has to know of the macros in some texts."""
     found = [macro for text in texts for macro in _macros(blanked(text))]
+    strings = {
+        macro.name
+        for text in texts
+        for macro in _macros(blanked(text))
+        if not macro.body and '"' in text[macro.start : macro.end]
+    }
     bodies: dict[str, str] = {}
     for macro in found:  # of several meanings the one for the GPU, or the last
         if macro.parameters is None and not _SPACES.search(bodies.get(macro.name, "")):
@@ -573,7 +582,8 @@ def macros_of(texts: tuple[str, ...]) -> Macros:
         m.name for m in functions if _SPECIFIER.fullmatch(_ATTRIBUTE.sub(" ", m.body))
     )
     meanings = {name: _meaning(name, bodies, attributes) for name in bodies}
-    makers = {m.name for m in functions if MAKES_CODE.search(m.body) or _wraps(m)}
+    wrappers = frozenset(m.name for m in functions if _wraps(m))
+    makers = {m.name for m in functions if MAKES_CODE.search(m.body)} | wrappers
     for _ in range(_DEEPEST_MACROS):
         makers |= {m.name for m in functions if m.words & makers}
     return Macros(
@@ -582,12 +592,14 @@ def macros_of(texts: tuple[str, ...]) -> Macros:
                 (name, meaning)
                 for name, meaning in meanings.items()
                 if _SPECIFIER.fullmatch(meaning)
+                and name not in strings
                 and not _GUARD.search(name)
                 and (_SPACES.search(meaning) or not re.fullmatch(r"__\w+__", name))
             )
         ),
         frozenset(m.name for m in functions),
         frozenset(makers),
+        wrappers,
         attributes,
         frozenset(m.name for m in functions if m.body.count("{") > m.body.count("}")),
         frozenset(m.name for m in functions if m.body.count("{") < m.body.count("}")),
@@ -679,6 +691,8 @@ def _made(text: str, macros: Macros) -> Iterator[Span]:
         opens = re.compile(r"\s*\{").match(text, end)
         if name in macros.makers:
             behind = _closed(text, opens.end() - 1, "{}") if opens else end
+            if name in macros.wrappers and (rest := _REST.match(text, end)):
+                behind = rest.end()  # `EXPORT(int) f(int n);`
             if ends := re.compile(r"[ \t]*;").match(text, behind):
                 behind = ends.end()
         elif _LINE_ALONE.match(text, end) and _LINE_START.search(

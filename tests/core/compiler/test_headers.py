@@ -355,3 +355,34 @@ __global__ void k(float* a) { Row row(4); row.at[1] = a[threadIdx.x]; a[threadId
     ptx = compile_ptx(source).ptx
     assert re.search(r"call\.uni.*\bmalloc", ptx.replace("\n", " "))
     assert re.search(r"call\.uni.*\bfree", ptx.replace("\n", " "))
+
+
+@pytest.mark.skipif(not include_folders(), reason="CUDA's headers are not installed")
+def test_iterators_and_tuples_of_thrust_serve_kernels_too() -> None:
+    """Beside the headers that only the host can use."""
+    source = """#include <thrust/device_vector.h>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/tuple.h>
+__global__ void k(float* a)
+{
+    thrust::counting_iterator<int> from(3);
+    a[threadIdx.x] = from[threadIdx.x] + thrust::get<1>(thrust::make_tuple(1, 2.0f));
+}
+int main() { thrust::device_vector<float> v(64); k<<<1, 64>>>(thrust::raw_pointer_cast(v.data())); }
+"""
+    assert compile_ptx(source, kernel="k").entries
+
+
+def test_an_array_that_another_file_defines_is_asked_for() -> None:
+    """Its size is there: of one that is only declared the compiler makes one element."""
+    uses = "__global__ void k(double* a) { a[threadIdx.x] = table[threadIdx.x]; }\n"
+    with pytest.raises(CompileError) as caught:
+        compile_ptx(f"extern __device__ double table[];\n{uses}", kernel="k")
+    assert caught.value.diagnostics[0].line == 1
+    assert "table is only declared here" in str(caught.value)
+    assert "--include" in str(caught.value)
+    sized = "__device__ double table[32] = {1};\n"
+    both = f"extern __device__ double table[];\n{sized}{uses}"
+    assert compile_ptx(both, kernel="k").entries
+    idle = "__global__ void k(double* a) { a[threadIdx.x] = 1; }\n"
+    assert compile_ptx(f"extern __device__ double table[];\n{idle}", kernel="k").entries

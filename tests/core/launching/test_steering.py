@@ -353,7 +353,8 @@ def test_a_number_with_which_nothing_is_touched_is_guessed_otherwise():
     source = """__global__ void later(float* a, int k, int n)
     {
         int i = blockIdx.x * blockDim.x + threadIdx.x;
-        for (int j = 0; j < k; j++) if (i < n) a[i] += j;
+        int j = k;
+        while (j-- > 0) if (i < n) a[i] += j;
     }"""
     launch = launch_of(source)
     assert dict(launch.arguments)["k"] == "1"
@@ -428,4 +429,113 @@ def test_a_parameter_may_have_the_name_of_a_constant():
     launch = launch_of(source)
     assert launch.defines == ""
     assert int(dict(launch.arguments)["len"]) < 1 << 16
+    assert not record(file_workload(source, launch)).findings
+
+
+def test_what_a_launch_leaves_out_has_its_default():
+    source = """__global__ void touch(int* a, int n, const bool idle = false, int times = 3)
+    {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (idle) return;
+        for (int j = 0; j < times; j++) if (i < n) a[i] += j;
+    }
+    int main() { int* a; cudaMalloc(&a, 512 * sizeof(int)); touch<<<4, 128>>>(a, 512); }"""
+    numbers = dict(launch_of(source).arguments)
+    assert (numbers["idle"], numbers["times"]) == ("0", "3")
+
+
+def test_a_flag_with_which_nothing_is_touched_is_turned():
+    source = """__global__ void touch(int* a, bool idle)
+    {
+        if (!idle) a[threadIdx.x] = 1;
+    }"""
+    assert dict(launch_of(source).arguments)["idle"] == "0"
+
+
+@pytest.mark.parametrize(
+    ("switched", "case"), [("threads / 2", 512), ("threads", 512), ("threads * 2", 128)]
+)
+def test_the_case_of_a_switch_decides_about_what_it_is_made_of(switched, case):
+    block = switched.replace("threads", "(threads)")
+    source = f"""template <int SIZE> __global__ void fill(int* a)
+    {{
+        __shared__ int s[SIZE];
+        s[threadIdx.x] = threadIdx.x;
+        __syncthreads();
+        a[blockIdx.x * SIZE + threadIdx.x] = s[SIZE - 1 - threadIdx.x];
+    }}
+    void run(int n, int threads)
+    {{
+        int* a; cudaMalloc(&a, n * sizeof(int));
+        switch ({switched}) {{ case {case}: fill<{case}><<<n / 1024, {block}>>>(a); break; }}
+    }}"""
+    launch = launch_of(source)
+    assert launch.block == str(case)
+    assert not record(file_workload(source, launch)).findings
+
+
+def test_a_type_that_must_be_a_whole_number_is_one():
+    source = """#include <type_traits>
+    template <typename T> requires std::is_integral_v<T>
+    __global__ void count(const T* a, T* sums) { atomicAdd(&sums[a[threadIdx.x] & 1], 1); }"""
+    assert launch_of(source).kernel == "count<int>"
+
+
+def test_the_pitch_of_a_structure_holds_a_row_of_its_widest_elements():
+    source = """struct Cell { double a, b, c; };
+    template <typename T> struct View
+    {
+        T* ptr; size_t pitch, width, height;
+        __device__ T& at(size_t y, size_t x) { return *((T*)((char*)ptr + pitch * y) + x); }
+    };
+    __global__ void fill(View<Cell> v)
+    {
+        int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+        if (x < v.width && y < v.height) v.at(y, x) = Cell{1.0 * x, 1.0 * y, 0};
+    }"""
+    launch = launch_of(source, block="8,8")
+    numbers = dict(launch.arguments)
+    assert int(numbers["v.pitch"]) >= 24 * int(numbers["v.width"])
+    assert not record(file_workload(source, launch)).findings
+
+
+def test_what_other_methods_of_a_class_set_counts():
+    source = """__global__ void pick(int* a, int each)
+    {
+        extern __shared__ int s[];
+        int i = threadIdx.y * each + threadIdx.x;
+        s[i] = i;
+        a[(blockIdx.x * blockDim.y + threadIdx.y) * each + threadIdx.x] = s[i];
+    }
+    struct Launcher
+    {
+        int warp_ = 0, warps_ = 0, sms_ = 0, bytes_ = 0;
+        void initialize(int device)
+        {
+            cudaDeviceGetAttribute(&sms_, cudaDevAttrMultiProcessorCount, device);
+            cudaDeviceGetAttribute(&warp_, cudaDevAttrWarpSize, device);
+            warps_ = 8;
+            bytes_ = warp_ * warps_;
+            bytes_ *= sizeof(int);
+        }
+        void run(int* a) { dim3 block(warp_, warps_); pick<<<sms_, block, bytes_>>>(a, warp_); }
+    };"""
+    launch = launch_of(source)
+    assert (launch.block, launch.shared) == ("32,8", str(32 * 8 * 4))
+    assert dict(launch.arguments)["each"] == "32"
+    assert not record(file_workload(source, launch)).findings
+
+
+def test_each_thread_of_a_window_finds_what_it_reads():
+    """Nobody says how long `in` is; one that ends with the last thread's element would be short."""
+    source = """__global__ void sums(const float* in, float* out, int n, int width)
+    {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i >= n) return;
+        float sum = 0;
+        for (int j = 0; j < width; j++) sum += in[i + j];
+        out[i] = sum;
+    }"""
+    launch = launch_of(source, grid="4", block="64", n="256", width="11")
+    assert shapes(launch) == {"in": "266", "out": "256"}
     assert not record(file_workload(source, launch)).findings

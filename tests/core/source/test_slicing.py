@@ -146,3 +146,34 @@ def test_a_linkage_in_front_stays():
     __global__ void k(float* a) { a[0] = 1; }
     """
     assert compile_ptx(source, kernel="k").entries == ("_Z1kPf",)
+
+
+def test_a_class_of_the_hosts_whose_text_has_macros_for_strings_is_left_out():
+    """They stand where the parser needs an expression: `out << RED << text`."""
+    source = """#include <iostream>
+    #define RED "\\033[31m"
+    #define RESET "\\033[0m"
+    class Logger { static void log(int n) { std::cout << RED << "[" << RESET; } };
+    __global__ void k(float* a) { a[0] = 1; }
+    """
+    program = Program("", {"": source})
+    assert kept(source) == {"k"}
+    assert "Logger" not in program.texts(program.needed(program.roots("k")))[""]
+    assert compile_ptx(source).entries
+
+
+def test_a_declaration_in_a_macro_that_gives_its_type_an_attribute_is_one():
+    """As cJSON.h has them: `CJSON_PUBLIC(cJSON *) cJSON_Parse(const char *text);`."""
+    source = """typedef struct JSON { int kind; } JSON;
+    #ifdef WINDOWS
+    #define PUBLIC(type) __declspec(dllexport) type __stdcall
+    #else
+    #define PUBLIC(type) __attribute__((visibility("default"))) type
+    #endif
+    PUBLIC(JSON *) json_parse(const char *text, int (*read)(int));
+    PUBLIC(void) json_delete(JSON *item);
+    PUBLIC(const char *) json_version(void);
+    __global__ void k(float* a) { a[0] = 1; }
+    int main() { json_delete(json_parse("", 0)); k<<<1, 1>>>(0); }
+    """
+    assert compile_ptx(source, kernel="k").entries
