@@ -34,7 +34,8 @@ _ATTRIBUTE = re.compile(
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE | re.DOTALL)
 _DEFINE = re.compile(r"\s*#\s*define\s+(\w+)(\([^)]*\))?((?:[^\n\\]|\\.|\\\n)*)", re.DOTALL)
 _C_LINKAGE = re.compile(  # its brace stands between one #if and its #endif, so alone
-    r"^[ \t]*#[ \t]*if[^\n]*\b__cplusplus\b[^\n]*\n(?P<brace>\s*(?:extern\s*\"C\"\s*\{|\})\s*)#",
+    r"^[ \t]*#[ \t]*if[^\n]*\b__cplusplus\b[^\n]*\n"
+    r"(?P<brace>\s*(?:extern\s*\"C\"\s*(?:#[^\n]*\n\s*)?\{|\})\s*)#",
     re.MULTILINE,
 )
 _CALL = re.compile(r"\b(\w+)\s*\([^()]*\)")
@@ -405,7 +406,7 @@ class Syntax:
         if is_function:
             return "any" if re.search(r"\b(?:constexpr|consteval)\b", head) else "host"
         if kind == "variable":
-            declared = re.split(r"[={(]", head, maxsplit=1)[0]
+            declared = re.split(r"[={(]", _without_template(head), maxsplit=1)[0]
             return "any" if re.search(r"\bconst(?:expr)?\b", declared) else "host"
         return "any"
 
@@ -783,6 +784,12 @@ def _without_content(match: re.Match[str]) -> str:
     first = text.index('"')
     inside = re.sub(r"[^\n]", "_", text[first + 1 : -1]).replace("\n", " ")
     return f'{" " * first}"{inside}"'
+
+
+def _without_template(head: str) -> str:
+    """A declaration without its `template <…>`, whose parameters may have defaults."""
+    opens = re.match(r"\s*template\s*<", head)
+    return head[_closed(head, opens.end() - 1, "<>") :] if opens else head
 
 
 def _last_attribute(text: str) -> int | None:

@@ -178,3 +178,31 @@ def test_a_declaration_in_a_macro_that_gives_its_type_an_attribute_is_one():
     int main() { json_delete(json_parse("", 0)); k<<<1, 1>>>(0); }
     """
     assert compile_ptx(source, kernel="k").entries
+
+
+def test_a_constant_that_is_a_template_with_a_default_is_no_hosts_variable():
+    source = """template <bool B> struct When {};
+    template <typename T, class = When<true>> constexpr bool is_large = sizeof(T) > 4;
+    __global__ void k(float* a) { a[0] = is_large<float>; }
+    """
+    assert kept(source) == {"k", "is_large", "When"}
+    assert compile_ptx(source).entries
+
+
+def test_linkage_of_c_may_open_behind_a_directive():
+    source = """#ifdef __cplusplus
+    extern "C"
+    #    define QUIET [[noreturn]]
+    {
+    #else
+    #    define QUIET
+    #endif
+    QUIET void fail(const char *file, int line);
+    #ifdef __cplusplus
+    }
+    #endif
+    void told(int n) { fail("", n); }
+    __global__ void k(float* a) { a[0] = 1; }
+    """
+    assert kept(source) == {"k"}
+    assert compile_ptx(source).entries
