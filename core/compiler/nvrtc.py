@@ -105,12 +105,13 @@ def compile_here(request: Request) -> Compiled:
 
     def attempt(kept: frozenset[Part], errors: bool, instance: str) -> Compiled:
         is_used = has_cub or any("thrust" in program.words(part) for part in kept)
-        unused = for_both if not is_used else ()
+        used, unused = (for_both, ()) if is_used else ((), for_both)
         texts = {
             name: _QUOTED_SPACE.sub(r"\1 ", text if errors or not name else _ERROR.sub("", text))
             for name, text in program.texts(kept).items()
         }
-        plain = (_UNMARKED_IS_DEVICE,) if program.has_plain_constexpr(kept) else ()
+        has_plain = program.has_plain_constexpr(kept) or any(map(_UNMARKED.match, used))
+        plain = (_UNMARKED_IS_DEVICE,) if has_plain else ()
         part = replace(
             request,
             source=texts.pop(""),
@@ -195,9 +196,10 @@ def is_known(header: str, compiler: CompilerName = "nvrtc") -> bool:
 
 # Of a library of the host's: what NVRTC 13.0 takes, and kernels use.
 _FOR_BOTH = re.compile(
-    r"thrust/(?:(?:iterator|type_traits)/|detail/(?:config|raw_pointer_cast|type_traits)\.h"
-    r"|(?:tuple|pair|functional|distance|advance)\.h)"
+    r"thrust/(?:(?:iterator|type_traits|random)/|detail/(?:config|raw_pointer_cast|type_traits)\.h"
+    r"|(?:tuple|pair|functional|distance|advance|random|version)\.h)"
 )
+_UNMARKED = re.compile(r"thrust/random\b")  # of these some functions say nothing of the GPU
 
 _NOTHING = "__global__ void k() {}"
 

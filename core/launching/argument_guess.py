@@ -27,7 +27,8 @@ _ZERO = re.compile(
     re.IGNORECASE,
 )
 _ONE = re.compile(
-    r"\w*stride\w*|\w*step|inc[xy]?|\w*radius\w*|pad(ding)?|pitch_extra", re.IGNORECASE
+    r"\w*stride\w*|\w*step|inc[xy]?|\w*radius\w*|(?-i:\w+Rad)|pad(ding)?|pitch_extra",
+    re.IGNORECASE,
 )
 _FEW = re.compile(
     r"\w*(iter(ation)?s?|steps|rounds|repeats?|times|samples|tries|per(_?(thread|row|block))?"
@@ -43,7 +44,7 @@ _LOOP = ("i", "j", "k", "t", "s", "it")  # a step of a loop of the host's, besid
 _ROWS = ("rows", "height", "h", "m", "ny", "num_rows", "nrows", "imageh", "n_rows", "rowcount")
 _COLUMNS = ("cols", "columns", "width", "w", "n", "nx", "num_cols", "ncols", "imagew", "n_cols")
 _ORDERED = re.compile(  # starts of rows, and nodes that lead to themselves at first
-    r"\w*(ptr|offsets?|row_?starts?|parents?|next|roots?|frontier\w*)\d*", re.IGNORECASE
+    r"\w*(ptrs?|offsets?|row_?starts?|parents?|next|roots?|frontier\w*)\d*", re.IGNORECASE
 )
 _INDICES = re.compile(
     r"\w*(index|indices|idx|perm|map|edges?|neighbou?rs?|adj|col_?(ind|idx)\w*|links?)\d*",

@@ -303,19 +303,24 @@ class _Roots:
     def _elsewhere(self, name: str) -> Path | None:
         """The header wherever the repository has it, under the folders that its name begins with.
 
-        Of several the one with the most folders in common with the source.
+        Of several the one with the most folders in common with the source. Small and capital
+        letters are told apart only where both are there: Windows takes them for the same.
         """
         parts = Path(name).parts
         if ".." in parts or not parts:
             return None
         own = self._path.resolve().parts
-        there = self._of_repository.get(parts[-1], ())
-        found = [path for path in there if path.parts[-len(parts) :] == parts]
+        ends = ((path, path.parts[-len(parts) :]) for path in self._of_repository(parts[-1]))
+        alike = [(path, end == parts) for path, end in ends if _folded(end) == _folded(parts)]
+        found = [path for path, exact in alike if exact] or [path for path, _ in alike]
         return max(found, key=lambda path: _in_common(own, path.parts), default=None)
 
+    def _of_repository(self, name: str) -> Sequence[Path]:
+        """The headers of that name without folder, in small letters or not, of the repository."""
+        return self._headers.get(name.casefold(), ())
+
     @cached_property
-    def _of_repository(self) -> Mapping[str, list[Path]]:
-        """The headers of the source's repository, by name without folder."""
+    def _headers(self) -> Mapping[str, list[Path]]:
         root = repository_of(self._path)
         found: dict[str, list[Path]] = {}
         count = 0
@@ -326,7 +331,7 @@ class _Roots:
                 break
             for file in files:
                 if Path(file).suffix in _HEADER_SUFFIXES:
-                    found.setdefault(file, []).append(Path(folder, file))
+                    found.setdefault(file.casefold(), []).append(Path(folder, file))
         return found
 
     def one_name(self, header: str, path: Path) -> str:
@@ -355,6 +360,10 @@ class _Roots:
     def _above(self) -> tuple[Path, ...]:
         folders = _folders_above(self._path)
         return tuple(f / usual for f in folders for usual in _USUAL if (f / usual).is_dir())
+
+
+def _folded(parts: Sequence[str]) -> list[str]:
+    return [part.casefold() for part in parts]
 
 
 def _in_common(one: Sequence[str], other: Sequence[str]) -> int:

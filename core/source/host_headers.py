@@ -185,20 +185,26 @@ _EMPTY = _words("""
 stdio.h stdlib.h string.h assert.h stddef.h time.h ctype.h errno.h signal.h unistd.h inttypes.h
 sys/time.h sys/types.h sys/stat.h sys/mman.h sys/socket.h sys/un.h sys/ioctl.h fcntl.h pthread.h
 dlfcn.h sched.h semaphore.h poll.h stdbool.h stdarg.h malloc.h windows.h omp.h mpi.h
-cstdlib cassert ctime cctype cerrno cstdarg cinttypes iostream fstream sstream iomanip ostream
-istream iosfwd string_view queue stack bitset memory numeric random chrono thread mutex atomic
-condition_variable future stdexcept exception system_error typeinfo typeindex iterator optional
-variant any filesystem regex locale
+cstdlib cassert ctime cctype cerrno cstdarg cinttypes string_view queue stack bitset memory numeric
+random chrono thread mutex atomic
+condition_variable future stdexcept exception system_error typeinfo typeindex optional variant any
+filesystem regex locale
 ciso646 csignal csetjmp clocale cwchar cwctype cuchar codecvt charconv execution memory_resource
 scoped_allocator shared_mutex stop_token format barrier latch semaphore
 strings.h wchar.h locale.h setjmp.h fenv.h getopt.h dirent.h libgen.h netdb.h intrin.h immintrin.h
 sys/wait.h sys/uio.h sys/resource.h sys/syscall.h arpa/inet.h netinet/in.h linux/version.h io.h
 direct.h process.h conio.h
-cfenv complex numbers new initializer_list valarray ratio concepts ranges span bit compare
+cfenv complex numbers new initializer_list valarray ratio ranges span bit compare
 source_location
 helper_cuda.h helper_functions.h helper_string.h helper_timer.h helper_image.h exception.h
 cusparse.h cusparse_v2.h cusolverDn.h curand.h cudnn.h nccl.h nvrtc.h
 """)
+
+_STREAMS = _words("iostream fstream sstream iomanip ostream istream iosfwd")
+_STREAM = (  # Thrust's random numbers declare functions of these
+    f"{_ONCE}namespace std {{ template <class C, class T> class basic_ostream;"
+    " template <class C, class T> class basic_istream; }\n"
+)
 
 # Headers that serve the host alone, whatever their names go on with.
 _HOST_ONLY = re.compile(
@@ -385,7 +391,37 @@ namespace at {{
 {_half("Half", "__half")}{_half("BFloat16", "__nv_bfloat16")}}}
 """
 HALF_NAMES = re.compile(r"\bhalf[24]?\b|\b__half|bfloat16|\bat::(?:Half|BFloat16)|\bc10::")
-_OPENCV = _ONCE + "typedef unsigned char uchar;\ntypedef unsigned short ushort;\n"
+# What OpenCV gives to kernels (opencv2/core/cuda_types.hpp): views of an image on the GPU, whose
+# rows lie `step` bytes apart. Each of its headers has all of it.
+_OPENCV = """#ifndef TILESCOPE_OPENCV
+#define TILESCOPE_OPENCV
+typedef unsigned char uchar;
+typedef unsigned short ushort;
+namespace cv { namespace cuda {
+template <class T> struct DevPtr {
+    typedef T elem_type;
+    T* data;
+    __device__ operator T*() { return data; }
+    __device__ operator const T*() const { return data; }
+};
+template <class T> struct PtrSz : DevPtr<T> { size_t size; };
+template <class T> struct PtrStep : DevPtr<T> {
+    size_t step;
+    __device__ T* ptr(int y = 0) { return (T*)((char*)this->data + y * step); }
+    __device__ const T* ptr(int y = 0) const { return (const T*)((char*)this->data + y * step); }
+    __device__ T& operator()(int y, int x) { return ptr(y)[x]; }
+    __device__ const T& operator()(int y, int x) const { return ptr(y)[x]; }
+};
+template <class T> struct PtrStepSz : PtrStep<T> { int cols, rows; };
+typedef PtrStepSz<unsigned char> PtrStepSzb;
+typedef PtrStepSz<float> PtrStepSzf;
+typedef PtrStepSz<int> PtrStepSzi;
+typedef PtrStep<unsigned char> PtrStepb;
+typedef PtrStep<float> PtrStepf;
+typedef PtrStep<int> PtrStepi;
+} }
+#endif
+"""
 _WITH_HALVES = re.compile(r"cublas\w*\.h")  # they include CUDA's headers of these types
 
 
@@ -444,6 +480,16 @@ _FROM_LIBCUDACXX = {
     ],
     "tuple": ["tuple", "make_tuple", "tie", "get", "apply"],
     "bit": ["bit_cast"],
+    "iterator": _words("""
+iterator_traits input_iterator_tag output_iterator_tag forward_iterator_tag
+bidirectional_iterator_tag random_access_iterator_tag reverse_iterator distance advance next prev
+"""),
+    "concepts": _words("""
+same_as derived_from convertible_to common_with integral signed_integral unsigned_integral
+floating_point assignable_from swappable destructible constructible_from default_initializable
+move_constructible copy_constructible equality_comparable totally_ordered movable copyable
+semiregular regular invocable predicate
+"""),
 }
 _CUB_BLOCK = _words("""
 block/block_adjacent_difference block/block_discontinuity block/block_exchange block/block_histogram
@@ -469,8 +515,9 @@ HELD_BY_NVCC: Mapping[str, tuple[str, ...]] = MappingProxyType(
 STAND_INS: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(_EMPTY, _ONCE),
+        **dict.fromkeys(_STREAMS, _STREAM),
         **_OF_CONTAINERS,
-        **dict.fromkeys((*_FROM_LIBCUDACXX, "concepts", "span"), _ONCE),
+        **dict.fromkeys((*_FROM_LIBCUDACXX, "span"), _ONCE),
         "stdint.h": _STDINT,
         "cstdint": _STDINT + _STD_INTEGERS,
         "limits.h": _LIMITS,

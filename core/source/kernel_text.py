@@ -316,6 +316,7 @@ def _template(before: str) -> tuple[TemplateParameter, ...]:
     return tuple(replace(p, type=_WHOLE_NUMBERS) if p.name in whole else p for p in found)
 
 
+_ITERATOR = re.compile(r"\w*(?:Iter(?:ator)?|It)\d*T?")
 _WHOLE_NUMBERS = "integral"  # what such a type must be
 _OF_WHOLE_NUMBERS = re.compile(r"\b(?:is_integral(?:_v)?|integral)\s*<\s*(\w+)\s*>")  # `requires`
 
@@ -885,12 +886,15 @@ def _nameable(text: str, source: str, outer: Mapping[str, str]) -> str:
 
 @lru_cache(maxsize=4)
 def _inner_usings(source: str) -> Mapping[str, str]:
-    """What `using` says within functions and classes, where it says the same everywhere."""
-    said: dict[str, set[str]] = {}
-    pattern = rf"^[ \t]+{_USING.pattern}"
+    """What `using` says within functions, classes and macros; the first where they differ.
+
+    As those of a macro do that makes the same launch for several types.
+    """
+    said: dict[str, str] = {}
+    pattern = rf"(?:^[ \t]+|(?<=[;{{]))\s*{_USING.pattern}"
     for name, meaning in re.findall(pattern, without_comments(source), re.MULTILINE):
-        said.setdefault(name, set()).add(meaning)
-    return {name: found.pop().strip() for name, found in said.items() if len(found) == 1}
+        said.setdefault(name, meaning.strip())
+    return said
 
 
 @lru_cache(maxsize=4)
@@ -1035,6 +1039,8 @@ def _likely(source: str, parameter: TemplateParameter, kernel: KernelText) -> st
         )
         if (takes and not is_pointed_to) or _is_called(parameter, kernel):
             return _functor_like(parameter.name, source) or _first_functor(source)
+        if _ITERATOR.fullmatch(parameter.name):
+            return "float*"
         is_whole = parameter.type == _WHOLE_NUMBERS or _INDEX_TYPE.search(parameter.name)
         usual = "int" if is_whole else "float"
         made = _specialised(source, parameter.name, kernel)

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 
 from core.compiler.compiler import compile_ptx
 from core.compiler.nvrtc_library import include_folders
 from core.errors import CompileError
+from core.launching.file_launch import FileLaunch, file_workload
+from core.launching.guess import completed
+from core.runs.fitting import fitted
+from core.runs.recording import record
 from core.source.host_headers import STAND_INS
 from core.source.kernel_text import kernels
+
+
+def fitted_launch(source: str) -> FileLaunch:
+    return fitted(source, completed(source, FileLaunch("k.cu", "", "", "", "")), 1)
 
 
 @pytest.mark.parametrize("backwards", [False, True])
@@ -386,3 +395,55 @@ def test_an_array_that_another_file_defines_is_asked_for() -> None:
     assert compile_ptx(both, kernel="k").entries
     idle = "__global__ void k(double* a) { a[threadIdx.x] = 1; }\n"
     assert compile_ptx(f"extern __device__ double table[];\n{idle}", kernel="k").entries
+
+
+@pytest.mark.skipif(not include_folders(), reason="CUDA's headers are not installed")
+def test_thrusts_random_numbers_are_for_kernels() -> None:
+    """Their headers leave some functions unmarked, and declare operators of the host's streams."""
+    source = """#include <iostream>
+#include <thrust/random.h>
+__global__ void k(float* a)
+{
+    thrust::default_random_engine engine(threadIdx.x + 1);
+    thrust::uniform_real_distribution<float> between(0, 1);
+    a[threadIdx.x] = between(engine);
+}
+int main() { std::cout << 1; }
+"""
+    trace = record(file_workload(source, fitted_launch(source)))
+    values = trace.outputs["a"].ravel()
+    # minstd_rand (C++ standard, [rand.predef]), and what lies between 0 and 1 of its range
+    expected = (np.arange(1, values.size + 1) * 48271 % (2**31 - 1) - 1) / (2**31 - 2)
+    assert np.allclose(values, expected, atol=1e-6)
+
+
+def test_images_of_opencv_are_views_with_rows_some_bytes_apart() -> None:
+    source = """#include <opencv2/opencv.hpp>
+#include <opencv2/core/cuda/common.hpp>
+__global__ void turned(cv::cuda::PtrStep<uchar3> from, cv::cuda::PtrStepSz<uchar3> to)
+{
+    int x = threadIdx.x, y = blockIdx.x;
+    if (x < to.cols && y < to.rows) to(y, x) = from(y, to.cols - 1 - x);
+}
+int main() { cv::Mat image = cv::imread("a.png"); }
+"""
+    launch = fitted_launch(source)
+    assert dict(launch.arguments)["to.step"].isdecimal()
+    assert not record(file_workload(source, launch)).findings
+
+
+@pytest.mark.skipif(not include_folders(), reason="CUDA's headers are not installed")
+def test_concepts_and_iterators_of_the_standard_library() -> None:
+    source = """#include <concepts>
+#include <iterator>
+template <typename T>
+concept Summable = requires(T a, T b) { { a + b } -> std::convertible_to<T>; };
+template <Summable T, typename Iter> __global__ void sums(T* a, Iter from)
+{
+    using Value = typename std::iterator_traits<Iter>::value_type;
+    a[threadIdx.x] += Value(from[threadIdx.x]);
+}
+"""
+    launch = fitted_launch(source)
+    assert launch.kernel == "sums<float, float*>"
+    assert not record(file_workload(source, launch)).findings

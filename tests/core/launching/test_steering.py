@@ -539,3 +539,36 @@ def test_each_thread_of_a_window_finds_what_it_reads():
     launch = launch_of(source, grid="4", block="64", n="256", width="11")
     assert shapes(launch) == {"in": "266", "out": "256"}
     assert not record(file_workload(source, launch)).findings
+
+
+def test_threads_of_a_window_of_rows_and_columns_stay_within_it():
+    source = """struct Grid { float *d, *h; int nI, nJ, iMin, iMax, jMin, jMax; };
+    __global__ void step(Grid g)
+    {
+        int i = blockIdx.y * blockDim.y + threadIdx.y + g.iMin;
+        int j = blockIdx.x * blockDim.x + threadIdx.x + g.jMin;
+        if (i <= g.iMax && j <= g.jMax) g.h[i * g.nJ + j] = g.d[i * g.nJ + j] + g.d[i * g.nJ + j - 1];
+    }"""
+    launch = launch_of(source)
+    numbers = dict(launch.arguments)
+    assert int(numbers["g.iMin"]) < int(numbers["g.iMax"]) < int(numbers["g.nI"])
+    trace = record(file_workload(source, launch))
+    before = {array.name: array.data for array in trace.workload.launch.arrays}
+    assert not trace.findings
+    assert not np.array_equal(trace.outputs["g.h"], before["g.h"])
+
+
+def test_starts_of_rows_have_one_element_more_than_rows():
+    source = """struct Rows { unsigned rows; unsigned *rowPtrs, *columns; float* values; };
+    __global__ void product(Rows m, const float* x, float* y)
+    {
+        unsigned row = blockIdx.x * blockDim.x + threadIdx.x;
+        if (row >= m.rows) return;
+        float sum = 0;
+        for (unsigned i = m.rowPtrs[row]; i < m.rowPtrs[row + 1]; i++)
+            sum += m.values[i] * x[m.columns[i]];
+        y[row] = sum;
+    }"""
+    launch = launch_of(source)
+    assert int(shapes(launch)["m.rowPtrs"]) == int(dict(launch.arguments)["m.rows"]) + 1
+    assert not record(file_workload(source, launch)).findings

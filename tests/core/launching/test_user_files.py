@@ -63,3 +63,18 @@ def test_a_header_may_be_longer_than_what_is_edited(tmp_path):
     (tmp_path / "long.h").write_text("// a comment of some length\n" * 80_000 + "#define W 4\n")
     found = local_headers('#include "long.h"\n', tmp_path / "k.cu")
     assert "#define W 4" in str(found)
+
+
+def test_a_header_may_be_written_with_other_capital_letters(tmp_path):
+    """As Windows lets it be; where both are there each is its own."""
+    (tmp_path / ".git").mkdir()
+    folder = tmp_path / "src" / "Math"
+    folder.mkdir(parents=True)
+    (folder / "vector.h").write_text("struct Vector { float x; };")
+    source = '#include "math/Vector.h"\n__global__ void k(Vector* v) { v->x = 1; }'
+    place = tmp_path / "src" / "k.cu"
+    place.write_text(source)
+    assert "struct Vector" in local_headers(source, str(place))["math/Vector.h"]
+    (folder / "Vector.h").write_text("struct Vector { double x; };")
+    found = local_headers("#include <Math/Vector.h>", str(place))
+    assert "double" in found["Math/Vector.h"]
