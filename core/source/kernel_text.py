@@ -316,6 +316,7 @@ def _template(before: str) -> tuple[TemplateParameter, ...]:
     return tuple(replace(p, type=_WHOLE_NUMBERS) if p.name in whole else p for p in found)
 
 
+_LONGEST_INDENT = 80
 _ITERATOR = re.compile(r"\w*(?:Iter(?:ator)?|It)\d*T?")
 _WHOLE_NUMBERS = "integral"  # what such a type must be
 _OF_WHOLE_NUMBERS = re.compile(r"\b(?:is_integral(?:_v)?|integral)\s*<\s*(\w+)\s*>")  # `requires`
@@ -890,10 +891,12 @@ def _inner_usings(source: str) -> Mapping[str, str]:
 
     As those of a macro do that makes the same launch for several types.
     """
-    said: dict[str, str] = {}
-    pattern = rf"(?:^[ \t]+|(?<=[;{{]))\s*{_USING.pattern}"
-    for name, meaning in re.findall(pattern, without_comments(source), re.MULTILINE):
-        said.setdefault(name, meaning.strip())
+    text, said = without_comments(source), dict[str, str]()
+    for found in _USING.finditer(text):
+        indent = text[max(0, found.start() - _LONGEST_INDENT) : found.start()]
+        before = indent.rstrip(" \t")[-1:]
+        if before in ("{", ";") or (before == "\n" and indent[-1] != "\n"):
+            said.setdefault(found[1], found[2].strip())
     return said
 
 

@@ -547,7 +547,8 @@ def test_threads_of_a_window_of_rows_and_columns_stay_within_it():
     {
         int i = blockIdx.y * blockDim.y + threadIdx.y + g.iMin;
         int j = blockIdx.x * blockDim.x + threadIdx.x + g.jMin;
-        if (i <= g.iMax && j <= g.jMax) g.h[i * g.nJ + j] = g.d[i * g.nJ + j] + g.d[i * g.nJ + j - 1];
+        int at = i * g.nJ + j;
+        if (i <= g.iMax && j <= g.jMax) g.h[at] = g.d[at] + g.d[at - 1];
     }"""
     launch = launch_of(source)
     numbers = dict(launch.arguments)
@@ -572,3 +573,18 @@ def test_starts_of_rows_have_one_element_more_than_rows():
     launch = launch_of(source)
     assert int(shapes(launch)["m.rowPtrs"]) == int(dict(launch.arguments)["m.rows"]) + 1
     assert not record(file_workload(source, launch)).findings
+
+
+def test_a_macro_for_several_types_launches_its_first():
+    source = """#define FOR_EACH_TYPE(...) \\
+        if (is_half) { using value_t = float; using sum_t = double; __VA_ARGS__(); } \\
+        else { using value_t = double; using sum_t = float; __VA_ARGS__(); }
+    template <typename T, typename S> __global__ void sums(const T* a, S* to)
+    {
+        to[threadIdx.x] = a[threadIdx.x] + S(1);
+    }
+    void run(void* a, void* to, bool is_half)
+    {
+        FOR_EACH_TYPE([&] { sums<value_t, sum_t><<<1, 64>>>((value_t*)a, (sum_t*)to); });
+    }"""
+    assert launch_of(source).kernel == "sums<float, double>"
