@@ -79,6 +79,7 @@ class Extents:
     scalars: Mapping[str, int] = field(default_factory=dict)
     text: str = ""  # the kernel's body
     program: str = ""  # the whole text, the host's part too
+    nulls: frozenset[str] = frozenset()  # pointers to nothing
     has_start: bool = False
     has_end: bool = False
     has_accessor: bool = False
@@ -119,10 +120,9 @@ def guess_scalar(parameter: SignatureParameter, extents: Extents, has_size: bool
         return str(extents.length - 1)
     if _STARTS.fullmatch(name) and extents.has_end:
         return "1"  # a border stays out
-    if name == "step" and "." in parameter.name:  # of an image: from row to row, in bytes
-        return str(_PIXEL_BYTES * extents.length)
-    if name == "pitch" and parameter.whole in extents.element_bytes:  # bytes, for cudaMallocPitch
-        return str(extents.element_bytes[parameter.whole] * extents.length)
+    if name in ("pitch", "step") and "." in parameter.name:  # from row to row, in bytes
+        widest = extents.element_bytes.get(parameter.whole, _PIXEL_BYTES)
+        return str(widest * extents.length)
     for pattern, value in ((_FEW, 4), (_ZERO, 0), (_ONE, 1), (_WINDOW, 5)):
         if pattern.fullmatch(name):
             whole = _PITCHES.fullmatch(name) and "." in parameter.name  # a matrix's own
@@ -214,7 +214,7 @@ def named_axis(name: str) -> int | None:
 
 def guess_array(parameter: SignatureParameter, text: str, extents: Extents) -> str:
     """An array's text; `text` is the kernel's body."""
-    if extents.host is not None and parameter.name in extents.host.nulls:
+    if parameter.name in extents.nulls:
         return "null"
     if extents.host is not None and parameter.name in extents.host.maps:
         return extents.host.maps[parameter.name]

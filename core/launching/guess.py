@@ -58,6 +58,7 @@ from core.launching.host_guess import (
     Size,
     first_launch,
     host_guess,
+    null_arguments,
     numbers_of_instance,
 )
 from core.launching.indices import bounded_axes, divisors, indexed_alike, strides
@@ -350,7 +351,8 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
         lengths = tuple(step * count for step, count in pairs)
         if host is not None:
             lengths = _within(lengths, steps, host.scalars, signature, text)
-    extents = with_names(Extents(lengths, host, program=whole), signature, text)
+    nulls = host.nulls if host is not None else null_arguments(whole, name, signature)
+    extents = with_names(Extents(lengths, host, program=whole, nulls=nulls), signature, text)
     plain = host is None and not decides
     usual = replace(extents, lengths=shape.lengths) if plain else extents
     shared = min(dynamic_bytes(declared, math.prod(block)), MAX_SHARED_BYTES)

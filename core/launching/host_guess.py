@@ -144,6 +144,23 @@ def numbers_of_instance(template: Sequence[str], given: Sequence[str]) -> Mappin
     return {name: int(text) for name, text in pairs if text.isdecimal()}
 
 
+def null_arguments(
+    source: str, kernel: str, signature: Sequence[SignatureParameter]
+) -> frozenset[str]:
+    """The pointers that the file's first launch of `kernel` sets to null beside others."""
+    launch = first_launch(source, kernel)
+    wholes = list(dict.fromkeys(p.whole or p.name for p in signature if not p.is_symbol))
+    texts = dict(zip(wholes, launch.arguments, strict=False)) if launch is not None else {}
+    return _null(signature, texts)
+
+
+def _null(parameters: Sequence[SignatureParameter], texts: Mapping[str, str]) -> frozenset[str]:
+    """Pointers that are null where others are not: the kernel can do without them."""
+    pointers = [p.name for p in parameters if p.is_pointer and p.name in texts]
+    nulls = {n for n in pointers if texts[n] in ("nullptr", "NULL", "0")}
+    return frozenset(nulls if len(nulls) < len(pointers) else ())
+
+
 def first_launch(source: str, kernel: str) -> HostLaunch | None:
     """The first launch of a kernel, or of an instance, in a source's text; None for none."""
     base, given = split_instance(kernel)
@@ -606,11 +623,7 @@ class _Small:
                 yield name, nbytes
 
     def _nulls(self) -> frozenset[str]:
-        """Pointers that are null beside others that are not: the kernel can do without them."""
-        texts = self._by_parameter()
-        pointers = [p.name for p in self.parameters if p.is_pointer and p.name in texts]
-        nulls = {n for n in pointers if texts[n] in ("nullptr", "NULL", "0")}
-        return frozenset(nulls if len(nulls) < len(pointers) else ())
+        return _null(self.parameters, self._by_parameter())
 
 
 def _tiles(body: str, constants: Mapping[str, str]) -> frozenset[str]:

@@ -588,3 +588,18 @@ def test_a_macro_for_several_types_launches_its_first():
         FOR_EACH_TYPE([&] { sums<value_t, sum_t><<<1, 64>>>((value_t*)a, (sum_t*)to); });
     }"""
     assert launch_of(source).kernel == "sums<float, double>"
+
+
+def test_what_the_program_passes_as_null_is_null_though_its_block_is_not_known():
+    source = """struct State { int blocks, threads; long* times; };
+    __global__ void spin(int rounds, long* times, long* kept)
+    {
+        long sum = 0;
+        for (int i = 0; i < rounds; i++) sum += blockIdx.x;
+        if (kept) *kept = sum;
+        times[blockIdx.x * blockDim.x + threadIdx.x] = 1;
+    }
+    void run(State* state) { spin<<<state->blocks, state->threads>>>(64, state->times, NULL); }"""
+    launch = launch_of(source)
+    assert dict(launch.arguments)["kept"] == "null"
+    assert not record(file_workload(source, launch)).findings
