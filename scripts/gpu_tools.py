@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,6 +136,24 @@ def machine() -> dict[str, str]:
         "ncu": first_line(["ncu", "--version"], lambda line: line.startswith("Version")),
         "date": datetime.now(UTC).date().isoformat(),
     }
+
+
+def tabulate(measure: Callable[[Any, int], Iterator[dict[str, Any]]]) -> None:
+    """Prints the rows of a measurement, and keeps them in the file that the command line names.
+
+    `measure` is told `pycuda.driver` and the number of SMs.
+    """
+    from core.compiler import nvrtc_library
+
+    rows = []
+    with device() as cuda:
+        sms = cuda.Context.get_device().get_attribute(cuda.device_attribute.MULTIPROCESSOR_COUNT)
+        for row in measure(cuda, sms):
+            print(row, flush=True)
+            rows.append(row)
+    if len(sys.argv) > 1:
+        found = {**machine(), "nvrtc": nvrtc_library.version(), "rows": rows}
+        Path(sys.argv[1]).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 def counted(metrics: Sequence[str], report: str, command: Sequence[str]) -> list[dict[str, str]]:

@@ -5,13 +5,12 @@
 Every SM reads data that lies in L2 as fast as it can: by loads, by `cp.async`, by bulk copies, or
 by boxes of a tensor map. SMs read data of their own, or several with neighbouring numbers read the
 same at about the same time, as blocks of a matrix product do that share a tile. Prints the bytes a
-clock of an SM, the mean over the SMs. `core.models.ceilings` takes the highest of each kind.
+clock of an SM, the mean over the SMs. docs/evidence.md has the highest of them.
 """
 
 from __future__ import annotations
 
 import ctypes
-import json
 import sys
 from collections.abc import Iterator
 from itertools import product
@@ -24,7 +23,6 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 import gpu_tools as tools
 import numpy as np
 
-from core.compiler import nvrtc_library
 from core.compiler.compiler import compile_cubin
 from core.gpu.tensor_map_bytes import encoded
 from core.tensor_maps import TensorMap
@@ -195,18 +193,5 @@ def measure(cuda: Any, sms: int) -> Iterator[dict[str, Any]]:
                 }
 
 
-def main() -> None:
-    """Measures, and keeps what was found where a file is named."""
-    with tools.device() as cuda:
-        sms = cuda.Context.get_device().get_attribute(cuda.device_attribute.MULTIPROCESSOR_COUNT)
-        rows = []
-        for row in measure(cuda, sms):
-            print(row, flush=True)
-            rows.append(row)
-    if len(sys.argv) > 1:
-        found = {**tools.machine(), "nvrtc": nvrtc_library.version(), "rows": rows}
-        Path(sys.argv[1]).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    tools.tabulate(measure)

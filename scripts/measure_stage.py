@@ -11,7 +11,6 @@ Prints units of 128 bytes a clock of an SM.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +22,6 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 import gpu_tools as tools
 import numpy as np
 
-from core.compiler import nvrtc_library
 from core.compiler.compiler import compile_cubin
 from core.rules.shared_memory import product_wavefronts
 
@@ -271,18 +269,5 @@ def measure(cuda: Any, sms: int) -> Iterator[dict[str, Any]]:
             }
 
 
-def main() -> None:
-    """Measures, and keeps what was found where a file is named."""
-    with tools.device() as cuda:
-        sms = cuda.Context.get_device().get_attribute(cuda.device_attribute.MULTIPROCESSOR_COUNT)
-        rows = []
-        for row in measure(cuda, sms):
-            print(row, flush=True)
-            rows.append(row)
-    if len(sys.argv) > 1:
-        found = {**tools.machine(), "nvrtc": nvrtc_library.version(), "rows": rows}
-        Path(sys.argv[1]).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    tools.tabulate(measure)

@@ -51,7 +51,9 @@ MAKES_CODE = re.compile(
     r"__(?:global|device|constant|shared)__|\b(?:template|struct|class|typedef|using|enum)\b"
 )
 _GUARD = re.compile(r"_(?:H|HPP|CUH|INCLUDED)_*$")
-_REST = re.compile(r"\s*[A-Za-z_*&][^;{}()]*\([^;{}]*(?=;)")  # of a declaration of a function
+_REST = re.compile(  # of a declaration of a function
+    r"\s{0,80}[A-Za-z_*&][^;{}()]{0,400}\([^;{}]{0,2000}(?=;)"
+)
 _LINE_START = re.compile(r"(?:^|\n)[ \t]*$")
 _LINE_ALONE = re.compile(r"[ \t]*\n\s*(?![\s;,.)\]+*/=<>?:&|{-])")
 _LONGEST_INDENT = 80
