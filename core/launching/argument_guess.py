@@ -68,6 +68,7 @@ _ACCESSOR = (_SIZES, _STRIDES) = ("sizes_", "strides_")  # members of a PackedTe
 _PIXEL_BYTES = 16  # at most
 _MOST_ELEMENTS = 1 << 30  # of an array
 _EACH = 16  # elements along each dimension of such a tensor
+_MOST_RANK = 5  # dimensions of which a million elements have that many
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class Extents:
     nulls: frozenset[str] = frozenset()  # pointers to nothing
     has_start: bool = False
     has_end: bool = False
-    has_accessor: bool = False
+    ranks: Mapping[str, int] = field(default_factory=dict)  # of PyTorch's tensors, by parameter
     element_bytes: Mapping[str, int] = field(default_factory=dict)  # the widest, by structure
 
     @property
@@ -131,7 +132,7 @@ def guess_scalar(parameter: SignatureParameter, extents: Extents, has_size: bool
         return str(_FEW_ROUNDS if re.search(_ENDS_LOOP.format(name), extents.text) else 0)
     if re.search(_AROUND.format(re.escape(name)), extents.text):
         return str(_RADIUS)
-    if extents.has_accessor and kind in "iu":
+    if extents.ranks and kind in "iu":
         return str(_EACH)  # likely `tensor.size(1)`
     if name.lower() in _ROWS and len(extents.lengths) > 1:
         return str(extents.lengths[1])
@@ -183,7 +184,7 @@ def with_names(extents: Extents, parameters: Sequence[SignatureParameter], text:
         element_bytes=widest,
         has_start=any(_STARTS.fullmatch(name) for name in names),
         has_end=any(_ENDS.fullmatch(name) for name in names),
-        has_accessor=any(name in _ACCESSOR for name in names),
+        ranks={p.whole: p.count for p in parameters if p.name == f"{p.whole}.{_SIZES}"},
     )
 
 
@@ -228,6 +229,8 @@ def guess_array(parameter: SignatureParameter, text: str, extents: Extents) -> s
     if parameter.is_symbol or not parameter.is_pointer:
         return f"random:{dtype}[{parameter.count}]"
     shape = _shape(parameter, text, extents)
+    if last == "data_" and (rank := extents.ranks.get(parameter.whole, 0)):
+        shape = [_EACH] * min(rank, _MOST_RANK)
     if parameter.leads_to_pointers:  # nothing says how long a row is: a square reaches far enough
         rows = shape if len(shape) > 1 else [*shape, *shape]
         return f"pointers({_fill(parameter, text)}:{dtype}[{','.join(map(str, rows))}])"

@@ -387,10 +387,22 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
         and not (asked.shared or (host is not None and host.shared)),
         sizes=frozenset(p.name for p in signature if is_size(p)) & guesses,
         holding=frozenset(p.name for p in signature if p.holds_pointers) - set(given),
-        alike=indexed_alike([n for n in guesses if "." not in n], text),
+        alike=_indexed_alike(signature, guesses, text),
         halved=host.halved if host is not None else frozenset(),
         is_strided=is_strided,
     )
+
+
+def _indexed_alike(
+    signature: Sequence[SignatureParameter], guesses: Collection[str], text: str
+) -> Mapping[str, frozenset[str]]:
+    """The arrays that a kernel indexes alike; of a structure that it indexes, its first array."""
+    first: dict[str, str] = {}
+    for parameter in signature:
+        if parameter.is_pointer:
+            first.setdefault(parameter.whole or parameter.name, parameter.name)
+    found = indexed_alike([whole for whole, name in first.items() if name in guesses], text)
+    return {first[n]: frozenset(first[o] for o in others) for n, others in found.items()}
 
 
 def _has_layouts(names: Collection[str]) -> bool:

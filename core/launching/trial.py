@@ -207,7 +207,7 @@ def _fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
         indices = _with_indices(launch, guess)
         if indices != launch:
             again = tried(indices)
-            larger = _larger(indices, guess, again.sizes)
+            larger = _larger(indices, guess, again)
             if larger != indices:
                 indices, again = larger, tried(larger)
             if not again.astray and not again.sizes:
@@ -310,7 +310,7 @@ def _grown(
     """
     found = found or tried(launch)
     for _ in range(_ROUNDS):
-        larger = _larger(launch, guess, found.sizes)
+        larger = _larger(launch, guess, found)
         if guess.shared_open and 0 < found.shared <= MAX_SHARED_BYTES:
             larger = replace(larger, shared=str(found.shared))
         if larger == launch:
@@ -346,13 +346,14 @@ def _reaching_less(
     return None
 
 
-def _larger(launch: FileLaunch, guess: Guess, sizes: Mapping[str, int]) -> FileLaunch:
+def _larger(launch: FileLaunch, guess: Guess, found: Reach) -> FileLaunch:
     """The launch with arrays as long as they are reached, where their sizes are guesses.
 
     Those that the kernel indexes alike grow together: the trial may end before it comes to them.
+    Where it ended before all was done they get some more.
     """
     changed = {}
-    sizes = dict(sizes)
+    sizes = dict(found.sizes)
     for name, need in [*sizes.items()]:
         for other in guess.alike.get(name, ()):
             sizes[other] = max(sizes.get(other, 0), need)
@@ -370,6 +371,8 @@ def _larger(launch: FileLaunch, guess: Guess, sizes: Mapping[str, int]) -> FileL
             continue
         if guess.is_strided:  # the trial may end before it comes to the last row
             need = min(_AHEAD * need, _MOST_ELEMENTS)
+        elif not found.ended:
+            need = 1 << (need - 1).bit_length()
         shape[0] = -(-need * shape[0] // have)
         changed[name] = (
             f"{buffer['fill']}:{buffer['dtype']}[{','.join(map(str, shape))}]{buffer['start']}"

@@ -603,3 +603,41 @@ def test_what_the_program_passes_as_null_is_null_though_its_block_is_not_known()
     launch = launch_of(source)
     assert dict(launch.arguments)["kept"] == "null"
     assert not record(file_workload(source, launch)).findings
+
+
+def test_tensors_of_pytorch_hold_all_that_their_sizes_say():
+    source = """#include <torch/extension.h>
+    __global__ void sums(torch::PackedTensorAccessor32<float, 3> a, torch::PackedTensorAccessor32<float, 3> b)
+    {
+        for (int i = 0; i < a.size(0); i++)
+            for (int j = 0; j < a.size(1); j++) b[i][j][threadIdx.x % 16] += a[i][j][threadIdx.x % 16];
+    }"""  # noqa: E501
+    launch = launch_of(source, block="16", grid="1")
+    assert shapes(launch)["b.data_"] == shapes(launch)["a.data_"] == "16,16,16"
+    assert not record(file_workload(source, launch)).findings
+
+
+def test_arrays_of_structures_grow_together_though_the_trial_ends_before():
+    source = """struct Rows
+    {
+        float* data; int size;
+        __device__ float& operator[](int i) { return data[i]; }
+    };
+    __global__ void scaled(Rows input, Rows output, size_t rows, size_t columns)
+    {
+        int row = blockIdx.x * blockDim.x + threadIdx.x;
+        if (row >= rows) return;
+        int base = row * columns;
+        float most = 0;
+        for (int i = 0; i < columns; i++) most = max(most, input[base + i] * rsqrtf(1.0f + i));
+        for (int i = 0; i < columns; i++) output[base + i] = input[base + i] / most;
+    }
+    int main()
+    {
+        int rows = 1024, columns = 1024;
+        scaled<<<rows / 256, 256>>>(made(rows, columns), made(rows, columns), rows, columns);
+    }"""
+    launch = launch_of(source)
+    sizes, numbers = shapes(launch), dict(launch.arguments)
+    assert int(sizes["output.data"]) >= int(numbers["rows"]) * int(numbers["columns"])
+    assert sizes["input.data"] == sizes["output.data"]
