@@ -38,12 +38,6 @@ ROW = 128  # bytes of a row of a tile
 
 # Threads ask for tiles of 128-byte rows: eight lanes a row, as a matrix product does.
 SOURCE = r"""
-#if KIND == BULK_COPIES || KIND == BOXES
-#define ASKED PIECE
-#else
-#define ASKED TILE
-#endif
-
 extern "C" __global__ void __launch_bounds__(THREADS)
 read(const char* x, const void* map, unsigned asked, unsigned together, unsigned long long* counts)
 {

@@ -246,7 +246,7 @@ def compile_part(
 def refuse_what_is_elsewhere(program: Program, kernel: str) -> None:
     """Raises CompileError where the kernel reads an array whose size another file says.
 
-    The compiler takes such an array for one of one element.
+    The compiler gives such an array one element.
     """
     unsized = {
         part: found[1]

@@ -100,8 +100,9 @@ def compile_here(request: Request) -> Compiled:
     program = Program("", {"": request.source, **dict(request.headers)})
     refuse_what_is_elsewhere(program, request.kernel)
     missing = _missing_headers(program, request.compiler)
-    for_both = [header for header in _included(program) if _FOR_BOTH.match(header)]
-    has_cub = any(header.startswith("cub/") for header in _included(program))
+    included = _included(program)
+    for_both = [header for header in included if _FOR_BOTH.match(header)]
+    has_cub = any(header.startswith("cub/") for header in included)  # it includes some of these
 
     def attempt(kept: frozenset[Part], errors: bool, instance: str) -> Compiled:
         is_used = has_cub or any("thrust" in program.words(part) for part in kept)

@@ -186,8 +186,8 @@ class TransferEvent:
     "product". `lanes` are those that begin it: one, or the first of each warp. Operations of one
     `agent` end in their order; `number` counts all of them. `barrier` is the mbarrier that hears of
     the end, by its place among the 64-bit words of shared memory, or -1. `outside` are the bytes of
-    each row of a box that lie outside its map. `is_multicast`: one
-    instruction copies the box to several blocks of a cluster, and this is the copy to one of them.
+    each row of a box that lie outside its map. `is_multicast`: one instruction copies the box to
+    several blocks of a cluster, and this is the copy to one of them.
     """
 
     tick: int

@@ -50,8 +50,8 @@ _INDICES = re.compile(
     r"\w*(index|indices|idx|perm|map|edges?|neighbou?rs?|adj|col_?(ind|idx)\w*|links?)\d*",
     re.IGNORECASE,
 )
-_ENDS = re.compile(r"(\w*?)_?(end|stop|last)|[a-z]_?max", re.IGNORECASE)
-_STARTS = re.compile(r"(\w*?)_?(start|begin|first)|[a-z]_?min", re.IGNORECASE)
+_ENDS = re.compile(r"(\w*?)_?(end|stop|last)|[ijkxyz]_?max", re.IGNORECASE)
+_STARTS = re.compile(r"(\w*?)_?(start|begin|first)|[ijkxyz]_?min", re.IGNORECASE)
 _PITCHES = re.compile(r"\w*(pitch|stride)\w*|ld[abc]?", re.IGNORECASE)
 _GUARDED = r"\bif\s*\([^;{{}}]*(?:[<>]=?\s*{0}\b|\b{0}\s*[<>])"
 _LIMIT = r"\bif\s*\([^;{{}}]*[<>]=?\s*{0}\b"  # as in `i >= params.n`

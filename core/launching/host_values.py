@@ -519,11 +519,11 @@ class HostProgram:
         return self._leading[position]
 
     def _members(self, start: int, position: int) -> Iterator[Statement]:
-        """What the text before it sets of what a launching function uses and does not set."""
-        inside = [s for s in statements(self.text[start:position]) if isinstance(s, Setting)]
-        used = self.text[start : position + _LONGEST]
-        names = {name for name in re.findall(r"[A-Za-z_]\w*", used) if _MEMBER.fullmatch(name)}
-        names -= {s.name for s in inside}
+        """What other methods set of the members that a launching function uses and does not set."""
+        used = re.findall(r"[A-Za-z_]\w*", self.text[start : position + _LONGEST])
+        inside = statements(self.text[start:position])
+        names = {name for name in used if _MEMBER.fullmatch(name)}
+        names -= {s.name for s in inside if isinstance(s, Setting)}
         for other in statements(self.text[:start], changes=True) if names else ():
             if not isinstance(other, Setting) or other.name not in names:
                 continue

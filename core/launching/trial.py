@@ -306,7 +306,7 @@ def _grown(
 ) -> tuple[FileLaunch, Reach]:
     """The launch with arrays as long as they are reached, and what is reached then.
 
-    So with dynamic shared memory. `found` is what the launch reaches, where that is known.
+    Dynamic shared memory grows with them. `found` is what the launch reaches, where that is known.
     """
     found = found or tried(launch)
     for _ in range(_ROUNDS):
@@ -350,7 +350,7 @@ def _larger(launch: FileLaunch, guess: Guess, found: Reach) -> FileLaunch:
     """The launch with arrays as long as they are reached, where their sizes are guesses.
 
     Those that the kernel indexes alike grow together: the trial may end before it comes to them.
-    Where it ended before all was done they get some more.
+    If the trial ended early, their sizes are rounded up to a power of two.
     """
     changed = {}
     sizes = dict(found.sizes)

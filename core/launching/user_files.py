@@ -303,8 +303,8 @@ class _Roots:
     def _elsewhere(self, name: str) -> Path | None:
         """The header wherever the repository has it, under the folders that its name begins with.
 
-        Of several the one with the most folders in common with the source. Small and capital
-        letters are told apart only where both are there: Windows takes them for the same.
+        Of several the one with the most folders in common with the source. Where
+        none has exactly this name, one in other capitals is taken, as on Windows.
         """
         parts = Path(name).parts
         if ".." in parts or not parts:

@@ -316,7 +316,6 @@ def _template(before: str) -> tuple[TemplateParameter, ...]:
     return tuple(replace(p, type=_WHOLE_NUMBERS) if p.name in whole else p for p in found)
 
 
-_LONGEST_INDENT = 80
 _ITERATOR = re.compile(r"\w*(?:Iter(?:ator)?|It)\d*T?")
 _WHOLE_NUMBERS = "integral"  # what such a type must be
 _OF_WHOLE_NUMBERS = re.compile(r"\b(?:is_integral(?:_v)?|integral)\s*<\s*(\w+)\s*>")  # `requires`
@@ -885,11 +884,14 @@ def _nameable(text: str, source: str, outer: Mapping[str, str]) -> str:
     return "" if is_unknown else " ".join(text.split())
 
 
+_LONGEST_INDENT = 80
+
+
 @lru_cache(maxsize=4)
 def _inner_usings(source: str) -> Mapping[str, str]:
     """What `using` says within functions, classes and macros; the first where they differ.
 
-    As those of a macro do that makes the same launch for several types.
+    They differ in a macro that makes one launch for several types.
     """
     text, said = without_comments(source), dict[str, str]()
     for found in _USING.finditer(text):

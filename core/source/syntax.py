@@ -184,10 +184,10 @@ class Macros:
     """Of a program's macros those that the parser has to know.
 
     `specifiers` stand for words such as `static __device__`, with their meanings. `functions` take
-    parameters; of them `makers` stand for declarations (`wrappers` among them give what they are
-    given an attribute), and `attributes` for such as `__align__(n)`. `openers` have a brace that
-    one of the `closers` closes. `statements` are whole ones, without parameters: a use needs no
-    semicolon.
+    parameters; of them `makers` stand for declarations, and `attributes` for such as
+    `__align__(n)`. `wrappers` are makers that add an attribute to their argument. `openers` have a
+    brace that one of the `closers` closes. `statements` are whole ones, without parameters: a use
+    needs no semicolon.
     """
 
     specifiers: tuple[tuple[str, str], ...]
@@ -565,13 +565,9 @@ def syntax(source: str, macros: Macros | None = None) -> Syntax:
 @lru_cache(maxsize=16)
 def macros_of(texts: tuple[str, ...]) -> Macros:
     """What the parser has to know of the macros in some texts."""
-    found = [macro for text in texts for macro in _macros(blanked(text))]
-    strings = {
-        macro.name
-        for text in texts
-        for macro in _macros(blanked(text))
-        if not macro.body and '"' in text[macro.start : macro.end]
-    }
+    written = [(macro, text) for text in texts for macro in _macros(blanked(text))]
+    found = [macro for macro, _ in written]
+    strings = {m.name for m, text in written if not m.body and '"' in text[m.start : m.end]}
     bodies: dict[str, str] = {}
     for macro in found:  # of several meanings the one for the GPU, or the last
         if macro.parameters is None and not _SPACES.search(bodies.get(macro.name, "")):
