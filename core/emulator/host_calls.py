@@ -310,5 +310,6 @@ def host_call(state: MachineState, frame: Frame, group: Group, op: Op, name: str
     """Executes the call; False if the threads end. Raises `UnsupportedPtx` for others."""
     function = _FUNCTIONS.get(name)
     if function is None:
-        raise unsupported(op.instruction, f"calls {name}, which is not there")
+        where = "name the file that defines it with --include"
+        raise unsupported(op.instruction, f"calls {name}, which is not there: {where}")
     return function(HostCall(state, frame, group, op))

@@ -44,7 +44,6 @@ from core.launching.argument_guess import (
     product_names,
     with_names,
 )
-from core.launching.callers import calls
 from core.launching.file_launch import (
     FileLaunch,
     at_its_kernels,
@@ -61,6 +60,7 @@ from core.launching.host_guess import (
     null_arguments,
     numbers_of_instance,
 )
+from core.launching.host_syntax import host_syntax
 from core.launching.indices import bounded_axes, divisors, indexed_alike, strides
 from core.launching.layout import (
     Shape,
@@ -262,7 +262,7 @@ def _callers(text: str, kernel: str, path: str) -> str:
     launch = first_launch(text, kernel)
     if launch is None or launch.function in ("", "main"):
         return ""
-    if calls(without_comments(text), launch.function):
+    if host_syntax(without_comments(text)).is_called(launch.function):
         return ""
     return callers_of(path, launch.function)
 

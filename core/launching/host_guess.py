@@ -6,18 +6,20 @@ size to look at; what follows from them follows.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from core.compiler.kernel_signature import (
     SignatureParameter,
 )
 from core.ladder.limits import MAX_BLOCK, MAX_SHARED_BYTES, MAX_THREADS_PER_BLOCK
-from core.launching.host_values import SIZES, HostProgram, HostValues, pointer_name
+from core.launching.host_code import SIZES
+from core.launching.host_program import HostProgram, HostValues
 from core.launching.indices import divisors
-from core.launching.map_guess import guess_maps, may_be_map
+from core.launching.map_guess import as_argument, may_be_map
 from core.source.expressions import Number
 from core.source.kernel_text import (
     HostLaunch,
@@ -44,15 +46,14 @@ _REPEATS = re.compile(
     re.IGNORECASE,
 )
 _FEW_REPEATS = 16
+_PARTS = (2, 3, 5, 7)
+_FEW = 12  # unknown numbers are tried one by one
 _OF_HARDWARE = re.compile(r"WARP|LANE|THREADS|TILE|BINS?$|BLOCK_?(?:SIZE|DIM)")  # as macros name it
 _OWN_ARRAY = re.compile(  # `__shared__ float a[2][TILE], b[TILE]`, up to its initialiser
     r"(?:^|[;{}])\s*((?!return\b|else\b|case\b)[A-Za-z_][\w:<>, ]*[\s*]\w+\s*\[[^;={}]*)"
 )
 _LOCAL_CONSTANT = re.compile(r"\b(?:const|constexpr)\b[^;={}()]*?(\w+)\s*=([^;{}]*);")
 _TEMPLATE_ARGUMENTS = re.compile(r"\w<([^<>;(){}&|?]*)>")
-_MOVED = re.compile(  # a pointer into an array: `a + RADIUS`, `&a[4]`
-    r"([A-Za-z_][\w.]*)\s*\+\s*(\w+(?:\s*\*\s*\w+)?)|&\s*([A-Za-z_][\w.]*)\s*\[([^\[\]]+)\]"
-)
 Size = tuple[int, int, int]
 
 
@@ -123,7 +124,7 @@ def host_guess(
     declared = next((k for k in kernels(source) if k.name == plain), None)
     sizes = {**type_sizes, **_sizes_of_template(declared, split_instance(kernel)[1])}
     program = HostProgram(source, sizes, defines, launch, of_classes=given.of_classes)
-    found = _Small(program, program.launch or launch, signature, declared, kernel, given).guess()
+    found = _Small(program, launch, signature, declared, kernel, given).guess()
     if not program.has_callers or (found is not None and found.is_likely):
         return found
     program = HostProgram(
@@ -208,13 +209,13 @@ class _Small:
         self.divisors: Mapping[str, int] = {}  # of sizes: one that is halved stays a multiple
         self._unknown: dict[str, Number] = {}  # what the function is given, where that must be less
         self.device = device = kernel.body if kernel else ""
-        constants = program.constants(launch)
+        constants = program.constants
         names = {re.findall(r"\w+", p)[-1:][0] for p in (kernel.parameters if kernel else ()) if p}
         used = program.with_those_in_macros({*re.findall(r"\w+", device)} - names)
         self.constants = constants.keys() & used
         self.tiles = _tiles(device, {**program.macros, **constants})
         self.fixed = {
-            **dict(program.conditions(launch)),
+            **dict(program.conditions()),
             **dict(self._variables_of_block()),
             **dict(self._variables_of_instance()),
             **dict(self._variables_of(given.numbers)),
@@ -231,10 +232,7 @@ class _Small:
             again = replace(self.given, block=(meant, 1, 1))
             return _Small(*self._made_of, again).guess()  # as in `case 512: reduce<512>`
         given: dict[str, Number] = {}
-        for number in (1024, 1 << 14):  # of what the function is given, if fewer make no grid
-            if self._size(0, values) is not None:
-                break
-            values = self._before({"*": number})
+        values = self._with_a_grid(values)
         free = self._free_roots(values, own)
         self.divisors = self._divisors(values)
         values = self._with_whole_tiles(values)
@@ -245,7 +243,8 @@ class _Small:
                 chosen = self._to_halve(values, block, free)
                 if not chosen:
                     break
-                given = {**{n: values.numbers[n] for n in free}, **self._halved(chosen, values)}
+                halves = {n: int(v) // 2 for n, v in _of(values, chosen).items()}
+                given = _of(values, free) | halves
                 values = self._before(given)
         if not self.given.grid and not self.given.nbytes:
             values = self._filled(values)
@@ -278,28 +277,37 @@ class _Small:
             self._shrunk(values),
         )
 
+    def _with_a_grid(self, values: HostValues) -> HostValues:
+        """The values with more of what the function is given, where fewer make no grid."""
+        numbers = (1024, 1 << 14)
+        for given in (
+            *({name: number} for name in sorted(values.formals)[:_FEW] for number in numbers),
+            *({"*": number} for number in numbers),
+        ):
+            if self._size(0, values) is not None:
+                return values
+            values = self._before(given)
+        return values
+
     def _maps(self, values: HostValues) -> Mapping[str, str]:
+        found = {p.name: values.tensor_map(t) for p, t in self._texts() if may_be_map(p)}
+        syntax = self.program.syntax
+        return {n: as_argument(t, n, self.device, syntax) for n, t in found.items() if t}
+
+    def _texts(self) -> Iterator[tuple[SignatureParameter, str]]:
+        """The host's expression for each parameter, members of what it passes included."""
         texts = self._by_parameter()
-        arguments = {
-            p.name: texts[p.whole or p.name] + p.name.removeprefix(p.whole or p.name)
-            for p in self.parameters
-            if may_be_map(p) and (p.whole or p.name) in texts
-        }
-        return guess_maps(self.program, self.launch, values.numbers, arguments, self.device)
+        for parameter in self.parameters:
+            whole = parameter.whole or parameter.name
+            if texts.get(whole, "").strip():
+                yield parameter, _member_of(texts[whole], parameter.name.removeprefix(whole))
 
     def _starts(self, values: HostValues) -> Iterator[tuple[str, int]]:
         """The elements that pointers lead to, beyond the first."""
-        texts = self._by_parameter()
-        for parameter in self.parameters:
-            text = texts.get(parameter.whole or parameter.name, "").strip()
-            if not parameter.is_pointer or not text:
-                continue
-            moved = _MOVED.fullmatch(text)
-            value = self.program.value(moved[2] or moved[4], values.numbers) if moved else 0
-            name = pointer_name((moved[1] or moved[3]) if moved else text)
-            start = int(value or 0) + values.starts.get(name, 0)
-            if 0 < start < _ELEMENTS:
-                yield parameter.name, start
+        for parameter, text in self._texts():
+            found = values.pointer(text) if parameter.is_pointer else None
+            if found is not None and 0 < found[1] < _ELEMENTS:
+                yield parameter.name, found[1]
 
     def _assumed(self, values: HostValues) -> frozenset[str]:
         """The scalars that change with what the launching function is given."""
@@ -346,31 +354,31 @@ class _Small:
         """
         for name in sorted(values.formals - self.fixed.keys()):
             others = {n: v for n, v in values.numbers.items() if n in values.formals}
-            now = int(others[name])
-            for times in (1, 2, 4, 8):
+            now = int(others.get(name, 0))  # another choice may not need it
+            for times in (1, 2, 4, 8) if now else ():
                 here, more = (
                     self._before({**others, name: now * times + further}) for further in (0, 1)
                 )
                 if self._size(0, here) != self._size(0, more):
                     values = here
                     less = self._before({**others, name: now * times - _WARP})
-                    if self._is_checked(name) and self._size(0, less) == self._size(0, here):
+                    if self._is_checked(here, more) and self._size(0, less) == self._size(0, here):
                         values = less
                     break
         return values
 
-    def _is_checked(self, name: str) -> bool:
-        """Whether the kernel compares a number of the host's, other than to end a loop."""
-        texts = self._by_parameter()
-        own = [n for n, text in texts.items() if text.strip() == name]
+    def _is_checked(self, now: HostValues, more: HostValues) -> bool:
+        """Whether the kernel compares a number that is larger in `more`, other than in a loop."""
+        then = self._scalars(more)
+        larger = (n for n, v in self._scalars(now).items() if then.get(n) == v + 1)
         body = re.sub(r"\bfor\s*\([^;{}]*;[^;{}]*;", "", self.device)
-        return any(re.search(rf"[<>]=?\s*{n}\b|\b{n}\s*[<>]=?", body) for n in own)
+        return any(re.search(rf"[<>]=?\s*{n}\b|\b{n}\s*[<>]=?", body) for n in larger)
 
     def _legal_block(self, values: HostValues) -> Size | None:
         """The host's block; one that CUDA refuses gets smaller where what it rests on is free."""
         block = self._size(1, values)
         while block is not None and not is_legal_block(block):
-            formals = [n for n in values.formals if int(values.numbers.get(n, 0)) > 1]
+            formals = [n for n in sorted(values.formals) if int(values.numbers.get(n, 0)) > 1]
             smaller = None
             for name in formals:
                 other = self._before({**self._unknown, name: int(values.numbers[name]) // 2})
@@ -394,39 +402,38 @@ class _Small:
 
         best, least = values, distance(values)
         for names in ([name] for name in free):
-            value = values.numbers[names[0]]
-            same = [n for n in free if values.numbers[n] == value and n not in values.formals]
+            value = values.numbers.get(names[0])
+            same = [n for n, v in _of(values, free).items() if v == value]
+            same = [n for n in same if n not in values.formals]
             for together in (names, same):
                 for power in (-4.0, -2.0, -1.0, 1.0, 2.0, 4.0):
                     ratio = 2 ** (distance(best) / power)
                     if not together or not math.isfinite(ratio) or ratio > 1 << 20:
                         continue
-                    changed = {n: max(1, round(best.numbers[n] * ratio)) for n in together}
-                    other = self._before({n: best.numbers[n] for n in free} | changed)
+                    now = _of(best, free)
+                    changed = {n: max(1, round(now[n] * ratio)) for n in together if n in now}
+                    other = self._before(now | changed)
                     if distance(other) < least:
                         best, least = other, distance(other)
         return best
 
     def _variables_of(self, numbers: Mapping[str, Number]) -> Iterator[tuple[str, Number]]:
         """The host's variables that parameters get, with what is given for these."""
-        texts = self._by_parameter()
-        for parameter in self.parameters:
-            whole = parameter.whole or parameter.name
-            if parameter.name in numbers and whole in texts:
-                text = texts[whole].replace("->", ".") + parameter.name.removeprefix(whole)
-                if re.fullmatch(r"[A-Za-z_][\w.]*", text):
-                    yield text, numbers[parameter.name]
+        for parameter, text in self._texts():
+            path = text.replace("->", ".")
+            if parameter.name in numbers and re.fullmatch(r"[A-Za-z_][\w.]*", path):
+                yield path, numbers[parameter.name]
 
     def _fixed_roots(self) -> Mapping[str, Number]:
         """What variables must be from which others take the values that these are given."""
-        free = self.program.before(self.launch, {})
+        free = self.program.before({})
         found: dict[str, Number] = {}
         for name, wanted in self.fixed.items():
             value = free.numbers.get(name)
             for root, number in free.roots.items():
                 if number != value or root in self.fixed or number == wanted or number < LEAST:
                     continue
-                other = self.program.before(self.launch, {root: 2 * number})
+                other = self.program.before({root: 2 * number})
                 if other.numbers.get(name) == 2 * number:
                     found[root] = max(found.get(root, wanted), wanted)
         return found
@@ -436,7 +443,7 @@ class _Small:
         if self.given.block is None:
             return
         text = self.launch.configuration[1].strip()
-        parts = [text, *self.program.made_of(self.launch, text)]
+        parts = [text, *self.program.made_of(text)]
         for name, extent in zip(parts[1:], self.given.block, strict=False):
             if re.fullmatch(r"[A-Za-z_]\w*", name) and parts[1:].count(name) == 1:
                 yield name, extent
@@ -452,7 +459,7 @@ class _Small:
                 yield name, int(text)
 
     def _before(self, given: Mapping[str, Number]) -> HostValues:
-        return self.program.before(self.launch, {**self._unknown, **given}, self.fixed)
+        return self.program.before({**self._unknown, **given}, self.fixed)
 
     def _instance_block(self, block: Size) -> int:
         """The block that an instance is made for where the host's variable says another."""
@@ -462,20 +469,23 @@ class _Small:
                 return int(text) if int(text) != block[0] else 0
         return 0
 
-    def _halved(self, names: Sequence[str], values: HostValues) -> dict[str, Number]:
-        return {name: int(values.numbers[name]) // 2 for name in names}
-
     def _to_halve(self, values: HostValues, block: Size, free: Sequence[str]) -> list[str]:
         """The sizes to halve next; what has one value stays together, as M = N = K does."""
-        large = {n: values.numbers[n] for n in free if values.numbers[n] >= LEAST}
+        large = {n: v for n, v in _of(values, free).items() if v >= LEAST}
         if self.divisors:
-            halves = {n: self._with_half(n, values, free) for n in large}
-            large = {n: v for n, v in large.items() if self._is_whole(values, halves[n])}
+            parted = _acting(
+                [*large],
+                lambda names: not self._is_whole(values, self._with_less(names, values, free)),
+            )
+            large = {n: v for n, v in large.items() if n not in parted}
         grid = self._size(0, values)
         chosen: list[str] = []
         steers = False  # whether sizes that may be halved decide about the grid
         if grid is not None:
-            chosen = [n for n in large if self._size(0, self._with_half(n, values, free)) != grid]
+            chosen = _acting(
+                [*large],
+                lambda names: self._size(0, self._with_less(names, values, free)) != grid,
+            )
             steers = bool(chosen)
             if _count(grid) <= _blocks(block):
                 chosen = []
@@ -488,7 +498,7 @@ class _Small:
                 n: v
                 for n, v in large.items()
                 if n not in self.constants
-                or self._nbytes(self._with_half(n, values, free)) != nbytes
+                or self._nbytes(self._with_less([n], values, free)) != nbytes
             }
             top = max(free_ones.values(), default=0)
             chosen = [n for n, v in free_ones.items() if v == top]
@@ -506,55 +516,57 @@ class _Small:
 
     def _divisors(self, values: HostValues) -> Mapping[str, int]:
         """What sizes are divided by, `n / TILE`, in the launching function and in the kernel."""
-        start = self.program.function_start(self.launch.position)
         texts = self._by_parameter()
         names = {n: t.strip() for n, t in texts.items() if re.fullmatch(r"\w+", t.strip())}
         body = re.sub(r"[A-Za-z_]\w*", lambda m: names.get(m[0], m[0]), self.device)
         bound = numbers_of_instance(self.template, self.instance)
-        host = self.program.text[start : self.launch.position]
-        return divisors(host + body, {**values.numbers, **bound})
+        return divisors(self.program.launching_text + body, {**values.numbers, **bound})
 
     def _with_whole_tiles(self, values: HostValues) -> HostValues:
         """The values where no number that the function is given is less than its tile."""
-        formals = {n: values.numbers[n] for n in values.formals - self.fixed.keys()}
+        formals = _of(values, values.formals - self.fixed.keys())
         larger = {n: self.divisors.get(n, 1) for n in formals}
         larger = {n: by for n, by in larger.items() if formals[n] < by}
         return self._before({**formals, **larger}) if larger else values
 
-    def _with_half(self, name: str, values: HostValues, free: Sequence[str]) -> HostValues:
-        given = {n: values.numbers[n] for n in free} | self._halved([name], values)
-        return self._before(given)
+    def _with_less(
+        self, names: Sequence[str], values: HostValues, free: Sequence[str]
+    ) -> HostValues:
+        return self._before(_of(values, free) | _smaller(_of(values, names)))
 
     def _free_roots(self, values: HostValues, block: Size) -> list[str]:
         """The variables that set sizes, but neither the block nor its shared memory."""
-        free = []
-        shared, template = self._shared(values), self._template({})
+        found: list[str] = []
         for name, number in values.roots.items():
             is_size = isinstance(number, int) and number >= LEAST and name not in self.fixed
-            if not is_size or _REPEATS.fullmatch(name) or name in self.tiles:
-                continue
-            if _OF_HARDWARE.search(name):
-                continue
-            other = self._before({name: int(number) // 2})
+            own = re.split(r"::|\.", name)[-1]
+            if is_size and not _REPEATS.fullmatch(own) and not _OF_HARDWARE.search(own):
+                found += [name] if name not in self.tiles else []
+        shared, template = self._shared(values), self._template({})
+
+        def is_another(names: Sequence[str]) -> bool:
+            given = _smaller({name: values.roots[name] for name in names})
+            other = self._before(given)
             same = self._size(1, other) == block and self._shared(other) == shared
-            if same and self._template({name: int(number) // 2}) == template:
-                free.append(name)
-        return free
+            return not same or self._template(given) != template
+
+        bound = frozenset(_acting(found, is_another))
+        return [name for name in found if name not in bound]
 
     def _template(self, given: Mapping[str, Number]) -> list[Number | None]:
         """The numbers among the launch's template arguments: another one is another kernel."""
         if not self.launch.template:
             return []
-        numbers = self.program.before(self.launch, given).numbers
-        return [self.program.value(text, numbers) for text in self.launch.template]
+        values = self.program.before(given)
+        return [values.value(text) for text in self.launch.template]
 
     def _size(self, position: int, values: HostValues) -> Size | None:
-        return self.program.size3(self.launch.configuration[position], values.numbers)
+        return values.size3(self.launch.configuration[position])
 
     def _shared(self, values: HostValues) -> int:
         if len(self.launch.configuration) < 3:
             return 0
-        return int(self.program.value(self.launch.configuration[2], values.numbers) or 0)
+        return int(values.value(self.launch.configuration[2]) or 0)
 
     def _cut(self, grid: Size | None, block: Size) -> Size | None:
         """The grid, or the part of it that is a size to look at."""
@@ -573,13 +585,9 @@ class _Small:
         return {**{n: v for n, v in self.defaults.items() if n in wholes}, **given}
 
     def _scalars(self, values: HostValues) -> dict[str, Number]:
-        texts, found = self._by_parameter(), {}
-        for parameter in self.parameters:
-            whole = parameter.whole or parameter.name
-            if parameter.is_array or whole not in texts:
-                continue
-            text = texts[whole] + parameter.name.removeprefix(whole)
-            value = self.program.value(text, values.numbers)
+        found: dict[str, Number] = {}
+        for parameter, text in self._texts():
+            value = None if parameter.is_array else values.value(text)
             if value is None:
                 continue
             if _REPEATS.fullmatch(parameter.name.replace("-", "_")):
@@ -589,25 +597,18 @@ class _Small:
 
     def _allocated(self, values: HostValues) -> dict[str, int]:
         """Bytes of the arrays whose allocation the text shows."""
-        texts, found = self._by_parameter(), {}
-        for parameter in self.parameters:
-            whole = parameter.whole or parameter.name
-            if parameter.is_pointer and whole in texts:
-                moved = _MOVED.fullmatch(texts[whole].strip())
-                text = (moved[1] or moved[3]) if moved else texts[whole]
-                name = re.sub(r"\([^()]*\*\s*\)|&", "", text).strip()
-                name += parameter.name.removeprefix(whole)
-                nbytes = values.bytes_at.get(name)
-                if nbytes and nbytes > 0:
-                    found[parameter.name] = nbytes
-        return found
+        pointers = ((p.name, values.pointer(text)) for p, text in self._texts() if p.is_pointer)
+        return {name: found[0] for name, found in pointers if found is not None and found[0] > 0}
 
     def _nbytes(self, values: HostValues) -> dict[str, int]:
         found = self._allocated(values)
         kinds: dict[str, int] = {}
         for parameter in self.parameters:
-            kind = str(parameter.dtype)
-            kinds[kind] = max(kinds.get(kind, 0), found.get(parameter.name, 0))
+            kind, nbytes = str(parameter.dtype), found.get(parameter.name, 0)
+            is_one = parameter.dtype is not None and nbytes <= _bytes_of(parameter)
+            kinds[kind] = max(
+                kinds.get(kind, 0), 0 if is_one else nbytes
+            )  # of a counter say nothing
         for parameter in self.parameters:  # what the text does not show is as large as the others
             if parameter.is_pointer and kinds[str(parameter.dtype)]:
                 found.setdefault(parameter.name, kinds[str(parameter.dtype)])
@@ -617,13 +618,41 @@ class _Small:
         """The buffers whose front alone is set, by `cudaMemset`, with its bytes."""
         texts = self._by_parameter()
         for name, allocated in self._allocated(values).items():
-            pointer = pointer_name(texts.get(name, ""))
-            nbytes = self.program.only_set(self.launch, pointer, values.numbers)
+            nbytes = values.only_set(texts.get(name, ""))
             if nbytes is not None and 0 <= nbytes < allocated:
                 yield name, nbytes
 
     def _nulls(self) -> frozenset[str]:
         return _null(self.parameters, self._by_parameter())
+
+
+def _smaller(numbers: Mapping[str, Number]) -> dict[str, int]:
+    """A number's half; of several different parts, so that what they make of each other shows."""
+    parts = itertools.cycle(_PARTS)
+    return {
+        name: int(number) // part
+        for (name, number), part in zip(numbers.items(), parts, strict=False)
+    }
+
+
+def _acting(names: Sequence[str], changes: Callable[[Sequence[str]], bool]) -> list[str]:
+    """The names that change something; of several that change nothing together none does."""
+    if not names or not changes(names):
+        return []
+    half = len(names) // 2
+    if not half:
+        return [*names]
+    return [*_acting(names[:half], changes), *_acting(names[half:], changes)]
+
+
+def _of(values: HostValues, names: Iterable[str]) -> dict[str, Number]:
+    """The numbers of those names that there are: what decides may leave others out."""
+    return {name: values.numbers[name] for name in names if name in values.numbers}
+
+
+def _member_of(text: str, member: str) -> str:
+    """`(a).n` for the member `.n` of what a launch passes."""
+    return f"({text}){member}" if member and not re.fullmatch(r"[\w.]+", text) else text + member
 
 
 def _tiles(body: str, constants: Mapping[str, str]) -> frozenset[str]:
@@ -652,6 +681,10 @@ def _as_many_threads(grid: Size, old: Size, new: Size) -> Size:
     """The grid of another block's threads; where blocks do not come by threads it stays."""
     x, y, z = (-(-g * a // b) for g, a, b in zip(grid, old, new, strict=True))
     return x, y, z
+
+
+def _bytes_of(parameter: SignatureParameter) -> int:
+    return parameter.dtype.itemsize * parameter.lanes if parameter.dtype is not None else 0
 
 
 def _count(size: Size) -> int:

@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from core.errors import TilescopeError
-from core.launching.callers import called_by, calls
+from core.launching.host_syntax import host_syntax
 from core.launching.user_files import local_files, read_source, repository_of
 from core.source.kernel_text import host_launches, kernels, without_comments
 from core.source.syntax import includes
@@ -88,15 +88,17 @@ def _callers_of(own: Path, root: Path, function: str, state: int) -> str:
         if not word.search(raw):
             continue
         text = _read(place)
-        if not calls(without_comments(text), function):
+        caller = host_syntax(without_comments(text))
+        if not caller.is_called(function):
             continue
-        names = called_by(without_comments(text))
         beside, room = [text], _MOST_BESIDE
         for other in sorted(place.parent.iterdir()):
             if other.suffix not in _SUFFIXES or other in (own, place):
                 continue
             more = _read(other)
-            if "cudaMalloc" in more and len(more) <= room and names & called_by(more, made=True):
+            if "cudaMalloc" not in more or len(more) > room:
+                continue
+            if caller.called & host_syntax(without_comments(more)).by_name.keys():
                 beside.append(more)
                 room -= len(more)
         return "\n".join(beside)

@@ -79,10 +79,7 @@ def evaluate(text: str, constants: Mapping[str, int | None]) -> int | None:
     made = parsed(_SIZEOF.sub(lambda m: str(_SIZES.get(m[1], m[0])), text))
     if made is None:
         return None
-    try:
-        value = made(constants)  # type: ignore[arg-type]  # None raises TypeError
-    except (ValueError, KeyError, TypeError, ArithmeticError, RecursionError):
-        return None
+    value = made(constants)  # type: ignore[arg-type]  # None is no value
     return value if isinstance(value, int) else None
 
 

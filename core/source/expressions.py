@@ -1,7 +1,7 @@
 """C's arithmetic on numbers: `(n + 255) / 256`, `1 << 20`, `n < 128 ? 4 : 8`.
 
 Whole numbers and real ones are told apart as C tells them. A whole number beyond 64 bits, a
-division by zero and whatever is not understood have no value. Nothing here takes long: every
+division by zero and whatever is not understood have no value: None. Nothing here takes long: every
 operation is one on machine numbers.
 """
 
@@ -12,17 +12,17 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from core.source.parser import expression
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 Number = int | float
-_Values = Mapping[str, Number]
-Expression = Callable[[_Values], Number]
+Evaluate = Callable[[Any], Any]
+"""What gives an expression's value, a number or whatever the reader's names hold, from those."""
 
-_TOKEN = re.compile(
-    r"\s*(?:(?P<real>(?:\d[\d']*\.\d*|\.\d+)(?:[eE][-+]?\d+)?[fFlL]?|\d+[eE][-+]?\d+[fFlL]?)"
-    r"|(?P<whole>0[xX][\da-fA-F']+|0[bB][01']+|\d[\d']*)[uUlLzZ]*(?![\w.])"
-    r"|(?P<name>(?:::)?[A-Za-z_]\w*(?:::\w+)*)"
-    r"|(?P<mark><<|>>|<=|>=|==|!=|&&|\|\||->|[-+*/%<>!~&|^?:(),.{}]))"
-)
 _REAL_TYPES = {"float", "double"}
 _WHOLE_TYPES = {
     "int",
@@ -39,7 +39,9 @@ _WHOLE_TYPES = {
 }
 _QUALIFIERS = {"const", "constexpr", "static", "inline", "volatile"}
 _MOST = 1 << 63
-_DEEPEST = 24
+_DEEPEST = 100
+_LONGEST = 2000  # characters
+_FAILS = (ValueError, TypeError, ArithmeticError)
 
 
 def _whole(value: Number) -> int:
@@ -71,21 +73,31 @@ def _rounded(value: Number) -> float:
     return math.copysign(math.floor(abs(value) + 0.5), value)  # halves away from zero
 
 
-_LEVELS: tuple[Mapping[str, Callable[[Number, Number], Number]], ...] = (
-    {"|": lambda a, b: _whole(a) | _whole(b)},
-    {"^": lambda a, b: _whole(a) ^ _whole(b)},
-    {"&": lambda a, b: _whole(a) & _whole(b)},
-    {"==": lambda a, b: int(a == b), "!=": lambda a, b: int(a != b)},
-    {
-        "<": lambda a, b: int(a < b),
-        "<=": lambda a, b: int(a <= b),
-        ">": lambda a, b: int(a > b),
-        ">=": lambda a, b: int(a >= b),
-    },
-    {"<<": lambda a, b: _whole(a) << _bits(b), ">>": lambda a, b: _whole(a) >> _bits(b)},
-    {"+": operator.add, "-": operator.sub},
-    {"*": operator.mul, "/": _divided, "%": _rest},
-)
+OPERATORS: Mapping[str, Callable[[Number, Number], Number]] = {
+    "|": lambda a, b: _whole(a) | _whole(b),
+    "^": lambda a, b: _whole(a) ^ _whole(b),
+    "&": lambda a, b: _whole(a) & _whole(b),
+    "==": lambda a, b: int(a == b),
+    "!=": lambda a, b: int(a != b),
+    "<": lambda a, b: int(a < b),
+    "<=": lambda a, b: int(a <= b),
+    ">": lambda a, b: int(a > b),
+    ">=": lambda a, b: int(a >= b),
+    "<<": lambda a, b: _whole(a) << _bits(b),
+    ">>": lambda a, b: _whole(a) >> _bits(b),
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": _divided,
+    "%": _rest,
+}
+_UNARY: Mapping[str, Callable[[Number], Number]] = {
+    "-": operator.neg,
+    "+": operator.pos,
+    "~": lambda a: ~_whole(a),
+    "!": lambda a: int(not a),
+    "not": lambda a: int(not a),
+}
 _FUNCTIONS: Mapping[str, Callable[..., Number]] = {
     "ceil": lambda x: float(math.ceil(x)),
     "floor": lambda x: float(math.floor(x)),
@@ -115,182 +127,163 @@ def of_type(kind: str, value: Number) -> Number:
     return int(value) if words & _WHOLE_TYPES else value
 
 
-@lru_cache(maxsize=4096)
-def parsed(text: str) -> Expression | None:
-    """What gives an expression's value from those of its names; None where it is not understood.
+def is_number_type(kind: str) -> bool:
+    """Whether a type's words are those of a number of C."""
+    words = set(kind.replace("std::", "").split()) - _QUALIFIERS
+    return bool(words) and words <= _REAL_TYPES | _WHOLE_TYPES
 
-    What it gives raises ValueError, KeyError, TypeError or ArithmeticError where there is no value.
-    """
+
+def applied(mark: str, left: Any, right: Any) -> Number | None:
+    """The value of `left mark right`; None where one of them is no number, or there is none."""
+    if not isinstance(left, int | float) or not isinstance(right, int | float):
+        return None
     try:
-        return _Parser(_tokens(text)).whole()
-    except (ValueError, IndexError, OverflowError, RecursionError):
+        return _bounded(OPERATORS[mark](left, right))
+    except _FAILS:
         return None
 
 
-def _tokens(text: str) -> list[tuple[str, str]]:
-    found, at, text = [], 0, text.rstrip()
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        if not match or match.lastgroup is None:
-            raise ValueError(text[at:])
-        found.append((match.lastgroup, match[match.lastgroup]))
-        at = match.end()
-    return [*found, ("end", "")]
+@lru_cache(maxsize=4096)
+def parsed(text: str) -> Callable[[Mapping[str, Number]], Number | None] | None:
+    """What gives an expression's value from those of its names; None where it is not understood."""
+    node = expression(text) if text.isascii() and len(text) <= _LONGEST else None
+    try:
+        return Reader(_named).read(node) if node is not None else None
+    except NotUnderstoodError:
+        return None
 
 
-class _Parser:
-    def __init__(self, tokens: list[tuple[str, str]]) -> None:
-        self._tokens, self._at, self._depth = tokens, 0, 0
+def _named(node: Node) -> Evaluate | None:
+    if node.type not in ("identifier", "qualified_identifier", "field_expression"):
+        return None
+    name = plain_name(text_of(node)).replace("->", ".")
+    return lambda values: values.get(name)
 
-    def whole(self) -> Expression:
-        made = self._chosen()
-        if self._tokens[self._at][0] != "end":
-            raise ValueError(self._tokens[self._at][1])
-        return made
 
-    def _next(self) -> str:
-        return self._tokens[self._at][1]
+class NotUnderstoodError(Exception):
+    """An expression has a part that no reader knows."""
 
-    def _takes(self, mark: str) -> bool:
-        if self._tokens[self._at] != ("mark", mark):
-            return False
-        self._at += 1
-        return True
 
-    def _expect(self, mark: str) -> None:
-        if not self._takes(mark):
-            raise ValueError(mark)
+class Reader:
+    """Reads the tree of an expression once; what comes out is evaluated often.
 
-    def _chosen(self) -> Expression:
+    `other` is asked first what a node means: names are its business. `lenient`: what nobody knows
+    has no value, instead of NotUnderstoodError.
+    """
+
+    def __init__(self, other: Callable[[Node], Evaluate | None], *, lenient: bool = False) -> None:
+        self._other, self._lenient = other, lenient
+        self._depth = 0
+
+    def read(self, node: Node | None) -> Evaluate:
+        """What gives a node's value."""
         self._depth += 1
-        if self._depth > _DEEPEST:
-            raise ValueError("too deep")
-        test = self._logical(("||", "&&"))
-        if self._takes("?"):
-            first = self._chosen()
-            self._expect(":")
-            second = self._chosen()
-            made = _conditional(test, first, second)
-        else:
-            made = test
-        self._depth -= 1
-        return made
+        try:
+            known = node is not None and self._depth < _DEEPEST and self._read(node)
+        finally:
+            self._depth -= 1
+        if known:
+            return known
+        if not self._lenient:
+            raise NotUnderstoodError
+        return nothing
 
-    def _logical(self, marks: tuple[str, ...]) -> Expression:
-        if not marks:
-            return self._binary(0)
-        made = self._logical(marks[1:])
-        while self._takes(marks[0]):
-            made = _either_or_both(marks[0], made, self._logical(marks[1:]))
-        return made
-
-    def _binary(self, level: int) -> Expression:
-        if level == len(_LEVELS):
-            return self._unary()
-        made = self._binary(level + 1)
-        while self._tokens[self._at][0] == "mark" and self._next() in _LEVELS[level]:
-            what = _LEVELS[level][self._next()]
-            self._at += 1
-            made = _applied(what, made, self._binary(level + 1))
-        return made
-
-    def _unary(self) -> Expression:
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            raise ValueError("too deep")
-        made = self._unary_itself()
-        self._depth -= 1
-        return made
-
-    def _unary_itself(self) -> Expression:
-        if self._takes("-"):
-            return _applied(operator.sub, lambda _: 0, self._unary())
-        if self._takes("+"):
-            return self._unary()
-        if self._takes("~"):
-            return _applied(lambda _, b: ~_whole(b), lambda _: 0, self._unary())
-        if self._takes("!"):
-            return _applied(lambda _, b: int(not b), lambda _: 0, self._unary())
-        if self._takes("("):
-            kind = self._type(")")
-            if kind:
-                return _converted(kind, self._unary())
-            made = self._chosen()
-            self._expect(")")
+    def _read(self, node: Node) -> Evaluate | None:
+        if (made := self._other(node)) is not None:
             return made
-        return self._primary()
+        kind = node.type
+        if kind == "number_literal":
+            value = literal(text_of(node))
+            return None if value is None else lambda _: value
+        if kind in ("true", "false"):
+            truth = int(kind == "true")
+            return lambda _: truth
+        if kind == "parenthesized_expression" and node.named_child_count == 1:
+            return self.read(node.named_children[0])
+        if kind == "unary_expression":
+            return _unary(_mark(node), self.read(node.child_by_field_name("argument")))
+        if kind == "binary_expression":
+            parts = (self.read(node.child_by_field_name(side)) for side in ("left", "right"))
+            return _binary(_mark(node), *parts)
+        if kind == "conditional_expression":
+            names = ("condition", "consequence", "alternative")
+            return _conditional(*(self.read(node.child_by_field_name(name)) for name in names))
+        if kind == "cast_expression":
+            return self._cast(node)
+        if kind in ("call_expression", "compound_literal_expression"):
+            return self.called(node)
+        return None
 
-    def _type(self, end: str) -> str:
-        """The words of a type and the mark behind it, both passed; "" where no type is."""
-        at, words = self._at, []
-        while self._tokens[at][0] == "name":
-            words.append(self._tokens[at][1].removeprefix("::").removeprefix("std::"))
-            at += 1
-        known = _REAL_TYPES | _WHOLE_TYPES | _QUALIFIERS
-        after = self._tokens[at + 1][0] if at + 1 < len(self._tokens) else "end"
-        is_cast = set(words) <= known or (len(words) == 1 and after in ("name", "real", "whole"))
-        if not words or self._tokens[at] != ("mark", end) or not is_cast:
-            return ""
-        self._at = at + 1
-        return " ".join(words)
+    def _cast(self, node: Node) -> Evaluate | None:
+        kind, value = node.child_by_field_name("type"), node.child_by_field_name("value")
+        if kind is None or value is None:
+            return None
+        if value.type in ("pointer_expression", "unary_expression") and "(" in text_of(kind):
+            # `(n * (m)) & 3` reads as the cast of an address to a function's type.
+            left, right = expression(text_of(kind)), value.child_by_field_name("argument")
+            return _binary(text_of(value)[0], self.read(left), self.read(right))
+        return _converted(text_of(kind), self.read(value))
 
-    def _primary(self) -> Expression:
-        kind, text = self._tokens[self._at]
-        self._at += 1
-        if kind == "real":
-            real = float(text.replace("'", "").rstrip("fFlL"))
-            return lambda _: real
-        if kind == "whole":
-            whole = _literal(text.replace("'", ""))
-            return lambda _: whole
-        if kind != "name":
-            raise ValueError(text)
-        return self._named(text.removeprefix("::").removeprefix("std::"))
-
-    def _named(self, name: str) -> Expression:
-        if name in ("true", "false"):
-            return lambda _: int(name == "true")
-        if name == "static_cast":
-            self._expect("<")
-            kind = self._type(">") or "unknown"
-            self._expect("(")
-            return _converted(kind, self._closed(")"))
-        if name in _REAL_TYPES | _WHOLE_TYPES:  # int(x), int{x}
-            if not self._takes("{"):
-                self._expect("(")
-                return _converted(name, self._closed(")"))
-            return _converted(name, self._closed("}"))
-        function = _FUNCTIONS.get(name) or _FUNCTIONS.get(name.removesuffix("f"))
-        if function and self._next() in ("(", "<"):
-            if self._takes("<") and not self._type(">"):
-                raise ValueError(name)
-            return _called(function, self._arguments())
-        while self._takes(".") or self._takes("->"):
-            member = self._tokens[self._at]
-            if member[0] != "name":
-                raise ValueError(member[1])
-            name, self._at = f"{name}.{member[1]}", self._at + 1
-        if self._next() in ("(", "{"):
-            raise ValueError(name)
-        return lambda values: values[name]
-
-    def _closed(self, mark: str) -> Expression:
-        made = self._chosen()
-        self._expect(mark)
-        return made
-
-    def _arguments(self) -> list[Expression]:
-        self._expect("(")
-        found = [self._chosen()]
-        while self._takes(","):
-            found.append(self._chosen())
-        self._expect(")")
-        return found
+    def called(self, node: Node) -> Evaluate | None:
+        """`int(x)`, `int{x}`, `static_cast<int>(x)`, and the functions of `<cmath>`."""
+        function = node.child_by_field_name("function") or node.child_by_field_name("type")
+        given = node.child_by_field_name("arguments") or node.child_by_field_name("value")
+        if function is None or given is None:
+            return None
+        name, template = split_template(plain_name(text_of(function)))
+        arguments = [self.read(child) for child in given.named_children]
+        if len(arguments) == 1 and name == "static_cast":
+            return _converted(template, arguments[0])
+        if len(arguments) == 1 and name in _REAL_TYPES | _WHOLE_TYPES:
+            return _converted(name, arguments[0])
+        what = _FUNCTIONS.get(name) or _FUNCTIONS.get(name.removesuffix("f"))
+        return _computed(what, arguments) if what is not None else None
 
 
-def _literal(text: str) -> int:
-    octal = len(text) > 1 and text[0] == "0" and text.isdecimal()
-    return int(_bounded(int(f"0o{text[1:]}" if octal else text, 0)))
+def nothing(_: Any) -> None:
+    """The value of what is not understood."""
+
+
+def text_of(node: Node) -> str:
+    """The characters of a node."""
+    return (node.text or b"").decode("ascii")
+
+
+def plain_name(text: str) -> str:
+    """`::std::max` is max, `std :: size_t` is size_t."""
+    return re.sub(r"^(?:::)?(?:std::)?", "", re.sub(r"\s*::\s*", "::", text))
+
+
+def split_template(text: str) -> tuple[str, str]:
+    """`min<int>` as ("min", "int")."""
+    name, opens, rest = text.partition("<")
+    return name.strip(), rest.rstrip().removesuffix(">") if opens else ""
+
+
+def literal(text: str) -> Number | None:
+    """The number that a literal is."""
+    plain = text.replace("'", "").lower()
+    try:
+        if plain.startswith(("0x", "0b")):
+            digits = plain.rstrip("ulz")
+            return _bounded(int(digits, 0)) if "." not in digits else float.fromhex(digits)
+        if re.search(r"[.e]", plain):
+            return float(plain.rstrip("fl"))
+        digits = plain.rstrip("ulz")
+        octal = len(digits) > 1 and digits[0] == "0"
+        return _bounded(int(digits, 8 if octal else 10))
+    except _FAILS:
+        return None
+
+
+def _mark(node: Node) -> str:
+    mark = node.child_by_field_name("operator")
+    return text_of(mark) if mark is not None else ""
+
+
+def _field(node: Node, name: str) -> str:
+    child = node.child_by_field_name(name)
+    return text_of(child) if child is not None else ""
 
 
 def _bounded(value: Number) -> Number:
@@ -299,25 +292,62 @@ def _bounded(value: Number) -> Number:
     return value
 
 
-def _applied(
-    what: Callable[[Number, Number], Number], left: Expression, right: Expression
-) -> Expression:
-    return lambda values: _bounded(what(left(values), right(values)))
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float)
 
 
-def _called(function: Callable[..., Number], arguments: list[Expression]) -> Expression:
-    return lambda values: _bounded(function(*(argument(values) for argument in arguments)))
+def _unary(mark: str, inner: Evaluate) -> Evaluate | None:
+    what = _UNARY.get(mark)
+    return _computed(what, [inner]) if what is not None else None
 
 
-def _converted(kind: str, inner: Expression) -> Expression:
-    return lambda values: of_type(kind, inner(values))
+def _binary(mark: str, left: Evaluate, right: Evaluate) -> Evaluate | None:
+    if mark in ("||", "or", "&&", "and"):
+        ends = mark in ("||", "or")  # the truth of one side that says all
+
+        def either_or_both(values: Any) -> int | None:
+            first = left(values)
+            if first is not None and bool(first) == ends:
+                return int(ends)
+            second = right(values)
+            if first is None or second is None:
+                return None
+            return int(bool(second))
+
+        return either_or_both
+    if mark not in OPERATORS:
+        return None
+    return lambda values: applied(mark, left(values), right(values))
 
 
-def _conditional(test: Expression, first: Expression, second: Expression) -> Expression:
-    return lambda values: first(values) if test(values) else second(values)
+def _conditional(test: Evaluate, first: Evaluate, second: Evaluate) -> Evaluate:
+    def chosen(values: Any) -> Any:
+        known = test(values)
+        return None if known is None else first(values) if known else second(values)
+
+    return chosen
 
 
-def _either_or_both(mark: str, left: Expression, right: Expression) -> Expression:
-    if mark == "||":
-        return lambda values: int(bool(left(values)) or bool(right(values)))
-    return lambda values: int(bool(left(values)) and bool(right(values)))
+def _computed(function: Callable[..., Number], arguments: list[Evaluate]) -> Evaluate:
+    def value(values: Any) -> Number | None:
+        given = [argument(values) for argument in arguments]
+        if not all(map(_is_number, given)):
+            return None
+        try:
+            return _bounded(function(*given))
+        except _FAILS:
+            return None
+
+    return value
+
+
+def _converted(kind: str, inner: Evaluate) -> Evaluate:
+    def value(values: Any) -> Any:
+        given = inner(values)
+        is_plain = "*" not in kind and _is_number(given)
+        try:
+            return of_type(kind, given) if is_plain else given
+        except _FAILS:
+            return None
+
+    return value

@@ -215,13 +215,18 @@ def expanded(text: str, name: str, formals: str | None, body: str) -> str:
     while len(text) <= _LONGEST_TEXT and (call := re.compile(rf"\b{name}\s*\(").search(text, at)):
         end = closing(text, call.end())
         given = split_at_commas(text[call.end() : end], "()")  # the preprocessor knows no others
-        made = _substituted(body, _bound(names, given))
+        made = with_meaning(body, names, given)
         text = text[: call.start()] + made + text[end + 1 :]
         at = call.start() + len(made)
     return text
 
 
-def _bound(formals: list[str], given: list[str]) -> dict[str, str]:
+def with_meaning(body: str, formals: Sequence[str], given: Sequence[str]) -> str:
+    """What a macro with parameters stands for where it gets these arguments."""
+    return _substituted(body, _bound(formals, given))
+
+
+def _bound(formals: Sequence[str], given: Sequence[str]) -> dict[str, str]:
     """What each formal stands for; `...`, or `name...`, for all that is left."""
     values = dict(zip(formals, given, strict=False))
     if formals[-1].endswith("..."):

@@ -12,15 +12,16 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from core.cancelling import check
 from core.source.branches import with_one_branch
 from core.source.constants import BLANKED, blank, blanked
+from core.source.parser import parse
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser, Tree
+    from tree_sitter import Node, Tree
 
 Kind = Literal["function", "class", "alias", "variable", "using", "macro", "assertion", "other"]
 Span = tuple[int, int]
@@ -221,7 +222,7 @@ class Syntax:
     @cached_property
     def tree(self) -> Tree:
         """tree-sitter's tree, whose bytes are this text's characters."""
-        return _parser().parse(self._text.encode("ascii"))
+        return parse(self._text)
 
     @cached_property
     def items(self) -> tuple[Item, ...]:
@@ -230,7 +231,7 @@ class Syntax:
         if self._others:
             branches = copy(self)
             branches._text = self._others
-            tree = _parser().parse(self._others.encode("ascii"))
+            tree = parse(self._others)
             more = [*branches._items(tree.root_node, ())]
             found += [one for one in more if not any(i.start <= one.start < i.end for i in found)]
         for start, end in self.made:
@@ -804,11 +805,3 @@ def _declares_function(node: Node) -> bool:
             declared = inner.child_by_field_name("declarator")
             return declared is not None and declared.type != "parenthesized_declarator"
     return False
-
-
-@cache
-def _parser() -> Parser:
-    import tree_sitter
-    import tree_sitter_cuda
-
-    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_cuda.language()))

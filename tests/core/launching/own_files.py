@@ -100,6 +100,12 @@ def _product(v: Values) -> Values:
     return {"result.cells": v["left.cells"] @ v["top.cells"]}
 
 
+def _invert(v: Values) -> Values:
+    rows, width = v["img.data"].copy(), int(v["img.width"])
+    rows[:, :width] = 255 - rows[:, :width]  # the pitch is larger
+    return {"img.data": rows}
+
+
 def _viewed(v: Values) -> Values:
     return {"m.data": v["m.data"] * float(v["p.a"]) + int(v["p.b"])}
 
@@ -175,7 +181,7 @@ CASES: dict[str, Case] = {
         ("norm", "norm2<float>", _norm, {}),
         ("functor", "transform<Affine>",
          lambda v: {"out": float(v["f.a"]) * v["in"] + float(v["f.b"])}, {"f.b": "-0.5"}),
-        ("functor", "invert", lambda v: {"img.data": 255 - v["img.data"]}, {}),
+        ("functor", "invert", _invert, {}),
         ("functor", "blend", _blend, {"weights.x": "0.25", "weights.y": "0.125",
                                       "weights.z": "0.5", "alpha": "1.0"}),
         ("particles", "integrate", _particles, {"params.n": "200", "params.origin.y": "-3"}),

@@ -2,10 +2,10 @@
 
 import pytest
 
-from core.launching.callers import called_by, calls, reached
 from core.launching.file_launch import file_workload
 from core.launching.guess import guess_launch
-from core.launching.host_values import HostProgram
+from core.launching.host_program import HostProgram
+from core.launching.host_syntax import HostSyntax
 from core.runs.recording import record
 from core.source.kernel_text import host_launches
 
@@ -27,8 +27,11 @@ ALLOCATED = "float *a, *b; cudaMalloc(&a, h * width * 4); cudaMalloc(&b, h * wid
 def launched(source):
     """The numbers and bytes with which the first launch of a source is reached."""
     (launch,) = host_launches(source)
-    program = HostProgram(source, {}, {}, launch)
-    return program.before(program.launch, {})
+    return HostProgram(source, {}, {}, launch).before({})
+
+
+def bytes_of(found, *names):
+    return tuple(found.pointer(name)[0] for name in names)
 
 
 def arguments(source, path="file.cu"):
@@ -39,7 +42,7 @@ def test_a_launch_has_what_its_caller_passes():
     main = f"int main() {{ int h = 480, width = 640; {ALLOCATED} run(b, a, h, width); }}"
     found = launched(SCALE + RUN + main)
     assert (found.numbers["h"], found.numbers["w"]) == (480, 640)
-    assert found.bytes_at == {"dst": 480 * 640 * 4, "src": 480 * 640 * 4}
+    assert bytes_of(found, "dst", "src") == (480 * 640 * 4, 480 * 640 * 4)
     assert found.formals == set()
     guess = arguments(SCALE + RUN + main)
     rows, cols = int(guess["rows"]), int(guess["cols"])
@@ -50,12 +53,12 @@ def test_a_launch_has_what_its_caller_passes():
 
 
 def test_without_a_caller_nothing_changes():
-    text = SCALE + RUN
-    (launch,) = host_launches(text)
-    assert reached(text, launch.position).text == text
     prototype = "void run(float *dst, float *src, int h, int w);\n"
-    assert not calls(prototype + text, "run")
-    assert launched(prototype + text).formals == {"h", "w"}
+    text = prototype + SCALE + RUN
+    (launch,) = host_launches(text)
+    assert not HostProgram(text, {}, {}, launch).has_callers
+    assert not HostSyntax(text).is_called("run")
+    assert launched(text).formals == {"h", "w"}
 
 
 @pytest.mark.parametrize(
@@ -80,8 +83,9 @@ def test_names_are_made_to_agree(main, h, w):
 
 def test_what_the_first_caller_is_given_stays_open():
     found = launched(SCALE + RUN + "void f(int height, int n) { run(b, a, height, n * 2); }")
-    assert found.formals == {"h", "n"}  # height has the parameter's name
-    assert found.numbers["w"] == 2 * found.numbers["n"]
+    assert found.formals == {"f::height", "f::n"}
+    assert found.numbers["h"] == found.numbers["f::height"]
+    assert found.numbers["w"] == 2 * found.numbers["f::n"]
 
 
 def test_defaults_count_where_nothing_is_passed():
@@ -100,7 +104,7 @@ void both(float **x, float **y, int n) { allocate(x, n); allocate(y, 2 * n); }
 int main() { int n = 96; float *d, *e; both(&d, &e, n * n); run(d, e, n, n); }
 """
     found = launched(SCALE + RUN + source)
-    assert found.bytes_at == {"dst": 96 * 96 * 4, "src": 2 * 96 * 96 * 4}
+    assert bytes_of(found, "dst", "src") == (96 * 96 * 4, 2 * 96 * 96 * 4)
     assert found.numbers["h"] == 96  # the other functions have an n of their own
 
 
@@ -129,7 +133,7 @@ def test_the_caller_that_allocates_counts_before_others():
     first = "void draw() { run(p, q, 7, 7); }"
     second = f"void test() {{ int h = 96, width = 48; {ALLOCATED} run(b, a, h, width); }}"
     found = launched(SCALE + RUN + first + second)
-    assert (found.numbers["h"], found.bytes_at["dst"]) == (96, 96 * 48 * 4)
+    assert (found.numbers["h"], *bytes_of(found, "dst")) == (96, 96 * 48 * 4)
 
 
 def test_functions_that_call_each_other_end():
@@ -156,9 +160,9 @@ def test_another_file_calls_what_launches(tmp_path):
 
 
 def test_names_of_calls():
-    text = "int f(int a) { return g(a) + h(2); }"
-    assert called_by(text) == {"f", "g", "h"}
-    assert called_by(text, made=True) == {"f"}
+    found = HostSyntax("int f(int a) { return g(a) + x.h<2>(2) + a::i(3); }")
+    assert found.called == {"g", "h", "i"}
+    assert found.by_name.keys() == {"f"}
 
 
 def test_numbers_that_the_caller_does_not_know_stay_open():
@@ -186,7 +190,7 @@ def test_numbers_that_arguments_of_the_program_have_by_default():
     }"""
     found = launched(SCALE + RUN + main % ALLOCATED)
     assert (found.numbers["h"], found.numbers["w"]) == (1024, 640)
-    assert {"h", "w"} <= found.roots.keys()  # each may be halved
+    assert {"main::h", "main::width"} <= found.roots.keys()  # each may be halved
 
 
 @pytest.mark.parametrize(
@@ -200,13 +204,13 @@ def test_numbers_that_arguments_of_the_program_have_by_default():
 )
 def test_what_helpers_of_the_program_allocate(made, nbytes):
     found = launched(f"{SCALE}{RUN}int main() {{ int h = 96; {made}; run(p, p, h, h); }}")
-    assert found.bytes_at["dst"] == nbytes
+    assert bytes_of(found, "dst") == (nbytes,)
 
 
 def test_a_number_of_an_object_is_open():
     main = "void f(Image &i) { int h = i.rows, w = i->cols(); run(a, b, h, w); }"
     found = launched(SCALE + RUN + main)
-    assert found.formals == {"h", "w"}
+    assert found.formals == {"f::h", "f::w"}
 
 
 def test_fewer_elements_may_have_fewer_threads():

@@ -1,0 +1,39 @@
+"""The parser of CUDA C++ (tree-sitter): it goes on behind a mistake, and looks up nothing."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Language, Node, Parser, Tree
+
+
+def parse(text: str) -> Tree:
+    """The tree of a text in ASCII: its bytes are the text's characters."""
+    return _parser().parse(text.encode("ascii"))
+
+
+def expression(text: str) -> Node | None:
+    """The node of an expression, or of `{a, b}`; None where the text is no whole one."""
+    root = parse(f"auto _ = {text.strip()};").root_node
+    if root.has_error or root.named_child_count != 1:
+        return None
+    declared = root.named_children[0].child_by_field_name("declarator")
+    return declared.child_by_field_name("value") if declared is not None else None
+
+
+@cache
+def language() -> Language:
+    """The grammar, for queries."""
+    import tree_sitter
+    import tree_sitter_cuda
+
+    return tree_sitter.Language(tree_sitter_cuda.language())
+
+
+@cache
+def _parser() -> Parser:
+    import tree_sitter
+
+    return tree_sitter.Parser(language())
