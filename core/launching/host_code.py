@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from core.compiler.kernel_signature import without_spaces
@@ -90,7 +91,7 @@ LEAST = 32  # a smaller literal is no size
 LONGEST = 2000  # characters of an expression
 PITCH_OF_ROWS = 64  # bytes
 _ELEMENT = 4  # bytes of what nothing is known of
-_MOST_STEPS = 5_000  # statements in one run
+_MOST_EXPANSIONS = 2_500  # of macros in a program
 DEEPEST = 8  # macros in macros, pointers to pointers
 _DEEPEST_CALL = 2
 DEVICE: Mapping[str, Number] = {  # of cudaDeviceProp: a small one, so that a launch is to look at
@@ -207,7 +208,9 @@ class HostCode:
         self._bodies: dict[int, Statement] = {}
         self._bound: dict[tuple[int, int], tuple[Node, list[_Binding]]] = {}
         self._evaluated: dict[str, Evaluate] = {}
-        self._expanded = 0  # macros that are being expanded
+        self._read_macros: dict[str, Evaluate] = {}
+        self._depth = 0  # of macros that are being expanded
+        self._expanded = 0  # macros that were
 
     def evaluated(self, text: str) -> Evaluate:
         """What gives the value of an expression from a frame."""
@@ -337,9 +340,7 @@ class HostCode:
             return statements[0]
 
         def runs(frame: Frame) -> None:
-            frame.run.steps += len(statements)
-            if frame.run.steps > _MOST_STEPS:
-                raise EnoughError
+            frame.run.count(len(statements))
             for one in statements:
                 one(frame)
                 if frame.is_done:
@@ -517,7 +518,7 @@ class HostCode:
         name = text_of(node)
         macro = self._macros.get(name)
         if macro is not None and macro[0] is None:
-            return self._of_macro(macro[1])
+            return self._of_macro(name, macro[1])
         if name in self._syntax.enumerators:
             return self._enumerator(name)
         constant = _CONSTANTS.get(name, _ATTRIBUTES.get(name))
@@ -530,23 +531,34 @@ class HostCode:
 
         return value
 
-    def _of_macro(self, meaning: str) -> Evaluate:
-        if self._expanded > DEEPEST or not meaning.isascii():
-            return nothing
-        node = expression(meaning)
+    def _of_macro(self, name: str, meaning: str) -> Evaluate:
+        """What a macro without parameters is worth; it is read once."""
+        if name not in self._read_macros:
+            self._read_macros[name] = nothing  # of one that stands for itself
+            node = expression(meaning) if meaning.isascii() else None
+            if self._may_expand():
+                with self._expanding():
+                    self._read_macros[name] = _counted(self.value(node))
+        return self._read_macros[name]
+
+    def _may_expand(self) -> bool:
+        return self._depth <= DEEPEST and self._expanded < _MOST_EXPANSIONS
+
+    @contextmanager
+    def _expanding(self) -> Iterator[None]:
+        self._depth += 1
         self._expanded += 1
         try:
-            return self.value(node)
+            yield
         finally:
-            self._expanded -= 1
+            self._depth -= 1
 
     def _enumerator(self, name: str) -> Evaluate:
         first, behind = self._syntax.enumerators[name]
-        if self._expanded > DEEPEST:
+        if not self._may_expand():
             return nothing
-        self._expanded += 1
-        begins = self.value(first) if first is not None else lambda _: 0
-        self._expanded -= 1
+        with self._expanding():
+            begins = self.value(first) if first is not None else lambda _: 0
         return lambda frame: applied("+", begins(frame), behind)
 
     def _qualified(self, node: Node) -> Evaluate:
@@ -968,19 +980,16 @@ class HostCode:
         self, macro: tuple[tuple[str, ...] | None, str], given: Sequence[Node]
     ) -> Evaluate:
         formals, meaning = macro
-        if formals is None or self._expanded > DEEPEST:
+        if formals is None or not self._may_expand():
             return self._fills(given)
         text = with_meaning(meaning, formals, [text_of(one) for one in given])
         if len(text) > LONGEST or not text.isascii():
             return self._fills(given)
-        self._expanded += 1
-        try:
+        with self._expanding():
             if (node := expression(text)) is not None:
-                return self.value(node)
+                return _counted(self.value(node))
             made = parse(f"void _() {{ {text}; }}").root_node.named_children
-            runs = self._block([self.statement(child) for child in made[0].named_children])
-        finally:
-            self._expanded -= 1
+            runs = self._block([self.statement(one) for f in made[:1] for one in f.named_children])
 
         def value(frame: Frame) -> None:
             frame.doubts += 1
@@ -1067,6 +1076,7 @@ class HostCode:
         """What a function of the program returns; it may set what it is passed."""
         if frame.depth >= _DEEPEST_CALL:
             return None
+        frame.run.count(1)
         made = Frame(frame.run, f"{function.name}::", world_of(frame), this, frame.depth + 1)
         self.bind(function, call, frame, made)
         self._body(function)(made)
@@ -1385,6 +1395,16 @@ class _Setter:
         names = set(re.findall(r"[A-Za-z_]\w*", text))
         literals = (int(digits) for digits in re.findall(r"(?<!\w)\d{1,9}(?!\w)", text))
         return names.isdisjoint(self._code.given_names) or any(one >= LEAST for one in literals)
+
+
+def _counted(value: Evaluate) -> Evaluate:
+    """A value that counts as a step: what stands for much may do so often."""
+
+    def counts(frame: Frame) -> Any:
+        frame.run.count(1)
+        return value(frame)
+
+    return counts
 
 
 def _pointers_to_arrays(node: Node) -> Iterator[Declared]:

@@ -93,7 +93,10 @@ class HostValues:
         return found.text if isinstance(found, MadeMap) else ""
 
     def _evaluated(self, text: str) -> Any:
-        return self._program.code.evaluated(text)(self._frame)
+        try:
+            return self._program.code.evaluated(text)(self._frame)
+        except (EnoughError, RecursionError):
+            return None
 
 
 class HostProgram:
@@ -248,14 +251,15 @@ class HostProgram:
         fixed = {**self._of_classes, **fixed}
         run = Run(given, fixed | self._fixed_in_callers(fixed), dict(fixed))
         frame = world = Frame(run)
-        world.waiting = self._outside
         try:
+            world.waiting = self._outside
             for at, step in enumerate(self._way):
                 frame = self._entered(at, frame, world)
                 for statement in self._leading(step):
                     statement(frame)
         except (EnoughError, RecursionError):
             pass
+        run.steps = 0
         return HostValues(self, frame)
 
     @cached_property

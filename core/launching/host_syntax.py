@@ -297,13 +297,15 @@ class HostSyntax:
         bodies = ((f.name, text_of(f.body)) for f in self.functions)
         return frozenset(n for n, body in bodies if ALLOCATES.search(body) and "<<<" not in body)
 
-    def outside(self, node: Node | None = None) -> Iterator[Node]:
+    def outside(self) -> Iterator[Node]:
         """The declarations at namespace level, in order."""
-        for child in (node or self.root).children:
-            if child.type in GROUPS:
-                yield from self.outside(child)
-            elif child.type == "declaration":
-                yield child
+        waiting = [self.root]
+        while waiting:
+            node = waiting.pop()
+            if node.type in GROUPS:
+                waiting += reversed(node.children)
+            elif node.type == "declaration":
+                yield node
 
 
 def taken(text: str, defined: Iterable[str]) -> str:
@@ -333,7 +335,7 @@ def taken(text: str, defined: Iterable[str]) -> str:
     return "\n".join(lines)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=4)
 def host_syntax(text: str) -> HostSyntax:
     """A text without comments, read once."""
     return HostSyntax(text)
@@ -362,7 +364,8 @@ def _with_ends_of_statements(text: str) -> str:
     """`CHECK(x)` without a semicolon, and then a statement, with one: in place of a space."""
     parts, at = [], 0
     for found in _STATEMENT.finditer(text):
-        if found.start() < at or text[text.rfind("\n", 0, found.end()) + 1 :].lstrip()[:1] == "#":
+        line = text.rfind("\n", 0, found.end()) + 1
+        if found.start() < at or text[line : found.end()].lstrip()[:1] == "#":
             continue
         end = closing(text, found.end()) + 1
         if _GOES_ON.match(text, end):

@@ -37,6 +37,7 @@ SIZE = re.compile(
 )
 POINTS_ON = {"raw_pointer_cast", "data", "data_ptr", "get", "begin", "move", "forward", "ref"}
 _PIXEL = 16  # bytes at most
+_MOST_STEPS = 5_000  # in one run
 _MOST_MEMBERS = 64  # of a structure that is copied
 _ANY = "*"  # in what is given: every whole number that a function is given
 _UNKNOWN = 64  # what a whole number that a function is given may be
@@ -126,6 +127,12 @@ class Run:
     roots: dict[str, Number] = field(default_factory=dict)
     formals: set[str] = field(default_factory=set)
     steps: int = 0
+
+    def count(self, steps: int) -> None:
+        """Raises `EnoughError` where a run takes too many steps: statements, calls, macros."""
+        self.steps += steps
+        if self.steps > _MOST_STEPS:
+            raise EnoughError
 
     def put(self, cell: Cell, value: Any, *, literals: bool = False) -> None:
         """A value into a variable; none leaves it as it was.

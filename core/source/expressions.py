@@ -135,10 +135,11 @@ def is_number_type(kind: str) -> bool:
 
 def applied(mark: str, left: Any, right: Any) -> Number | None:
     """The value of `left mark right`; None where one of them is no number, or there is none."""
-    if not isinstance(left, int | float) or not isinstance(right, int | float):
+    what = OPERATORS.get(mark)
+    if what is None or not _is_number(left) or not _is_number(right):
         return None
     try:
-        return _bounded(OPERATORS[mark](left, right))
+        return _bounded(what(left, right))
     except _FAILS:
         return None
 

@@ -393,3 +393,30 @@ def test_what_nobody_sets_up_is_set_up_by_the_class():
     assert width > 0
     assert values.size3("height_") == (2 * width, 1, 1)
     assert values.pointer("data_") == (8 * width * width, 0)
+
+
+def ten_times(text, by=" + "):
+    return by.join([text] * 10)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "\n".join(f"#define M{i} {ten_times(f'M{i - 1}')}" for i in range(1, 9)) + "\n#define M0 1",
+        "\n".join(f"#define M{i}(x) {ten_times(f'M{i - 1}(x)')}" for i in range(1, 9)),
+        "\n".join(f"int m{i}() {{ return {ten_times(f'm{i + 1}()')}; }}" for i in range(9)),
+        "namespace a {" * 3000 + "int n = 3;" + "}" * 3000,
+        "enum { " + ", ".join(f"E{i} = E{i + 1} + E{i + 1}" for i in range(60)) + " };",
+        "int m8() { " + "if (1) { " * 3000 + "}" * 3000 + " return 3; }",
+        "int m8() { return " + "(" * 3000 + "1" + ")" * 3000 + "; }",
+    ],
+)
+def test_programs_that_would_take_forever_are_given_up(made):
+    source = (
+        f"{made}\n{MAIN.format(body='int blocks = M8 + M8(1) + m0() + E0 + m8(), threads = 64')}"
+    )
+    (launch,) = host_launches(source)
+    start = time.process_time()
+    values = HostProgram(source, {}, {}, launch).before({})
+    assert values.value("M8 + M8(1) + m0() + E0 + m8()") is None
+    assert time.process_time() - start < 10
