@@ -205,10 +205,11 @@ class HostCode:
         self._syntax, self._macros = syntax, macros
         self._sizes, self._of_classes, self.given_names = sizes, of_classes, given_names
         self._reader = Reader(self._value, lenient=True)
-        self._bodies: dict[int, Statement] = {}
+        self._bodies: dict[int, tuple[Function, Statement]] = {}
         self._bound: dict[tuple[int, int], tuple[Node, list[_Binding]]] = {}
         self._evaluated: dict[str, Evaluate] = {}
         self._read_macros: dict[str, Evaluate] = {}
+        self._open_macros: set[str] = set()  # that are being read
         self._depth = 0  # of macros that are being expanded
         self._expanded = 0  # macros that were
 
@@ -327,7 +328,7 @@ class HostCode:
             return self._block([self.statement(child) for child in node.named_children])
         return nothing
 
-    def _of(self, case: Node) -> list[Statement]:
+    def _statements_of(self, case: Node) -> list[Statement]:
         value = case.child_by_field_name("value")
         return [self.statement(child) for child in case.named_children if child != value]
 
@@ -388,17 +389,26 @@ class HostCode:
         condition, body = node.child_by_field_name("condition"), node.child_by_field_name("body")
         inside = condition.child_by_field_name("value") if condition is not None else None
         test = self.value(inside)
-        cases = [
-            (self.value(child.child_by_field_name("value")), self._in_doubt(self._of(child)))
-            for child in (body.named_children if body is not None else ())
-            if child.type == "case_statement"
-        ]
+        cases = [c for c in (body.named_children if body else ()) if c.type == "case_statement"]
+        values = [c.child_by_field_name("value") for c in cases]
+        asked = [self.value(value) if value is not None else None for value in values]
+        parts = [self._block(self._statements_of(case)) for case in cases]
+        ends = [any(c.type == "break_statement" for c in case.named_children) for case in cases]
+        unclear = self._in_doubt(parts)
 
         def chooses(frame: Frame) -> None:
             known = test(frame)
-            matching = [runs for value, runs in cases if value(frame) == known]
-            for runs in matching[:1] if known is not None and matching else [r for _, r in cases]:
-                runs(frame)
+            if not isinstance(known, int | float):
+                return unclear(frame)
+            found = [v is not None and v(frame) == known for v in asked]
+            start = found.index(True) if True in found else -1
+            if start < 0 and None in asked:
+                start = asked.index(None)
+            for part, is_last in [*zip(parts, ends, strict=True)][start:] if start >= 0 else ():
+                part(frame)
+                if is_last or frame.is_done:
+                    return None
+            return None
 
         return chooses
 
@@ -533,12 +543,16 @@ class HostCode:
 
     def _of_macro(self, name: str, meaning: str) -> Evaluate:
         """What a macro without parameters is worth; it is read once."""
-        if name not in self._read_macros:
-            self._read_macros[name] = nothing  # of one that stands for itself
-            node = expression(meaning) if meaning.isascii() else None
-            if self._may_expand():
-                with self._expanding():
-                    self._read_macros[name] = _counted(self.value(node))
+        if name in self._read_macros:
+            return self._read_macros[name]
+        if name in self._open_macros or not self._may_expand() or not meaning.isascii():
+            return nothing
+        self._open_macros.add(name)
+        try:
+            with self._expanding():
+                self._read_macros[name] = _counted(self.value(expression(meaning)))
+        finally:
+            self._open_macros.discard(name)
         return self._read_macros[name]
 
     def _may_expand(self) -> bool:
@@ -680,7 +694,8 @@ class HostCode:
     def _address_of_element(self, node: Node, place: Place) -> Evaluate:
         of = self.value(node.child_by_field_name("argument"))
         index = node.child_by_field_name("indices")
-        at = self.value(index.named_children[0] if index is not None else None)
+        inside = arguments_of(index) if index is not None else []
+        at = self.value(inside[0] if len(inside) == 1 else None)
 
         def address(frame: Frame) -> Any:
             array, number = of(frame), at(frame)
@@ -773,13 +788,15 @@ class HostCode:
     def _update(self, node: Node) -> Evaluate:
         place = self.place(node.child_by_field_name("argument"))
         step = 1 if "++" in text_of(node) else -1
+        is_first = text_of(node).startswith(("++", "--"))
 
         def changes(frame: Frame) -> Any:
             cell = place(frame)
             before = cell.value if cell is not None else None
             if cell is not None and not frame.doubts and isinstance(before, int):
                 frame.run.put(cell, before + step)
-            elif cell is not None and step > 0:
+                return before + step if is_first else before
+            if cell is not None and step > 0:
                 count_up(frame, cell)
             return before
 
@@ -894,6 +911,8 @@ class HostCode:
             return nothing
         if any(child.type == "kernel_call_syntax" for child in node.children):
             return self._fills(given)
+        if function.type == "lambda_expression":
+            return lambda frame: self._run_lambda(Lambda(function, frame), node, frame)
         if (macro := self._macros.get(name)) is not None and function.type == "identifier":
             return self._called_macro(macro, given)
         written = plain_name(text_of(function))
@@ -1083,12 +1102,12 @@ class HostCode:
         return made.value
 
     def _body(self, function: Function) -> Statement:
-        key = function.body.start_byte
+        key = function.body.id
         if key not in self._bodies:
-            self._bodies[key] = nothing  # of one that calls itself
             first = self._initializers(function)
-            self._bodies[key] = self._block([*first, self.statement(function.body)])
-        return self._bodies[key]
+            body = self._block([*first, self.statement(function.body)])
+            self._bodies[key] = function, body  # the node stays, so that its id is its own
+        return self._bodies[key][1]
 
     def _initializers(self, function: Function) -> list[Statement]:
         """`: rows(n), columns{n}` of a constructor."""
@@ -1279,6 +1298,8 @@ class HostCode:
                         frame.run.put(inner.declare(n), number)
                 if call is not None:
                     self.bind(makers[0], call, frame, inner)
+                for formal in makers[0].formals if call is None else ():
+                    self.put_default(formal, inner.declare(formal.name), inner)
                 self._body(makers[0])(inner)
             elif pairs and isinstance(listed := designated(frame), Struct):
                 made.members |= listed.members
@@ -1302,9 +1323,9 @@ class HostCode:
         found = led or cell
         return found if found is not None and isinstance(found.value, Struct) else None
 
-    def any_object(self, function: Function, world: Frame, made: Frame) -> Cell:
+    def any_object(self, function: Function, made: Frame) -> Cell:
         """An object of a method's class that its other methods have set up, by nobody's numbers."""
-        this = Cell("", Struct(owner=function.owner))
+        this, world = Cell("", Struct(owner=function.owner)), world_of(made)
         lineage = self._syntax.lineage(function.owner)
         classes = [self._syntax.classes[one] for one in lineage if one in self._syntax.classes]
         for member in (member for owner in classes for member in owner.members.values()):

@@ -225,6 +225,7 @@ class _Small:
     def guess(self) -> HostGuess | None:
         values = self._before({})
         own = self._legal_block(values)
+        values = self._before({}) if self._unknown else values
         block = self.given.block or own
         if own is None or block is None:
             return None
@@ -407,9 +408,10 @@ class _Small:
             same = [n for n in same if n not in values.formals]
             for together in (names, same):
                 for power in (-4.0, -2.0, -1.0, 1.0, 2.0, 4.0):
-                    ratio = 2 ** (distance(best) / power)
-                    if not together or not math.isfinite(ratio) or ratio > 1 << 20:
+                    exponent = distance(best) / power
+                    if not together or exponent > 20:
                         continue
+                    ratio = 2**exponent
                     now = _of(best, free)
                     changed = {n: max(1, round(now[n] * ratio)) for n in together if n in now}
                     other = self._before(now | changed)

@@ -46,6 +46,7 @@ class HostValues:
         self.roots: Mapping[str, Number] = frame.run.roots
         self.formals: set[str] = frame.run.formals
         self._program, self._frame = program, frame
+        self._found: dict[str, Any] = {}
 
     def value(self, text: str) -> Number | None:
         """The value of an expression of the launching function, None where it cannot be told."""
@@ -93,10 +94,13 @@ class HostValues:
         return found.text if isinstance(found, MadeMap) else ""
 
     def _evaluated(self, text: str) -> Any:
-        try:
-            return self._program.code.evaluated(text)(self._frame)
-        except (EnoughError, RecursionError):
-            return None
+        if text not in self._found:
+            self._frame.run.steps = 0
+            try:
+                self._found[text] = self._program.code.evaluated(text)(self._frame)
+            except (EnoughError, RecursionError):
+                self._found[text] = None
+        return self._found[text]
 
 
 class HostProgram:
@@ -251,15 +255,17 @@ class HostProgram:
         fixed = {**self._of_classes, **fixed}
         run = Run(given, fixed | self._fixed_in_callers(fixed), dict(fixed))
         frame = world = Frame(run)
-        try:
-            world.waiting = self._outside
-            for at, step in enumerate(self._way):
-                frame = self._entered(at, frame, world)
+        for at, step in enumerate(self._way):
+            caller, prefix = frame, "" if step is self._way[-1] else f"{step.function.name}::"
+            frame = Frame(run, prefix, world)
+            run.steps = 0
+            try:
+                world.waiting = self._outside
+                self._enter(at, caller, frame)
                 for statement in self._leading(step):
                     statement(frame)
-        except (EnoughError, RecursionError):
-            pass
-        run.steps = 0
+            except (EnoughError, RecursionError):
+                continue  # what is known until then counts
         return HostValues(self, frame)
 
     @cached_property
@@ -291,33 +297,29 @@ class HostProgram:
             inner = there
         return found
 
-    def _entered(self, at: int, frame: Frame, world: Frame) -> Frame:
-        """The frame of a function on the way, with what its caller passes."""
-        step = self._way[at]
-        function = step.function
-        prefix = "" if step is self._way[-1] else f"{function.name}::"
-        made = Frame(world.run, prefix, world)
+    def _enter(self, at: int, caller: Frame, made: Frame) -> None:
+        """Sets what a function on the way gets from the one before it, or from nobody."""
+        function = self._way[at].function
         call = self._way[at - 1].call if at else None
         if function.owner:
-            made.this = self.code.object_of(call, frame) if call is not None else None
-            made.this = made.this or self.code.any_object(function, world, made)
+            made.this = self.code.object_of(call, caller) if call is not None else None
+            made.this = made.this or self.code.any_object(function, made)
         if call is not None:
-            self.code.bind(function, call, frame, made, literals=True)
+            self.code.bind(function, call, caller, made, literals=True)
         for name in function.template:
-            if name in world.run.fixed:
+            if name in made.run.fixed:
                 made.declare(name)
-        for formal in function.formals:
+        open_ones = []
+        for formal in (one for one in function.formals if one.name):
+            if formal.name in made.cells and formal.is_reference:
+                continue  # the caller's own
             cell = made.declare(formal.name)
-            cell.type = formal.type
+            cell.type, cell.stars = formal.type, formal.stars + bool(formal.extents)
             if call is None and cell.value is None:
                 self.code.put_default(formal, cell, made)
-        open_ones = [
-            made.cells[formal.name]
-            for formal in function.formals
-            if made.cells[formal.name].value is None and is_whole_number(formal)
-        ]
-        world.run.put_unknown([cell for cell in open_ones if cell.key != f"{prefix}argc"])
-        return made
+            if cell.value is None and is_whole_number(formal) and formal.name != "argc":
+                open_ones.append(cell)
+        made.run.put_unknown(open_ones)
 
 
 def _settings(body: Node, stop: int) -> Iterator[tuple[str, Node]]:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 ALLOCATES = re.compile(r"\bcuda(?:Malloc\w*|HostAlloc)\b")
 CLASSES = ("class_specifier", "struct_specifier", "union_specifier")
-DECLARATIONS = ("declaration", "field_declaration")
 GROUPS = {
     "translation_unit",
     "namespace_definition",
@@ -65,10 +64,10 @@ _WITHOUT_MEANING = re.compile(  # the parser would take the next line for it
 )
 _GOES_ON = re.compile(r"(\s+)(?=[A-Za-z_*}])")
 _DEEPEST = 4  # callers of callers
+_LONGEST_GAP = 200  # characters before a statement
 _MOST_HEADERS = 4  # before a place that may be its function's
 _MOST_CALLS = 3  # of one function that are looked at
 _LONGEST_MEANING = 2000  # characters of a macro
-_NO_MEANING = re.compile(r"[;{}\"=]")  # of a macro that stands for an expression
 
 
 @dataclass(frozen=True)
@@ -367,6 +366,10 @@ def _with_ends_of_statements(text: str) -> str:
         line = text.rfind("\n", 0, found.end()) + 1
         if found.start() < at or text[line : found.end()].lstrip()[:1] == "#":
             continue
+        before = text[max(0, found.start() - _LONGEST_GAP) : found.start(1)].rstrip()
+        directive = before[before.rfind("\n") + 1 :].lstrip()[:1] == "#"
+        if before[-1:] not in ("", ";", "{", "}", ")", ":") and not directive:
+            continue  # within an expression
         end = closing(text, found.end()) + 1
         if _GOES_ON.match(text, end):
             parts += [text[at:end], ";"]
@@ -410,11 +413,16 @@ def _count(call: Node) -> int:
 def declared(node: Node) -> Iterator[Declared]:
     """What a declaration, a parameter or a class's member declares."""
     kind = _type(node)
-    declarators = node.children_by_field_name("declarator")
-    if not declarators and node.type.endswith("parameter_declaration"):
+    pairs: list[tuple[Node, Node | None]] = []  # declarators and their values
+    for at, child in enumerate(node.children):
+        name = node.field_name_for_child(at)
+        if name == "declarator":
+            pairs.append((child, None))
+        elif name in ("default_value", "value") and pairs:
+            pairs[-1] = pairs[-1][0], child
+    if not pairs and node.type.endswith("parameter_declaration"):
         yield Declared("", kind, value=node.child_by_field_name("default_value"))
-    for declarator in declarators:
-        value = node.child_by_field_name("default_value") or node.child_by_field_name("value")
+    for declarator, value in pairs:
         if (one := _declared(declarator, kind, value)) is not None:
             yield one
 

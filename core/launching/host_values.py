@@ -37,6 +37,7 @@ SIZE = re.compile(
 )
 POINTS_ON = {"raw_pointer_cast", "data", "data_ptr", "get", "begin", "move", "forward", "ref"}
 _PIXEL = 16  # bytes at most
+_MOST_BYTES = 1 << 62
 _MOST_STEPS = 5_000  # in one run
 _MOST_MEMBERS = 64  # of a structure that is copied
 _ANY = "*"  # in what is given: every whole number that a function is given
@@ -175,6 +176,7 @@ class Run:
     def _copied(self, value: Struct, key: str, *, literals: bool) -> Struct:
         made = Struct(owner=value.owner, types=value.types)
         for name, cell in [*value.members.items()][:_MOST_MEMBERS]:
+            self.count(1)
             if isinstance(name, int):
                 made.members[name] = own = replace(cell, key=f"{key}[{name}]", value=None)
                 self.put(own, cell.value)
@@ -308,7 +310,7 @@ def moved(value: Any, by: Any, sign: int) -> Any:
 
 def allocated(nbytes: Any) -> Pointer | None:
     """New memory; None where its size is not known."""
-    if not isinstance(nbytes, int | float):
+    if not isinstance(nbytes, int | float) or not 0 <= nbytes < _MOST_BYTES:
         return None
     return Pointer(Block(int(nbytes), Cell("[0]")))
 
@@ -390,7 +392,8 @@ def of_container(name: str, value: Any) -> Any:
     if name == "size":
         if isinstance(value, Pointer):
             return value.block.count
-        return len(value.members) if all(isinstance(k, int) for k in value.members) else None
+        is_list = bool(value.members) and all(isinstance(key, int) for key in value.members)
+        return len(value.members) if is_list else None
     return None
 
 

@@ -78,8 +78,8 @@ def encoded(given: Sequence[Any]) -> str:
     if not all(isinstance(numbers, list) for numbers in lists):
         return ""
     kind, rank, swizzle = codes
-    valid = kind < len(_TYPES) and 1 <= rank <= MOST_DIMENSIONS and swizzle < len(_SWIZZLES)
-    if not valid:
+    valid = 0 <= kind < len(_TYPES) and 0 <= swizzle < len(_SWIZZLES)
+    if not valid or not 1 <= rank <= MOST_DIMENSIONS:
         return ""
     sizes, strides, box, steps = (numbers[: rank - (at == 1)] for at, numbers in enumerate(lists))
     lacks = (len(sizes), len(strides), len(box)) != (rank, rank - 1, rank)

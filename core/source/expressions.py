@@ -175,19 +175,25 @@ class Reader:
     def __init__(self, other: Callable[[Node], Evaluate | None], *, lenient: bool = False) -> None:
         self._other, self._lenient = other, lenient
         self._depth = 0
+        self._made: dict[int, tuple[Node, Evaluate]] = {}  # the nodes stay, so that ids are theirs
 
     def read(self, node: Node | None) -> Evaluate:
         """What gives a node's value."""
+        if node is not None and node.id in self._made:
+            return self._made[node.id][1]
+        if node is not None:
+            self._made[node.id] = node, nothing  # of what leads to itself
         self._depth += 1
         try:
             known = node is not None and self._depth < _DEEPEST and self._read(node)
         finally:
             self._depth -= 1
-        if known:
-            return known
-        if not self._lenient:
+        if not known and not self._lenient:
             raise NotUnderstoodError
-        return nothing
+        made = known or nothing
+        if node is not None:
+            self._made[node.id] = node, made
+        return made
 
     def _read(self, node: Node) -> Evaluate | None:
         if (made := self._other(node)) is not None:
@@ -269,7 +275,7 @@ def literal(text: str) -> Number | None:
             digits = plain.rstrip("ulz")
             return _bounded(int(digits, 0)) if "." not in digits else float.fromhex(digits)
         if re.search(r"[.e]", plain):
-            return float(plain.rstrip("fl"))
+            return _bounded(float(plain.rstrip("fl")))
         digits = plain.rstrip("ulz")
         octal = len(digits) > 1 and digits[0] == "0"
         return _bounded(int(digits, 8 if octal else 10))

@@ -19,8 +19,8 @@ def expression(text: str) -> Node | None:
     root = parse(f"auto _ = {text.strip()};").root_node
     if root.has_error or root.named_child_count != 1:
         return None
-    declared = root.named_children[0].child_by_field_name("declarator")
-    return declared.child_by_field_name("value") if declared is not None else None
+    declared = root.named_children[0].children_by_field_name("declarator")
+    return declared[0].child_by_field_name("value") if len(declared) == 1 else None
 
 
 @cache
