@@ -51,8 +51,8 @@ from core.launching.file_launch import (
     join_defines,
     split_defines,
 )
+from core.launching.host_code import LEAST
 from core.launching.host_guess import (
-    LEAST,
     Given,
     Size,
     first_launch,

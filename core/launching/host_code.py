@@ -1,9 +1,10 @@
 """A host program made ready to run: what its statements do, and what its expressions are worth.
 
-An interpreter of the part of C++ that says numbers, over the parser's tree. Loops run once, of a
-condition that cannot be told both branches do, and what cannot be told leaves a variable as it was.
-What a program calls runs, too, as far as its text has it; what CUDA allocates and sets is known.
-Nothing of the user's is executed but this arithmetic.
+It interprets the part of C++ that computes sizes and pointers, over the parser's tree. The body of
+a loop runs once. Where a condition is unknown, both branches run. A variable keeps its value where
+the new one is unknown. Functions of the program run when they are called, and the calls of CUDA's
+runtime that allocate and set memory have their effect. No code of the user's is compiled for the
+host or executed.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from core.launching.host_syntax import (
     arguments_of,
     called_name,
     declared,
+    text_in,
 )
-from core.launching.host_syntax import field as text_in
 from core.launching.host_values import (
     POINTS_ON,
     SIZE,
@@ -73,7 +74,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _NO_WHOLE = re.compile(r"\b(?:float|double|bool|char|half|void|cuda\w*|real\w*)\b")
-NO_SIZE = re.compile(r"\b(?:auto|float|double|bool|dim3)\b")
+_NO_SIZE = re.compile(r"\b(?:auto|float|double|bool|dim3)\b")
 _WHOLE = re.compile(r"(?:(?:const|unsigned|signed|long|short|static|std::)\s*)*[a-z_]\w*")
 _COMMAND_LINE = re.compile(r"ato[il]l?|sto[iul]l*|strto\w+")
 _ALLOCATOR = re.compile(r"\w*(?:malloc|calloc)|alloc\w*|\w*_alloc\w*", re.IGNORECASE)
@@ -85,16 +86,17 @@ _DEVICE_ALLOCATORS = {
     "cudaHostAlloc",
 }
 _SETS_UP = re.compile(r"init|set|resize|alloc|create|config|reset", re.IGNORECASE)
+_OF_TENSOR = re.compile(r"\w+\.(?:size\(-?\d\)|(?:sizes\(\)|shape)\[\d\]|numel\(\))")
 _CASTS = {"reinterpret_cast", "const_cast", "dynamic_cast", "bit_cast"}
 _VECTOR = re.compile(r"\w*(?:vector|Vector)")
-LEAST = 32  # a smaller literal is no size
+LEAST = 32  # a smaller number is no size to halve
 LONGEST = 2000  # characters of an expression
-PITCH_OF_ROWS = 64  # bytes
+_PITCH_OF_ROWS = 64  # bytes
 _ELEMENT = 4  # bytes of what nothing is known of
 _MOST_EXPANSIONS = 2_500  # of macros in a program
-DEEPEST = 8  # macros in macros, pointers to pointers
+_DEEPEST = 8  # macros in macros, pointers to pointers
 _DEEPEST_CALL = 2
-DEVICE: Mapping[str, Number] = {  # of cudaDeviceProp: a small one, so that a launch is to look at
+_DEVICE: Mapping[str, Number] = {  # of cudaDeviceProp: a small one, so that a launch is to look at
     "maxThreadsPerMultiProcessor": 2048,
     "multiProcessorCount": 4,
     "maxThreadsPerBlock": 1024,
@@ -102,13 +104,13 @@ DEVICE: Mapping[str, Number] = {  # of cudaDeviceProp: a small one, so that a la
     "warpSize": 32,
 }
 _ATTRIBUTES = {
-    "cudaDevAttrMaxThreadsPerMultiProcessor": DEVICE["maxThreadsPerMultiProcessor"],
-    "cudaDevAttrMultiProcessorCount": DEVICE["multiProcessorCount"],
-    "cudaDevAttrMaxThreadsPerBlock": DEVICE["maxThreadsPerBlock"],
-    "cudaDevAttrMaxSharedMemoryPerBlock": DEVICE["sharedMemPerBlock"],
-    "cudaDevAttrMaxSharedMemoryPerMultiprocessor": DEVICE["sharedMemPerBlock"],
-    "cudaDevAttrMaxSharedMemoryPerBlockOptin": DEVICE["sharedMemPerBlock"],
-    "cudaDevAttrWarpSize": DEVICE["warpSize"],
+    "cudaDevAttrMaxThreadsPerMultiProcessor": _DEVICE["maxThreadsPerMultiProcessor"],
+    "cudaDevAttrMultiProcessorCount": _DEVICE["multiProcessorCount"],
+    "cudaDevAttrMaxThreadsPerBlock": _DEVICE["maxThreadsPerBlock"],
+    "cudaDevAttrMaxSharedMemoryPerBlock": _DEVICE["sharedMemPerBlock"],
+    "cudaDevAttrMaxSharedMemoryPerMultiprocessor": _DEVICE["sharedMemPerBlock"],
+    "cudaDevAttrMaxSharedMemoryPerBlockOptin": _DEVICE["sharedMemPerBlock"],
+    "cudaDevAttrWarpSize": _DEVICE["warpSize"],
 }
 _CONSTANTS: Mapping[str, Number] = {"cudaSuccess": 0, "CUDA_SUCCESS": 0, **ENUMERATORS}
 SIZES: Mapping[str, int] = {
@@ -182,7 +184,7 @@ def is_whole_number(formal: Declared) -> bool:
 
 def may_wait(one: Declared) -> bool:
     """Whether a variable is a size that the program learns when it runs, where it is 0 at first."""
-    is_whole = is_number_type(one.type) and not NO_SIZE.search(one.type)
+    is_whole = is_number_type(one.type) and not _NO_SIZE.search(one.type)
     is_plain = not one.stars and not one.extents and "const" not in one.type
     return is_whole and is_plain and SIZE.fullmatch(one.name) is not None
 
@@ -279,14 +281,7 @@ class HostCode:
 
     def _open_formals(self, node: Node) -> Statement:
         """The whole numbers that a lambda is given by nobody."""
-        declarator = node.child_by_field_name("declarator")
-        listed = declarator.child_by_field_name("parameters") if declarator is not None else None
-        formals = [
-            one
-            for child in (listed.named_children if listed is not None else ())
-            for one in declared(child)
-            if is_whole_number(one) and one.name
-        ]
+        formals = [one for one in _formals_of(node) if is_whole_number(one) and one.name]
 
         def opens(frame: Frame) -> None:
             cells = [frame.declare(formal.name) for formal in formals]
@@ -308,10 +303,8 @@ class HostCode:
         if kind == "return_statement":
             return self._return(node)
         if kind in ("alias_declaration", "type_definition"):
-            name, meaning = (
-                text_in(node, "name") or text_in(node, "declarator"),
-                text_in(node, "type"),
-            )
+            name = text_in(node, "name") or text_in(node, "declarator")
+            meaning = text_in(node, "type")
 
             def means(frame: Frame) -> None:
                 frame.types[name] = meaning
@@ -322,11 +315,18 @@ class HostCode:
         if kind == "expression_statement" and (rows := list(_pointers_to_arrays(node))):
             return self._block([self._declares(one) for one in rows])
         if kind.endswith("expression") or kind == "condition_clause":
-            value = self.value(node.child_by_field_name("value") or node)
-            return lambda frame: value(frame) and None
+            return self._evaluates(node.child_by_field_name("value") or node)
         if kind in ("compound_statement", "expression_statement") or node.named_child_count:
             return self._block([self.statement(child) for child in node.named_children])
         return nothing
+
+    def _evaluates(self, node: Node) -> Statement:
+        value = self.value(node)
+
+        def runs(frame: Frame) -> None:
+            value(frame)
+
+        return runs if value is not nothing else nothing
 
     def _statements_of(self, case: Node) -> list[Statement]:
         value = case.child_by_field_name("value")
@@ -556,7 +556,7 @@ class HostCode:
         return self._read_macros[name]
 
     def _may_expand(self) -> bool:
-        return self._depth <= DEEPEST and self._expanded < _MOST_EXPANSIONS
+        return self._depth <= _DEEPEST and self._expanded < _MOST_EXPANSIONS
 
     @contextmanager
     def _expanding(self) -> Iterator[None]:
@@ -640,7 +640,7 @@ class HostCode:
             if cell is not None and cell.value is not None:
                 return cell.value
             known = frame.run.fixed.get(cell.key) if cell is not None else None
-            return DEVICE.get(name) if known is None else known
+            return _DEVICE.get(name) if known is None else known
 
         return value
 
@@ -669,7 +669,7 @@ class HostCode:
     def _pointed_place(self, node: Node) -> Place:
         inside = node.child_by_field_name("argument")
         value = self.value(inside)
-        return lambda frame: led_to(value(frame)) if text_of(node)[:1] == "*" else None
+        return (lambda frame: led_to(value(frame))) if text_of(node)[:1] == "*" else nothing
 
     def _pointer_value(self, node: Node) -> Evaluate:
         inside = node.child_by_field_name("argument")
@@ -867,7 +867,7 @@ class HostCode:
         if plain in self._sizes:
             return self._sizes[plain]
         meaning = frame.type_of(plain) or self._syntax.aliases.get(plain, "")
-        if meaning and meaning != kind and depth < DEEPEST:
+        if meaning and meaning != kind and depth < _DEEPEST:
             return self._known_bytes(meaning, frame, depth + 1)
         if "<" in plain:  # of a template that the kernel has one instance of
             base = plain.partition("<")[0] + "<"
@@ -921,7 +921,7 @@ class HostCode:
             return self.value(given[0])
         if name == "dim3" or _VECTOR.fullmatch(name):
             return self._constructed(written, given)
-        if (api := self._of_cuda(name, template, given)) is not None:
+        if (api := self._of_cuda(name, given)) is not None:
             return api
         return self._called(node, function, name, template, given)
 
@@ -1026,19 +1026,19 @@ class HostCode:
 
         return value
 
-    def _of_cuda(self, name: str, template: str, given: Sequence[Node]) -> Evaluate | None:
+    def _of_cuda(self, name: str, given: Sequence[Node]) -> Evaluate | None:
         values = [self.value(one) for one in given]
         if name in _DEVICE_ALLOCATORS and len(given) > 1:
-            return lambda frame: allocate(frame, values[0](frame), values[1](frame))
+            return lambda frame: allocate(values[0](frame), values[1](frame))
         if name == "cudaMallocPitch" and len(given) == 4:
 
             def rows(frame: Frame) -> int:
                 pointer, pitch, width, height = (value(frame) for value in values)
                 if isinstance(width, int | float) and isinstance(height, int | float):
-                    nbytes = -(-int(width) // PITCH_OF_ROWS) * PITCH_OF_ROWS
+                    nbytes = -(-int(width) // _PITCH_OF_ROWS) * _PITCH_OF_ROWS
                     if (cell := led_to(pitch)) is not None:
                         frame.run.put(cell, nbytes)
-                    allocate(frame, pointer, nbytes * int(height))
+                    allocate(pointer, nbytes * int(height))
                 return 0
 
             return rows
@@ -1059,7 +1059,7 @@ class HostCode:
 
             def occupies(frame: Frame) -> int:
                 for value, number in zip(
-                    values, (DEVICE["multiProcessorCount"], 256), strict=False
+                    values, (_DEVICE["multiProcessorCount"], 256), strict=False
                 ):
                     if (cell := led_to(value(frame))) is not None:
                         frame.run.put(cell, number)
@@ -1074,9 +1074,8 @@ class HostCode:
                 return 0
 
             return fits
-        is_free = name in ("cudaFree", "free", "cudaGetDeviceProperties", "cudaFreeHost")
-        if is_free:
-            return lambda _: 0
+        if name in ("cudaFree", "free", "cudaGetDeviceProperties", "cudaFreeHost"):
+            return lambda _: 0  # it succeeds
         is_known = any(f.takes(len(given)) for f in self._syntax.by_name.get(name, ()))
         if len(given) == 12 and not is_known:
 
@@ -1129,17 +1128,10 @@ class HostCode:
     def _run_lambda(self, held: Lambda, call: Node, frame: Frame) -> Any:
         if frame.depth >= _DEEPEST_CALL:
             return None
-        declarator = held.node.child_by_field_name("declarator")
-        listed = declarator.child_by_field_name("parameters") if declarator is not None else None
-        formals = [
-            one
-            for child in (listed.named_children if listed is not None else ())
-            for one in declared(child)
-        ]
         body = held.node.child_by_field_name("body")
         if body is None:
             return None
-        function = Function("", "", tuple(formals), {}, held.node, body, is_kernel=False)
+        function = Function("", "", _formals_of(held.node), {}, held.node, body, is_kernel=False)
         outer = held.frame
         made = Frame(frame.run, f"{outer.prefix}lambda::", outer, outer.this, frame.depth + 1)
         self.bind(function, call, frame, made)
@@ -1366,10 +1358,7 @@ class _Setter:
         self._code, self._node, self.value = code, node, value
         text = text_of(node) if node is not None else ""
         self.place = code.place(node)
-        self._is_tensors = (
-            re.fullmatch(r"\w+\.(?:size\(-?\d\)|(?:sizes\(\)|shape)\[\d\]|numel\(\))", text)
-            is not None
-        )
+        self._is_of_tensor = _OF_TENSOR.fullmatch(text) is not None
         self._is_of_command_line = node is not None and _is_of_command_line(node)
         self._is_of_object = node is not None and _is_of_object(node)
         self._kind = kind
@@ -1380,9 +1369,9 @@ class _Setter:
         run = frame.run
         if value is None:
             kind = self._kind or cell.type
-            is_size = bool(kind) and not cell.stars and not NO_SIZE.search(kind)
+            is_size = bool(kind) and not cell.stars and not _NO_SIZE.search(kind)
             is_open = self._is_of_command_line or (is_size and self._is_of_object)
-            if self._is_tensors or (is_open and cell.value is None):
+            if self._is_of_tensor or (is_open and cell.value is None):
                 run.put_unknown([cell])
         elif "dim3" in cell.type.split() and not cell.stars:
             run.put(cell, as_triple(value))
@@ -1419,7 +1408,7 @@ class _Setter:
 
 
 def _counted(value: Evaluate) -> Evaluate:
-    """A value that counts as a step: what stands for much may do so often."""
+    """Each evaluation of the value counts as a step: a short name may stand for much work."""
 
     def counts(frame: Frame) -> Any:
         frame.run.count(1)
@@ -1448,6 +1437,14 @@ def _pointers_to_arrays(node: Node) -> Iterator[Declared]:
         if name is None:
             return
         yield Declared(name[1], kind, 0, extents=tuple(extents), points_to_array=True)
+
+
+def _formals_of(node: Node) -> tuple[Declared, ...]:
+    """The parameters of a lambda."""
+    declarator = node.child_by_field_name("declarator")
+    listed = declarator.child_by_field_name("parameters") if declarator is not None else None
+    children = listed.named_children if listed is not None else []
+    return tuple(one for child in children for one in declared(child))
 
 
 def _sets_one(node: Node) -> str:

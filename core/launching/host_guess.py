@@ -16,8 +16,9 @@ from core.compiler.kernel_signature import (
     SignatureParameter,
 )
 from core.ladder.limits import MAX_BLOCK, MAX_SHARED_BYTES, MAX_THREADS_PER_BLOCK
-from core.launching.host_code import SIZES
+from core.launching.host_code import LEAST, SIZES
 from core.launching.host_program import HostProgram, HostValues
+from core.launching.host_values import own_name
 from core.launching.indices import divisors
 from core.launching.map_guess import as_argument, may_be_map
 from core.source.expressions import Number
@@ -37,7 +38,6 @@ _BLOCKS_AT_LEAST = 4
 _AS_IT_IS = 4  # times as many blocks stay where no size can be halved
 _ELEMENTS = 1 << 17
 _ELEMENTS_OF_ONE = 1 << 12  # where the grid stays as it is
-LEAST = 32  # a smaller number is not a size to halve
 _MOST_HALVINGS = 24
 _WARP = 32
 _REPEATS = re.compile(
@@ -541,7 +541,7 @@ class _Small:
         found: list[str] = []
         for name, number in values.roots.items():
             is_size = isinstance(number, int) and number >= LEAST and name not in self.fixed
-            own = re.split(r"::|\.", name)[-1]
+            own = own_name(name)
             if is_size and not _REPEATS.fullmatch(own) and not _OF_HARDWARE.search(own):
                 found += [name] if name not in self.tiles else []
         shared, template = self._shared(values), self._template({})
@@ -608,9 +608,8 @@ class _Small:
         for parameter in self.parameters:
             kind, nbytes = str(parameter.dtype), found.get(parameter.name, 0)
             is_one = parameter.dtype is not None and nbytes <= _bytes_of(parameter)
-            kinds[kind] = max(
-                kinds.get(kind, 0), 0 if is_one else nbytes
-            )  # of a counter say nothing
+            known = 0 if is_one else nbytes  # a counter says nothing of the others
+            kinds[kind] = max(kinds.get(kind, 0), known)
         for parameter in self.parameters:  # what the text does not show is as large as the others
             if parameter.is_pointer and kinds[str(parameter.dtype)]:
                 found.setdefault(parameter.name, kinds[str(parameter.dtype)])

@@ -11,8 +11,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from core.launching.host_code import LONGEST, SIZES, HostCode, Statement, is_whole_number
-from core.launching.host_syntax import Step, arguments_of, declared, host_syntax, taken
-from core.launching.host_syntax import field as text_in
+from core.launching.host_syntax import (
+    Step,
+    arguments_of,
+    declared,
+    host_syntax,
+    taken,
+    text_in,
+)
 from core.launching.host_values import (
     AXES,
     NOTHING,

@@ -198,7 +198,7 @@ class HostSyntax:
         """What `using` and `typedef` say of types."""
         found: dict[str, str] = {}
         for node in self._found.get("alias", ()):
-            found.setdefault(field(node, "name"), field(node, "type"))
+            found.setdefault(text_in(node, "name"), text_in(node, "type"))
         for node in self._found.get("typedef", ()):
             name = node.child_by_field_name("declarator")
             kind = node.child_by_field_name("type")
@@ -213,7 +213,7 @@ class HostSyntax:
         """(parameters, meaning) of the text's macros; None for one without parameters."""
         found: dict[str, tuple[tuple[str, ...] | None, str]] = {}
         for node in self._found.get("macro", ()):
-            name, value = field(node, "name"), field(node, "value").strip()
+            name, value = text_in(node, "name"), text_in(node, "value").strip()
             formals = node.child_by_field_name("parameters")
             if len(value) > _LONGEST_MEANING or not value:
                 continue
@@ -377,7 +377,7 @@ def _with_ends_of_statements(text: str) -> str:
     return "".join([*parts, text[at:]])
 
 
-def field(node: Node, name: str) -> str:
+def text_in(node: Node, name: str) -> str:
     """The text of a node's field, "" without one."""
     child = node.child_by_field_name(name)
     return text_of(child) if child is not None else ""
@@ -510,7 +510,7 @@ def _function(node: Node) -> Function | None:
         template = _template(around)
         around = around.parent
     if around is not None and around.type == "field_declaration_list" and around.parent:
-        owner = field(around.parent, "name")
+        owner = text_in(around.parent, "name")
     parameters = declarator.child_by_field_name("parameters")
     formals = [
         one
@@ -541,11 +541,11 @@ def _class(node: Node) -> Class:
     for child in body.named_children if body is not None else ():
         if child.type == "field_declaration":
             members |= {one.name: one for one in declared(child)}
-    name = field(node, "name").partition("<")[0].strip()
+    name = text_in(node, "name").partition("<")[0].strip()
     around = node.parent
     template: Mapping[str, str] = {}
     if around is not None and around.type == "type_definition":
-        name = name or field(around, "declarator")
+        name = name or text_in(around, "declarator")
     elif around is not None and around.type == "template_declaration":
         template = _template(around)
     bases = [

@@ -8,7 +8,7 @@ that the same program can be had in small.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -160,7 +160,7 @@ class Run:
 
     def put_unknown(self, cells: Sequence[Cell]) -> None:
         """Whole numbers that somebody else decides about: widths before the pitches of rows."""
-        names = {cell.key: re.split(r"::|\.", cell.key)[-1] for cell in cells}
+        names = {cell.key: own_name(cell.key) for cell in cells}
         for cell in sorted(cells, key=lambda c: _PITCH.search(names[c.key]) is not None):
             name = names[cell.key]
             if _PITCH.search(name) and usual(name) == _UNKNOWN:
@@ -200,38 +200,43 @@ class Frame:
     ) -> None:
         self.run, self.prefix, self.outer, self.this, self.depth = run, prefix, outer, this, depth
         self.cells: dict[str, Cell] = {}
-        self.waiting: Mapping[
-            str, Callable[[Frame], None]
-        ] = {}  # what declares those that nobody asked for yet
+        # What declares the variables that nobody has asked for yet, by name.
+        self.waiting: Mapping[str, Callable[[Frame], None]] = {}
         self.types: dict[str, str] = {}
         self.doubts = 0  # of conditions and loops around: a `return` may not end it
         self.value: Any = None
         self.is_done = False
 
-    def find(self, name: str) -> Cell | None:
-        """The variable of a name that is seen from here."""
+    def _around(self) -> Iterator[Frame]:
+        """This frame and those that are seen from it."""
         frame: Frame | None = self
         while frame is not None:
+            yield frame
+            frame = frame.outer
+
+    @property
+    def _object(self) -> Struct | None:
+        own = self.this.value if self.this is not None else None
+        return own if isinstance(own, Struct) else None
+
+    def find(self, name: str) -> Cell | None:
+        """The variable of a name that is seen from here."""
+        for frame in self._around():
             if name not in frame.cells and name in frame.waiting:
                 frame.waiting[name](frame)
             if name in frame.cells:
                 return frame.cells[name]
-            this = frame.this.value if frame.this is not None else None
-            if isinstance(this, Struct) and name in this.members:
-                return this.members[name]
-            frame = frame.outer
+            if (own := frame._object) is not None and name in own.members:
+                return own.members[name]
         return None
 
     def type_of(self, name: str) -> str:
         """What a template parameter or an alias of this function is, "" for another name."""
-        frame: Frame | None = self
-        while frame is not None:
+        for frame in self._around():
             if name in frame.types:
                 return frame.types[name]
-            own = frame.this.value if frame.this is not None else None
-            if isinstance(own, Struct) and name in own.types:
+            if (own := frame._object) is not None and name in own.types:
                 return own.types[name]
-            frame = frame.outer
         return ""
 
     def declare(self, name: str) -> Cell:
@@ -240,6 +245,11 @@ class Frame:
             key = f"{self.prefix}{name}"
             self.cells[name] = Cell(key, self.run.fixed.get(key))
         return self.cells[name]
+
+
+def own_name(key: str) -> str:
+    """`main::image.width` is width."""
+    return re.split(r"::|\.", key)[-1]
 
 
 def usual(name: str) -> int:
@@ -323,7 +333,7 @@ def vector_of(count: Any, of: int) -> Pointer | None:
     return made
 
 
-def allocate(frame: Frame, pointer: Any, nbytes: Any) -> int:
+def allocate(pointer: Any, nbytes: Any) -> int:
     """`cudaMalloc`, which succeeds."""
     cell = led_to(pointer)
     if cell is not None and (made := allocated(nbytes)) is not None:
@@ -355,8 +365,7 @@ def copy_bytes(frame: Frame, to: Any, of: Any) -> int:
 
 def count_up(frame: Frame, cell: Cell) -> None:
     """A size that is counted in a loop, from 0, is one that nobody says."""
-    name = re.split(r"::|\.", cell.key)[-1]
-    if cell.value == 0 and isinstance(cell.value, int) and SIZE.fullmatch(name):
+    if cell.value == 0 and isinstance(cell.value, int) and SIZE.fullmatch(own_name(cell.key)):
         frame.run.put_unknown([cell])
 
 
