@@ -400,9 +400,8 @@ def verdict(trace: Trace, own: OwnLaunch | None = None) -> Iterator[Text]:
             shape = next(a.shape for a in trace.arrays if a.name == finding.array)
             yield Text(of_guessed_size(finding, shape, f"--arg {finding.array}=…"), "yellow")
         if names := resting.get(finding, ()):
-            yield Text(
-                of_guessed_contents(names, f"a file, as --arg {names[0]}=@FILE.npy"), "yellow"
-            )
+            first = f"--arg {names[0]}="
+            yield Text(of_guessed_contents(finding.kind, names, first.__add__), "yellow")
     if touches_nothing(trace):
         yield Text(f"Nothing was tested: no thread touched memory.{_because(trace, own)}", "yellow")
     elif trace.findings and not certain:

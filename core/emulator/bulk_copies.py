@@ -297,7 +297,9 @@ def _map_at(lanes: Lanes, lane: int, address: int, rank: int) -> TensorMap | Non
         decoded = TensorMap.decoded(raw)
         if decoded is not None and len(decoded.sizes) == rank:
             return decoded
-    lanes.machine.flight.tell(lanes, "bad_tensor_map", lane, f"{address:#x}|{rank}")
+    lanes.machine.flight.illegal(
+        lanes, "bad_tensor_map", lane, address, tensor_maps.BYTES, f"{address:#x}|{rank}"
+    )
     return None
 
 

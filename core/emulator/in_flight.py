@@ -136,7 +136,9 @@ class InFlight:
         pc = lanes.op.instruction.pc
         self.state.fault(kind, pc, lanes.group.depth, np.array([lane]), detail=detail)
 
-    def illegal(self, lanes: Lanes, kind: str, lane: int, address: int, width: int) -> None:
+    def illegal(
+        self, lanes: Lanes, kind: str, lane: int, address: int, width: int, detail: str = ""
+    ) -> None:
         """Tells that a lane cannot use an address, so that its copy does not begin."""
         pc = lanes.op.instruction.pc
         self.state.fault(
@@ -144,6 +146,7 @@ class InFlight:
             pc,
             lanes.group.depth,
             np.array([lane]),
+            detail=detail,
             region=self.state.unit.meant(pc, address),
             address=np.array([address], np.int64),
             width=width,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from core.trace.finding import Finding
     from core.trace.trace import Trace
 
-_OF_CONTENTS = ("out_of_bounds", "misaligned", "bad_call", "race", "assert")
+_OF_CONTENTS = ("out_of_bounds", "misaligned", "bad_call", "bad_tensor_map", "race", "assert")
 """Kinds of findings that other contents of memory can rule out."""
 
 _known: WeakKeyDictionary[Trace, Mapping[Finding, set[str]]] = WeakKeyDictionary()
@@ -39,13 +39,27 @@ def resting_on(trace: Trace, guessed: frozenset[str]) -> Mapping[Finding, tuple[
         return {}
     if trace not in _known:
         _known[trace] = {
-            finding: _Origins(trace, trace.block(finding.block)).of(finding)
+            finding: _Origins.of_block(trace, finding).of(finding)
             for finding in trace.findings
             if finding.kind in _OF_CONTENTS and finding.block in trace.recorded_blocks
         }
+        _known[trace] |= _awaited_in_vain(trace, _known[trace])
     wanted = guessed | {name.partition(".")[0] for name in guessed}  # variables given by member
     found = {finding: tuple(sorted(names & wanted)) for finding, names in _known[trace].items()}
     return {finding: names for finding, names in found.items() if names}
+
+
+def _awaited_in_vain(
+    trace: Trace, known: Mapping[Finding, set[str]]
+) -> Mapping[Finding, set[str]]:
+    """What hangs rest on in blocks whose copies did not begin, as their maps are none."""
+    of_maps = [finding for finding in known if finding.kind == "bad_tensor_map"]
+    return {
+        hang: names
+        for hang in trace.findings
+        if hang.kind == "hang"
+        and (names := set[str]().union(*(known[m] for m in of_maps if m.block == hang.block)))
+    }
 
 
 def is_left_open(trace: Trace, finding: Finding) -> bool:
@@ -53,32 +67,38 @@ def is_left_open(trace: Trace, finding: Finding) -> bool:
 
     Not of a race in an array that threads read: two that add to one bin do so with any data worth
     the name. But `out[place[i]] = x` is right where every place is another, and so is a sum that
-    the thread adds to its own `x` there.
+    the thread adds to its own `x` there, or `out[pair[i].to] += x[pair[i].from]`.
     """
-    return finding.kind != "race" or not _reads_of_others(trace, finding)
-
-
-def _reads_of_others(trace: Trace, finding: Finding) -> bool:
-    """Whether a thread reads an element of a finding's array that it did not store itself."""
+    if finding.kind != "race":
+        return True
     row = trace.counters.by_array.get(finding.array, {})
     reads = ("ld_requests", "atom_requests")
     if not any(int(count.value) for name, count in row.items() if name.endswith(reads)):
-        return False
-    if finding.block not in trace.recorded_blocks:
         return True
-    block = trace.block(finding.block)
-    own: set[tuple[int, int]] = set()
+    if finding.block not in trace.recorded_blocks:
+        return False
+    loaded, stored = _own_places(trace.block(finding.block), finding.array)
+    first = {place: min(steps) for place, steps in stored.items()}
+    if all(place in first and first[place] < min(steps) for place, steps in loaded.items()):
+        return True
+    return loaded.keys() <= stored.keys() and _Origins.of_block(trace, finding).moves(finding)
+
+
+def _own_places(
+    block: BlockTrace, array: str
+) -> tuple[Mapping[tuple[int, int], list[int]], Mapping[tuple[int, int], list[int]]]:
+    """The steps at which threads load, and store, elements of an array, by both."""
+    loaded: dict[tuple[int, int], list[int]] = {}
+    stored: dict[tuple[int, int], list[int]] = {}
     for step in block.access_steps.tolist():
         access = block.access(step)
-        if access is None or access.target != finding.array:
+        if access is None or access.target != array:
             continue
+        known = stored if access.kind == "store" else loaded
         threads = np.flatnonzero(access.active)
-        places = zip(threads.tolist(), access.elements[threads].tolist(), strict=True)
-        if access.kind == "store":
-            own.update(places)
-        elif not own.issuperset(places):
-            return True
-    return False
+        for place in zip(threads.tolist(), access.elements[threads].tolist(), strict=True):
+            known.setdefault(place, []).append(step)
+    return loaded, stored
 
 
 class _Origins:
@@ -93,11 +113,18 @@ class _Origins:
         self._reader = FlowReader(trace, block, aims=True)
         self._flows: dict[int, Flow] = {}
 
+    @classmethod
+    def of_block(cls, trace: Trace, finding: Finding) -> _Origins:
+        """Those of the block in which a finding lies."""
+        return cls(trace, trace.block(finding.block))
+
     def of(self, finding: Finding) -> set[str]:
         """The arrays whose contents make the address at fault, or end the loop that counts it.
 
-        Of an assertion those that its condition is made of.
+        Of an assertion those that its condition is made of, of a tensor map the one it lies in.
         """
+        if finding.kind == "bad_tensor_map":
+            return {finding.array} - {""}
         if finding.kind == "assert":
             test = self._reader.last_test(finding.thread)
             return self._beginnings([test] if test is not None else [])
@@ -107,7 +134,24 @@ class _Origins:
             aim = self._reader.aim(finding.thread, finding.step)
         return self._beginnings([aim.address, *self._bounds(aim)]) if aim is not None else set()
 
+    def moves(self, finding: Finding) -> bool:
+        """Whether one table leads a race's thread both to what it adds and to where.
+
+        Such as a list of pairs, from and to: it may name each place once.
+        """
+        stores = [s for s in self._flow(finding.thread).stores if s.target.array == finding.array]
+        added = [[x for x in loads_in(s.node) if x.array != finding.array] for s in stores]
+        table = self.of(finding)
+        return bool(stores) and all(
+            any(table & self._beginnings([x.place]) for x in loads if x.place is not None)
+            for loads in added
+        )
+
     def _beginnings(self, nodes: Iterable[Node]) -> set[str]:
+        """The arrays that held, as the launch began, what nodes are made of.
+
+        What a faulty load gives follows from where it goes.
+        """
         found: set[str] = set()
         pending = loads_in(*nodes)
         seen: set[tuple[str, tuple[int, ...], int]] = set()
@@ -117,7 +161,7 @@ class _Origins:
             if key in seen:
                 continue
             seen.add(key)
-            written = self._written(load)
+            written = load.place if load.fault else self._written(load)
             if written is None:
                 found.add(load.array)
             else:
@@ -126,8 +170,6 @@ class _Origins:
 
     def _written(self, load: Load) -> Node | None:
         """What a thread of the block had stored there last; None if none had before."""
-        if load.fault:
-            return None
         for step, writers in self._writes(load):
             for store in self._flow(int(writers[-1])).stores if len(writers) else ():
                 if store.step == step and store.target.index == load.index:

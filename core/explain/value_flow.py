@@ -41,6 +41,8 @@ class Load:
     """What an illegal access comes to, in words; its index is a flat one."""
     fields: tuple[str, ...] = ()
     """Of the array, where it is one of structures."""
+    place: Node | None = None
+    """What its address is made of, where the reader follows addresses too."""
 
     @property
     def name(self) -> str:
@@ -365,7 +367,7 @@ class FlowReader:
     """
 
     def __init__(self, trace: Trace, block: BlockTrace, *, aims: bool = False) -> None:
-        self.trace, self.block, self.module = trace, block, trace.module
+        self.trace, self.block, self.module, self.aims = trace, block, trace.module, aims
         every = np.ones(len(self.module.instructions), bool)
         self.relevant = every if aims else relevant_pcs(self.module)
         self.accesses: dict[int, Access] = {}
@@ -437,8 +439,7 @@ class _ThreadFlow:
                 self._leave()
             self.step = last
             if first <= until <= last:
-                bases = (o.base for o in instructions[pc].operands if isinstance(o, ast.Address))
-                self.aim = self._aim(instructions[pc], next(bases, None))
+                self.aim = self._aim(instructions[pc], self._place(instructions[pc]))
                 break
             self._execute(instructions[pc], range(first, last + 1))
         leftover = tuple(s for s in self.sums.values() if loads_in(s))
@@ -451,7 +452,8 @@ class _ThreadFlow:
         opcode, modifiers = instruction.opcode, instruction.modifiers
         if opcode == "call":
             pointer = next((o for o in operands if isinstance(o, ast.Register)), None)
-            self.called = self._aim(instruction, pointer) or self.called
+            place = self._value(pointer) if pointer is not None else None
+            self.called = self._aim(instruction, place) or self.called
             self._call(operands)
         elif instruction.guard is not None and opcode == "bra":
             self.test = self._value(instruction.guard)
@@ -469,10 +471,10 @@ class _ThreadFlow:
             for register in results(instruction):
                 self._set(register, UNKNOWN)
 
-    def _aim(self, instruction: ast.Instruction, place: ast.Operand | None) -> Aim | None:
+    def _aim(self, instruction: ast.Instruction, place: Node | None) -> Aim | None:
         if place is None:
             return None
-        return Aim(instruction.pc, self._value(place), dict(self.frames[-1].tests))
+        return Aim(instruction.pc, place, dict(self.frames[-1].tests))
 
     def _result(self, instruction: ast.Instruction, parts: list[Node]) -> Node:
         opcode = instruction.opcode
@@ -558,7 +560,7 @@ class _ThreadFlow:
             if not (access.active[self.thread] or access.faulty[self.thread]):
                 continue
             if access.kind == "load":
-                held = self._load(access)
+                held = self._load(access, self._place(instruction) if self.reader.aims else None)
                 targets = ast.registers(*instruction.operands[:1])
                 for register, node in zip(targets, held, strict=False):
                     self._set(register, node)
@@ -566,8 +568,14 @@ class _ThreadFlow:
                 self._store(instruction, access, held)
         return known
 
-    def _load(self, access: Access) -> list[Node]:
-        elements = self._elements(access)
+    def _place(self, instruction: ast.Instruction) -> Node | None:
+        """What the address is made of by which an instruction goes to memory."""
+        bases = (o.base for o in instruction.operands if isinstance(o, ast.Address))
+        base = next(bases, None)
+        return None if base is None else self._value(base)
+
+    def _load(self, access: Access, place: Node | None) -> list[Node]:
+        elements = self._elements(access, place)
         if access.space == "local" and not access.faulty[self.thread]:
             start = int(access.addresses[self.thread])
             size = access.width // len(elements)
@@ -603,7 +611,7 @@ class _ThreadFlow:
         parts = value.elements if isinstance(value, ast.Vector) else (value,)
         return [self._value(part) for part in parts]
 
-    def _elements(self, access: Access) -> list[Load]:
+    def _elements(self, access: Access, place: Node | None = None) -> list[Load]:
         values = access.values[self.thread]
         many = list(values) if access.values.ndim > 1 else [values]
         flat, array = int(access.elements[self.thread]), access.array
@@ -621,7 +629,8 @@ class _ThreadFlow:
             elif array is not None and flat >= 0:
                 index = array.index(flat + i)
             fields = fields_of(array) if array is not None else ()
-            made.append(Load(name, index, access.space, access.step, value, fault, fields))
+            known = name, index, access.space, access.step, value, fault, fields
+            made.append(Load(*known, place))
         return made
 
     # -- operands ---------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -74,12 +74,20 @@ def in_doubt(kind: str) -> str:
     """What a finding is called that other contents of memory may rule out: `perhaps a race`."""
     if kind == "assert":
         return "perhaps a failing assertion"
-    return f"perhaps {'a ' * (kind in ('race', 'bad_call'))}{kind.replace('_', ' ')}"
+    is_state = kind in ("out_of_bounds", "misaligned")
+    return f"perhaps {'' if is_state else 'a '}{kind.replace('_', ' ')}"
 
 
-def of_guessed_contents(names: Sequence[str], where: str) -> str:
-    """What to add to a finding that guessed contents lead to; `where` they can be given."""
+def of_guessed_contents(kind: str, names: Sequence[str], given: Callable[[str], str]) -> str:
+    """What to add to a finding of a kind that guessed contents of arrays lead to.
+
+    `given` says where a text is given for the first of them.
+    """
+    said = listing([*names])
+    if kind in ("bad_tensor_map", "hang"):  # a hang follows from a copy that did not begin
+        made = given("tensormap(float16[256,128], box=64x128)")
+        return f"Nothing in the file says what the program makes of {said}: give it, as {made}."
     return (
-        f"The elements of {listing([*names])}, which lead there, are guesses: the program's own "
-        f"may lead elsewhere. Give them in {where}."
+        f"The elements of {said}, which lead there, are guesses: the program's own "
+        f"may lead elsewhere. Give them in a file, as {given('@FILE.npy')}."
     )

@@ -54,7 +54,7 @@ def _rows(trace: Trace) -> tuple[FindingRow, ...]:
             shape = next(a.shape for a in trace.arrays if a.name == f.array)
             said.append(of_guessed_size(f, shape, f"{f.array} in Configuration"))
         if names := resting.get(f):
-            said.append(of_guessed_contents(names, f"a file, as @FILE.npy at {names[0]}"))
+            said.append(of_guessed_contents(f.kind, names, (f"{{}} at {names[0]}").format))
         return " ".join(said)
 
     def row(f: Finding) -> FindingRow:

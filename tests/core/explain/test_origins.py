@@ -67,6 +67,46 @@ def test_a_call_through_a_table_in_memory_is_left_open():
     assert found(body, before=tables) == [("bad_call", ("idx",), True)]
 
 
+def test_a_call_by_the_table_of_an_object_that_lies_nowhere_is_left_open():
+    virtual = "struct Shape { virtual __device__ float area(float) const { return 1; } };"
+    body = "Shape* shape = *(Shape**)(idx + 2 * (i % 4)); out[i] = shape->area(x[i]);"
+    names = {kind: (names, is_open) for kind, names, is_open in found(body, before=virtual)}
+    assert set(names) >= {"bad_call"}
+    assert set(names.values()) == {(("idx",), True)}
+
+
+def test_a_copy_by_a_map_whose_maker_is_unknown_is_left_open_and_so_is_its_hang():
+    source = """
+#include <cuda.h>
+#include <cuda/barrier>
+namespace cde = cuda::device::experimental;
+using barrier = cuda::barrier<cuda::thread_scope_block>;
+__global__ void k(CUtensorMap *map, float *out) {
+    __shared__ alignas(128) float tile[64];
+    __shared__ barrier full;
+    if (threadIdx.x == 0) init(&full, blockDim.x);
+    cde::fence_proxy_async_shared_cta();
+    __syncthreads();
+    barrier::arrival_token token;
+    if (threadIdx.x == 0) {
+        cde::cp_async_bulk_tensor_2d_global_to_shared(tile, map, 0, 0, full);
+        token = cuda::device::barrier_arrive_tx(full, 1, sizeof(tile));
+    } else {
+        token = full.arrive();
+    }
+    full.wait(std::move(token));
+    out[threadIdx.x] = tile[threadIdx.x];
+}
+"""
+    texts = (("map", "index:uint64[1,16]"), ("out", "zeros:float32[32]"))
+    launch = FileLaunch("k.cu", "k", "1", "32", arguments=texts)
+    trace = record(file_workload(source, launch, 5))
+    assert [f.kind for f in trace.findings] == ["bad_tensor_map", "hang"]
+    resting = resting_on(trace, frozenset(["map"]))
+    assert all(resting[f] == ("map",) and is_left_open(trace, f) for f in trace.findings)
+    assert not resting_on(trace, frozenset(["out"]))
+
+
 def test_writes_to_one_place_are_left_open_unless_threads_read_there():
     spread = dict(idx="random:int32[32]")
     assert found("out[idx[i] & 7] = i;", **spread) == [("race", ("idx",), True)]
@@ -122,6 +162,8 @@ def test_an_assertion_of_contents_is_left_open(body, names):
         ("int at = idx[i] / 2; out[at] = x[i]; out[at] += 1;", True),  # each has its own places
         ("int at = idx[i] / 2; out[at] = x[i]; out[at + 1] += 1;", False),
         ("out[idx[i] / 2] += x[i];", False),  # a histogram
+        ("out[idx[i] / 2] += x[idx[31 - i]];", True),  # a table of pairs, from and to
+        ("out[idx[i] / 2] += x[idx[i]] + out[idx[31 - i] / 2];", False),
     ],
 )
 def test_what_a_thread_adds_to_what_it_stored_is_left_open(body, is_open):
