@@ -49,9 +49,7 @@ def resting_on(trace: Trace, guessed: frozenset[str]) -> Mapping[Finding, tuple[
     return {finding: names for finding, names in found.items() if names}
 
 
-def _awaited_in_vain(
-    trace: Trace, known: Mapping[Finding, set[str]]
-) -> Mapping[Finding, set[str]]:
+def _awaited_in_vain(trace: Trace, known: Mapping[Finding, set[str]]) -> Mapping[Finding, set[str]]:
     """What hangs rest on in blocks whose copies did not begin, as their maps are none."""
     of_maps = [finding for finding in known if finding.kind == "bad_tensor_map"]
     return {
