@@ -20,13 +20,9 @@ from core.compiler.compiler import compile_ptx, find_entry
 from core.errors import ArgumentError, CompileError
 from core.ptx.debug.model import DebugInfo, DwarfType, Member
 from core.ptx.debug.reader import read_dwarf
-from core.source.kernel_text import (
-    KernelText,
-    TemplateParameter,
-    instances,
-    kernels,
-    split_instance,
-)
+from core.source.host_syntax import TemplateParameter
+from core.source.instances import instances
+from core.source.kernel_text import KernelText, kernels, split_instance
 from core.source.slicing import Program
 from core.source.syntax import WORD
 

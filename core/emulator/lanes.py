@@ -119,7 +119,9 @@ class Flight(Protocol):
     def tell(self, lanes: Lanes, kind: str, lane: int, detail: str) -> None:
         """Tells of a fault of one lane that lies at no address."""
 
-    def illegal(self, lanes: Lanes, kind: str, lane: int, address: int, width: int) -> None:
+    def illegal(
+        self, lanes: Lanes, kind: str, lane: int, address: int, width: int, detail: str = ""
+    ) -> None:
         """Tells that a lane cannot use an address, so that its copy does not begin."""
 
 

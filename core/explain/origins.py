@@ -38,12 +38,12 @@ def resting_on(trace: Trace, guessed: frozenset[str]) -> Mapping[Finding, tuple[
     if not guessed:
         return {}
     if trace not in _known:
-        _known[trace] = {
+        known = {
             finding: _Origins.of_block(trace, finding).of(finding)
             for finding in trace.findings
             if finding.kind in _OF_CONTENTS and finding.block in trace.recorded_blocks
         }
-        _known[trace] |= _awaited_in_vain(trace, _known[trace])
+        _known[trace] = {**known, **_awaited_in_vain(trace, known)}
     wanted = guessed | {name.partition(".")[0] for name in guessed}  # variables given by member
     found = {finding: tuple(sorted(names & wanted)) for finding, names in _known[trace].items()}
     return {finding: names for finding, names in found.items() if names}

@@ -17,9 +17,7 @@ from core.compiler.kernel_signature import EMPTY, SignatureParameter
 from core.launching.host_guess import HostGuess
 from core.launching.indices import only_axis, strides
 from core.launching.texture_guess import guess_texture
-from core.source.kernel_text import (
-    closing,
-)
+from core.source.plain_text import closing
 
 _ZERO = re.compile(
     r"\w*(offset|shift|start|begin|first|base|origin|axis|seed|rank|phase|pass|bit|depth|level)\w*"

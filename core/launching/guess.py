@@ -60,7 +60,6 @@ from core.launching.host_guess import (
     null_arguments,
     numbers_of_instance,
 )
-from core.launching.host_syntax import host_syntax
 from core.launching.indices import bounded_axes, divisors, indexed_alike, strides
 from core.launching.layout import (
     Shape,
@@ -75,14 +74,10 @@ from core.launching.users import User, callers_of, program_of, user_of
 from core.source.constants import knobs, with_defines
 from core.source.expressions import Number
 from core.source.host_code import without_host_code
-from core.source.kernel_text import (
-    class_constants,
-    host_launches,
-    instances,
-    kernels,
-    split_instance,
-    without_comments,
-)
+from core.source.host_syntax import host_syntax
+from core.source.instances import class_constants, instances
+from core.source.kernel_text import host_launches, kernels, split_instance
+from core.source.plain_text import without_comments
 
 _BLANK = re.compile(r"FIX_?ME|TO_?DO|XXX+|FILL_?(ME_?)?(IN)?|YOUR_\w+")
 _HALVES = re.compile(r"\b(?:__)?half2?\b")

@@ -16,16 +16,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from core.compiler.kernel_signature import without_spaces
-from core.launching.host_syntax import (
-    CLASSES,
-    Declared,
-    Function,
-    HostSyntax,
-    arguments_of,
-    called_name,
-    declared,
-    text_in,
-)
 from core.launching.host_values import (
     POINTS_ON,
     SIZE,
@@ -67,8 +57,18 @@ from core.source.expressions import (
     split_template,
     text_of,
 )
-from core.source.kernel_text import split_at_commas, with_meaning
+from core.source.host_syntax import (
+    CLASSES,
+    Declared,
+    Function,
+    HostSyntax,
+    arguments_of,
+    called_name,
+    declared,
+    text_in,
+)
 from core.source.parser import expression, parse
+from core.source.plain_text import split_at_commas, with_meaning
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -1131,7 +1131,7 @@ class HostCode:
         body = held.node.child_by_field_name("body")
         if body is None:
             return None
-        function = Function("", "", _formals_of(held.node), {}, held.node, body, is_kernel=False)
+        function = Function("", "", _formals_of(held.node), (), held.node, body, is_kernel=False)
         outer = held.frame
         made = Frame(frame.run, f"{outer.prefix}lambda::", outer, outer.this, frame.depth + 1)
         self.bind(function, call, frame, made)
@@ -1161,11 +1161,12 @@ class HostCode:
 
     def _parameters(self, function: Function, call: Node) -> list[_Binding]:
         """What sets each parameter of a function that a call calls."""
-        written = dict(zip(function.template, _template_of(call), strict=False))
-        made: list[_Binding] = []
-        for name, default in function.template.items():
-            if text := written.get(name, default):
-                made.append(self._template_parameter(name, text))
+        written = dict(zip((p.name for p in function.template), _template_of(call), strict=False))
+        made = [
+            self._template_parameter(p.name, text)
+            for p in function.template
+            if (text := written.get(p.name, p.default))
+        ]
         given = arguments_of(call)
         for at, formal in enumerate(function.formals):
             node = given[at] if at < len(given) else formal.value
@@ -1271,7 +1272,8 @@ class HostCode:
                 known = values[0](frame)
                 if isinstance(known, Struct):
                     return known  # a copy
-            types = dict(zip(owner.template, split_at_commas(template), strict=False))
+            formals = (parameter.name for parameter in owner.template)
+            types = dict(zip(formals, split_at_commas(template), strict=False))
             types = {n: frame.type_of(text) or text for n, text in types.items()}
             made = Struct(owner=name, types=types)
             cell = Cell(f"{frame.prefix}{name}", made)

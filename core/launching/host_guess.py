@@ -22,16 +22,8 @@ from core.launching.host_values import own_name
 from core.launching.indices import divisors
 from core.launching.map_guess import as_argument, may_be_map
 from core.source.expressions import Number
-from core.source.kernel_text import (
-    HostLaunch,
-    KernelText,
-    host_launches,
-    kernels,
-    split_at_commas,
-    split_instance,
-    with_kernel_macros,
-    without_comments,
-)
+from core.source.kernel_text import HostLaunch, KernelText, host_launches, kernels, split_instance
+from core.source.plain_text import plain_text, split_at_commas
 
 _THREADS = {1: 256, 2: 1024, 3: 1024}  # to look at, by the dimensions of the block
 _BLOCKS_AT_LEAST = 4
@@ -178,7 +170,7 @@ def _through_a_pointer(
     """A launch by a variable, of as many arguments, in a source that assigns the kernel's name."""
     there = {k.name: k for k in kernels(source)}
     assigned = rf"[=,{{(?:]\s*&?\s*{re.escape(kernel)}\s*(?:<([^;<>]*)>\s*)?[;,:}})]"
-    where = re.search(assigned, with_kernel_macros(without_comments(source)))
+    where = re.search(assigned, plain_text(source))
     if kernel not in there or where is None:
         return None
     count = len(there[kernel].parameters)

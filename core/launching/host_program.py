@@ -11,14 +11,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from core.launching.host_code import LONGEST, SIZES, HostCode, Statement, is_whole_number
-from core.launching.host_syntax import (
-    Step,
-    arguments_of,
-    declared,
-    host_syntax,
-    taken,
-    text_in,
-)
 from core.launching.host_values import (
     AXES,
     NOTHING,
@@ -31,8 +23,17 @@ from core.launching.host_values import (
     Struct,
 )
 from core.source.expressions import Number, Reader, text_of
-from core.source.kernel_text import HostLaunch, with_kernel_macros, without_comments
+from core.source.host_syntax import (
+    Step,
+    arguments_of,
+    declared,
+    host_syntax,
+    taken,
+    text_in,
+)
+from core.source.kernel_text import HostLaunch
 from core.source.parser import expression
+from core.source.plain_text import plain_text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -128,7 +129,7 @@ class HostProgram:
         to `launch` which its function names. Callers of that function run, too, unless they are to
         be left out.
         """
-        text = with_kernel_macros(without_comments(source))
+        text = plain_text(source)
         shown = taken(text, defines)
         position = launch.position if launch is not None else 0
         if shown[position : position + 1] == text[position : position + 1]:
@@ -312,9 +313,9 @@ class HostProgram:
             made.this = made.this or self.code.any_object(function, made)
         if call is not None:
             self.code.bind(function, call, caller, made, literals=True)
-        for name in function.template:
-            if name in made.run.fixed:
-                made.declare(name)
+        for parameter in function.template:
+            if parameter.name in made.run.fixed:
+                made.declare(parameter.name)
         open_ones = []
         for formal in (one for one in function.formals if one.name):
             if formal.name in made.cells and formal.is_reference:

@@ -10,10 +10,7 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from core.source.kernel_text import (
-    closing,
-    split_at_commas,
-)
+from core.source.plain_text import closing, split_at_commas
 
 _LOCAL = re.compile(
     r"\b(?:const\s+)?(?:unsigned\s+int|unsigned|u?int|u?int32_t|size_t|long\s+long|long|auto)\s+"

@@ -14,10 +14,7 @@ from core.launch import MAX_STATIC_SHARED
 from core.launching.indices import INDEX, local_values
 from core.source.constants import evaluate
 from core.source.constants import read_source as read_constants
-from core.source.kernel_text import (
-    kernels,
-    split_instance,
-)
+from core.source.kernel_text import kernels, split_instance
 from core.source.shared_declarations import SharedDeclaration, shared_arrays
 
 LENGTHS = {1: 256, 2: 32, 3: 16}  # extent of an array along each of its dimensions

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.compiler.kernel_signature import SignatureParameter
-from core.launching.host_syntax import HostSyntax
 from core.source.expressions import Number, text_of
 from core.source.host_headers import TENSOR_MAPS
+from core.source.host_syntax import HostSyntax
 from core.tensor_maps import BYTES, MOST_DIMENSIONS, TensorMap
 
 # CUtensorMapDataType of cuda.h, in its order, and the array's type for each.

@@ -16,9 +16,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from core.errors import TilescopeError
-from core.launching.host_syntax import host_syntax
 from core.launching.user_files import local_files, read_source, repository_of
-from core.source.kernel_text import host_launches, kernels, without_comments
+from core.source.host_syntax import host_syntax
+from core.source.kernel_text import host_launches, kernels
+from core.source.plain_text import without_comments
 from core.source.syntax import includes
 
 _SUFFIXES = {".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".inl", ".inc"}

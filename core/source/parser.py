@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING
+
+ATTRIBUTE = re.compile(
+    r"\b(?:__align__|alignas|__attribute__|__launch_bounds__|__cluster_dims__|__block_size__"
+    r"|__maxnreg__|__declspec)\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|\b__grid_constant__\b"
+)
+"""What the parser does not know wherever it may stand."""
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Parser, Tree

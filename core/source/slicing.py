@@ -17,7 +17,8 @@ from functools import cached_property
 
 from core.cancelling import check
 from core.source.constants import blank
-from core.source.kernel_text import expanded, overloads
+from core.source.kernel_text import overloads
+from core.source.plain_text import expanded
 from core.source.syntax import WORD, Item, Macro, Span, Syntax, macros_of, syntax
 
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE | re.DOTALL)

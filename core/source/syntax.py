@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 from core.cancelling import check
 from core.source.branches import with_one_branch
 from core.source.constants import BLANKED, blank, blanked
-from core.source.parser import parse
+from core.source.parser import ATTRIBUTE, parse
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
@@ -28,10 +28,6 @@ Span = tuple[int, int]
 """First character and the one behind the last."""
 
 WORD = re.compile(r"[A-Za-z_]\w*")
-_ATTRIBUTE = re.compile(
-    r"\b(?:__align__|alignas|__attribute__|__launch_bounds__|__cluster_dims__|__block_size__"
-    r"|__maxnreg__|__declspec)\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|\b__grid_constant__\b"
-)
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE | re.DOTALL)
 _DEFINE = re.compile(r"\s*#\s*define\s+(\w+)(\([^)]*\))?((?:[^\n\\]|\\.|\\\n)*)", re.DOTALL)
 _C_LINKAGE = re.compile(  # its brace stands between one #if and its #endif, so alone
@@ -390,7 +386,7 @@ class Syntax:
     def _specifiers(self) -> list[Span]:
         """Where specifiers by macros, and attributes, stand: the parser does not see them."""
         words = "|".join(map(re.escape, self.specifiers))
-        pattern = re.compile(rf"\b(?:{words})\b|{_ATTRIBUTE.pattern}" if words else _ATTRIBUTE)
+        pattern = re.compile(rf"\b(?:{words})\b|{ATTRIBUTE.pattern}" if words else ATTRIBUTE)
         return [match.span() for match in _outside_directives(self.plain, pattern)]
 
     @cached_property
@@ -579,7 +575,7 @@ def macros_of(texts: tuple[str, ...]) -> Macros:
         m for m in found if m.parameters is not None and m.name != "static_assert"
     ]
     attributes = frozenset(
-        m.name for m in functions if _SPECIFIER.fullmatch(_ATTRIBUTE.sub(" ", m.body))
+        m.name for m in functions if _SPECIFIER.fullmatch(ATTRIBUTE.sub(" ", m.body))
     )
     meanings = {name: _meaning(name, bodies, attributes) for name in bodies}
     wrappers = frozenset(m.name for m in functions if _wraps(m))
@@ -615,14 +611,14 @@ def macros_of(texts: tuple[str, ...]) -> Macros:
 
 def _wraps(macro: Macro) -> bool:
     """Whether a macro gives an attribute to a declaration: `DEPRECATED(int f(int n), "use g")`."""
-    left = _ATTRIBUTE.sub("", macro.body).strip()
+    left = ATTRIBUTE.sub("", macro.body).strip()
     return left != macro.body.strip() and left in (macro.parameters or ())
 
 
 def _meaning(name: str, bodies: Mapping[str, str], attributes: frozenset[str]) -> str:
     text = bodies[name]
     for _ in range(_DEEPEST_MACROS):
-        text = _ATTRIBUTE.sub(" ", WORD.sub(lambda m: bodies.get(m[0], m[0]), text))
+        text = ATTRIBUTE.sub(" ", WORD.sub(lambda m: bodies.get(m[0], m[0]), text))
         text = _CALL.sub(lambda m: " " if m[1] in attributes else m[0], text)
         if len(text) > _LONGEST_MEANING:
             break
@@ -758,7 +754,7 @@ def _parsed_text(source: str, specifiers: Mapping[str, str]) -> str:
         return word.ljust(len(match[0])) if len(word) <= len(match[0]) else " " * len(match[0])
 
     def shown(part: str) -> str:
-        return word.sub(specifier, _ATTRIBUTE.sub(lambda m: blank(m[0]), part))
+        return word.sub(specifier, ATTRIBUTE.sub(lambda m: blank(m[0]), part))
 
     # A directive keeps its attributes: a macro that means blanks would take in the line behind it.
     pieces, at = [], 0
@@ -792,7 +788,7 @@ def _without_template(head: str) -> str:
 
 
 def _last_attribute(text: str) -> int | None:
-    return next((m.start() for m in _ATTRIBUTE.finditer(text) if m.end() == len(text)), None)
+    return next((m.start() for m in ATTRIBUTE.finditer(text) if m.end() == len(text)), None)
 
 
 def _declares_function(node: Node) -> bool:

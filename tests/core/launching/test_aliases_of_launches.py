@@ -7,7 +7,8 @@ import pytest
 from core.compiler.kernel_signature import constants
 from core.launching.file_launch import FileLaunch
 from core.launching.guess import completed
-from core.source.kernel_text import class_constants, host_launches, instances, kernels
+from core.source.instances import class_constants, instances
+from core.source.kernel_text import host_launches, kernels
 
 TRAITS = """
 template <int kThreads_, bool kEven_, typename T_> struct Traits {

@@ -5,8 +5,8 @@ import pytest
 from core.launching.file_launch import file_workload
 from core.launching.guess import guess_launch
 from core.launching.host_program import HostProgram
-from core.launching.host_syntax import HostSyntax
 from core.runs.recording import record
+from core.source.host_syntax import HostSyntax
 from core.source.kernel_text import host_launches
 
 SCALE = """

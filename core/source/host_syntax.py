@@ -1,21 +1,22 @@
-"""The functions, classes and macros of a program's text, and who calls a function.
+"""The functions, classes, macros and launches of a program's text, and who calls a function.
 
-The text is one without comments, its kernels' macros expanded. Places are characters of it.
+The text is one without comments, its kernels' macros expanded. Places are characters of it. What
+the parser cannot read where it stands, for mistakes around it, is read alone.
 """
 
 from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from core.source.expressions import text_of
-from core.source.kernel_text import closing, function_headers
-from core.source.parser import expression, language, parse
+from core.source.parser import ATTRIBUTE, expression, language, parse
+from core.source.plain_text import closing, split_at_commas
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Query
@@ -53,7 +54,29 @@ _QUERY = """
 (type_definition) @typedef
 (preproc_def) @macro
 (preproc_function_def) @macro
+(declaration) @declaration
+(kernel_call_syntax) @launch
+(template_instantiation) @instantiation
+(template_parameter_list) @parameters
+(template_type) @instance
+(template_function) @instance
+(template_method) @instance
+(concept_definition) @concept
+(struct_specifier name: (_) @type)
+(class_specifier name: (_) @type)
+(union_specifier name: (_) @type)
+(enum_specifier name: (_) @type)
 """
+_HEADER = re.compile(
+    r"\b([A-Za-z_]\w*)\s*\(((?:[^(){};]|\([^(){};]*\))*)\)\s*(?:(?:const|noexcept|override)\b\s*)*\{"
+)
+_CONTROL = {"if", "for", "while", "switch", "catch"}
+_LAUNCH = re.compile("<<<")
+_TEMPLATE = re.compile(r"\btemplate\s*<")
+_MARK = re.compile(r"\b__global__\b")
+_OF_WHOLE_NUMBERS = re.compile(r"\b(?:is_integral(?:_v)?|integral)\s*<\s*(\w+)\s*>")  # `requires`
+WHOLE_NUMBERS = "integral"
+"""The `type` of a template parameter that is a type of whole numbers."""
 _DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(define|ifdef|ifndef|if|elif|else|endif)\b[ \t]*(\w*)")
 _BY_COMPILER = ("__CUDACC__", "__NVCC__", "__cplusplus", "__linux__", "__GNUC__")
 _STATEMENT = re.compile(
@@ -67,6 +90,9 @@ _DEEPEST = 4  # callers of callers
 _LONGEST_GAP = 200  # characters before a statement
 _MOST_HEADERS = 4  # before a place that may be its function's
 _MOST_CALLS = 3  # of one function that are looked at
+_MOST_ALONE = 64  # pieces of a text with mistakes
+_MOST_READ_ALONE = 8 << 20  # characters, with what is in front of them
+_LONGEST_HEAD = 10_000  # characters of `template <…>` and qualifiers, or of a launch
 _LONGEST_MEANING = 2000  # characters of a macro
 
 
@@ -83,17 +109,24 @@ class Declared:
     points_to_array: bool = False
 
 
+@dataclass(frozen=True)
+class TemplateParameter:
+    """`typename T = float` or `int N = 4`; `default` is "" without one, `type` that of a value."""
+
+    kind: Literal["type", "value"]
+    name: str
+    default: str = ""
+    type: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class Function:
-    """A function with its body; `owner` is the class whose method it is, "" for none.
-
-    `template` are its template parameters and their defaults.
-    """
+    """A function with its body; `owner` is the class whose method it is, "" for none."""
 
     name: str
     owner: str
     formals: tuple[Declared, ...]
-    template: Mapping[str, str]
+    template: tuple[TemplateParameter, ...]
     node: Node
     body: Node
     is_kernel: bool
@@ -111,7 +144,8 @@ class Class:
     name: str
     members: Mapping[str, Declared]
     bases: tuple[str, ...]
-    template: Mapping[str, str]
+    template: tuple[TemplateParameter, ...]
+    node: Node
 
 
 @dataclass(frozen=True)
@@ -127,7 +161,8 @@ class HostSyntax:
     """A program's text as the parser understands it."""
 
     def __init__(self, text: str) -> None:
-        self.text = _with_ends_of_statements(_WITHOUT_MEANING.sub(_blank, _plain(text)))
+        plain = ATTRIBUTE.sub(_blank, _WITHOUT_MEANING.sub(_blank, _plain(text)))
+        self.text = _with_ends_of_statements(plain)
         self.root = parse(self.text).root_node
 
     @cached_property
@@ -139,10 +174,22 @@ class HostSyntax:
             name: sorted(those, key=lambda node: node.start_byte) for name, those in found.items()
         }
 
+    def nodes(self, kind: str) -> Sequence[Node]:
+        """The nodes of a kind (a capture of the query), in order."""
+        return self._found.get(kind, ())
+
+    def piece(self, start: int, end: int, before: str = "", after: str = "") -> HostSyntax:
+        """A part of the text, read without what is around it; its places stay the same.
+
+        `before` and `after` are read around it: `before` needs room in front of the part.
+        """
+        front = _blank_of(self.text[: max(0, start - len(before))])
+        return HostSyntax(f"{front}{before}{self.text[start:end]}{after}")
+
     @cached_property
     def functions(self) -> tuple[Function, ...]:
         """All functions with bodies, in their order."""
-        made = (_function(node) for node in self._found.get("function", ()))
+        made = (_function(node) for node in self.nodes("function"))
         return tuple(sorted((f for f in made if f is not None), key=lambda f: f.body.start_byte))
 
     @cached_property
@@ -166,7 +213,7 @@ class HostSyntax:
     @cached_property
     def classes(self) -> Mapping[str, Class]:
         """The classes with bodies by name."""
-        made = (_class(node) for node in self._found.get("class", ()))
+        made = (_class(node) for node in self.nodes("class"))
         return {one.name: one for one in made if one.name}
 
     def lineage(self, name: str) -> list[str]:
@@ -183,7 +230,7 @@ class HostSyntax:
     def enumerators(self) -> Mapping[str, tuple[Node | None, int]]:
         """The expression that an enumerator counts from, and how far it is behind that."""
         found: dict[str, tuple[Node | None, int]] = {}
-        for listed in self._found.get("enumerators", ()):
+        for listed in self.nodes("enumerators"):
             first, behind = None, 0
             for one in listed.named_children:
                 name, value = one.child_by_field_name("name"), one.child_by_field_name("value")
@@ -197,9 +244,9 @@ class HostSyntax:
     def aliases(self) -> Mapping[str, str]:
         """What `using` and `typedef` say of types."""
         found: dict[str, str] = {}
-        for node in self._found.get("alias", ()):
+        for node in self.nodes("alias"):
             found.setdefault(text_in(node, "name"), text_in(node, "type"))
-        for node in self._found.get("typedef", ()):
+        for node in self.nodes("typedef"):
             name = node.child_by_field_name("declarator")
             kind = node.child_by_field_name("type")
             if name is not None and name.type == "type_identifier" and kind is not None:
@@ -212,8 +259,8 @@ class HostSyntax:
     def macros(self) -> Mapping[str, tuple[tuple[str, ...] | None, str]]:
         """(parameters, meaning) of the text's macros; None for one without parameters."""
         found: dict[str, tuple[tuple[str, ...] | None, str]] = {}
-        for node in self._found.get("macro", ()):
-            name, value = text_in(node, "name"), text_in(node, "value").strip()
+        for node in self.nodes("macro"):
+            name, value = text_in(node, "name"), " ".join(text_in(node, "value").split())
             formals = node.child_by_field_name("parameters")
             if len(value) > _LONGEST_MEANING or not value:
                 continue
@@ -223,21 +270,43 @@ class HostSyntax:
             found[name] = (names, value)
         return found
 
+    def meanings(self, value: Node) -> Iterator[HostSyntax]:
+        """A macro's meaning, read as declarations if it has any functions, or as statements."""
+        if b"##" in (value.text or b""):
+            joined = self.text[value.start_byte : value.end_byte].replace("##", "__")
+            own = HostSyntax(_blank_of(self.text[: value.start_byte]) + joined)
+        else:
+            own = self.piece(value.start_byte, value.end_byte)
+        if own.functions:
+            yield own
+        else:
+            yield self.piece(value.start_byte, value.end_byte, "void _() { switch (_) {", ";}}")
+
+    def uses_of_macro(self, name: str, behind: int = 0) -> Iterator[tuple[int, list[str]]]:
+        """Where a macro with parameters is used behind a place, and what it gets.
+
+        What it makes need not be an expression: the parser may take it for anything.
+        """
+        for found in re.compile(rf"(?<!define )\b{name}\s*\(").finditer(self.text, behind):
+            inside = self.text[found.end() : closing(self.text, found.end())]
+            yield found.start(), split_at_commas(inside, "()")
+
     @cached_property
-    def _calls(self) -> Mapping[str, list[Node]]:
+    def calls(self) -> Mapping[str, list[Node]]:
+        """The calls by the plain name of what they call, in order."""
         found: dict[str, list[Node]] = {}
-        for node in self._found.get("call", ()):
+        for node in self.nodes("call"):
             found.setdefault(called_name(node), []).append(node)
         return found
 
     @property
     def called(self) -> frozenset[str]:
         """The names of what is called."""
-        return frozenset(self._calls)
+        return frozenset(self.calls)
 
     def is_called(self, name: str) -> bool:
         """Whether some function calls another of that name."""
-        callers = (self.around(call.start_byte) for call in self._calls.get(name, ()))
+        callers = (self.around(call.start_byte) for call in self.calls.get(name, ()))
         return any(caller is not None and caller.name != name for caller in callers)
 
     def around(self, position: int) -> Function | None:
@@ -247,7 +316,7 @@ class HostSyntax:
 
     def calls_of(self, function: Function) -> Iterator[tuple[Function, Node]]:
         """The calls of a function by others, with those."""
-        for call in self._calls.get(function.name, ()):
+        for call in self.calls.get(function.name, ()):
             caller = self.around(call.start_byte)
             if caller is not None and caller.name != function.name and function.takes(_count(call)):
                 yield caller, call
@@ -257,23 +326,97 @@ class HostSyntax:
 
         Of a function's callers the first counts from which on something is allocated, or the first.
         """
-        own = self.around(position) or self._alone(position)
+        own = self.function_at(position)
         if own is None:
             return ()
         above = self._above(own, _DEEPEST) if through_callers else ()
         return (*above, Step(own, position))
 
+    def function_at(self, position: int) -> Function | None:
+        """The innermost function whose body holds a place, if need be read alone."""
+        return self.around(position) or self._alone(position)
+
     def _alone(self, position: int) -> Function | None:
         """The function around a place, read without what is around it: that has mistakes."""
-        headers = function_headers(self.text)
-        last = bisect.bisect_right(headers, position, key=lambda header: header.body)
-        for header in reversed(headers[max(0, last - _MOST_HEADERS) : last]):
-            end = closing(self.text, header.body, "{}") + 1
+        last = bisect.bisect_right(self._headers, position, key=lambda one: one[1])
+        for start, body in reversed(self._headers[max(0, last - _MOST_HEADERS) : last]):
+            end = closing(self.text, body, "{}") + 1
             if end > position:
-                before = _blank_of(self.text[: header.start])
-                alone = HostSyntax(f"{before[:-5]}void {self.text[header.start : end]}")
-                return alone.around(position)
+                return self.piece(start, end, "void ").around(position)
         return None
+
+    @cached_property
+    def _headers(self) -> Sequence[tuple[int, int]]:
+        """Where what looks like `name(formals) {` begins, and where its body does."""
+        found = _HEADER.finditer(self.text)
+        return [(one.start(), one.end()) for one in found if one[1] not in _CONTROL]
+
+    @cached_property
+    def kernels(self) -> Sequence[Node]:
+        """The definitions and declarations of `__global__` functions, in order."""
+        own = [n for kind in ("function", "declaration") for n in self.nodes(kind) if _is_kernel(n)]
+        heads = [(node.start_byte, _end_of_head(node)) for node in own]
+        instances = [(node.start_byte, node.end_byte) for node in self.nodes("instantiation")]
+        missed = self._missed(_MARK, [*heads, *instances])
+        for at in islice(missed, self._pieces):
+            begin = max(self.text.rfind(mark, 0, at) for mark in ";{}") + 1
+            template = _TEMPLATE.search(self.text, begin, at)
+            begin = template.start() if template is not None else begin
+            opens = self.text.find("{", at)
+            ends = self.text.find(";", at)
+            if opens >= 0 and not 0 <= ends < opens:
+                ends = closing(self.text, opens + 1, "{}")
+            alone = self.piece(max(begin, at - _LONGEST_HEAD), ends + 1)
+            own += [n for k in ("function", "declaration") for n in alone.nodes(k) if _is_kernel(n)]
+        return sorted(own, key=lambda node: node.start_byte)
+
+    @cached_property
+    def launches(self) -> Sequence[Node]:
+        """The calls with `<<<…>>>`, in order, those in macros' meanings among them."""
+        found = list(self.nodes("launch"))
+        spans = [(node.start_byte, node.end_byte) for node in found]
+        for macro in self.nodes("macro"):
+            value = macro.child_by_field_name("value")
+            if value is not None and b"<<<" in (value.text or b""):
+                spans.append((value.start_byte, value.end_byte))
+                found += [n for inside in self.meanings(value) for n in inside.nodes("launch")]
+        for at in islice(self._missed(_LAUNCH, spans), self._pieces):
+            begin = max(self.text.rfind(mark, max(0, at - _LONGEST_HEAD), at) for mark in ";{}") + 1
+            opens = self.text.find("(", self.text.find(">>>", at))
+            if 0 <= opens < at + _LONGEST_HEAD:
+                end = closing(self.text, opens + 1) + 1
+                found += self.piece(begin, end, "void _() {", ";}").nodes("launch")
+        calls = [node.parent for node in found if node.parent is not None]
+        return sorted(calls, key=lambda node: node.start_byte)
+
+    @property
+    def _pieces(self) -> int:
+        """How many pieces are read alone: each takes as long as all that is in front of it."""
+        return min(_MOST_ALONE, _MOST_READ_ALONE // (len(self.text) + 1))
+
+    def _missed(self, mark: re.Pattern[str], spans: Sequence[tuple[int, int]]) -> Iterator[int]:
+        """Where a mark stands in none of some spans."""
+        starts = sorted(spans)
+        for found in mark.finditer(self.text):
+            before = bisect.bisect_right(starts, (found.start(), len(self.text)))
+            near = starts[max(0, before - _MOST_HEADERS) : before]
+            if not any(found.start() < end for _, end in near):
+                yield found.start()
+
+    @cached_property
+    def variables(self) -> Mapping[str, Sequence[tuple[Node, Declared]]]:
+        """The declarations of each variable, in order, those of parameters not among them."""
+        found: dict[str, list[tuple[Node, Declared]]] = {}
+        for node in self.nodes("declaration"):
+            for one in declared(node):
+                found.setdefault(one.name, []).append((node, one))
+        return found
+
+    def declared_before(self, name: str, place: int) -> Iterator[Declared]:
+        """The declarations of a variable that end before a place, the last one first."""
+        known = self.variables.get(name, ())
+        end = bisect.bisect_right(known, place, key=lambda one: one[0].end_byte)
+        return (one for _, one in reversed(known[:end]))
 
     def _above(self, function: Function, depth: int) -> tuple[Step, ...]:
         ways: list[tuple[Step, ...]] = []
@@ -505,9 +648,9 @@ def _function(node: Node) -> Function | None:
     if name is None:
         return None
     around = node.parent
-    template: Mapping[str, str] = {}
+    template: tuple[TemplateParameter, ...] = ()
     if around is not None and around.type == "template_declaration":
-        template = _template(around)
+        template = template_of(around)
         around = around.parent
     if around is not None and around.type == "field_declaration_list" and around.parent:
         owner = text_in(around.parent, "name")
@@ -524,15 +667,43 @@ def _function(node: Node) -> Function | None:
     )
 
 
-def _template(node: Node) -> Mapping[str, str]:
+def template_of(node: Node) -> tuple[TemplateParameter, ...]:
+    """The parameters of a `template <…>` declaration."""
     parameters = node.child_by_field_name("parameters")
-    found: dict[str, str] = {}
-    for child in parameters.named_children if parameters is not None else ():
-        named, _, default = text_of(child).partition("=")
-        words = re.findall(r"[A-Za-z_]\w*", named)
-        if words:
-            found[words[-1]] = default.strip()
-    return found
+    if parameters is None:
+        return ()
+    made = [_template_parameter(c) for c in parameters.named_children if c.type != "comment"]
+    head = node.text[parameters.end_byte - node.start_byte :][:_LONGEST_HEAD] if node.text else b""
+    whole = set(_OF_WHOLE_NUMBERS.findall(head.decode().partition("{")[0]))
+    return tuple(replace(one, type=WHOLE_NUMBERS) if one.name in whole else one for one in made)
+
+
+def _template_parameter(node: Node) -> TemplateParameter:
+    default = node.child_by_field_name("default_type") or node.child_by_field_name("default_value")
+    said = text_of(default) if default is not None else ""
+    if "type_parameter" in node.type or node.type.startswith("template_template"):
+        name = node.child_by_field_name("name")
+        words = re.findall(r"\w+", text_of(name if name is not None else node))
+        named = name is not None or len(words) > 1
+        return TemplateParameter("type", words[-1] if named else "", said)
+    text = text_of(node)
+    left = text[: default.start_byte - node.start_byte].rstrip("= \n") if default else text
+    pointer = re.search(r"\(\s*[*&]\s*(\w+)\s*\)\s*\(", left)
+    if pointer:
+        kind = left[: pointer.start(1)] + left[pointer.end(1) :]
+        return TemplateParameter("value", pointer[1], said, " ".join(kind.split()))
+    words = re.findall(r"[\w:]+", left)
+    name_of = words[-1] if len(words) > 1 else ""
+    return TemplateParameter("value", name_of, said, " ".join(words[:-1]))
+
+
+def _is_kernel(node: Node) -> bool:
+    return any(child.type == "__global__" for child in node.children)
+
+
+def _end_of_head(node: Node) -> int:
+    body = node.child_by_field_name("body")
+    return body.start_byte if body is not None else node.end_byte
 
 
 def _class(node: Node) -> Class:
@@ -543,11 +714,11 @@ def _class(node: Node) -> Class:
             members |= {one.name: one for one in declared(child)}
     name = text_in(node, "name").partition("<")[0].strip()
     around = node.parent
-    template: Mapping[str, str] = {}
+    template: tuple[TemplateParameter, ...] = ()
     if around is not None and around.type == "type_definition":
         name = name or text_in(around, "declarator")
     elif around is not None and around.type == "template_declaration":
-        template = _template(around)
+        template = template_of(around)
     bases = [
         text_of(one).partition("<")[0].rpartition("::")[2].strip()
         for child in node.named_children
@@ -555,4 +726,4 @@ def _class(node: Node) -> Class:
         for one in child.named_children
         if one.type.endswith(("type_identifier", "template_type", "qualified_identifier"))
     ]
-    return Class(name, members, tuple(bases), template)
+    return Class(name, members, tuple(bases), template, node)

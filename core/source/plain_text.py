@@ -1,0 +1,166 @@
+"""A program's text as it is read: without comments, and with macros in which kernels hide expanded.
+
+The preprocessor's work as far as readers of a text need it. What comes out has the lines of code
+that a compiler would see, not their places in the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from core.source.branches import with_one_branch
+from core.source.constants import RAW_STRING
+
+DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\(([^)]*)\))?[ \t]*([^\n]*)$", re.MULTILINE)
+"""A directive in a text without comments: the name, the parameters and the meaning of a macro."""
+_DISABLED = re.compile(r"^[ \t]*#[ \t]*if[ \t]+0\b", re.MULTILINE)
+_COMMENT = re.compile(
+    rf"//[^\n]*|/\*.*?\*/|{RAW_STRING}|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL
+)
+_HEADS = re.compile(r"__global__|__launch_bounds__|__cluster_dims__|__maxnreg__")
+_LAUNCHES = re.compile(r"<<<")
+_SPACED_MARK = re.compile(  # a formatter's `k<< <1, 32>> >(a)`
+    r"<<( {1,4})<(?!<)|>>( {1,4})>(?=\s*\()"
+)
+_DEEPEST_MACROS = 4
+_LONGEST_TEXT = 2 << 20  # characters with macros expanded: they may double from one to the next
+
+
+@lru_cache(maxsize=16)
+def without_comments(source: str) -> str:
+    """The source with its comments taken out and continued lines joined.
+
+    Strings stay, other than raw ones and such as a kernel's text, which are empty.
+    What stands between `#if 0` and its end goes, too, and all branches but the first that open the
+    same braces; other conditions are not followed.
+    """
+
+    def kept(match: re.Match[str]) -> str:
+        if match["mark"] is not None or (match[0][0] == '"' and "__global__" in match[0]):
+            return '""'
+        return " " if match[0][0] == "/" else match[0]
+
+    plain = _COMMENT.sub(kept, source.replace("\\\n", " "))
+    plain = _SPACED_MARK.sub(lambda mark: mark[0].replace(" ", "") + (mark[1] or mark[2]), plain)
+    return with_one_branch(without_disabled(plain))
+
+
+def without_disabled(text: str) -> str:
+    """A text with spaces in place of what stands between `#if 0` and its end."""
+    if not _DISABLED.search(text):
+        return text
+    lines: list[str] = []
+    depth = 0
+    for line in text.split("\n"):
+        word = re.match(r"\s*#\s*(if\w*|else|elif|endif)\b", line)
+        if depth:
+            depth += (word[1].startswith("if") - (word[1] == "endif")) if word else 0
+            if depth == 1 and word and word[1] in ("else", "elif"):
+                depth = 0
+            lines.append(" " * len(line))
+        else:
+            depth = int(bool(_DISABLED.match(line)))
+            lines.append(" " * len(line) if depth else line)
+    return "\n".join(lines)
+
+
+@lru_cache(maxsize=8)
+def plain_text(source: str) -> str:
+    """A source without comments, its macros for kernels, heads of such and launches expanded.
+
+    A launch in a macro that the text does not use stays in the macro's meaning.
+    """
+    return with_macros(with_macros(without_comments(source), _HEADS), _LAUNCHES, used=True)
+
+
+def with_macros(text: str, words: re.Pattern[str], *, used: bool = False) -> str:
+    """A text without comments, with the macros expanded in whose meaning `words` is found.
+
+    Of several meanings that the text has for a name the first counts. `used` leaves those alone
+    that stand nowhere else.
+    """
+    for _ in range(_DEEPEST_MACROS):
+        macros = [m for m in DEFINE.finditer(text) if words.search(m[3])]
+        macros = [m for m in macros if not used or len(re.findall(rf"\b{m[1]}\b", text)) > 1]
+        if not macros:
+            return text
+        ends = [0, *(macro.end() for macro in macros)]
+        starts = [*(macro.start() for macro in macros), len(text)]
+        text = "".join(text[end:start] for end, start in zip(ends, starts, strict=True))
+        for macro in macros:
+            text = expanded(text, macro[1], macro[2], macro[3])
+    return text
+
+
+def expanded(text: str, name: str, formals: str | None, body: str) -> str:
+    """A text with a macro's meaning where it stands; too long ones stay as they are."""
+    word = re.compile(rf"\b{name}\b")
+    if len(text) + len(word.findall(text)) * len(body) > _LONGEST_TEXT:
+        return text
+    if formals is None:
+        return word.sub(lambda _: body, text)
+    names = [formal.strip() for formal in formals.split(",")]
+    at = 0
+    while len(text) <= _LONGEST_TEXT and (call := re.compile(rf"\b{name}\s*\(").search(text, at)):
+        end = closing(text, call.end())
+        given = split_at_commas(text[call.end() : end], "()")  # the preprocessor knows no others
+        made = with_meaning(body, names, given)
+        text = text[: call.start()] + made + text[end + 1 :]
+        at = call.start() + len(made)
+    return text
+
+
+def with_meaning(body: str, formals: Sequence[str], given: Sequence[str]) -> str:
+    """What a macro with parameters stands for where it gets these arguments."""
+    return _substituted(body, _bound(formals, given))
+
+
+def _bound(formals: Sequence[str], given: Sequence[str]) -> dict[str, str]:
+    """What each formal stands for; `...`, or `name...`, for all that is left."""
+    values = dict(zip(formals, given, strict=False))
+    if formals[-1].endswith("..."):
+        values.pop(formals[-1], None)
+        name = formals[-1].removesuffix("...").strip() or "__VA_ARGS__"
+        values[name] = ", ".join(given[len(formals) - 1 :])
+    return values
+
+
+def _substituted(body: str, values: dict[str, str]) -> str:
+    """A macro's meaning with its arguments in it, all at once, and with `#` and `##` done."""
+    for name in (name for name, value in values.items() if not value):
+        body = re.sub(rf",\s*##\s*{name}\b", "", body)  # GNU: no rest, no comma
+
+    def replacement(match: re.Match[str]) -> str:
+        if match[2] not in values:
+            return match[0]
+        value = values[match[2]]
+        return '"' + re.sub(r'(["\\])', r"\\\1", value) + '"' if match[1] else value
+
+    made = re.sub(r"((?<!#)#(?!#)\s*)?\b([A-Za-z_]\w*)\b", replacement, body)
+    return re.sub(r"\s*##\s*", "", made)
+
+
+def closing(text: str, position: int, pair: str = "()") -> int:
+    """Where the bracket closes that was opened before `position`; the text's end if nowhere."""
+    depth = 1
+    for found in re.compile(f"[{re.escape(pair)}]").finditer(text, position):
+        depth += 1 if found[0] == pair[0] else -1
+        if depth == 0:
+            return found.start()
+    return len(text)
+
+
+def split_at_commas(text: str, brackets: str = "(<[{)>]}") -> list[str]:
+    """The parts between the commas that stand in no brackets, stripped; [] for a blank text."""
+    parts, depth = [""], 0
+    half = len(brackets) // 2
+    for character in text:
+        depth += (character in brackets[:half]) - (character in brackets[half:])
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    stripped = [part.strip() for part in parts]
+    return [] if stripped == [""] else stripped
