@@ -239,7 +239,10 @@ def _hazard(finding: Any) -> dict[str, Any]:
 
 def _leaves_a_guess(finding: Finding, guessed: frozenset[str]) -> bool:
     """Whether an access lies outside an array whose size nobody says."""
-    return finding.kind == "out_of_bounds" and finding.array in guessed
+    from core.trace.finding import is_in_front
+
+    is_outside = finding.kind == "out_of_bounds" and not is_in_front(finding)
+    return is_outside and finding.array in guessed
 
 
 def _plain(value: Any) -> Any:
@@ -401,7 +404,7 @@ def verdict(trace: Trace, own: OwnLaunch | None = None) -> Iterator[Text]:
             yield Text(of_guessed_size(finding, shape, f"--arg {finding.array}=…"), "yellow")
         if names := resting.get(finding, ()):
             first = f"--arg {names[0]}="
-            yield Text(of_guessed_contents(finding.kind, names, first.__add__), "yellow")
+            yield Text(of_guessed_contents(finding, names, first.__add__), "yellow")
     if touches_nothing(trace):
         yield Text(f"Nothing was tested: no thread touched memory.{_because(trace, own)}", "yellow")
     elif trace.findings and not certain:

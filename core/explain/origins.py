@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from core.explain.value_flow import Aim, Flow, FlowReader, Load, Node, loads_in, values
 from core.ptx import ast
 from core.ptx.opcodes import results
+from core.trace.finding import is_in_front
 from core.trace.phases import back_edges, target_of
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def resting_on(trace: Trace, guessed: frozenset[str]) -> Mapping[Finding, tuple[
             for finding in trace.findings
             if finding.kind in _OF_CONTENTS and finding.block in trace.recorded_blocks
         }
+        known |= {f: {f.array} for f in trace.findings if is_in_front(f)}
         _known[trace] = {**known, **_awaited_in_vain(trace, known)}
     wanted = guessed | {name.partition(".")[0] for name in guessed}  # variables given by member
     found = {finding: tuple(sorted(names & wanted)) for finding, names in _known[trace].items()}

@@ -15,6 +15,7 @@ import numpy as np
 
 from core.compiler.kernel_signature import EMPTY, SignatureParameter
 from core.launching.host_guess import HostGuess
+from core.launching.host_values import RADIUS, TENSOR_EXTENT
 from core.launching.indices import only_axis, strides
 from core.launching.texture_guess import guess_texture
 from core.source.plain_text import closing
@@ -56,7 +57,6 @@ _LIMIT = r"\bif\s*\([^;{{}}]*[<>]=?\s*{0}\b"  # as in `i >= params.n`
 _AROUND = r"\bfor\s*\([^;{{}}]*=\s*-\s*{0}\s*;"  # `for (int i = -r; …`: of a window around a place
 _ENDS_LOOP = r"\bfor\s*\([^;{{}}]*;[^;{{}}]*<=?\s*{0}\s*[;&|]"
 _FEW_ROUNDS = 4
-_RADIUS = 2
 UNEVEN = 6  # elements that a guarded kernel's last block goes without
 _SORTED = re.compile(
     r"\w*(co_?rank|binary_?search|(lower|upper)_?bound|merge_?path)\w*\s*\(", re.IGNORECASE
@@ -65,7 +65,6 @@ _VALUE = 2.0
 _ACCESSOR = (_SIZES, _STRIDES) = ("sizes_", "strides_")  # members of a PackedTensorAccessor
 _PIXEL_BYTES = 16  # at most
 _MOST_ELEMENTS = 1 << 30  # of an array
-_EACH = 16  # elements along each dimension of such a tensor
 _MOST_RANK = 5  # dimensions of which a million elements have that many
 
 
@@ -129,9 +128,9 @@ def guess_scalar(parameter: SignatureParameter, extents: Extents, has_size: bool
     if name in _LOOP and has_size:
         return str(_FEW_ROUNDS if re.search(_ENDS_LOOP.format(name), extents.text) else 0)
     if re.search(_AROUND.format(re.escape(name)), extents.text):
-        return str(_RADIUS)
+        return str(RADIUS)
     if extents.ranks and kind in "iu":
-        return str(_EACH)  # likely `tensor.size(1)`
+        return str(TENSOR_EXTENT)  # likely `tensor.size(1)`
     if name.lower() in _ROWS and len(extents.lengths) > 1:
         return str(extents.lengths[1])
     if (
@@ -228,7 +227,7 @@ def guess_array(parameter: SignatureParameter, text: str, extents: Extents) -> s
         return f"random:{dtype}[{parameter.count}]"
     shape = _shape(parameter, text, extents)
     if last == "data_" and (rank := extents.ranks.get(parameter.whole, 0)):
-        shape = [_EACH] * min(rank, _MOST_RANK)
+        shape = [TENSOR_EXTENT] * min(rank, _MOST_RANK)
     if parameter.leads_to_pointers:  # nothing says how long a row is: a square reaches far enough
         rows = shape if len(shape) > 1 else [*shape, *shape]
         return f"pointers({_fill(parameter, text)}:{dtype}[{','.join(map(str, rows))}])"
@@ -245,7 +244,7 @@ def guess_array(parameter: SignatureParameter, text: str, extents: Extents) -> s
 def _of_accessor(name: str, rank: int) -> str:
     """Sizes and strides of a PyTorch tensor without gaps; alike, as tensors share dimensions."""
     powers = [1] * rank if name == _SIZES else range(rank - 1, -1, -1)
-    return ",".join(str(_EACH**power) for power in powers)
+    return ",".join(str(TENSOR_EXTENT**power) for power in powers)
 
 
 def _dtype(parameter: SignatureParameter) -> str:

@@ -13,12 +13,14 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from core.compiler.kernel_signature import without_spaces
 from core.launching.host_values import (
     POINTS_ON,
     SIZE,
+    TENSOR_EXTENT,
     Address,
     Cell,
     EnoughError,
@@ -1154,6 +1156,14 @@ class HostCode:
         for one in self._bound[key][1]:
             one(frame, made, literals)
 
+    def is_accessed(self, tensor: str) -> bool:
+        """Whether kernels get a tensor of PyTorch's as an accessor."""
+        return tensor in self._accessed
+
+    @cached_property
+    def _accessed(self) -> frozenset[str]:
+        return frozenset(re.findall(r"\b(\w+)\.(?:packed_)?accessor", self._syntax.text))
+
     def put_default(self, formal: Declared, cell: Cell, frame: Frame) -> None:
         """What a parameter is that nobody passes, if it says so."""
         if formal.value is not None and not formal.stars:
@@ -1361,6 +1371,10 @@ class _Setter:
         text = text_of(node) if node is not None else ""
         self.place = code.place(node)
         self._is_of_tensor = _OF_TENSOR.fullmatch(text) is not None
+        tensor, _, of = text.partition(".")
+        self._is_of_accessor = (
+            self._is_of_tensor and not of.startswith("numel") and code.is_accessed(tensor)
+        )
         self._is_of_command_line = node is not None and _is_of_command_line(node)
         self._is_of_object = node is not None and _is_of_object(node)
         self._kind = kind
@@ -1373,7 +1387,9 @@ class _Setter:
             kind = self._kind or cell.type
             is_size = bool(kind) and not cell.stars and not _NO_SIZE.search(kind)
             is_open = self._is_of_command_line or (is_size and self._is_of_object)
-            if self._is_of_tensor or (is_open and cell.value is None):
+            if self._is_of_accessor:
+                run.put(cell, TENSOR_EXTENT)
+            elif self._is_of_tensor or (is_open and cell.value is None):
                 run.put_unknown([cell])
         elif "dim3" in cell.type.split() and not cell.stars:
             run.put(cell, as_triple(value))

@@ -19,9 +19,14 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 AXES = ("x", "y", "z")
+TENSOR_EXTENT = 16
+"""Elements along each dimension of a PyTorch tensor that a kernel gets as an accessor."""
+RADIUS = 2
+"""Of a window around a place."""
 _KNOWN_BY_NAME = (
     (re.compile(r"(pad(ding)?|stride|dil(ation)?)_?([hwd]|height|width)", re.IGNORECASE), 1),
     (re.compile(r"(kernel|filter)_?([hwd]|height|width|size)|k_?(size|h|w)", re.IGNORECASE), 3),
+    (re.compile(r"r|\w*radius", re.IGNORECASE), RADIUS),
     (re.compile(r"\w*batch(_?(size|count))?|batches", re.IGNORECASE), 4),
     (re.compile(r"\w*(splits|gpus|devices|streams|ranks)", re.IGNORECASE), 4),
     (re.compile(r"\w*threads\w*|block_?(size|dim)\w*", re.IGNORECASE), 128),

@@ -65,7 +65,7 @@ _QUERY = """
 (struct_specifier name: (_) @type)
 (class_specifier name: (_) @type)
 (union_specifier name: (_) @type)
-(enum_specifier name: (_) @type)
+(enum_specifier name: (_) @type @enum)
 """
 _HEADER = re.compile(
     r"\b([A-Za-z_]\w*)\s*\(((?:[^(){};]|\([^(){};]*\))*)\)\s*(?:(?:const|noexcept|override)\b\s*)*\{"

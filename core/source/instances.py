@@ -198,8 +198,8 @@ class _Reader:
         found = self._constants_before(launch, expanded, outer)
         value = evaluate(expanded, ChainMap(found, known))
         if value is not None:
-            is_whole = parameter.type == "bool" or _INTEGER.search(parameter.type)
-            return str(value) if is_whole else f"({parameter.type}){value}"
+            kind = parameter.type.removeprefix("const ")
+            return f"({kind}){value}" if kind in self._enums else str(value)
         if text in self._syntax.enumerators:
             return text
         if parameter.type.endswith(")"):  # a function
@@ -497,6 +497,10 @@ class _Reader:
             outer = (n for n in self._syntax.nodes(kind) if n.parent and n.parent.type in GROUPS)
             found |= {text_in(node, name) for node in outer}
         return frozenset(found)
+
+    @cached_property
+    def _enums(self) -> frozenset[str]:
+        return frozenset(text_of(node) for node in self._syntax.nodes("enum"))
 
     # -- what is likely -----------------------------------------------------------------------
 

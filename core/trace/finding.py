@@ -78,12 +78,24 @@ def in_doubt(kind: str) -> str:
     return f"perhaps {'' if is_state else 'a '}{kind.replace('_', ' ')}"
 
 
-def of_guessed_contents(kind: str, names: Sequence[str], given: Callable[[str], str]) -> str:
-    """What to add to a finding of a kind that guessed contents of arrays lead to.
+def is_in_front(finding: Finding) -> bool:
+    """Whether an access lies in front of what a pointer in a structure points to.
+
+    Such a pointer often points into a larger array.
+    """
+    is_negative = bool(finding.index) and finding.index[0] < 0
+    return finding.kind == "out_of_bounds" and is_negative and "." in finding.array
+
+
+def of_guessed_contents(finding: Finding, names: Sequence[str], given: Callable[[str], str]) -> str:
+    """What to add to a finding that guesses of arrays lead to, mostly of what they hold.
 
     `given` says where a text is given for the first of them.
     """
-    said = listing([*names])
+    said, kind = listing([*names]), finding.kind
+    if is_in_front(finding) and finding.array in names:
+        made = given(f"random:float32[256]+{-finding.index[0]}")
+        return f"Nothing in the file says what lies in front of {said}: if more does, give {made}."
     if kind in ("bad_tensor_map", "hang"):  # a hang follows from a copy that did not begin
         made = given("tensormap(float16[256,128], box=64x128)")
         return f"Nothing in the file says what the program makes of {said}: give it, as {made}."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from core.explain.origins import is_left_open, resting_on
 from core.launch import ScalarArgument
-from core.trace.finding import in_doubt, of_guessed_contents, of_guessed_size
+from core.trace.finding import in_doubt, is_in_front, of_guessed_contents, of_guessed_size
 from gui.scenes.text import index_text, plural, spaced
 from gui.scenes.weak_memo import once_for_each
 
@@ -50,11 +50,11 @@ def _rows(trace: Trace) -> tuple[FindingRow, ...]:
 
     def message(f: Finding) -> str:
         said = [f.message]
-        if f.kind == "out_of_bounds" and guesses[f.array]:
+        if f.kind == "out_of_bounds" and guesses[f.array] and not is_in_front(f):
             shape = next(a.shape for a in trace.arrays if a.name == f.array)
             said.append(of_guessed_size(f, shape, f"{f.array} in Configuration"))
         if names := resting.get(f):
-            said.append(of_guessed_contents(f.kind, names, (f"{{}} at {names[0]}").format))
+            said.append(of_guessed_contents(f, names, (f"{{}} at {names[0]}").format))
         return " ".join(said)
 
     def row(f: Finding) -> FindingRow:

@@ -171,3 +171,23 @@ def test_what_a_thread_adds_to_what_it_stored_is_left_open(body, is_open):
     races = [left for kind, _, left in found(body, **texts) if kind == "race"]
     assert races
     assert all(races) == is_open
+
+
+def test_what_lies_in_front_of_a_pointer_in_a_structure_is_left_open():
+    source = """
+struct Offsets { const int* data; int n; };
+__global__ void k(Offsets offsets, const int* plain, int* out) {
+    int i = threadIdx.x;
+    out[i] = offsets.data[i] - offsets.data[i - 1] + plain[i - 1];
+}
+"""
+    texts = (
+        ("offsets.data", "random:int32[32]"),
+        ("offsets.n", "32"),
+        ("plain", "random:int32[32]"),
+        ("out", "zeros:int32[32]"),
+    )
+    trace = record(file_workload(source, FileLaunch("k.cu", "k", "1", "32", arguments=texts), 5))
+    resting = resting_on(trace, frozenset(name for name, _ in texts))
+    found = {f.array: (f.index, resting.get(f, ())) for f in trace.findings}
+    assert found == {"offsets.data": ((-1,), ("offsets.data",)), "plain": ((-1,), ())}

@@ -1,0 +1,131 @@
+"""Kernels, launches and the instances that these ask for, as the parser finds them."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.source.instances import instances
+from core.source.kernel_text import host_launches, kernels
+
+SCALE = "template <typename T, int N> __global__ void scale(T* v, T by) { v[threadIdx.x] *= by; }\n"
+
+
+def asked_for(source, name="scale"):
+    kernel = next(k for k in kernels(source) if k.name == name)
+    return instances(source, kernel)
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ('__global__ void k(int* v); const char* s = "__global__ void q(int*) {}";', ["k"]),
+        ("namespace a::b { namespace { __global__ void k() {} } }", ["a::b::k"]),
+        ("struct S { template <class T> friend __global__ void k(T*); };", ["k"]),
+        (
+            "template <class T> __global__ void k(T*) {}"
+            "template <> __global__ void k<int>(int*) {}",
+            ["k"],
+        ),
+        ("#define OPEN namespace o {\nOPEN template <int N> __global__ void k() {} }", ["o::k"]),
+        ("void broken( { ) __global__ void __launch_bounds__(64, 2) k(int n) { n; }", ["k"]),
+        ("__global__ auto k(int n) -> void {} int main() { if (", ["k"]),
+    ],
+)
+def test_kernels_are_found_whatever_is_around_them(source, names):
+    assert [k.qualified for k in kernels(source)] == names
+
+
+def test_a_parameter_of_a_concept_is_a_type():
+    concept = "template <class T> concept Number = true;\n"
+    source = concept + "template <Number T, auto N> __global__ void k(T*) {}"
+    first, second = kernels(source)[0].template
+    assert (first.kind, second.kind, second.type) == ("type", "value", "auto")
+
+
+def test_a_launch_is_no_text_in_quotes():
+    source = 'void f() { puts("k<<<1, 2>>>(v)"); k<<<3, 4>>>(v); } '
+    assert [launch.configuration for launch in host_launches(source)] == [("3", "4")]
+
+
+def test_a_launch_in_a_macro_that_nothing_uses():
+    source = (
+        "#define RUN(n) do { k<<<n, 128>>>(v, n); } while (0)\n__global__ void k(int* v, int n) {}"
+    )
+    (launch,) = host_launches(source)
+    assert (launch.name, launch.configuration) == ("k", ("n", "128"))
+
+
+def test_a_wrapper_passes_on_all_that_is_left():
+    source = """
+template <typename K, typename... A> void run(K kernel, dim3 grid, A... args) {
+    kernel<<<grid, 64>>>(args...);
+}
+void f(float* v) { run(scale<float, 4>, dim3(8), v, 2.0f); }
+"""
+    launch = host_launches(source)[-1]
+    assert (launch.name, launch.template) == ("scale", ("float", "4"))
+    assert (launch.configuration, launch.arguments) == (("dim3(8)", "64"), ("v", "2.0f"))
+
+
+def test_an_argument_with_commas_in_its_template_is_one():
+    source = "void f() { k<<<1, 2>>>(a.packed_accessor32<float, 2>(), n); }"
+    assert host_launches(source)[0].arguments == ("a.packed_accessor32<float, 2>()", "n")
+
+
+@pytest.mark.parametrize(
+    ("host", "found"),
+    [
+        # the caller's arguments tell the type, through two functions
+        (
+            "template <class T> void f(T* v, T by) { scale<T, 3><<<1, 32>>>(v, by); }"
+            "template <class U> void g(U* w) { f(w, U(1)); }"
+            "int main() { double* d; g(d); }",
+            ("scale<double, 3>",),
+        ),
+        # the first use of a macro tells what the function in its meaning gets
+        (
+            "template <class T, int N> void f(T* v) { scale<T, N><<<1, 32>>>(v, T(2)); }\n"
+            "#define CASE(T, n) case n: f<T, 2 * n>(v); break;\n"
+            "void g(int n, short* v) { switch (n) { CASE(short, 5) CASE(int, 7) } }",
+            ("scale<short, 10>",),
+        ),
+        # a switch of types and flags
+        (
+            "#define SWITCH(IS, NAME, ...) "
+            "[&] { if (IS) { constexpr int NAME = 6; __VA_ARGS__(); } }()\n"
+            "void g(float* v, bool b) {"
+            "  SWITCH(b, kN, [&] { scale<float, kN><<<1, 2>>>(v, 1.f); });"
+            "}",
+            ("scale<float, 6>",),
+        ),
+        # a variable of the last kind before the launch
+        (
+            "void g(void* p) {"
+            "  { auto v = reinterpret_cast<int*>(p); scale<int, 1><<<1, 2>>>(v, 1); }"
+            "  const int n = 2 * (4 + 1); using E = unsigned char; auto q = static_cast<E*>(p);"
+            "  auto run = n > 3 ? scale<E, n> : scale<E, 1>; run<<<1, 2>>>(q, 1); }",
+            ("scale<int, 1>", "scale<unsigned char, 10>"),
+        ),
+        # a class is used with what its first use says
+        (
+            "template <class T> struct Box { void go(T* v) { scale<T, 9><<<1, 2>>>(v, T(1)); } };"
+            "int main() { Box<long> box; }",
+            ("scale<long, 9>",),
+        ),
+        ("template __global__ void scale<half, 8>(half*, half);", ("scale<half, 8>",)),
+        ("", ("scale<float, 4>",)),
+    ],
+)
+def test_what_a_launch_leaves_to_others_is_told_by_these(host, found):
+    assert asked_for(SCALE + host) == found
+
+
+def test_an_enumeration_stays_one():
+    source = """
+enum Mode { SUM, MEAN };
+template <Mode M> __global__ void pool(float* v) { v[threadIdx.x] = M; }
+void f(float* v) { pool<MEAN><<<1, 32>>>(v); }
+template <Mode M> __global__ void other(float* v) { v[threadIdx.x] = M; }
+"""
+    assert asked_for(source, "pool") == ("pool<MEAN>",)
+    assert asked_for(source, "other") == ("other<(Mode)0>",)
