@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -214,6 +215,12 @@ def _options(asked: FileLaunch, whole: FileLaunch) -> str:
         f"--{field} {shlex.quote(getattr(whole, field))}"
         for field in ("kernel", "grid", "block", "shared")
         if not getattr(asked, field) and getattr(whole, field) not in ("", "0")
+    ]
+    included = shlex.split(asked.included)
+    words += [
+        f"--include {shlex.quote(os.path.relpath(path))}"
+        for path in shlex.split(whole.included)
+        if path not in included
     ]
     said = split_defines(asked.defines)
     words += [

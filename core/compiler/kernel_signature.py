@@ -133,7 +133,9 @@ def kernel_names(source: str, headers: str = "") -> tuple[str, ...]:
     """
     whole = f"{headers}\n{source}" if headers else source
     return tuple(
-        dict.fromkeys(name for kernel in kernels(source) for name in instances(whole, kernel))
+        dict.fromkeys(
+            name for kernel in kernels(source, headers) for name in instances(whole, kernel)
+        )
     )
 
 

@@ -195,12 +195,14 @@ def at_its_kernels(source: str, asked: FileLaunch) -> tuple[str, FileLaunch]:
 
     wanted = asked.kernel.partition("<")[0].rpartition("::")[2].strip()
 
-    def has(text: str) -> bool:
-        return any(k.is_defined and wanted in ("", k.name) for k in kernels(text))
+    def has(text: str, headers: str = "") -> bool:
+        return any(k.is_defined and wanted in ("", k.name) for k in kernels(text, headers))
 
     if has(source):
         return source, asked
     files = local_files(source, asked.path, shlex.split(asked.folders)).values()
+    if has(source, "\n".join(text for _, text in files if "__global__" in text)):
+        return source, asked
     there = [(path, text) for path, text in files if "__global__" in text and has(text)]
     launched = {launch.name.rpartition("::")[2] for launch in host_launches(source)}
     there.sort(key=lambda file: not any(kernel.name in launched for kernel in kernels(file[1])))

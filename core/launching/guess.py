@@ -12,6 +12,7 @@ import re
 import shlex
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -70,7 +71,7 @@ from core.launching.layout import (
     laid_out,
 )
 from core.launching.user_files import BAD_HEADER, promised
-from core.launching.users import User, callers_of, program_of, user_of
+from core.launching.users import User, callers_of, defined_apart, program_of, user_of
 from core.source.constants import knobs, with_defines
 from core.source.expressions import Number
 from core.source.host_code import without_host_code
@@ -141,18 +142,25 @@ def guessed(source: str, asked: FileLaunch) -> Guess:
     Macros that the source has no meaning for are added. Where the source launches the kernel itself
     its sizes are taken, halved until they are small; otherwise those of the file of its repository
     that launches it. Where the kernel needs types of such a file, which includes the source, that
-    file comes before it.
+    file comes before it; so do the files with device functions that the source only declares.
     Raises TilescopeError where the source has no kernel, and ArgumentError where the kernel's
     parameters cannot be read.
     """
     start, began = time.thread_time(), time.monotonic()
-    is_alone = bool(asked.kernel) or len(kernels(source)) < 2
+    headers = _headers_text(source, asked)
+    apart = defined_apart(asked.path, f"{headers}\n{source}") if not asked.included else ()
+    if apart:
+        with suppress(CompileError):  # it has mistakes of its own, or is there twice
+            more = replace(asked, included=shlex.join(map(str, apart)))
+            return _of_kernel(source, more, is_alone=False)
+    there = kernels(source, headers)
+    is_alone = bool(asked.kernel) or len(there) < 2
     try:
         return _of_kernel(source, asked, is_alone=is_alone)
     except (Cancelled, TooMuchWork):
         raise
     except TilescopeError as error:
-        first, *others = dict.fromkeys(k.name for k in kernels(source) if k.is_defined) or [""]
+        first, *others = dict.fromkeys(k.name for k in there if k.is_defined) or [""]
         for other in others[:_MOST_OTHERS] if not asked.kernel else ():
             is_late = time.monotonic() - began > _PATIENT_WALL_S
             if is_late or time.thread_time() - start > _PATIENT_S:
@@ -165,6 +173,11 @@ def guessed(source: str, asked: FileLaunch) -> Guess:
                 continue
             return replace(found, left_out=f"{first} is left out: {_sentence(error)}")
         raise
+
+
+def _headers_text(source: str, asked: FileLaunch) -> str:
+    """The text of a source's own headers."""
+    return "\n".join(headers_of(source, asked).values())
 
 
 def _sentence(error: TilescopeError) -> str:
@@ -194,7 +207,7 @@ def _of_kernel(source: str, asked: FileLaunch, *, is_alone: bool) -> Guess:
                 return found
             except TilescopeError:
                 pass
-        user = _user(source, "\n".join(headers_of(source, asked).values()), asked)
+        user = _user(source, _headers_text(source, asked), asked)
         first = user.path if user is not None and user.includes_it else None
         for path in dict.fromkeys((first, program_of(asked.path))):
             try:
@@ -226,11 +239,12 @@ def _of_halves(source: str, asked: FileLaunch) -> str:
 
     PyTorch's macros name the types that a file is made for where no text says them.
     """
-    there = {k.name: k for k in kernels(source)}
+    headers = _headers_text(source, asked)
+    there = {k.name: k for k in kernels(source, headers)}
     first = there[_first([*there], source)] if there else None
     if asked.kernel or first is None or not (first.template and _HALVES.search(source)):
         return ""
-    whole = "\n".join((*headers_of(source, asked).values(), source))
+    whole = f"{headers}\n{source}"
     plain, given = split_instance(instances(whole, first)[0])
     if "float" not in given:
         return ""
@@ -244,7 +258,7 @@ def _user(source: str, before: str, asked: FileLaunch) -> User | None:
     launches.
     """
     wanted = split_instance(asked.kernel)[0].rpartition("::")[2]
-    names = [wanted] if wanted else [*dict.fromkeys(k.name for k in kernels(source))]
+    names = [wanted] if wanted else [*dict.fromkeys(k.name for k in kernels(source, before))]
     whole = f"{before}\n{source}" if before else source
     if not names or first_launch(whole, names[0]) is not None:
         return None
@@ -283,7 +297,7 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
     name = instance_of(asked.kernel, names) if asked.kernel else _first(names, source, launching)
     given_defines = {**switches(source, name, headers), **given_defines}
     device = without_comments(without_host_code(source))
-    text = _body(source, name) or device
+    text = _body(source, name, before) or device
     dimensions = dimensions_of(text)
     grid_given, block_given = _sizes(asked.grid), _sizes(asked.block)
     undefined = undefined_macros(source, name, headers, given_defines, asked.name)
@@ -351,7 +365,7 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
     plain = host is None and not decides
     usual = replace(extents, lengths=shape.lengths) if plain else extents
     shared = min(dynamic_bytes(declared, math.prod(block)), MAX_SHARED_BYTES)
-    tiles = divisors(text, _numbers_of_instance(source, name)) if text else {}
+    tiles = divisors(text, _numbers_of_instance(source, name, before)) if text else {}
     arguments = dict(_arguments(signature, text, extents, usual, numbers, tiles))
     launch = FileLaunch(
         path=asked.path,
@@ -530,17 +544,18 @@ def instance_of(kernel: str, names: Sequence[str]) -> str:
     return next((name for name in names if name.partition("<")[0] == plain), kernel)
 
 
-def _body(source: str, kernel: str) -> str:
+def _body(source: str, kernel: str, headers: str = "") -> str:
     """The kernel's body, if it is its own indices that it looks at."""
     plain = split_instance(kernel)[0].rpartition("::")[2]
-    body = next((k.body for k in kernels(source) if k.name == plain), "")
+    body = next((k.body for k in kernels(source, headers) if k.name == plain), "")
     return body if "threadIdx" in body else ""
 
 
-def _numbers_of_instance(source: str, instance: str) -> Mapping[str, int]:
+def _numbers_of_instance(source: str, instance: str, headers: str) -> Mapping[str, int]:
     name, given = split_instance(instance)
     plain = name.rpartition("::")[2]
-    template = next((k.template for k in kernels(source) if k.name == plain and k.is_defined), ())
+    own = (k.template for k in kernels(source, headers) if k.name == plain and k.is_defined)
+    template = next(own, ())
     return numbers_of_instance([p.name for p in template], given)
 
 

@@ -19,7 +19,7 @@ from core.errors import TilescopeError
 from core.launching.user_files import local_files, read_source, repository_of
 from core.source.host_syntax import host_syntax
 from core.source.kernel_text import host_launches, kernels
-from core.source.plain_text import without_comments
+from core.source.plain_text import plain_text, without_comments
 from core.source.syntax import includes
 
 _SUFFIXES = {".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".inl", ".inc"}
@@ -151,6 +151,25 @@ def definition_of(path: str, kernel: str) -> Path | None:
             if any(k.name == kernel and k.is_defined for k in found):
                 return place
     return None
+
+
+def defined_apart(path: str, text: str) -> tuple[Path, ...]:
+    """The files near the one at `path` with the device functions that a text only declares.
+
+    A program that is compiled in parts (nvcc -rdc=true) has them in other files.
+    """
+    own = Path(path).resolve()
+    wanted = set(host_syntax(plain_text(text)).declared_for_device if "__device__" in text else ())
+    found: list[Path] = []
+    for place, raw in _texts(repository_of(own) or own.parent, own) if wanted else ():
+        if b"__device__" in raw and any(name.encode() in raw for name in wanted):
+            functions = host_syntax(plain_text(_read(place))).functions
+            there = {f.name for f in functions if f.is_for_device} & wanted
+            found += [place] if there else []
+            wanted -= there
+            if not wanted:
+                break
+    return tuple(found)
 
 
 def _state(root: Path, own: Path) -> int:

@@ -130,6 +130,7 @@ class Function:
     node: Node
     body: Node
     is_kernel: bool
+    is_for_device: bool = False
 
     def takes(self, count: int) -> bool:
         """Whether it may be called with so many arguments."""
@@ -369,6 +370,19 @@ class HostSyntax:
             alone = self.piece(max(begin, at - _LONGEST_HEAD), ends + 1)
             own += [n for k in ("function", "declaration") for n in alone.nodes(k) if _is_kernel(n)]
         return sorted(own, key=lambda node: node.start_byte)
+
+    @cached_property
+    def declared_for_device(self) -> frozenset[str]:
+        """The `__device__` functions that are called and declared, and have no body here."""
+        names = set[str]()
+        for node in self.nodes("declaration"):
+            if any(child.type == "__device__" for child in node.children):
+                inner: Node | None = node.child_by_field_name("declarator")
+                while inner is not None and inner.type != "function_declarator":
+                    inner = inner.child_by_field_name("declarator")
+                if inner is not None:
+                    names.add(text_in(inner, "declarator"))
+        return frozenset(names & self.calls.keys() - {f.name for f in self.functions})
 
     @cached_property
     def launches(self) -> Sequence[Node]:
@@ -662,9 +676,8 @@ def _function(node: Node) -> Function | None:
     ]
     formals = [one for one in formals if one.name or one.type != "void"]
     head = text_of(node)[: body.start_byte - node.start_byte]
-    return Function(
-        text_of(name), owner, tuple(formals), template, node, body, "__global__" in head
-    )
+    spaces = "__global__" in head, "__device__" in head
+    return Function(text_of(name), owner, tuple(formals), template, node, body, *spaces)
 
 
 def template_of(node: Node) -> tuple[TemplateParameter, ...]:

@@ -63,13 +63,14 @@ class HostLaunch:
 
 
 @lru_cache(maxsize=16)
-def kernels(source: str) -> tuple[KernelText, ...]:
+def kernels(source: str, headers: str = "") -> tuple[KernelText, ...]:
     """The kernels of a source in order; one that is declared before it is defined counts once.
 
-    Of declaration and definition the latter counts, as it names the parameters.
+    Of declaration and definition the latter counts, as it names the parameters. Macros that mark
+    or make kernels may be in the text of its headers.
     """
     found: dict[str, KernelText] = {}
-    for kernel in _kernels(source):
+    for kernel in _kernels(source, headers):
         known = found.get(kernel.qualified)
         if known is None or kernel.is_defined or not known.is_defined:
             found[kernel.qualified] = kernel
@@ -89,10 +90,12 @@ def split_instance(kernel: str) -> tuple[str, tuple[str, ...]]:
     return name.strip(), tuple(split_at_commas(inside)) if opens else ()
 
 
-def _kernels(source: str) -> Iterator[KernelText]:
-    if "__global__" not in source:
+def _kernels(source: str, headers: str = "") -> Iterator[KernelText]:
+    if "__global__" not in source and "__global__" not in headers:
         return
-    text = plain_text(source)
+    text = plain_text(source, headers)
+    if "__global__" not in text:
+        return
     syntax = host_syntax(text)
     concepts = {text_in(node, "name") for node in syntax.nodes("concept")}
     spaces = _namespaces(text, [node.start_byte for node in syntax.kernels])

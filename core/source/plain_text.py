@@ -7,7 +7,7 @@ that a compiler would see, not their places in the file.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from core.source.branches import with_one_branch
@@ -67,12 +67,23 @@ def without_disabled(text: str) -> str:
 
 
 @lru_cache(maxsize=8)
-def plain_text(source: str) -> str:
+def plain_text(source: str, headers: str = "") -> str:
     """A source without comments, its macros for kernels, heads of such and launches expanded.
 
-    A launch in a macro that the text does not use stays in the macro's meaning.
+    Those for kernels may be defined in the text of its headers. A launch in a macro that the text
+    does not use stays in the macro's meaning.
     """
-    return with_macros(with_macros(without_comments(source), _HEADS), _LAUNCHES, used=True)
+    text = without_comments(source)
+    marks = [m for name, m in _marks(headers).items() if re.search(rf"\b{name}\b", text)]
+    text = with_macros("\n".join([*marks, text]), _HEADS)[len(marks) :]
+    return with_macros(text, _LAUNCHES, used=True)
+
+
+@lru_cache(maxsize=4)
+def _marks(headers: str) -> Mapping[str, str]:
+    """The definitions of macros for kernels, and heads of such, by their names."""
+    found = DEFINE.finditer(without_comments(headers)) if "__global__" in headers else ()
+    return {macro[1]: macro[0] for macro in found if _HEADS.search(macro[3])}
 
 
 def with_macros(text: str, words: re.Pattern[str], *, used: bool = False) -> str:

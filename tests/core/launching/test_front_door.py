@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from core.cli.app import main
@@ -264,3 +266,41 @@ def test_the_step_of_an_image_is_in_bytes(tmp_path):
     }
     """
     assert record(file_workload(source, launch_of(source, tmp_path / "k.cu"))).findings == ()
+
+
+def test_macros_of_headers_mark_kernels(tmp_path):
+    (tmp_path / "marks.hpp").write_text(
+        "#pragma once\n#define KERNEL static __global__ void\n"
+        "#define ADDS(name) __global__ void name(float* v, int n) "
+        "{ if (threadIdx.x < n) v[threadIdx.x] += 1; }\n"
+    )
+    path = tmp_path / "a.cu"
+    path.write_text(
+        '#include "marks.hpp"\nKERNEL twice(float* v, int n) { if (threadIdx.x < n) '
+        "v[threadIdx.x] *= 2; }\nADDS(plus)\nvoid f(float* v) { plus<<<1, 96>>>(v, 90); }\n"
+    )
+    source, asked = at_its_kernels(path.read_text(), FileLaunch(str(path), "", "", "", ""))
+    assert (source, asked.path) == (path.read_text(), str(path))
+    launch = launch_of(source, path)
+    assert (launch.kernel, launch.block) == ("plus", "96")
+    assert not record(file_workload(source, launch, 3)).findings
+    other = completed(source, replace(asked, kernel="twice")).launch
+    assert "v" in dict(other.arguments)
+
+
+def test_device_functions_that_are_only_declared_are_found_beside(tmp_path):
+    """As nvcc -rdc=true links them."""
+    (tmp_path / "lib.cuh").write_text("#pragma once\n__device__ float helper(float x);\n")
+    (tmp_path / "lib.cu").write_text(
+        '#include "lib.cuh"\n__device__ float helper(float x) { return 2 * x + 1; }\n'
+    )
+    path = tmp_path / "main.cu"
+    path.write_text(
+        '#include "lib.cuh"\n'
+        "__global__ void k(float* v) { v[threadIdx.x] = helper(v[threadIdx.x]); }\n"
+    )
+    launch = launch_of(path.read_text(), path)
+    assert launch.included == str(tmp_path / "lib.cu")
+    work = file_workload(path.read_text(), launch, 3)
+    (before,) = (array.data for array in work.launch.arrays)
+    np.testing.assert_array_equal(record(work).outputs["v"], 2 * before + 1)
