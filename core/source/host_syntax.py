@@ -389,11 +389,11 @@ class HostSyntax:
         """The calls with `<<<…>>>`, in order, those in macros' meanings among them."""
         found = list(self.nodes("launch"))
         spans = [(node.start_byte, node.end_byte) for node in found]
-        for macro in self.nodes("macro"):
-            value = macro.child_by_field_name("value")
-            if value is not None and b"<<<" in (value.text or b""):
-                spans.append((value.start_byte, value.end_byte))
-                found += [n for inside in self.meanings(value) for n in inside.nodes("launch")]
+        values = (macro.child_by_field_name("value") for macro in self.nodes("macro"))
+        launching = [v for v in values if v is not None and b"<<<" in (v.text or b"")]
+        spans += [(value.start_byte, value.end_byte) for value in launching]
+        for value in launching[: self._pieces]:
+            found += [n for inside in self.meanings(value) for n in inside.nodes("launch")]
         for at in islice(self._missed(_LAUNCH, spans), self._pieces):
             begin = max(self.text.rfind(mark, max(0, at - _LONGEST_HEAD), at) for mark in ";{}") + 1
             opens = self.text.find("(", self.text.find(">>>", at))

@@ -51,6 +51,9 @@ _BUILT_IN = (
 )
 _LONGEST_NAME = 4000  # characters, template arguments included
 _DEEPEST_CONSTANTS = 12  # constants of constants
+_DEEPEST_AUTO = 3  # variables made of variables
+_MOST_MACROS = 8  # whose meanings are read
+_MOST_DECLARED = 16  # of a name that are looked at
 _DEEPEST_CALLERS = 4  # host functions that pass template arguments on
 _LAMBDA = "[]"  # a type without a name
 _WORD = re.compile(r"(?<!::)\b[A-Za-z_]\w*")
@@ -251,7 +254,7 @@ class _Reader:
         return ""
 
     def _types_of(
-        self, node: Node, is_pointer: bool, before: int, depth: int = _DEEPEST_CONSTANTS
+        self, node: Node, is_pointer: bool, before: int, depth: int = _DEEPEST_AUTO
     ) -> Iterator[str]:
         """The types that a host's expression, or what it points to, may have; the likely first."""
         text, kind = text_of(node), node.type
@@ -292,7 +295,7 @@ class _Reader:
     def _as_declared(
         self, found: list[Declared], is_pointer: bool, before: int, depth: int
     ) -> Iterator[str]:
-        for one in found:
+        for one in found[:_MOST_DECLARED]:
             kind = _plain_type(one.type)
             if "auto" in one.type.split() and one.value is not None:
                 if depth:
@@ -381,10 +384,11 @@ class _Reader:
             for node in syntax.nodes("instance")
             if text_in(node, "name") == function and not _is_defined(node)
         ]
-        for macro in syntax.nodes("macro"):
+        macros = (m for m in syntax.nodes("macro") if function in text_in(m, "value"))
+        for macro in islice(macros, _MOST_MACROS):
             name, value = text_in(macro, "name"), macro.child_by_field_name("value")
             formals = syntax.macros.get(name, (None, ""))[0]
-            if value is None or formals is None or function not in text_of(value):
+            if value is None or formals is None:
                 continue
             first = next(syntax.uses_of_macro(name, macro.end_byte), None)
             uses = [

@@ -7,6 +7,7 @@ that a compiler would see, not their places in the file.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
@@ -94,7 +95,9 @@ def with_macros(text: str, words: re.Pattern[str], *, used: bool = False) -> str
     """
     for _ in range(_DEEPEST_MACROS):
         macros = [m for m in DEFINE.finditer(text) if words.search(m[3])]
-        macros = [m for m in macros if not used or len(re.findall(rf"\b{m[1]}\b", text)) > 1]
+        if used and macros:
+            counts = Counter(re.findall(r"\w+", text))
+            macros = [m for m in macros if counts[m[1]] > 1]
         if not macros:
             return text
         ends = [0, *(macro.end() for macro in macros)]

@@ -108,6 +108,21 @@ SOURCES = {
         f"__global__ void k{i}(float* v) {{ const int T = {i + 1}; __shared__ int s[T]; }}\n"
         for i in range(4000)
     ),
+    "variables of variables": "template <class T> __global__ void scale(T* v, T by) { *v *= by; }\n"
+    "void f() {" + "auto a = b; auto b = a;" * 2000 + "scale<<<1, 32>>>(0, a); }\n",
+    "launches in macros": "".join(
+        f"#define RUN{i}(n) twice<<<n, {i + 1}>>>(0, n)\n" for i in range(4000)
+    ),
+    "callers": "template <class T> __global__ void scale(T* v) { *v *= 2; }\n"
+    "template <class T> void f0(T* v) { scale<T><<<1, 32>>>(v); }\n"
+    + "".join(f"template <class T> void f{i + 1}(T* v) {{ f{i}<T>(v); }}\n" for i in range(2000)),
+    "uses of macros": "template <class T> __global__ void scale(T* v) { *v *= 2; }\n"
+    "template <class T> void f(T* v) { scale<T><<<1, 32>>>(v); }\n"
+    + "".join(f"#define USE{i}(T) f<T>(0)\nvoid g{i}() {{ USE{i}(int); }}\n" for i in range(1000)),
+    "declarations": "".join(f"__device__ float d{i}(float x);\n" for i in range(5000))
+    + "void g() {"
+    + "".join(f"d{i}(1);" for i in range(5000))
+    + "}\n",
     "symbols": "".join(f"__constant__ float symbol{i}[4];\n" for i in range(3000)),
 }
 
