@@ -148,7 +148,7 @@ def guessed(source: str, asked: FileLaunch) -> Guess:
     """
     start, began = time.thread_time(), time.monotonic()
     headers = _headers_text(source, asked)
-    apart = defined_apart(asked.path, f"{headers}\n{source}") if not asked.included else ()
+    apart = defined_apart(asked.path, source, headers) if not asked.included else ()
     if apart:
         with suppress(CompileError):  # it has mistakes of its own, or is there twice
             more = replace(asked, included=shlex.join(map(str, apart)))

@@ -153,13 +153,17 @@ def definition_of(path: str, kernel: str) -> Path | None:
     return None
 
 
-def defined_apart(path: str, text: str) -> tuple[Path, ...]:
-    """The files near the one at `path` with the device functions that a text only declares.
+def defined_apart(path: str, source: str, headers: str) -> tuple[Path, ...]:
+    """The files near the one at `path` with device functions that its source calls.
 
-    A program that is compiled in parts (nvcc -rdc=true) has them in other files.
+    It, or its headers, only declare these: a program that is compiled in parts (nvcc -rdc=true) has
+    them in other files.
     """
-    own = Path(path).resolve()
-    wanted = set(host_syntax(plain_text(text)).declared_for_device if "__device__" in text else ())
+    own, text = Path(path).resolve(), f"{headers}\n{source}"
+    if "__device__" not in text:
+        return ()
+    called = host_syntax(plain_text(source)).calls.keys()
+    wanted = set(called & host_syntax(plain_text(text)).declared_for_device)
     found: list[Path] = []
     for place, raw in _texts(repository_of(own) or own.parent, own) if wanted else ():
         if b"__device__" in raw and any(name.encode() in raw for name in wanted):

@@ -373,7 +373,7 @@ class HostSyntax:
 
     @cached_property
     def declared_for_device(self) -> frozenset[str]:
-        """The `__device__` functions that are called and declared, and have no body here."""
+        """The `__device__` functions that are declared, and have no body here."""
         names = set[str]()
         for node in self.nodes("declaration"):
             if any(child.type == "__device__" for child in node.children):
@@ -382,7 +382,7 @@ class HostSyntax:
                     inner = inner.child_by_field_name("declarator")
                 if inner is not None:
                     names.add(text_in(inner, "declarator"))
-        return frozenset(names & self.calls.keys() - {f.name for f in self.functions})
+        return frozenset(names - {f.name for f in self.functions})
 
     @cached_property
     def launches(self) -> Sequence[Node]:
