@@ -133,8 +133,10 @@ def _kernel(
         return None
     named = declarator.child_by_field_name("declarator")
     parameters = declarator.child_by_field_name("parameters")
-    if named is None or parameters is None or named.type == "template_function":
-        return None  # a specialisation is one of the template's
+    if named is None or parameters is None:
+        return None
+    if named.type in ("template_function", "parenthesized_declarator"):
+        return None  # a specialisation is one of the template's; a pointer is no kernel
     around = node.parent
     if around is not None and around.type == "friend_declaration":
         around = around.parent
@@ -210,7 +212,8 @@ def _by_marks(syntax: HostSyntax) -> Iterator[HostLaunch]:
 def _texts(node: Node) -> tuple[str, ...]:
     """The expressions that a launch or a call lists."""
     if node.has_error:
-        return tuple(split_at_commas(text_of(node).strip("()<>"), ROUND))
+        width = 3 if node.type == "kernel_call_syntax" else 1  # of its brackets
+        return tuple(split_at_commas(text_of(node)[width:-width], ROUND))
     return tuple(text_of(child) for child in node.named_children)
 
 

@@ -28,6 +28,7 @@ def asked_for(source, name="scale"):
         ),
         ("#define OPEN namespace o {\nOPEN template <int N> __global__ void k() {} }", ["o::k"]),
         ("void broken( { ) __global__ void __launch_bounds__(64, 2) k(int n) { n; }", ["k"]),
+        ("__global__ void (*pointer)(int); __global__ void k();", ["k"]),
         ("__global__ auto k(int n) -> void {} int main() { if (", ["k"]),
     ],
 )
@@ -45,6 +46,12 @@ def test_a_parameter_of_a_concept_is_a_type():
 def test_a_launch_is_no_text_in_quotes():
     source = 'void f() { puts("k<<<1, 2>>>(v)"); k<<<3, 4>>>(v); } '
     assert [launch.configuration for launch in host_launches(source)] == [("3", "4")]
+
+
+def test_a_launch_with_mistakes_keeps_its_parts():
+    (launch,) = host_launches("void f() { k<<<dim3(3 4), g(x)>>>(a b, c(1)); k<<<1, ")
+    assert launch.configuration == ("dim3(3 4)", "g(x)")
+    assert launch.arguments == ("a b", "c(1)")
 
 
 def test_a_launch_in_a_macro_that_nothing_uses():
