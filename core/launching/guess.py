@@ -12,7 +12,6 @@ import re
 import shlex
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -150,9 +149,13 @@ def guessed(source: str, asked: FileLaunch) -> Guess:
     headers = _headers_text(source, asked)
     apart = defined_apart(asked.path, source, headers) if not asked.included else ()
     if apart:
-        with suppress(CompileError):  # it has mistakes of its own, or is there twice
+        try:
             more = replace(asked, included=shlex.join(map(str, apart)))
             return _of_kernel(source, more, is_alone=False)
+        except (Cancelled, TooMuchWork):
+            raise
+        except TilescopeError:
+            pass  # such a file has mistakes of its own, or is there twice
     there = kernels(source, headers)
     is_alone = bool(asked.kernel) or len(there) < 2
     try:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
 from core.errors import TilescopeError
@@ -29,6 +30,7 @@ _MOST_READ = 48 << 20  # bytes of all files
 _MOST_TEXT = 2 << 20  # characters of a user's headers
 _DEEPEST = 4  # files that include each other
 _MOST_OF_CALLERS = 8 << 20  # bytes of the files in which callers are looked for
+_MOST_LIKELY = 16  # files that are read for one function
 _MOST_BESIDE = 1 << 18  # bytes of the files beside a caller that its own functions come from
 _LAUNCHES = re.compile(rb"<< {0,4}<|LaunchKernel")  # a formatter may put spaces between
 
@@ -164,15 +166,18 @@ def defined_apart(path: str, source: str, headers: str) -> tuple[Path, ...]:
         return ()
     called = host_syntax(plain_text(source)).calls.keys()
     wanted = set(called & host_syntax(plain_text(text)).declared_for_device)
+    if not wanted:
+        return ()
+    word = re.compile(rb"\b(?:%s)\s*\(" % b"|".join(name.encode() for name in sorted(wanted)))
+    texts = _texts(repository_of(own) or own.parent, own, _MOST_OF_CALLERS)
+    likely = (place for place, raw in texts if b"__device__" in raw and word.search(raw))
     found: list[Path] = []
-    for place, raw in _texts(repository_of(own) or own.parent, own) if wanted else ():
-        if b"__device__" in raw and any(name.encode() in raw for name in wanted):
+    for place in islice(likely, _MOST_LIKELY):
+        if wanted:
             functions = host_syntax(plain_text(_read(place))).functions
             there = {f.name for f in functions if f.is_for_device} & wanted
             found += [place] if there else []
             wanted -= there
-            if not wanted:
-                break
     return tuple(found)
 
 

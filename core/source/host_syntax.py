@@ -72,6 +72,13 @@ _HEADER = re.compile(
 )
 _CONTROL = {"if", "for", "while", "switch", "catch"}
 _LAUNCH = re.compile("<<<")
+_SIZES_IN_BRACES = re.compile(
+    r"<<<[^;<>]{0,400}\{[^;<>]{0,400}>>>"
+)  # the parser takes one such size alone
+_MARK_BEHIND = re.compile(  # a macro for bounds, of a header that is not here
+    r"(?<=__global__)([^;{}()]{0,60}?)\b([A-Z][A-Z0-9_]{2,60}\s{0,9}\([^()]{0,200}\))"
+    r"(?=[\w\s]{0,99}\b\w+\s{0,9}\()"
+)
 _TEMPLATE = re.compile(r"\btemplate\s*<")
 _MARK = re.compile(r"\b__global__\b")
 _OF_WHOLE_NUMBERS = re.compile(r"\b(?:is_integral(?:_v)?|integral)\s*<\s*(\w+)\s*>")  # `requires`
@@ -90,7 +97,7 @@ _DEEPEST = 4  # callers of callers
 _LONGEST_GAP = 200  # characters before a statement
 _MOST_HEADERS = 4  # before a place that may be its function's
 _MOST_CALLS = 3  # of one function that are looked at
-_MOST_ALONE = 64  # pieces of a text with mistakes
+_MOST_ALONE = 256  # pieces of a text with mistakes
 _MOST_READ_ALONE = 8 << 20  # characters, with what is in front of them
 _LONGEST_HEAD = 10_000  # characters of `template <…>` and qualifiers, or of a launch
 _LONGEST_MEANING = 2000  # characters of a macro
@@ -161,10 +168,13 @@ class Step:
 class HostSyntax:
     """A program's text as the parser understands it."""
 
+    shift = 0
+
     def __init__(self, text: str) -> None:
         plain = ATTRIBUTE.sub(_blank, _WITHOUT_MEANING.sub(_blank, _plain(text)))
+        plain = _MARK_BEHIND.sub(lambda found: found[1] + _blank_of(found[2]), plain)
         self.text = _with_ends_of_statements(plain)
-        self.root = parse(self.text).root_node
+        self.root = parse(_SIZES_IN_BRACES.sub(_rounded, self.text)).root_node
 
     @cached_property
     def _found(self) -> Mapping[str, list[Node]]:
@@ -180,12 +190,14 @@ class HostSyntax:
         return self._found.get(kind, ())
 
     def piece(self, start: int, end: int, before: str = "", after: str = "") -> HostSyntax:
-        """A part of the text, read without what is around it; its places stay the same.
+        """A part of the text, read without what is around it, but with `before` and `after` it.
 
-        `before` and `after` are read around it: `before` needs room in front of the part.
+        Its places stay the same; where `before` has no room they are its `shift` further on.
         """
         front = _blank_of(self.text[: max(0, start - len(before))])
-        return HostSyntax(f"{front}{before}{self.text[start:end]}{after}")
+        made = HostSyntax(f"{front}{before}{self.text[start:end]}{after}")
+        made.shift = max(0, len(before) - start)
+        return made
 
     @cached_property
     def functions(self) -> tuple[Function, ...]:
@@ -367,8 +379,12 @@ class HostSyntax:
             ends = self.text.find(";", at)
             if opens >= 0 and not 0 <= ends < opens:
                 ends = closing(self.text, opens + 1, "{}")
-            alone = self.piece(max(begin, at - _LONGEST_HEAD), ends + 1)
-            own += [n for k in ("function", "declaration") for n in alone.nodes(k) if _is_kernel(n)]
+            for start in (max(begin, at - _LONGEST_HEAD), at):
+                alone = self.piece(start, ends + 1)
+                there = (*alone.nodes("function"), *alone.nodes("declaration"))
+                if found := [node for node in there if _is_kernel(node)]:
+                    own += found
+                    break
         return sorted(own, key=lambda node: node.start_byte)
 
     @cached_property
@@ -379,29 +395,30 @@ class HostSyntax:
             if any(child.type == "__device__" for child in node.children):
                 inner: Node | None = node.child_by_field_name("declarator")
                 while inner is not None and inner.type != "function_declarator":
-                    inner = inner.child_by_field_name("declarator")
+                    further = (c for c in inner.named_children if c.type.endswith("declarator"))
+                    inner = inner.child_by_field_name("declarator") or next(further, None)
                 if inner is not None:
                     names.add(text_in(inner, "declarator"))
         return frozenset(names - {f.name for f in self.functions})
 
     @cached_property
-    def launches(self) -> Sequence[Node]:
-        """The calls with `<<<…>>>`, in order, those in macros' meanings among them."""
-        found = list(self.nodes("launch"))
-        spans = [(node.start_byte, node.end_byte) for node in found]
+    def launches(self) -> Sequence[tuple[Node, HostSyntax]]:
+        """The marks `<<<…>>>`, in order, also in macros' meanings, and the text that each is of."""
+        found: list[tuple[Node, HostSyntax]] = [(node, self) for node in self.nodes("launch")]
+        spans = [(node.start_byte, node.end_byte) for node, _ in found]
         values = (macro.child_by_field_name("value") for macro in self.nodes("macro"))
         launching = [v for v in values if v is not None and b"<<<" in (v.text or b"")]
         spans += [(value.start_byte, value.end_byte) for value in launching]
         for value in launching[: self._pieces]:
-            found += [n for inside in self.meanings(value) for n in inside.nodes("launch")]
+            found += [(n, own) for own in self.meanings(value) for n in own.nodes("launch")]
         for at in islice(self._missed(_LAUNCH, spans), self._pieces):
             begin = max(self.text.rfind(mark, max(0, at - _LONGEST_HEAD), at) for mark in ";{}") + 1
             opens = self.text.find("(", self.text.find(">>>", at))
             if 0 <= opens < at + _LONGEST_HEAD:
                 end = closing(self.text, opens + 1) + 1
-                found += self.piece(begin, end, "void _() {", ";}").nodes("launch")
-        calls = [node.parent for node in found if node.parent is not None]
-        return sorted(calls, key=lambda node: node.start_byte)
+                alone = self.piece(begin, end, "void _() {", ";}")
+                found += [(node, alone) for node in alone.nodes("launch")]
+        return sorted(found, key=lambda one: one[0].start_byte - one[1].shift)
 
     @property
     def _pieces(self) -> int:
@@ -506,6 +523,10 @@ def _query() -> Query:
 
 def _plain(text: str) -> str:
     return text if text.isascii() else re.sub(r"[^\x00-\x7f]", "_", text)
+
+
+def _rounded(found: re.Match[str]) -> str:
+    return found[0].replace("{", "(").replace("}", ")")
 
 
 def _blank(found: re.Match[str]) -> str:
@@ -694,20 +715,23 @@ def template_of(node: Node) -> tuple[TemplateParameter, ...]:
 def _template_parameter(node: Node) -> TemplateParameter:
     default = node.child_by_field_name("default_type") or node.child_by_field_name("default_value")
     said = text_of(default) if default is not None else ""
-    if "type_parameter" in node.type or node.type.startswith("template_template"):
-        name = node.child_by_field_name("name")
-        words = re.findall(r"\w+", text_of(name if name is not None else node))
-        named = name is not None or len(words) > 1
-        return TemplateParameter("type", words[-1] if named else "", said)
+    if node.type.startswith("template_template"):
+        node = node.named_children[-1]
+    if "type_parameter" in node.type:
+        named = [c for c in node.named_children if c.type == "type_identifier" and c != default]
+        return TemplateParameter("type", text_of(named[0]) if named else "", said)
     text = text_of(node)
     left = text[: default.start_byte - node.start_byte].rstrip("= \n") if default else text
     pointer = re.search(r"\(\s*[*&]\s*(\w+)\s*\)\s*\(", left)
     if pointer:
         kind = left[: pointer.start(1)] + left[pointer.end(1) :]
         return TemplateParameter("value", pointer[1], said, " ".join(kind.split()))
-    words = re.findall(r"[\w:]+", left)
-    name_of = words[-1] if len(words) > 1 else ""
-    return TemplateParameter("value", name_of, said, " ".join(words[:-1]))
+    declarator = node.child_by_field_name("declarator")
+    if declarator is None:
+        return TemplateParameter("value", "", said, " ".join(left.split()))
+    kind = left[: declarator.start_byte - node.start_byte]
+    name_of = re.findall(r"\w+", text_of(declarator))[-1:]
+    return TemplateParameter("value", "".join(name_of), said, " ".join(kind.split()))
 
 
 def _is_kernel(node: Node) -> bool:

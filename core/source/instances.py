@@ -7,9 +7,10 @@ the types of what is passed. The rest is guessed by the names that people give s
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections import ChainMap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -62,6 +63,15 @@ _INDEX_TYPE = re.compile(r"ind(ex|ices)|idx|offset|int(eger)?_?t|size_?t|key", r
 _ITERATOR = re.compile(r"\w*(?:Iter(?:ator)?|It)\d*T?")
 _FUNCTOR = re.compile(r"(?:Op|F|Func|Function|Functor|Fn|UnaryOp|BinaryOp|\w*Op)")
 _MEMBER = re.compile(r"(?<![\w:])(?<!typename )([A-Za-z_]\w*)::([A-Za-z_]\w*)\b(?!\s*[(<:])")
+_TYPED = {
+    "identifier",
+    "cast_expression",
+    "number_literal",
+    "call_expression",
+    "compound_literal_expression",
+    "field_expression",
+}
+_PARAMETER = re.compile(r"[<,]\s*(?:class|struct)\s+\Z")  # of a template behind a mistake
 _SHORTEST_ROOT = 4
 _SIZES = re.compile(r"size|block|threads|tile|dim|bs|bm|bn", re.IGNORECASE)
 _OF_THREADS = re.compile(r"BK|TM|TN")
@@ -98,6 +108,7 @@ class _Reader:
         self._source = source
         self._syntax = host_syntax(plain_text(source))
         self._constants = read_constants(source, {})
+        self._of_functions: dict[int, Sequence[Node]] = {}  # declarations, by their body's place
 
     def instances(self, kernel: KernelText) -> tuple[str, ...]:
         launches = launches_by_kernel(self._source).get(kernel.name, ())
@@ -119,7 +130,7 @@ class _Reader:
             kind = self._nameable(name, outer) if name else ""
             if kind not in ("", name):
                 found[use[0]] = f"{kind}::{use[2]}"
-        for name, meaning in _constants_and_types(function, launch.position):
+        for name, meaning in _constants_and_types(self._before(function, launch.position)):
             if any(f"{kind}::" in meaning for kind in outer) and name not in outer:
                 found[name] = self._nameable(meaning, outer)
         return {name: meaning for name, meaning in found.items() if meaning}
@@ -168,6 +179,8 @@ class _Reader:
                 if told and not text:
                     return ""
                 text = text or self._explicit(parameter, given, launch, likely | outer)
+            elif parameter.kind == "value" or not parameter.name:
+                text = ""
             else:
                 passed = kernel.parameters, launch.arguments
                 text = self._deduced(*passed, parameter, launch.position, outer)
@@ -257,8 +270,12 @@ class _Reader:
         self, node: Node, is_pointer: bool, before: int, depth: int = _DEEPEST_AUTO
     ) -> Iterator[str]:
         """The types that a host's expression, or what it points to, may have; the likely first."""
+        while node.type not in _TYPED:  # `&a`, `a[i]`, `a + 1` go by `a`
+            inner = node.child_by_field_name("argument") or node.child_by_field_name("left")
+            if inner is None:
+                return
+            node = inner
         text, kind = text_of(node), node.type
-        inner = node.child_by_field_name("argument") or node.child_by_field_name("left")
         if kind == "identifier":
             yield from self._types_of_name(text, is_pointer, before, depth)
         elif kind == "cast_expression" or (kind == "call_expression" and "_cast<" in text):
@@ -272,12 +289,10 @@ class _Reader:
             made = text_in(node, "function") or text_in(node, "type")
             if made.partition("<")[0] in self._syntax.classes:
                 yield made
-        elif kind == "field_expression":
+        else:
             field = text_in(node, "field")
             members = (c.members.get(field) for c in self._syntax.classes.values())
             yield from self._as_declared([one for one in members if one], is_pointer, before, depth)
-        elif inner is not None:
-            yield from self._types_of(inner, is_pointer, before, depth)
 
     def _types_of_name(self, name: str, is_pointer: bool, before: int, depth: int) -> Iterator[str]:
         """In the function that names it, the last declaration before a place first; or anywhere."""
@@ -314,7 +329,16 @@ class _Reader:
         function = self._syntax.function_at(launch.position)
         found = {**self._switched, **self._of_class(function)}
         found |= self._bound_by_caller(launch.function, _DEEPEST_CALLERS)
-        return {**found, **dict(_types(function, launch.position))}
+        there = self._before(function, launch.position)
+        return {**found, **dict(_alias(node) for node in there if node.type != "declaration")}
+
+    def _before(self, function: Function | None, place: int) -> Sequence[Node]:
+        """The declarations in a function that begin before a place."""
+        start = function.body.start_byte if function is not None else -1
+        if start not in self._of_functions:
+            self._of_functions[start] = _declarations(function)
+        known = self._of_functions[start]
+        return known[: bisect.bisect_left(known, place, key=lambda node: node.start_byte)]
 
     @cached_property
     def _switched(self) -> Mapping[str, str]:
@@ -327,7 +351,7 @@ class _Reader:
             if not formals or not re.search(r"\b(?:using|constexpr)\b", meaning):
                 continue
             inside = HostSyntax(f"void _() {{ {meaning}; }}").functions
-            meant = [*_constants_and_types(inside[0], len(meaning) + 16)] if inside else []
+            meant = [*_constants_and_types(_declarations(inside[0] if inside else None))]
             first = dict(reversed(meant)) | {n: "false" for n, value in meant if value == "false"}
             for _, given in islice(self._syntax.uses_of_macro(name), MOST_CALLS):
                 for formal, text in zip(formals, given, strict=False):
@@ -350,7 +374,9 @@ class _Reader:
                 continue
             outer = self._bound_by_caller(caller.name, depth - 1) if caller and depth else {}
             written = split_at_commas(text_in(use, "arguments")[1:-1])
-            given = (with_words(part, {**outer, **of_macro}) for part in written)
+            given = [with_words(part, {**outer, **of_macro}) for part in written]
+            if any(len(part) > _LONGEST_NAME for part in given):
+                return found
             return {**found, **dict(zip(names, given, strict=False))}
         return {**found, **self._bound_by_arguments(function, parameters, depth)}
 
@@ -444,8 +470,11 @@ class _Reader:
                 if re.search(rf"\b{word}\b", meaning):
                     of_itself.add(word)
                     use += r"(?!\s*<)"
-                text = meaning.join(re.split(use, text))
-            if text == before or len(text) > _LONGEST_NAME:
+                parts = re.split(use, text)
+                if len(parts) * len(meaning) + len(text) > _LONGEST_NAME:
+                    return ""
+                text = meaning.join(parts)
+            if text == before:
                 break
         unknown = (set(_WORD.findall(text)) & self._parameters) - self._types
         return "" if unknown else " ".join(text.split())
@@ -490,13 +519,21 @@ class _Reader:
                 names |= {p.name for p in template_of(node.parent)}
         for formals, _ in self._syntax.macros.values():
             names |= {*(formals or ())}
+        # the parser loses those behind a mistake
+        for inside in re.findall(r"\btemplate\s*<([^;{}()<>]*)>", self._syntax.text):
+            parts = (part.partition("=")[0] for part in inside.split(","))
+            names |= {word for part in parts for word in re.findall(r"\w+", part)[-1:]}
         # a specialisation's `<float>` is no parameter
         return frozenset(name for name in names if not re.fullmatch(_BUILT_IN, name))
 
     @cached_property
     def _types(self) -> frozenset[str]:
         """The names of classes, and of types at namespace level."""
-        found = {text_of(node).partition("<")[0] for node in self._syntax.nodes("type")}
+        found = {
+            text_of(node).partition("<")[0]
+            for node in self._syntax.nodes("type")
+            if not _PARAMETER.search(self._syntax.text, node.start_byte - 20, node.start_byte)
+        }
         for kind, name in (("alias", "name"), ("typedef", "declarator")):
             outer = (n for n in self._syntax.nodes(kind) if n.parent and n.parent.type in GROUPS)
             found |= {text_in(node, name) for node in outer}
@@ -594,22 +631,15 @@ def _instances_in(declarator: Node | None) -> Iterator[tuple[str, str]]:
         )
 
 
-def _types(function: Function | None, position: int) -> Iterator[tuple[str, str]]:
-    """What `using` says in a function before a place."""
-    for node in _before(function, position):
-        if node.type != "declaration":
-            yield _alias(node)
-
-
 def _alias(node: Node) -> tuple[str, str]:
     """The name that `using` or `typedef` gives a type, and that."""
     is_typedef = node.type == "type_definition"
     return text_in(node, "declarator" if is_typedef else "name"), text_in(node, "type")
 
 
-def _constants_and_types(function: Function | None, position: int) -> Iterator[tuple[str, str]]:
-    """What `using` and `constexpr` say in a function before a place."""
-    for node in _before(function, position):
+def _constants_and_types(nodes: Iterable[Node]) -> Iterator[tuple[str, str]]:
+    """What `using` and `constexpr` say among declarations."""
+    for node in nodes:
         if node.type != "declaration":
             yield _alias(node)
         else:
@@ -618,11 +648,13 @@ def _constants_and_types(function: Function | None, position: int) -> Iterator[t
                     yield one.name, text_of(one.value)
 
 
-def _before(function: Function | None, position: int) -> Iterator[Node]:
-    """The declarations in a function before a place."""
+def _declarations(function: Function | None) -> list[Node]:
+    """The declarations in a function, in order."""
+    found: list[Node] = []
     waiting = [function.body] if function is not None else []
     while waiting:
         node = waiting.pop()
         if node.type in ("alias_declaration", "type_definition", "declaration"):
-            yield node
-        waiting += [c for c in reversed(node.named_children) if c.start_byte < position]
+            found.append(node)
+        waiting += reversed(node.named_children)
+    return found

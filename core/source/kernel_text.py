@@ -191,30 +191,31 @@ def launches_by_kernel(source: str) -> Mapping[str, tuple[HostLaunch, ...]]:
 
 def _by_marks(syntax: HostSyntax) -> Iterator[HostLaunch]:
     """`k<<<grid, block>>>(a)`."""
-    for call in syntax.launches:
-        mark = next(child for child in call.children if child.type == "kernel_call_syntax")
-        function = syntax.function_at(mark.start_byte)
-        named = _named(call.child_by_field_name("function"))
-        if named is None:
+    for mark, own in syntax.launches:
+        call, place = mark.parent, mark.start_byte - own.shift
+        named = _named(call.child_by_field_name("function")) if call is not None else None
+        if call is None or named is None:
             continue
-        name, template = _held(syntax, named[0], mark.start_byte) or named
+        function = syntax.function_at(place)
+        name, template = _held(syntax, named[0], place) or named
         given = call.child_by_field_name("arguments")
         yield HostLaunch(
             name,
             template,
-            _texts(mark),
-            _texts(given) if given is not None else (),
+            _texts(mark, own.text),
+            _texts(given, own.text) if given is not None else (),
             function.name if function is not None else "",
-            mark.start_byte,
+            place,
         )
 
 
-def _texts(node: Node) -> tuple[str, ...]:
+def _texts(node: Node, text: str) -> tuple[str, ...]:
     """The expressions that a launch or a call lists."""
     if node.has_error:
         width = 3 if node.type == "kernel_call_syntax" else 1  # of its brackets
-        return tuple(split_at_commas(text_of(node)[width:-width], ROUND))
-    return tuple(text_of(child) for child in node.named_children)
+        inside = text[node.start_byte + width : node.end_byte - width]
+        return tuple(split_at_commas(inside, ROUND))
+    return tuple(text[child.start_byte : child.end_byte] for child in node.named_children)
 
 
 def _named(node: Node | None) -> tuple[str, tuple[str, ...]] | None:

@@ -168,13 +168,12 @@ def closing(text: str, position: int, pair: str = "()") -> int:
 
 def split_at_commas(text: str, brackets: str = "(<[{)>]}") -> list[str]:
     """The parts between the commas that stand in no brackets, stripped; [] for a blank text."""
-    parts, depth = [""], 0
+    commas, depth = [-1], 0
     half = len(brackets) // 2
-    for character in text:
+    for at, character in enumerate(text):
         depth += (character in brackets[:half]) - (character in brackets[half:])
         if character == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    stripped = [part.strip() for part in parts]
+            commas.append(at)
+    ends = [*commas[1:], len(text)]
+    stripped = [text[at + 1 : end].strip() for at, end in zip(commas, ends, strict=True)]
     return [] if stripped == [""] else stripped

@@ -28,6 +28,8 @@ def asked_for(source, name="scale"):
         ),
         ("#define OPEN namespace o {\nOPEN template <int N> __global__ void k() {} }", ["o::k"]),
         ("void broken( { ) __global__ void __launch_bounds__(64, 2) k(int n) { n; }", ["k"]),
+        ("__global__ void BOUNDS_1(256)\nk(float* x, int n) { x[0] = n; }", ["k"]),
+        ("int bad( ((\n__global__ void k(float*) {}\n__global__ void q(float*) {}", ["k", "q"]),
         ("__global__ void (*pointer)(int); __global__ void k();", ["k"]),
         ("__global__ auto k(int n) -> void {} int main() { if (", ["k"]),
     ],
@@ -54,12 +56,23 @@ def test_a_launch_with_mistakes_keeps_its_parts():
     assert launch.arguments == ("a b", "c(1)")
 
 
+def test_sizes_in_braces():
+    launch, other = host_launches(
+        "void f() { k<double><<<{1, 2}, {3, 4}>>>(0); k<<<{5}, 6>>>(1); }"
+    )
+    assert (launch.name, launch.template) == ("k", ("double",))
+    assert launch.configuration == ("{1, 2}", "{3, 4}")
+    assert other.configuration == ("{5}", "6")
+
+
 def test_a_launch_in_a_macro_that_nothing_uses():
     source = (
         "#define RUN(n) do { k<<<n, 128>>>(v, n); } while (0)\n__global__ void k(int* v, int n) {}"
     )
     (launch,) = host_launches(source)
     assert (launch.name, launch.configuration) == ("k", ("n", "128"))
+    short = "#define R(n) k<<<n, 1>>>(v)\n__global__ void k(int* v) {}"
+    assert short[host_launches(short)[0].position :].startswith("<<<")
 
 
 def test_a_wrapper_passes_on_all_that_is_left():
@@ -125,6 +138,40 @@ def test_an_argument_with_commas_in_its_template_is_one():
 )
 def test_what_a_launch_leaves_to_others_is_told_by_these(host, found):
     assert asked_for(SCALE + host) == found
+
+
+UNNAMED = (
+    "template <typename T, bool = true, int = 0, class = void> __global__ void k(T* x, int n) {}"
+)
+CONDITION = (
+    "template <typename T, std::enable_if_t<std::is_floating_point<T>::value, int> = 0,"
+    " typename = std::enable_if_t<true>> __global__ void k(T* x, int n) {}"
+)
+
+
+@pytest.mark.parametrize("head", [UNNAMED, CONDITION])
+def test_parameters_without_names_keep_their_defaults(head):
+    host = "int main() { double* x; int n = 4; k<<<1, 32>>>(x, n); }"
+    assert asked_for(head + host, "k") == ("k<double>",)
+
+
+def test_a_template_behind_a_mistake_gives_no_name_of_its_own():
+    kernel = "template <class T> __global__ void k(T* x) {}\n"
+    host = (
+        "template <class T> void run(T* x) { k<T><<<1, 1>>>(x); }\nint main() { run<double>(0); }"
+    )
+    for mistake in ("THING\n", "int bad( {{{ ((\n"):
+        (name,) = asked_for(f"{mistake}{kernel}{mistake}{host}", "k")
+        assert name in ("k<double>", "k<float>")
+
+
+def test_long_and_deep_arguments_end():
+    kernel = "template <class T> __global__ void k(T x) {}\n"
+    for argument in ("a" + " + 1" * 1500, "*" * 1500 + "a"):
+        source = f"{kernel}void f(float a) {{ auto z = {argument}; k<<<1, 1>>>({argument}); }}"
+        assert asked_for(source, "k") == ("k<float>",)
+    types = "".join(f"using A{i} = P<{f'A{i + 1}, ' * 60}int>;" for i in range(60))
+    assert asked_for(f"{kernel}void f() {{ {types} k<A0><<<1, 1>>>(0); }}", "k") == ("k<float>",)
 
 
 def test_an_enumeration_stays_one():
