@@ -157,7 +157,7 @@ class _Attempt:
                     "header that does with --include, or its folder with -I, or trace the file "
                     "that includes this one"
                 )
-            elif file != self.program.main and diagnostic.severity == "error":
+            elif diagnostic.severity == "error" and len(self.program.files) > 1:  # part of a build
                 said = f"{diagnostic.message}; {_OF_BUILD}"
             else:
                 said = diagnostic.message

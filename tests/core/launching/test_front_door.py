@@ -304,3 +304,11 @@ def test_device_functions_that_are_only_declared_are_found_beside(tmp_path):
     work = file_workload(path.read_text(), launch, 3)
     (before,) = (array.data for array in work.launch.arrays)
     np.testing.assert_array_equal(record(work).outputs["v"], 2 * before + 1)
+
+
+def test_what_a_part_of_a_build_cannot_compile_names_the_build(tmp_path, capsys):
+    (tmp_path / "own.cuh").write_text("__device__ int two(int x);\n#define TWO(x) two(x, x)\n")
+    path = tmp_path / "a.cu"
+    path.write_text('#include "own.cuh"\n__global__ void k(int* v) { *v = TWO(1); }\n')
+    assert main(["trace", str(path)]) == 2
+    assert "if nvcc compiles it, name what its build defines with -D" in capsys.readouterr().err
