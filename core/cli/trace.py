@@ -530,6 +530,12 @@ def trace(
             help="A rung of the ladder, a CUDA source, a PTX file, or a saved trace.",
         ),
     ],
+    more: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[FILE.cu ...]", help="Other files of a CUDA source's program, as --include."
+        ),
+    ] = None,
     n: Size = None,
     m: Size = None,
     k: Size = None,
@@ -707,7 +713,7 @@ def trace(
         "define": define or None,
         "arg": arg or None,
         "include_dir": include_dir or None,
-        "include": include or None,
+        "include": [*(more or ()), *(include or ())] or None,
         "arch": arch or None,
         "cluster_dims": cluster_dims or None,
     }

@@ -471,3 +471,17 @@ def test_a_race_over_guessed_places_is_left_open(capsys, tmp_path):
     assert main(["trace", str(path), "--arg", "place=index:int32[250]", "--json"]) == 1
     (hazard,) = json.loads(capsys.readouterr().out)["hazards"]
     assert (hazard["rests_on"], hazard["is_left_open"]) == ([], False)
+
+
+def test_other_files_of_a_program_are_named_behind_the_first(capsys, tmp_path):
+    (tmp_path / "apart").mkdir()
+    other = tmp_path / "apart" / "other.cu"
+    other.write_text("struct Scale { float by; };\n__device__ Scale scale() { return {3}; }\n")
+    path = tmp_path / "main.cu"
+    path.write_text("__global__ void k(float* v) { v[threadIdx.x] = scale().by; }\n")
+    assert main(["trace", str(path), "--json"]) == 2
+    assert "scale" in capsys.readouterr().err
+    assert main(["trace", str(path), str(other), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["kernel"] == "k"
+    assert main(["trace", "tiled", str(other)]) == 2
+    assert "--include" in capsys.readouterr().err
