@@ -153,7 +153,6 @@ class Class:
     members: Mapping[str, Declared]
     bases: tuple[str, ...]
     template: tuple[TemplateParameter, ...]
-    node: Node
 
 
 @dataclass(frozen=True)
@@ -392,13 +391,9 @@ class HostSyntax:
         """The `__device__` functions that are declared, and have no body here."""
         names = set[str]()
         for node in self.nodes("declaration"):
-            if any(child.type == "__device__" for child in node.children):
-                inner: Node | None = node.child_by_field_name("declarator")
-                while inner is not None and inner.type != "function_declarator":
-                    further = (c for c in inner.named_children if c.type.endswith("declarator"))
-                    inner = inner.child_by_field_name("declarator") or next(further, None)
-                if inner is not None:
-                    names.add(text_in(inner, "declarator"))
+            is_for_device = any(child.type == "__device__" for child in node.children)
+            if is_for_device and (declarator := function_declarator(node)) is not None:
+                names.add(text_in(declarator, "declarator"))
         return frozenset(names - {f.name for f in self.functions})
 
     @cached_property
@@ -664,13 +659,18 @@ def _taken_for_parameters(node: Node, kind: str) -> Node | None:
     return call.child_by_field_name("arguments") if call is not None else None
 
 
-def _function(node: Node) -> Function | None:
-    body = node.child_by_field_name("body")
+def function_declarator(node: Node) -> Node | None:
+    """`name(formals)` in a declaration or definition; None where that is of no function."""
     declarator = node.child_by_field_name("declarator")
     while declarator is not None and declarator.type != "function_declarator":
         declarator = declarator.child_by_field_name("declarator") or next(
             (c for c in declarator.named_children if c.type.endswith("declarator")), None
         )
+    return declarator
+
+
+def _function(node: Node) -> Function | None:
+    body, declarator = node.child_by_field_name("body"), function_declarator(node)
     name = declarator.child_by_field_name("declarator") if declarator is not None else None
     if body is None or declarator is None or name is None:
         return None
@@ -763,4 +763,4 @@ def _class(node: Node) -> Class:
         for one in child.named_children
         if one.type.endswith(("type_identifier", "template_type", "qualified_identifier"))
     ]
-    return Class(name, members, tuple(bases), template, node)
+    return Class(name, members, tuple(bases), template)

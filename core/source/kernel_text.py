@@ -14,6 +14,7 @@ from core.source.host_syntax import (
     HostSyntax,
     TemplateParameter,
     arguments_of,
+    function_declarator,
     host_syntax,
     template_of,
     text_in,
@@ -126,9 +127,7 @@ def _namespaces(text: str, places: Sequence[int]) -> Iterator[list[str]]:
 def _kernel(
     node: Node, concepts: Collection[str], spaces: Sequence[str], text: str
 ) -> KernelText | None:
-    declarator = node.child_by_field_name("declarator")
-    while declarator is not None and declarator.type != "function_declarator":
-        declarator = declarator.child_by_field_name("declarator")
+    declarator = function_declarator(node)
     if declarator is None:
         return None
     named = declarator.child_by_field_name("declarator")
