@@ -95,7 +95,7 @@ def of_guessed_contents(finding: Finding, names: Sequence[str], given: Callable[
     said, kind = listing([*names]), finding.kind
     if is_in_front(finding) and finding.array in names:
         made = given(f"random:float32[256]+{-finding.index[0]}")
-        return f"Nothing in the file says whether anything lies in front of {said}: if so, give {made}."
+        return f"Nothing in the file says if anything lies in front of {said}: if so, give {made}."
     if kind in ("bad_tensor_map", "hang"):  # a hang follows from a copy that did not begin
         made = given("tensormap(float16[256,128], box=64x128)")
         return f"Nothing in the file makes the tensor map behind {said}: give it, as {made}."
