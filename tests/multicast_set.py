@@ -1,6 +1,6 @@
 """Boxes that a tensor map brings to one block of a cluster, or to both, and what a GPU counts.
 
-`boxes()` makes them; `scripts/record_multicast.py` counts their sectors on a GPU, and
+`boxes()` makes them; `scripts/record_cluster.py` counts their sectors on a GPU, and
 tests/core/rules/test_multicast.py compares.
 """
 

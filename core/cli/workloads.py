@@ -216,6 +216,8 @@ def _options(asked: FileLaunch, whole: FileLaunch) -> str:
         for field in ("kernel", "grid", "block", "shared")
         if not getattr(asked, field) and getattr(whole, field) not in ("", "0")
     ]
+    if whole.cluster and not asked.cluster:
+        words.append(f"--cluster-dims {whole.cluster}")
     included = shlex.split(asked.included)
     words += [
         f"--include {shlex.quote(os.path.relpath(path))}"

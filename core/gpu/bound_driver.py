@@ -115,6 +115,10 @@ class Named:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._members, self._prefix + name)
 
+    def __call__(self, number: int) -> Any:
+        """The member of a number."""
+        return self._members(number)
+
 
 class Synchronised:
     """The current context, of which nothing is asked but to wait."""

@@ -18,12 +18,25 @@ from core.errors import TilescopeError
 from core.gpu import tensor_map_bytes
 from core.gpu.failures import WorkerFailure
 from core.gpu.session import Session
-from core.launch import Argument, Arithmetic, ArrayArgument, Launch, ScalarArgument, grouped, packed
+from core.launch import (
+    Argument,
+    Arithmetic,
+    ArrayArgument,
+    Dim3,
+    Launch,
+    ScalarArgument,
+    grouped,
+    packed,
+)
 from core.tensor_maps import TensorMap
 
 # The flush writes at least this much, so that it lasts longer than queueing a launch does (about
 # 20 us) and the GPU never waits for the CPU between the two events.
 _LEAST_FLUSH = 256 << 20
+# CUfunction_attribute REQUIRED_CLUSTER_WIDTH, _HEIGHT, _DEPTH, NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+# by number, as PyCUDA has no names for them.
+_OF_CLUSTERS = (11, 12, 13, 14)
+_PORTABLE_CLUSTER = 8  # blocks; CUDA Programming Guide, Thread Block Clusters
 
 
 class Launchable(ABC):
@@ -123,11 +136,6 @@ class Launchable(ABC):
     def _allocate(self) -> None:
         if any(array.texture is not None for array in self._launch.arrays):
             raise WorkerFailure("A kernel with textures is emulated and not run on the GPU.")
-        if self._launch.cluster is not None:
-            raise WorkerFailure(
-                "A cluster that the launch asks for is emulated and not run on the GPU: write "
-                "__cluster_dims__ before the kernel instead."
-            )
         free, _ = self._cuda.mem_get_info()
         needed = sum(array.data.nbytes for array in self._launch.arrays)
         if needed > free:
@@ -154,6 +162,8 @@ class LoadedKernel(Launchable):
             self._module = session.cuda.module_from_buffer(cubin)
             self._function = self._module.get_function(entry)
             self._read_attributes(session.cuda.function_attribute, launch.shared_bytes)
+            if launch.cluster is not None:
+                self._ask_for_cluster(session.cuda.function_attribute, launch.cluster)
         super().__init__(session, launch)
         self._prepare()
 
@@ -174,6 +184,18 @@ class LoadedKernel(Launchable):
         self.local_bytes = int(self._function.get_attribute(attribute.LOCAL_SIZE_BYTES))
         if dynamic + self.static_shared_bytes > 48 << 10:
             self._function.set_attribute(attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, dynamic)
+
+    def _ask_for_cluster(self, attribute: Any, cluster: Dim3) -> None:
+        """What a launch attribute says of a cluster, which `cuLaunchKernel` does not take.
+
+        CUDA Driver API, cuFuncSetAttribute: a size that the kernel has from its compiler stays.
+        """
+        width, height, depth, large = (attribute(number) for number in _OF_CLUSTERS)
+        if self._function.get_attribute(width) == 0:
+            for one, size in ((width, cluster.x), (height, cluster.y), (depth, cluster.z)):
+                self._function.set_attribute(one, size)
+        if cluster.count > _PORTABLE_CLUSTER:
+            self._function.set_attribute(large, 1)
 
     def _prepare(self) -> None:
         places = parameter_places(self._cubin, self._entry)

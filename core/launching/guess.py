@@ -381,7 +381,7 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
         folders=asked.folders,
         included=asked.included,
         architecture=asked.architecture,
-        cluster=asked.cluster,
+        cluster=asked.cluster or ",".join(map(str, host.cluster if host and host.cluster else ())),
     )
     known = (set(host.said) | {*host.scalars} | {*host.maps}) - host.assumed if host else set()
     fixed = {p.name for p in signature if p.is_symbol and not p.is_pointer}

@@ -1233,14 +1233,14 @@ class HostCode:
                 return lambda frame: vector_of(values[0](frame), self._bytes_of_type(inside, frame))
         if not values and is_number_type(plain):
             return lambda _: 0
+        if pairs and name not in self._syntax.classes:
+            return self._designated(pairs)
         if len(values) == 1 and (is_number_type(plain) or not plain):
             if given[0].type == "initializer_list" or not plain:
                 return self._elements(given, values)
             return values[0]
         if name in self._syntax.classes:
             return self._object(name, template, given, values)
-        if pairs:
-            return self._designated(pairs)
         if len(values) == 1 and not plain.endswith(">"):
             return values[0]
         return self._elements(given, values)

@@ -37,6 +37,7 @@ _REPEATS = re.compile(
     r"|samples_?per_?thread)",
     re.IGNORECASE,
 )
+_MOST_ATTRIBUTES = 8  # of a launch that are looked at
 _FEW_REPEATS = 16
 _PARTS = (2, 3, 5, 7)
 _FEW = 12  # unknown numbers are tried one by one
@@ -59,7 +60,7 @@ class HostGuess:
     and host that are smaller here than in the source. `assumed` are the scalars that rest on what
     the launching function is given, which nothing says. `starts` are the elements that pointers
     lead to where the host passes `a + 4`. `maps` are the texts of tensor maps by parameter.
-    `halved` are the scalars that are smaller than the host's.
+    `halved` are the scalars that are smaller than the host's. `cluster` is the launch's attribute.
     """
 
     grid: Size | None
@@ -75,6 +76,7 @@ class HostGuess:
     starts: Mapping[str, int] = field(default_factory=dict)
     maps: Mapping[str, str] = field(default_factory=dict)
     halved: frozenset[str] = frozenset()
+    cluster: Size | None = None
 
     @property
     def is_likely(self) -> bool:
@@ -248,6 +250,10 @@ class _Small:
             grid = _as_many_threads(grid, own, block)
         if not self.numbers and not self.given.grid and not self.given.nbytes:
             grid = self._cut(grid, block)
+        cluster = self._cluster(values)
+        if grid is not None and cluster is not None:
+            x, y, z = (-(-n // step) * step for n, step in zip(grid, cluster, strict=True))
+            grid = x, y, z
         shared = self._shared(values) * _count(block) // _count(own)
         loose = self._loose(values)
         return HostGuess(
@@ -268,6 +274,7 @@ class _Small:
             dict(self._starts(values)),
             self._maps(values),
             self._shrunk(values),
+            cluster,
         )
 
     def _with_a_grid(self, values: HostValues) -> HostValues:
@@ -281,6 +288,13 @@ class _Small:
                 return values
             values = self._before(given)
         return values
+
+    def _cluster(self, values: HostValues) -> Size | None:
+        """The cluster among the launch's attributes (`cudaLaunchAttributeClusterDimension`)."""
+        attributes = self.launch.attributes
+        texts = (f"{attributes}[{at}].val.clusterDim" for at in range(_MOST_ATTRIBUTES))
+        found = (values.size3(text) for text in texts if attributes)
+        return next((size for size in found if size is not None), None)
 
     def _maps(self, values: HostValues) -> Mapping[str, str]:
         found = {p.name: values.tensor_map(t) for p, t in self._texts() if may_be_map(p)}

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.events import AccessEvent, BarrierEvent, Observer, Span, TransferEvent
 from core.emulator.groups import Geometry, warp_rows
+from core.emulator.memory import RANK_BITS, SHARED_WINDOW
 from core.rules import atomics, global_memory, shared_memory
 from core.rules.issue import Issue, IssueTable
 
@@ -342,15 +343,19 @@ class CountingObserver(Observer):
         self._issues = issues
         # By pc: what a `cp.async` has loaded; it counts when it stores.
         self._copied: dict[int, tuple[AccessEvent, _Rows]] = {}
+        # Of the last atomic among a cluster's blocks, which comes block by block: its tick and pc,
+        # which warps' parts are counted, and the rounds of each warp's loop.
+        self._atomic = -1, -1
+        self._passed, self._rounds = np.zeros((0, 1), bool), np.zeros(0, np.int64)
 
     def on_access(self, event: AccessEvent) -> None:
         """Counts one access; a repetition counts as much as the access that it repeats."""
-        shared = event.region.space == "shared"
+        shared = event.region.space in ("shared", "cluster")
         pattern = event.pattern
         if (
             pattern is None
             or self._issues[event.pc].is_copy
-            or (event.kind == "atomic" and not shared)
+            or (event.kind == "atomic" and event.region.space != "shared")
         ):
             self._count(event)
             return
@@ -362,7 +367,7 @@ class CountingObserver(Observer):
             pattern.notes[part] = self._last
         elif (known := pattern.notes[part]) is not None:
             array = known.array
-            if event.region.space == "shared":
+            if shared:
                 lane = known.lane if event.address.size > 1 else 0
                 array = self._shared_name(int(event.address[lane]) - event.region.base)
             self.tally.add(_site(event), array, known.name, known.sums)
@@ -374,6 +379,13 @@ class CountingObserver(Observer):
         space = event.region.space
         if space == "const" and issue.generic:
             space = "global"  # a generic address reads constants where they lie: in global memory
+        if space == "cluster":
+            own = self._own_of_cluster(event)
+            if event.kind == "atomic":
+                self._pass_to_others(event, own)
+            if not own.any():
+                return
+            space, event = "shared", replace(event, mask=own)
         if space not in SPACES:
             return
         address = np.broadcast_to(event.address, self.geometry.lanes)
@@ -488,6 +500,44 @@ class CountingObserver(Observer):
             self._add_pass(event, array, issue, rows)
             if contest is not None:  # it is itself an instruction, whatever follows
                 self._tell(event, array, "shared_atom", requests=int(np.count_nonzero(rows.lanes)))
+
+    def _own_of_cluster(self, event: AccessEvent) -> NDArray[np.bool_]:
+        """The lanes that a cluster's address leads to their own block's memory, bool (lanes,).
+
+        Only they count as accesses of shared memory do (measured: `tests/reaching_set.py`).
+        """
+        rank = (event.region.base - SHARED_WINDOW >> RANK_BITS) - 1
+        own: NDArray[np.bool_] = np.repeat(self.geometry.ranks == rank, self.geometry.threads)
+        return own if event.mask is None else own & event.mask
+
+    def _pass_to_others(self, event: AccessEvent, own: NDArray[np.bool_]) -> None:
+        """Counts what an atomic does for lanes that go to other blocks of the cluster.
+
+        It takes a wavefront of a warp (of 8 bytes a lane: of half a warp) of which no lane stays in
+        its own block. A loop takes two in each round, too; in each, one lane gets to an element.
+        Measured on an H200 (`tests/reaching_set.py`); where blocks reach into each other at the
+        same time, a few more follow there, other ones in each run.
+        """
+        issue, groups = self._issues[event.pc], max(1, event.width // shared_memory.WORD)
+        active = np.ones(own.shape, bool) if event.mask is None else event.mask
+        rows = warp_rows(active & ~own, self.geometry, 0)
+        others = rows.reshape(len(rows), groups, -1).any(axis=2)
+        mine = warp_rows(own, self.geometry, 0).reshape(len(rows), groups, -1).any(axis=2)
+        if self._atomic != (event.tick, event.pc):
+            self._atomic = event.tick, event.pc
+            self._passed, self._rounds = np.zeros_like(mine), np.zeros(len(rows), np.int64)
+        passes = int((others & ~mine & ~self._passed).sum()) - int((mine & self._passed).sum())
+        self._passed |= others | mine
+        units = passes * (2 if issue.is_exchange_if_equal else 1)
+        where = np.broadcast_to(event.address, self.geometry.lanes)
+        address = warp_rows(where, self.geometry, 0)
+        if issue.is_loop and issue.better is None:
+            for warp in np.flatnonzero(rows.any(axis=1)):
+                tried = int(np.unique(address[warp, rows[warp]], return_counts=True)[1].max())
+                units += 2 * max(0, tried - int(self._rounds[warp]))
+                self._rounds[warp] = max(tried, self._rounds[warp])
+        array = self._shared_name(int(where[int(active.argmax())]) - event.region.base)
+        self._tell(event, array, "shared_atom", units=units, ideal=units)
 
     def _contest(self, event: AccessEvent, issue: Issue) -> atomics.Contest | None:
         """Which lanes would change a cell by a minimum or maximum of 8-byte integers."""

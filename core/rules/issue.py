@@ -112,7 +112,10 @@ class IssueTable:
             instruction = self._module.instructions[pc]
             atomic = opcode_of(instruction).kind == "atomic"
             used = atomic and self._result_is_used(instruction)
-            self._known[pc] = Issue(instruction, not space_of(instruction), used)
+            # Machine code has no space of a cluster: its addresses are generic there.
+            of_cluster = "shared::cluster" in instruction.modifiers
+            generic = of_cluster or not space_of(instruction)
+            self._known[pc] = Issue(instruction, generic, used)
         return self._known[pc]
 
     def _result_is_used(self, instruction: Instruction) -> bool:

@@ -21,6 +21,12 @@ from core.source.plain_text import closing, split_at_commas
 if TYPE_CHECKING:
     from tree_sitter import Node, Query
 
+_OF_CUDA = """
+struct cudaLaunchConfig_t {
+    dim3 gridDim, blockDim; size_t dynamicSmemBytes; cudaStream_t stream;
+    cudaLaunchAttribute *attrs; unsigned numAttrs;
+};
+"""
 ALLOCATES = re.compile(r"\bcuda(?:Malloc\w*|HostAlloc)\b")
 CLASSES = ("class_specifier", "struct_specifier", "union_specifier")
 GROUPS = {
@@ -224,9 +230,9 @@ class HostSyntax:
 
     @cached_property
     def classes(self) -> Mapping[str, Class]:
-        """The classes with bodies by name."""
+        """The classes with bodies by name, CUDA's own among them."""
         made = (_class(node) for node in self.nodes("class"))
-        return {one.name: one for one in made if one.name}
+        return {**_classes_of_cuda(), **{one.name: one for one in made if one.name}}
 
     def lineage(self, name: str) -> list[str]:
         """A class and those that it inherits from."""
@@ -507,6 +513,12 @@ def taken(text: str, defined: Iterable[str]) -> str:
 def host_syntax(text: str) -> HostSyntax:
     """A text without comments, read once."""
     return HostSyntax(text)
+
+
+@cache
+def _classes_of_cuda() -> Mapping[str, Class]:
+    found = (_class(node) for node in parse(_OF_CUDA).root_node.named_children)
+    return {one.name: one for one in found}
 
 
 @cache

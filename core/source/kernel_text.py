@@ -14,6 +14,7 @@ from core.source.host_syntax import (
     HostSyntax,
     TemplateParameter,
     arguments_of,
+    called_name,
     function_declarator,
     host_syntax,
     template_of,
@@ -30,6 +31,7 @@ MOST_CALLS = 64
 """Calls of a function or a macro that are looked at."""
 _NAMESPACE = re.compile(r"\bnamespace\s+([\w:]*)\s*$")
 _LAUNCHING = ("cudaLaunchKernel", "cudaLaunchCooperativeKernel")
+_CONFIGURED = ("cudaLaunchKernelEx", "cudaLaunchKernelExC")
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,8 @@ class KernelText:
 class HostLaunch:
     """`name<template><<<configuration>>>(arguments)` and the function that it stands in.
 
-    `position` is a place in the plain text of the source.
+    `position` is a place in the plain text of the source. `attributes` is the expression for an
+    array of launch attributes (`cudaLaunchConfig_t::attrs`), "" without one.
     """
 
     name: str
@@ -61,6 +64,7 @@ class HostLaunch:
     arguments: tuple[str, ...]
     function: str
     position: int
+    attributes: str = ""
 
 
 @lru_cache(maxsize=16)
@@ -175,7 +179,8 @@ def host_launches(source: str) -> tuple[HostLaunch, ...]:
     if "<<<" not in (text := plain_text(source)) and "aunch" not in text:
         return ()
     syntax = host_syntax(text)
-    found = (*_by_marks(syntax), *_by_calls(syntax), *_by_driver(syntax))
+    by = (_by_marks, _by_calls, _by_configuration, _by_driver)
+    found = tuple(launch for one in by for launch in one(syntax))
     return (*found, *(further for launch in found for further in _by_wrapper(syntax, launch)))
 
 
@@ -268,7 +273,25 @@ def _by_calls(syntax: HostSyntax) -> Iterator[HostLaunch]:
         given = arguments_of(call)
         if len(given) > 3 and (named := _named(given[0])) is not None:
             configuration = tuple(text_of(one) for one in (*given[1:3], *given[4:5]))
-            yield HostLaunch(*named, configuration, (), "", call.end_byte)
+            listed = _listed(syntax, text_of(given[3]), call)
+            yield HostLaunch(*named, configuration, listed, "", call.start_byte)
+
+
+def _by_configuration(syntax: HostSyntax) -> Iterator[HostLaunch]:
+    """`cudaLaunchKernelEx(&config, k<float>, a, b)`; `…ExC` gets an array of their addresses."""
+    for call in (call for name in _CONFIGURED for call in syntax.calls.get(name, ())):
+        given = arguments_of(call)
+        if len(given) < 2 or (named := _held(syntax, text_of(given[1]), call.start_byte)) is None:
+            named = _named(given[1]) if len(given) > 1 else None
+        if named is None:
+            continue
+        where = text_of(given[0])
+        config = f"{where[1:]}." if where.startswith("&") else f"{where}->"
+        sizes = tuple(config + size for size in ("gridDim", "blockDim", "dynamicSmemBytes"))
+        is_list = called_name(call) == _CONFIGURED[1]
+        texts = tuple(text_of(one) for one in given[2:])
+        listed = _listed(syntax, texts[0], call) if is_list and texts else texts
+        yield HostLaunch(*named, sizes, listed, "", call.start_byte, f"{config}attrs")
 
 
 def _by_driver(syntax: HostSyntax) -> Iterator[HostLaunch]:
@@ -285,13 +308,18 @@ def _by_driver(syntax: HostSyntax) -> Iterator[HostLaunch]:
             and text_of(got[0]).lstrip("& ") == given[0]
             and got[2].type == "string_literal"
         ]
-        declared = syntax.declared_before(given[9], call.start_byte)
-        row = next((one.value for one in declared if one.value is not None), None)
         if names:
             sizes = tuple(f"dim3({', '.join(given[at : at + 3])})" for at in (1, 4))
-            listed = arguments_of(row) if row is not None else []
-            plain = (re.sub(r"\(\s*void\s*\*\s*\)|&", "", text_of(one)).strip() for one in listed)
-            yield HostLaunch(names[-1], (), (*sizes, given[7]), tuple(plain), "", call.end_byte)
+            listed = _listed(syntax, given[9], call)
+            yield HostLaunch(names[-1], (), (*sizes, given[7]), listed, "", call.start_byte)
+
+
+def _listed(syntax: HostSyntax, array: str, call: Node) -> tuple[str, ...]:
+    """The arguments whose addresses an array lists in front of a call: `void *a[] = {&x, &n}`."""
+    declared = syntax.declared_before(array, call.start_byte)
+    row = next((one.value for one in declared if one.value is not None), None)
+    texts = (text_of(one) for one in arguments_of(row)) if row is not None else ()
+    return tuple(re.sub(r"\(\s*void\s*\*\s*\)|&", "", text).strip() for text in texts)
 
 
 def _by_wrapper(syntax: HostSyntax, launch: HostLaunch) -> Iterator[HostLaunch]:
@@ -320,6 +348,7 @@ def _by_wrapper(syntax: HostSyntax, launch: HostLaunch) -> Iterator[HostLaunch]:
             ),
             caller.name if caller is not None else "",
             call.start_byte,
+            with_words(launch.attributes, meant),
         )
 
 

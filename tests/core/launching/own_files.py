@@ -175,6 +175,17 @@ def _bits(v: Values) -> Values:
 
 
 Case = tuple[str, str, Callable[[Values], Values], dict[str, str]]
+
+
+def _cluster_bins(v: Values) -> Values:
+    return {"bins": v["bins"] + np.bincount(v["values"] % 96, minlength=96)}
+
+
+def _neighbours(v: Values) -> Values:
+    whole = np.pad(v["in"], (0, 256 - len(v["in"])))  # one cluster of four blocks of 64
+    return {"out": np.roll(whole, -64)[: len(v["in"])] - v["in"]}
+
+
 CASES: dict[str, Case] = {
     kernel: (file, kernel, expected, given)
     for file, kernel, expected, given in [
@@ -222,5 +233,7 @@ CASES: dict[str, Case] = {
         ("lists", "turned<float, 64>",
          lambda v: {"out": np.r_[v["in"], np.zeros(-len(v["in"]) % 64)]
                     .reshape(-1, 64)[:, ::-1].reshape(-1)[: len(v["in"])]}, {}),
+        ("partners", "histogram<48>", _cluster_bins, {}),
+        ("partners", "neighbours", _neighbours, {}),
     ]
 }  # fmt: skip

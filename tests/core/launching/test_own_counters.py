@@ -13,7 +13,11 @@ from tests.own_launches import COUNTED, own_launch, own_launches
 ROWS = json.loads(COUNTED.read_text(encoding="utf-8"))["rows"]
 KINDS = ("as_written", "as_compiled")
 # Nsight Compute counts what cp.async writes to shared memory apart.
-APART = {"assembly: asm_copy": {"shared_st_requests", "shared_st_wavefronts"}}
+APART = {
+    "assembly: asm_copy": {"shared_st_requests", "shared_st_wavefronts"},
+    # More in every run, and other ones (157 to 165 wavefronts in seven): blocks meet in each other.
+    "partners: histogram<48>": {"shared_atom_wavefronts", "shared_atom_conflicts"},
+}
 # There x began as NaN on the card, as outputs did in that run, and the kernel prints each NaN.
 BEGAN_OTHERWISE = {("idioms: clampf", "as_written")}
 
@@ -43,4 +47,6 @@ def test_equals_the_hardware(name, kind):
     assert {n: int(totals[n].value) for n in wanted if n in totals} == {
         n: v for n, v in wanted.items() if n in totals
     }
+    for n in APART.get(name, ()) if name.startswith("partners") else ():
+        assert 0 <= ROWS[name][kind][n] - totals[n].value <= 0.1 * totals[n].value
     assert len(wanted) > 15

@@ -63,8 +63,9 @@ def test_steps_ascend_and_are_those_of_the_block():
     assert 0 <= found.steps[0] <= found.steps[-1] < block.n_steps
     for place, moment in enumerate(found.moments):
         if moment.kind == "fill":
-            line = trace.workload.source.splitlines()[block.line[moment.step] - 1]
-            assert "cp.async.bulk" in line or "copy_box" in line or "asm" in line
+            copy = trace.instructions[block.pc[moment.step]]
+            assert copy.opcode == "cp"
+            assert {"async", "bulk"} <= {*copy.modifiers}
         assert found.moments[found.at(moment.step)].step == moment.step
         assert found.at(moment.step) >= place
     assert found.at(-1) == -1
