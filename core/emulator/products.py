@@ -72,13 +72,12 @@ class Products:
     def begin(
         self,
         lanes: Lanes,
-        slots: tuple[int, ...],
         sources: tuple[int, ...],
         warps: NDArray[np.intp],
         spans: tuple[tuple[Read, ...], ...],
     ) -> None:
-        """A product of some warps begins: the registers of its results, and those of its factor."""
-        state, pc, depth = self.state, lanes.op.instruction.pc, lanes.group.depth
+        """A product of some warps begins; `sources` are the slots of a factor in registers."""
+        state, pc, depth = self.state, lanes.pc, lanes.group.depth
         active = lanes.active
         unready = np.flatnonzero(active & ~self._fenced)
         if len(unready):
@@ -91,7 +90,7 @@ class Products:
         number = np.where(active, self._number, 0)
         self._latest = np.maximum(self._latest, number)
         made: dict[int, Numbers] = {}
-        for into, used in ((self._results, slots), (self._factors, sources)):
+        for into, used in ((self._results, lanes.op.destinations), (self._factors, sources)):
             for slot in used:
                 old = into.get((id(frame), slot))
                 if id(old) not in made:
@@ -104,7 +103,7 @@ class Products:
         self, lanes: Lanes, warps: NDArray[np.intp], spans: tuple[tuple[Read, ...], ...]
     ) -> None:
         """Tells the observers; the warps of a warpgroup that go together are one agent."""
-        geometry, pc = self.state.geometry, lanes.op.instruction.pc
+        geometry, pc = self.state.geometry, lanes.pc
         group = warps // geometry.warps * geometry.warps + warps % geometry.warps // 4 * 4
         site = self.state.call_site(pc, lanes.group.depth, int(np.argmax(lanes.active)))
         for first in np.unique(group).tolist():
@@ -168,25 +167,12 @@ class Products:
         whole = np.zeros((len(warp_rows(present, self.state.geometry, 0)), 32), bool)
         whole[warps] = True
         of_warps = lanes_of_rows(whole, self.state.geometry)
-        pc = lanes.op.instruction.pc
         self.state.fault(
             "divergent_warp",
-            pc,
+            lanes.pc,
             lanes.group.depth,
             np.flatnonzero(present & of_warps),
             np.flatnonzero(~present & of_warps),
-        )
-
-    def leads_beyond(self, lanes: Lanes, warp: int, factor: str) -> None:
-        """The descriptor of a factor, A or B, leads beyond shared memory."""
-        geometry = self.state.geometry
-        first = warp // geometry.warps * geometry.threads + warp % geometry.warps * 32
-        self.state.fault(
-            "bad_descriptor",
-            lanes.op.instruction.pc,
-            lanes.group.depth,
-            np.array([first]),
-            detail=factor,
         )
 
     def _open_in(self, numbers: Numbers | None, active: Mask) -> Mask | None:

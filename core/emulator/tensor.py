@@ -6,7 +6,6 @@ D = A B + C, with sums as an H200 computes them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.groups import warp_rows
-from core.emulator.lanes import Lanes, action_op
+from core.emulator.lanes import Lanes
 from core.emulator.operands import OperandDecoder, elements
 from core.emulator.program import Op, Reader
 from core.ptx.arithmetic.narrow import codec
@@ -263,7 +262,7 @@ _COUNTS = {"x1": 1, "x2": 2, "x4": 4}
 
 def _givers(lanes: Lanes, count: int) -> NDArray[np.bool_]:
     """The lanes whose addresses are used."""
-    thread = np.arange(lanes.machine.count) % lanes.machine.geometry.threads
+    thread = np.arange(lanes.count) % lanes.geometry.threads
     return thread % 32 < 8 * count
 
 
@@ -287,19 +286,18 @@ class LoadMatrix:
     address: Reader
     count: int
     transposed: bool
-    writers: tuple[Callable[..., Any], ...]
 
-    def run(self, lanes: Lanes) -> bool:
+    def __call__(self, lanes: Lanes) -> bool:
         """Loads rows and spreads them."""
         givers = _givers(lanes, self.count)
         words = lanes.access("load", _WORD, lanes.read(self.address), count=4, only=givers)
-        rows = np.stack([warp_rows(w, lanes.machine.geometry, 0) for w in words], 2)
+        rows = np.stack([warp_rows(w, lanes.geometry, 0) for w in words], 2)
         halves = np.ascontiguousarray(rows).view(np.uint16)  # (warps, 32, 8)
         found = [
             lanes.lanes_of(_pieces(halves[:, 8 * i : 8 * i + 8], self.transposed))
             for i in range(self.count)
         ]
-        lanes.write(tuple(found), self.writers)
+        lanes.write(*found)
         return True
 
 
@@ -311,7 +309,7 @@ class StoreMatrix:
     registers: tuple[Reader, ...]
     transposed: bool
 
-    def run(self, lanes: Lanes) -> bool:
+    def __call__(self, lanes: Lanes) -> bool:
         """Collects rows and stores them."""
         count = len(self.registers)
         rows = np.zeros((len(lanes.rows(self.registers[0])), 32, 8), np.uint16)
@@ -329,12 +327,11 @@ class MoveMatrix:
     """`movmatrix`: transposes a matrix within the warp."""
 
     register: Reader
-    writers: tuple[Callable[..., Any], ...]
 
-    def run(self, lanes: Lanes) -> bool:
+    def __call__(self, lanes: Lanes) -> bool:
         """Transposes within each warp."""
         moved = _pieces(_matrix(lanes.rows(self.register), transposed=False), transposed=True)
-        lanes.write((lanes.lanes_of(moved),), self.writers)
+        lanes.write(lanes.lanes_of(moved))
         return True
 
 
@@ -346,10 +343,8 @@ def matrix_access(decoder: OperandDecoder, instruction: Instruction) -> Op:
     transposed = "trans" in modifiers
     first, second = instruction.operands
     if instruction.opcode == "movmatrix":
-        slots, writers = decoder.plain_writers(instruction, (first,), (_WORD,))
-        return action_op(
-            instruction, MoveMatrix(decoder.table.read(instruction, second, _WORD), writers), slots
-        )
+        move = MoveMatrix(decoder.table.read(instruction, second, _WORD))
+        return decoder.action(instruction, move, (first,), (_WORD,))
     count = next((_COUNTS[m] for m in modifiers if m in _COUNTS), 0)
     if not count:
         raise unsupported(instruction, "does not say how many matrices")
@@ -361,9 +356,9 @@ def matrix_access(decoder: OperandDecoder, instruction: Instruction) -> Op:
     address = decoder.address(instruction, where, space_of(instruction))
     if not loads:
         values = tuple(decoder.table.read(instruction, r, _WORD) for r in registers)
-        return action_op(instruction, StoreMatrix(address, values, transposed))
-    slots, writers = decoder.plain_writers(instruction, registers, (_WORD,) * count)
-    return action_op(instruction, LoadMatrix(address, count, transposed, writers), slots)
+        return decoder.action(instruction, StoreMatrix(address, values, transposed))
+    load = LoadMatrix(address, count, transposed)
+    return decoder.action(instruction, load, registers, (_WORD,) * count)
 
 
 # The shapes that are executed, by the type of A (PTX ISA, "mma" and "wmma", "Matrix Shape").
@@ -408,9 +403,8 @@ class Multiply:
     a: tuple[Reader, ...]
     b: tuple[Reader, ...]
     c: tuple[Reader, ...]
-    writers: tuple[Callable[..., Any], ...]
 
-    def run(self, lanes: Lanes) -> bool:
+    def __call__(self, lanes: Lanes) -> bool:
         """Multiplies."""
         d, a, b, c = self.types
         shape = self.shape
@@ -424,7 +418,7 @@ class Multiply:
         else:
             total = floats(left, right, addend, d.name, self.block)
         found = scatter_result(total, d, shape)
-        lanes.write(tuple(lanes.lanes_of(r) for r in found), self.writers)
+        lanes.write(*(lanes.lanes_of(r) for r in found))
         return True
 
 
@@ -447,7 +441,6 @@ def multiply(decoder: OperandDecoder, instruction: Instruction) -> Op:
     for n, least, more in zip(given, needs, (0, spare, spare, 0), strict=True):
         if not least <= n <= max(least, more):
             raise unsupported(instruction, f"has {n} registers where its shape needs {least}")
-    slots, writers = decoder.plain_writers(instruction, d, (TYPES[d_type.register],) * len(d))
 
     def readers(operands: tuple[Any, ...], element: Element) -> tuple[Reader, ...]:
         kind = TYPES[element.register]
@@ -463,9 +456,8 @@ def multiply(decoder: OperandDecoder, instruction: Instruction) -> Op:
         readers(a, a_type),
         readers(b, b_type),
         readers(c, c_type),
-        writers,
     )
-    return action_op(instruction, action, slots)
+    return decoder.action(instruction, action, d, (TYPES[d_type.register],) * len(d))
 
 
 def _known(instruction: Instruction, shape: Shape, element: Element) -> bool:
@@ -517,7 +509,7 @@ class Fragment:
 
     def addresses(self, lanes: Lanes, register: int) -> NDArray[np.int64]:
         """Of each element of a register: int64 (lanes, elements)."""
-        thread = np.arange(lanes.machine.count) % lanes.machine.geometry.threads % 32
+        thread = np.arange(lanes.count) % lanes.geometry.threads % 32
         row, inner = self.row[register][thread], self.inner[register][thread]
         far, near = (row, inner) if self.row_stride else (inner, row)
         ahead = far * lanes.read(self.stride).astype(np.int64)[:, None] + near
@@ -530,9 +522,8 @@ class LoadFragment:
     """`wmma.load`; registers beyond the matrix repeat it, as in the documented fragment sizes."""
 
     fragment: Fragment
-    writers: tuple[Callable[..., Any], ...]
 
-    def run(self, lanes: Lanes) -> bool:
+    def __call__(self, lanes: Lanes) -> bool:
         """Loads the elements of every lane."""
         part = self.fragment
         kind = TYPES[part.element.register]
@@ -540,8 +531,8 @@ class LoadFragment:
         for register in range(len(part.row)):
             address = part.addresses(lanes, register)
             found += [v.view(kind.dtype) for v in self._load(lanes, address)]
-        wanted = len(self.writers)
-        lanes.write(tuple(found[i % len(found)] for i in range(wanted)), self.writers)
+        wanted = len(lanes.op.destinations)
+        lanes.write(*(found[i % len(found)] for i in range(wanted)))
         return True
 
     def _load(self, lanes: Lanes, address: NDArray[np.int64]) -> list[NDArray[Any]]:
@@ -565,7 +556,7 @@ class StoreFragment:
     fragment: Fragment
     registers: tuple[Reader, ...]
 
-    def run(self, lanes: Lanes) -> bool:
+    def __call__(self, lanes: Lanes) -> bool:
         """Stores the elements of every lane."""
         part = self.fragment
         values = [lanes.read(r) for r in self.registers]
@@ -644,6 +635,5 @@ def wmma(decoder: OperandDecoder, instruction: Instruction) -> Op:
         )
     if what == "store":
         values = tuple(decoder.table.read(instruction, r, kind) for r in operands)
-        return action_op(instruction, StoreFragment(part, values))
-    slots, writers = decoder.plain_writers(instruction, operands, (kind,) * len(operands))
-    return action_op(instruction, LoadFragment(part, writers), slots)
+        return decoder.action(instruction, StoreFragment(part, values))
+    return decoder.action(instruction, LoadFragment(part), operands, (kind,) * len(operands))
