@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from core.emulator.groups import warp_rows
 from core.emulator.lanes import Lanes
 from core.emulator.operands import OperandDecoder, elements
 from core.emulator.program import Op, Reader
-from core.ptx.arithmetic.narrow import codec
+from core.ptx.arithmetic.narrow import codec, small_values
 from core.ptx.arithmetic.operation import refuse, unsupported
 from core.ptx.arithmetic.rounding import FORMATS, fma64, round_to
 from core.ptx.ast import Address, Immediate, Instruction
@@ -130,11 +129,6 @@ class Element:
         return max(1, 32 // self.bits)
 
     @property
-    def small_floats(self) -> NDArray[np.float64]:
-        """The values of all the bytes there are, of an 8-bit float."""
-        return _small_floats(self.name)
-
-    @property
     def register(self) -> str:
         """The type of the register they are in."""
         if self.name in ("f32", "f64", "s32"):
@@ -143,23 +137,22 @@ class Element:
 
     def decode(self, raw: NDArray[Any]) -> NDArray[Any]:
         """Registers (warps, 32) as values (warps, 32, elements): float64, or int64 for integers."""
-        if self.name in ("s8", "u8"):
-            small = np.int8 if self.name == "s8" else np.uint8
-            return np.ascontiguousarray(raw).view(small).reshape(*raw.shape, 4).astype(np.int64)
+        octets = np.ascontiguousarray(raw).view(np.uint8)
+        return self.values(octets.reshape(*raw.shape, self.in_register, self.bits // 8))
+
+    def values(self, octets: NDArray[np.uint8]) -> NDArray[Any]:
+        """Elements from their bytes (..., bytes): float64, or int64 for integers."""
+        octets = np.ascontiguousarray(octets)
         if self.name in ("e4m3", "e5m2"):
-            return self.small_floats[np.ascontiguousarray(raw).view(np.uint8)].reshape(
-                *raw.shape, 4
-            )
-        if self.name == "tf32":  # the low 13 bits do not take part
-            return (
-                (raw.view(np.uint32) & np.uint32(0xFFFFE000))
-                .view(np.float32)[..., None]
-                .astype(np.float64)
-            )
-        if self.name in ("f16", "bf16"):
-            pairs = codec(TYPES[f"{self.name}x2"]).decode(raw.reshape(-1))
-            return pairs.reshape(*raw.shape, 2)
-        return raw[..., None].astype(np.int64 if self.name == "s32" else np.float64)
+            positive = small_values(self.name)
+            return np.concatenate([positive, -positive])[octets[..., 0]]
+        if self.name in ("bf16", "tf32"):
+            bits = octets.view(f"u{self.bits // 8}")[..., 0].astype(np.uint32)
+            # The low 13 bits of a tf32 do not take part.
+            wide = bits << np.uint32(16) if self.bits == 16 else bits & np.uint32(0xFFFFE000)
+            return wide.view(np.float32).astype(np.float64)
+        values = octets.view(TYPES[self.name].dtype)[..., 0]
+        return values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
 
 
 ELEMENTS = {
@@ -177,21 +170,6 @@ ELEMENTS = {
         Element("e5m2", 8),
     )
 }
-
-
-@cache
-def _small_floats(name: str) -> NDArray[np.float64]:
-    """PTX ISA, "Alternate floating-point data formats": e4m3 has no infinity and one NaN."""
-    mantissa, bias = (3, 7) if name == "e4m3" else (2, 15)
-    bits = np.arange(128)
-    exponent, fraction = bits >> mantissa, bits & ((1 << mantissa) - 1)
-    scale = np.ldexp(1.0, np.maximum(exponent, 1) - bias - mantissa)
-    values = np.where(exponent > 0, fraction + (1 << mantissa), fraction) * scale
-    if name == "e4m3":
-        values[127] = np.nan
-    else:
-        values[124:] = [np.inf, np.nan, np.nan, np.nan]
-    return np.concatenate([values, -values])
 
 
 def operand_places(rows: int, depth: int, elements: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -382,7 +360,7 @@ _SHAPES: dict[str, dict[str, tuple[tuple[int, int, int], ...]]] = {
     },
 }
 # What A and B may be, and what C and D may then be.
-_TYPES = {
+RESULTS = {
     "f16": ("f16", "f32"),
     "bf16": ("f32",),
     "tf32": ("f32",),
@@ -470,9 +448,9 @@ def _operand_types(instruction: Instruction) -> tuple[Element, Element, Element,
     names = [m for m in instruction.modifiers if m in ELEMENTS]
     if instruction.opcode == "wmma" and len(names) == 2:
         names = [names[0], "f16", "f16", names[1]]
-    if len(names) != 4 or names[1] not in _TYPES:
+    if len(names) != 4 or names[1] not in RESULTS:
         raise unsupported(instruction, "has types that are not supported")
-    allowed = _TYPES[names[1]]
+    allowed = RESULTS[names[1]]
     mixed = {names[1], names[2]} <= {"s8", "u8"} or names[1] == names[2]
     if not mixed or names[0] not in allowed or names[3] not in allowed:
         raise unsupported(instruction, "has types that are not supported")

@@ -25,6 +25,7 @@ from core.emulator.program import Op, Reader
 from core.emulator.tensor import (
     ELEMENTS,
     KEPT_OF_SMALL,
+    RESULTS,
     Element,
     Shape,
     floats,
@@ -90,21 +91,6 @@ def _offsets(
     each = wide // nbytes  # elements of a column that lie side by side
     far, along = (leading, stride) if swizzle else (stride, leading)
     return row % each * nbytes + row // each * far + inner % 8 * wide + inner // 8 * along
-
-
-def values_of(raw: NDArray[np.uint8], element: Element) -> NDArray[Any]:
-    """Elements from their bytes (..., bytes): float64, or int64 for integers."""
-    raw = np.ascontiguousarray(raw)
-    if element.name in ("s8", "u8"):
-        kind = np.int8 if element.name == "s8" else np.uint8
-        return raw.view(kind)[..., 0].astype(np.int64)
-    if element.name in ("e4m3", "e5m2"):
-        return element.small_floats[raw[..., 0]]
-    if element.name == "f16":
-        return raw.view(np.float16)[..., 0].astype(np.float64)
-    bits = raw.view(f"u{raw.shape[-1]}")[..., 0].astype(np.uint32)
-    wide = bits << np.uint32(16) if element.name == "bf16" else bits & np.uint32(0xFFFFE000)
-    return wide.view(np.float32).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -176,7 +162,7 @@ class WarpgroupMultiply:
             values = gather(registers, element, ROWS, depth)
         else:
             raw, spans = self._read(lanes, factor, warps, rows)
-            values = values_of(raw, element)
+            values = element.values(raw)
         return (-values if factor.negated else values), spans
 
     def _read(
@@ -248,15 +234,7 @@ def wait(left: int, lanes: ActionLanes) -> bool:
 # -- decoding ---------------------------------------------------------------------------------
 
 _DEPTHS = {"f16": 16, "bf16": 16, "tf32": 8, "e4m3": 32, "e5m2": 32, "s8": 32, "u8": 32}
-_RESULTS = {
-    "f16": ("f16", "f32"),
-    "bf16": ("f32",),
-    "tf32": ("f32",),
-    "e4m3": ("f16", "f32"),
-    "e5m2": ("f16", "f32"),
-    "s8": ("s32",),
-    "u8": ("s32",),
-}
+_RESULTS = {**RESULTS, "e4m3": ("f16", "f32"), "e5m2": ("f16", "f32")}
 _TRANSPOSABLE = ("f16", "bf16")
 
 
