@@ -10,7 +10,7 @@ import numpy as np
 
 from core.emulator import memory
 from core.emulator.cross_lane import cross_lane
-from core.emulator.operands import WINDOWS, OperandDecoder, elements, plain
+from core.emulator.operands import WINDOWS, OperandDecoder, plain
 from core.emulator.program import (
     Call,
     FunctionCode,
@@ -45,6 +45,7 @@ from core.ptx.ast import (
     Register,
     Special,
     Symbol,
+    elements,
 )
 from core.ptx.opcodes import OPCODES, opcode_of, space_of, update_of
 from core.ptx.parser import unknown_modifier

@@ -13,7 +13,7 @@ from core.emulator.program import Kind, Op, Reader, Writer
 from core.emulator.registers import SlotTable, address_reader
 from core.ptx.arithmetic.integer import CARRY, uses_carry
 from core.ptx.arithmetic.operation import unsupported
-from core.ptx.ast import Address, Function, Instruction, Module, Operand, Register, Vector
+from core.ptx.ast import Address, Function, Instruction, Module, Operand, Register
 from core.ptx.types import PRED, TYPES, PtxType
 
 WINDOWS = {
@@ -101,11 +101,6 @@ class OperandDecoder:
         if target is None or not self.function.first_pc <= target < self.function.end_pc:
             raise unsupported(instruction, f"{does} {name}, which is not there")
         return target
-
-
-def elements(operand: Operand) -> tuple[Operand, ...]:
-    """The elements of a vector operand, or the operand itself."""
-    return operand.elements if isinstance(operand, Vector) else (operand,)
 
 
 def plain(writers: tuple[Writer | None, ...]) -> tuple[Writer, ...]:

@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.lanes import Lanes
-from core.emulator.operands import OperandDecoder, elements
+from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
 from core.emulator.registers import address_reader
 from core.emulator.texels import Index, Texels
 from core.errors import TilescopeError
 from core.launch import Texture
 from core.ptx.arithmetic.operation import types_of, unsupported
-from core.ptx.ast import Address, Instruction, Operand
+from core.ptx.ast import Address, Instruction, Operand, elements
 from core.ptx.types import TYPES, PtxType
 
 _AXES = {"1d": 1, "2d": 2, "3d": 3, "a1d": 1, "a2d": 2}

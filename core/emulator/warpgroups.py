@@ -20,7 +20,7 @@ from core.emulator.events import Read, Span
 from core.emulator.groups import WARP, warp_rows
 from core.emulator.lanes import Lanes
 from core.emulator.machine import ActionLanes
-from core.emulator.operands import OperandDecoder, elements
+from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
 from core.emulator.tensor import (
     ELEMENTS,
@@ -36,7 +36,7 @@ from core.emulator.tensor import (
     shape_of,
 )
 from core.ptx.arithmetic.operation import immediate, refuse, unsupported
-from core.ptx.ast import Instruction, Operand, Vector
+from core.ptx.ast import Instruction, Operand, Vector, elements
 from core.ptx.types import PRED, TYPES
 from core.tensor_maps import swizzled
 

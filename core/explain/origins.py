@@ -204,10 +204,7 @@ class _Origins:
 
     def _bounds(self, aim: Aim) -> Iterator[Node]:
         """What ends the loops, around the access, whose counters its address is made of."""
-        function = next(
-            f for f in self._module.functions.values() if f.first_pc <= aim.pc < f.end_pc
-        )
-        for first, end in back_edges(self._module, function):
+        for first, end in back_edges(self._module, self._module.function_at(aim.pc)):
             if first <= aim.pc < end and self._counts(aim.pc, first, end):
                 yield from (n for pc, n in aim.tests.items() if self._ends(pc, first, end))
 

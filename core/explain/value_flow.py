@@ -540,7 +540,7 @@ class _ThreadFlow:
             return
         name, start = address.base.name, address.base.offset + address.offset
         parameters, value = self.frames[-1].parameters, operands[other]
-        for i, part in enumerate(value.elements if isinstance(value, ast.Vector) else (value,)):
+        for i, part in enumerate(ast.elements(value)):
             if opcode == "st":
                 parameters[name, start + i * size] = self._value(part)
             elif isinstance(part, ast.Register):
@@ -608,8 +608,7 @@ class _ThreadFlow:
         if kind not in ("store", "reduction", "atomic"):
             return []
         value = instruction.operands[2 if kind == "atomic" else 1]
-        parts = value.elements if isinstance(value, ast.Vector) else (value,)
-        return [self._value(part) for part in parts]
+        return [self._value(part) for part in ast.elements(value)]
 
     def _elements(self, access: Access, place: Node | None = None) -> list[Load]:
         values = access.values[self.thread]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -92,6 +93,11 @@ class Selected:
 Operand = (
     Register | Special | Immediate | Symbol | Address | Vector | Pair | Negated | Group | Selected
 )
+
+
+def elements(operand: Operand) -> tuple[Operand, ...]:
+    """The elements of a vector operand, or the operand itself."""
+    return operand.elements if isinstance(operand, Vector) else (operand,)
 
 
 def registers(*operands: Operand) -> Iterator[str]:
@@ -218,6 +224,18 @@ class Module:
                     if instruction.position.line:
                         return instruction.position.file
         return 1
+
+    @cached_property
+    def _defined(self) -> tuple[list[int], list[Function]]:
+        """Where functions that have instructions begin, ascending, and these functions."""
+        functions = [f for f in self.functions.values() if f.end_pc > f.first_pc]
+        functions.sort(key=lambda f: f.first_pc)
+        return [f.first_pc for f in functions], functions
+
+    def function_at(self, pc: int) -> Function:
+        """The function that an instruction is in."""
+        starts, functions = self._defined
+        return functions[bisect_right(starts, pc) - 1]
 
     def entry(self, name: str) -> Function:
         """The kernel of that name; `TilescopeError` lists the kernels there are."""

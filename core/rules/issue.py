@@ -117,9 +117,7 @@ class IssueTable:
 
     def _result_is_used(self, instruction: Instruction) -> bool:
         names = set(registers(instruction.operands[0]))
-        function = next(
-            f for f in self._module.functions.values() if f.first_pc <= instruction.pc < f.end_pc
-        )
+        function = self._module.function_at(instruction.pc)
         return bool(names & self._read_elsewhere(function, instruction.pc))
 
     def _read_elsewhere(self, function: Function, pc: int) -> set[str]:

@@ -25,7 +25,6 @@ from core.emulator.frame import Frame
 from core.emulator.groups import Group
 from core.emulator.lanes import Lanes
 from core.emulator.machine import ActionLanes, Machine
-from core.emulator.operands import elements
 from core.emulator.program import Call, MemoryAccess, Op, ParameterAccess
 from core.emulator.run_queue import RunQueue
 from core.emulator.state import MachineState
@@ -37,7 +36,7 @@ from core.emulator.tensor import (
     StoreFragment,
     StoreMatrix,
 )
-from core.ptx.ast import Address, Function, Immediate, Negated, Operand, Register, Symbol
+from core.ptx.ast import Address, Function, Immediate, Negated, Operand, Register, Symbol, elements
 from core.ptx.ast import Group as Operands
 from core.ptx.types import PtxType
 
