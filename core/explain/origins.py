@@ -126,12 +126,12 @@ class _Origins:
         if finding.kind == "bad_tensor_map":
             return {finding.array} - {""}
         if finding.kind == "assert":
-            test = self._reader.last_test(finding.thread)
+            test = self._reader.of(finding.thread).last_test
             return self._beginnings([test] if test is not None else [])
         if finding.kind == "bad_call":
-            aim = self._reader.last_call(finding.thread)
+            aim = self._reader.of(finding.thread).last_call
         else:
-            aim = self._reader.aim(finding.thread, finding.step)
+            aim = self._reader.of(finding.thread, finding.step).aim
         return self._beginnings([aim.address, *self._bounds(aim)]) if aim is not None else set()
 
     def moves(self, finding: Finding) -> bool:

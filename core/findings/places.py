@@ -117,7 +117,5 @@ def _in_array(array: Array | SharedArray, offset: int) -> Place:
 
 def index_text(linear: int, size: Dim3) -> str:
     """`(1,0)`: an index in x and y, and z where the size has it."""
-    parts = [linear % size.x, linear // size.x % size.y]
-    if size.z > 1:
-        parts.append(linear // (size.x * size.y))
-    return f"({','.join(str(p) for p in parts)})"
+    parts = size.at(linear)[: 3 if size.z > 1 else 2]
+    return f"({','.join(map(str, parts))})"

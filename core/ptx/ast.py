@@ -237,6 +237,27 @@ class Module:
         starts, functions = self._defined
         return functions[bisect_right(starts, pc) - 1]
 
+    @cached_property
+    def own_functions(self) -> frozenset[str]:
+        """The functions of which any instruction comes from a line of the user's source."""
+        return frozenset(
+            function.name
+            for function in self.functions.values()
+            if any(
+                i.position.line > 0 and i.position.file == self.source_file
+                for i in self.instructions[function.first_pc : function.end_pc]
+            )
+        )
+
+    def targets(self, instruction: Instruction) -> list[int]:
+        """The pcs that a branch may go to, as far as they are known; none of other instructions."""
+        names = [o.name for o in instruction.operands if isinstance(o, Symbol)]
+        if instruction.opcode == "brx":
+            names = [label for name in names for label in self.branch_targets.get(name, ())]
+        elif instruction.opcode != "bra":
+            return []
+        return [self.labels[name] for name in names if name in self.labels]
+
     def entry(self, name: str) -> Function:
         """The kernel of that name; `TilescopeError` lists the kernels there are."""
         function = self.functions.get(name)

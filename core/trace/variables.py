@@ -305,7 +305,6 @@ class VariableReader:
         self._stack = StackHistory(record)
         self._image, self._debug = image, debug
         self._in_scope: dict[int, tuple[VariableInfo, ...]] = {}
-        self._of_source: dict[str, bool] = {}
 
     @property
     def instructions(self) -> tuple[Instruction, ...]:
@@ -314,7 +313,7 @@ class VariableReader:
 
     def function_at(self, pc: int) -> Function:
         """The function that an instruction is in."""
-        return self._image.code_at(pc).function
+        return self._image.module.function_at(pc)
 
     def in_scope(self, pc: int) -> tuple[VariableInfo, ...]:
         """The variables in scope before an instruction."""
@@ -328,7 +327,7 @@ class VariableReader:
         self, pc: int, depth: int, tick: int, lane: int
     ) -> list[tuple[VariableInfo, Value | None]]:
         """The variables in scope before the instruction at `pc`, with the lane's values."""
-        function = self._image.code_at(pc).function.name
+        function = self.function_at(pc).name
         return [
             (info, self._value(info, function, pc, depth, tick, lane))
             for info in self._scope(function, pc)
@@ -336,14 +335,7 @@ class VariableReader:
 
     def is_of_the_source(self, pc: int) -> bool:
         """Whether the function at `pc` is the user's, and not one of a header."""
-        function = self._image.code_at(pc).function
-        if function.name not in self._of_source:
-            module = self._image.module
-            self._of_source[function.name] = any(
-                i.position.line and i.position.file == module.source_file
-                for i in module.instructions[function.first_pc : function.end_pc]
-            )
-        return self._of_source[function.name]
+        return self.function_at(pc).name in self._image.module.own_functions
 
     def _scope(self, function: str, pc: int) -> tuple[VariableInfo, ...]:
         known = self._in_scope.get(pc)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -125,17 +125,7 @@ class TypeReader:
         if tag == "DW_TAG_enumeration_type":
             return _enumeration(die, name)
         if tag in _QUALIFIERS or tag == "DW_TAG_typedef":
-            same = self.type_of(die)
-            return DwarfType(
-                name,
-                same.kind,
-                same.nbytes,
-                same.dtype,
-                same.element,
-                same.dims,
-                same.members,
-                same.enumerators,
-            )
+            return replace(self.type_of(die), name=name)
         if tag == "DW_TAG_subroutine_type":
             return DwarfType(name, "function", 0)
         return DwarfType(name, "void", 0)
