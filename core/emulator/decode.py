@@ -25,7 +25,6 @@ from core.emulator.program import (
     run_ends,
 )
 from core.emulator.registers import pack, packs
-from core.errors import UnsupportedPtx
 from core.ptx.arithmetic.operation import (
     BUILDERS,
     TYPED,
@@ -486,6 +485,3 @@ def decode(
     Raises `UnsupportedPtx` at the first instruction that cannot be executed.
     """
     return Decoder(OperandDecoder(module, function, addresses)).decode(watched)
-
-
-__all__ = ["UnsupportedPtx", "decode"]

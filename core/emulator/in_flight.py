@@ -7,9 +7,11 @@ when it begins (`TransferEvent`), and of everything that lets threads know of it
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,12 +90,26 @@ class Copy:
     writes: tuple[Span, ...] = ()
 
 
-@dataclass
-class Groups:
-    """The bulk groups of a lane: copies not committed, and the groups committed, oldest first."""
+_T = TypeVar("_T")
 
-    open: list[Copy] = field(default_factory=list)
-    committed: list[list[Copy]] = field(default_factory=list)
+
+@dataclass
+class Groups(Generic[_T]):
+    """What a lane or a warp has begun: what is not committed, and the groups, oldest first."""
+
+    open: list[_T] = field(default_factory=list)
+    committed: list[list[_T]] = field(default_factory=list)
+
+    def commit(self) -> None:
+        """What has begun since the last commit becomes a group, perhaps an empty one."""
+        self.committed.append(self.open)
+        self.open = []
+
+    def take(self, left: int) -> list[_T]:
+        """Takes out what lies in all groups but the `left` latest, which is waited for."""
+        done = self.committed[: max(len(self.committed) - left, 0)]
+        self.committed = self.committed[len(done) :]
+        return [one for group in done for one in group]
 
 
 @dataclass(frozen=True)
@@ -115,7 +131,7 @@ class InFlight:
         self.state, self._place = state, place
         self.traffic: dict[int, Traffic] = {}  # the objects there are, by place
         self.flying: list[Copy] = []  # to mbarriers, oldest first
-        self.groups: dict[int, Groups] = {}  # by lane
+        self.groups: defaultdict[int, Groups[Copy]] = defaultdict(Groups)  # by lane
         self.sleepers: list[Sleeper] = []
         self.in_cluster: list[tuple[Group, int]] = []  # that wait for their cluster, since when
         self._arrived = np.zeros(state.count, np.int64)  # at the barrier of the cluster, how often
@@ -399,22 +415,15 @@ class InFlight:
         if place >= 0:
             self.flying.append(copy)
         else:
-            self.groups.setdefault(lane, Groups()).open.append(copy)
+            self.groups[lane].open.append(copy)
 
     def commit(self, lane: int) -> None:
         """What the lane has begun since its last commit becomes a group, perhaps an empty one."""
-        groups = self.groups.setdefault(lane, Groups())
-        groups.committed.append(groups.open)
-        groups.open = []
+        self.groups[lane].commit()
 
     def await_groups(self, lane: int, left: int) -> None:
         """Waits until at most `left` of the lane's groups are not done."""
-        groups = self.groups.get(lane)
-        if groups is None:
-            return
-        done = groups.committed[: max(len(groups.committed) - left, 0)]
-        groups.committed = groups.committed[len(done) :]
-        copies = [copy for group in done for copy in group]
+        copies = self.groups[lane].take(left)
         for copy in copies:
             self._land(copy)
         if copies:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.access import Values
 from core.emulator.events import Mask
 from core.emulator.frame import Frame
 from core.emulator.groups import Geometry, Group, lanes_of_rows, warp_rows
 from core.emulator.program import Kind, MemoryAccess, Op, Reader, Registers
 from core.emulator.state import MachineState
-from core.emulator.transfer import Values
 from core.ptx.types import PtxType
 
 
