@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ MAX_STATIC_SHARED = 48 * 1024
 """Bytes that the shared arrays of a fixed size may have in a block, on every GPU since 2.0."""
 
 
+_Index = TypeVar("_Index", int, NDArray[np.int64])
+
+
 @dataclass(frozen=True)
 class Dim3:
     """CUDA's `dim3`: a size or an index in x, y and z."""
@@ -33,6 +36,10 @@ class Dim3:
     def count(self) -> int:
         """x * y * z."""
         return self.x * self.y * self.z
+
+    def at(self, linear: _Index) -> tuple[_Index, _Index, _Index]:
+        """The index in x, y and z of a linear one, x fastest; of an array of them, arrays."""
+        return linear % self.x, linear // self.x % self.y, linear // (self.x * self.y)
 
     def __str__(self) -> str:
         return f"{self.x} x {self.y}" + (f" x {self.z}" if self.z != 1 else "")

@@ -197,13 +197,13 @@ def _staged(module: Module, kernel: str, accesses: Sequence[MachineAccess]) -> M
 
 
 def _loops(module: Module, function: Function) -> list[_Loop]:
-    found = []
-    for one in module.instructions[function.first_pc : function.end_pc]:
-        if one.opcode == "bra" and isinstance(one.operands[0], Symbol):
-            target = module.labels.get(one.operands[0].name, one.pc + 1)
-            if target <= one.pc:
-                found.append(_Loop(target, one))
-    return found
+    return [
+        _Loop(target, one)
+        for one in module.instructions[function.first_pc : function.end_pc]
+        if one.opcode == "bra"
+        for target in module.targets(one)
+        if target <= one.pc
+    ]
 
 
 def _around(loops: Sequence[_Loop], pc: int) -> list[_Loop]:

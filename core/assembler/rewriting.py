@@ -7,7 +7,6 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from core.ptx.ast import Function, Instruction, Module
-from core.ptx.opcodes import opcode_of
 from core.ptx.types import PtxType
 
 
@@ -71,12 +70,4 @@ class Rewriting:
 
 def jump_targets(module: Module) -> frozenset[int]:
     """The pcs that a branch may go to."""
-    names = {
-        name
-        for instruction in module.instructions
-        if opcode_of(instruction).kind == "jump"
-        for operand in instruction.operands
-        for name in (getattr(operand, "name", ""),)
-    }
-    names |= {target for table in module.branch_targets.values() for target in table}
-    return frozenset(pc for name, pc in module.labels.items() if name in names)
+    return frozenset(pc for one in module.instructions for pc in module.targets(one))

@@ -457,7 +457,7 @@ def _ask(
     )
     entry = find_entry(build, kernel)
     labels = re.findall(r"^\s*([\w$]+):", build.ptx, re.MULTILINE)
-    debug: DebugInfo = read_dwarf(build.ptx, {label: i for i, label in enumerate(labels)}, {})
+    debug: DebugInfo = read_dwarf(build.ptx, {label: i for i, label in enumerate(labels)})
     function = debug.functions.get(entry)
     variables = function.variables if function else ()
     parameters = tuple((v.name, v.type) for v in variables if v.is_parameter and v.scope.depth == 0)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.bulk_copies import bulk_copy
-from core.emulator.lanes import Lanes, action_op
+from core.emulator.lanes import Lanes
 from core.emulator.mbarriers import arrive_after_copies
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Kind, Op, Reader
@@ -34,10 +34,10 @@ class AsyncCopy:
     given: Reader | None
     ignore: Reader | None
 
-    def run(self, lanes: Lanes) -> bool:
+    def __call__(self, lanes: Lanes) -> bool:
         """Copies."""
         source, to = lanes.read(self.source), lanes.read(self.to)
-        given = np.full(lanes.machine.count, self.size)
+        given = np.full(lanes.count, self.size)
         if self.given is not None:
             given = np.minimum(lanes.read(self.given).astype(np.int64), self.size)
         if self.ignore is not None:
@@ -100,4 +100,4 @@ def async_copy(decoder: OperandDecoder, instruction: Instruction) -> Op:
         given,
         ignore,
     )
-    return action_op(instruction, action)
+    return decoder.action(instruction, action)

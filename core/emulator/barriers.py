@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from core.emulator.events import BarrierEvent, Mask
 from core.emulator.groups import Group, warp_rows
 from core.emulator.lanes import Lanes
-from core.emulator.named_barriers import ArriveOrWait
 from core.emulator.program import Kind, Op
 from core.emulator.run_queue import RunQueue
 from core.emulator.state import MachineState
@@ -234,8 +233,7 @@ class NamedBarriers:
         """Writes the result of a `bar.red` that the lanes of `mask` waited at."""
         state = self.state
         op = state.op_at(pc)
-        action: ArriveOrWait = op.payload
-        if not action.reduction:
+        if not op.destinations:
             return
         blocks, threads = len(state.geometry.blocks), state.geometry.threads
         yes, came = votes.reshape(blocks, -1), met.reshape(blocks, -1)
@@ -244,9 +242,10 @@ class NamedBarriers:
             "and": lambda: np.asarray((yes | ~came).all(axis=1)),
             "or": lambda: np.asarray(yes.any(axis=1)),
         }
-        value = np.repeat(functions[action.reduction](), threads)
+        reduction = next(functions[m] for m in op.instruction.modifiers if m in functions)
+        value = np.repeat(reduction(), threads)
         frame = state.frame(Group(pc, depth, mask))
-        state.write(frame, op.destinations[0], action.writers[0](value), mask)
+        state.write(frame, op.destinations[0], op.writers[0](value), mask)
 
     def after_exit(self) -> None:
         """Threads have ended: those that waited for them may go on."""

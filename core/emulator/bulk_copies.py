@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 from core import tensor_maps
 from core.emulator.events import Span
 from core.emulator.groups import WARP
-from core.emulator.lanes import Lanes, action_op
+from core.emulator.lanes import Lanes
+from core.emulator.machine import ActionLanes
 from core.emulator.memory import Region
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Kind, Op, Reader
@@ -74,7 +76,7 @@ class _Signal:
         """The place of the mbarrier at an address; -1 where there is none."""
         if self.barrier is None:
             return -1
-        found = lanes.machine.unit.shared_bytes(lane, address, 8, rank)
+        found = lanes.state.unit.shared_bytes(lane, address, 8, rank)
         if found is None:
             raise unsupported(lanes.op.instruction, "names no mbarrier object in shared memory")
         return found[1] // 8
@@ -90,7 +92,7 @@ class BulkCopy:
     size: Reader
     signal: _Signal
 
-    def run(self, lanes: Lanes) -> bool:
+    def __call__(self, lanes: ActionLanes) -> bool:
         """Begins each lane's copy."""
         to, source = lanes.read(self.to), lanes.read(self.source)
         size = lanes.read(self.size).astype(np.int64)
@@ -111,14 +113,14 @@ class BulkCopy:
 
     def _begin(
         self,
-        lanes: Lanes,
+        lanes: ActionLanes,
         lane: int,
         ends: tuple[int, int],
         nbytes: int,
         told: int,
         blocks: int | None,
     ) -> None:
-        unit = lanes.machine.unit
+        unit = lanes.state.unit
         from_shared, to_shared = self.kind != "load", self.kind != "store"
         pieces = np.arange(0, nbytes, _CHUNK, dtype=np.int64)
 
@@ -129,7 +131,7 @@ class BulkCopy:
                 else unit.global_bytes(address, nbytes)
             )
             if found is None:
-                lanes.machine.flight.illegal(lanes, "out_of_bounds", lane, address, nbytes)
+                lanes.illegal("out_of_bounds", lane, address, nbytes)
                 return None
             return _End(found[0], found[1] + pieces, _CHUNK)
 
@@ -162,7 +164,7 @@ def _once_a_warp(
     """
     if len(begun) < 2:
         return begun
-    geometry = lanes.machine.geometry
+    geometry = lanes.geometry
     threads = geometry.block.count
     warp = begun // threads * geometry.warps + begun % threads // WARP
     keys = np.stack([warp, *(o.astype(np.int64)[begun] for o in operands)], 1)
@@ -181,7 +183,7 @@ def _aligned(lanes: Lanes, lane: int, values: tuple[int, ...], alignment: int) -
     """Whether all are multiples of the alignment; a fault is told of the first that is not."""
     wrong = [value for value in values if value % alignment]
     if wrong:
-        lanes.machine.flight.illegal(lanes, "misaligned", lane, wrong[0], alignment)
+        lanes.illegal("misaligned", lane, wrong[0], alignment)
     return not wrong
 
 
@@ -195,7 +197,7 @@ class TensorCopy:
     shared: Reader
     signal: _Signal
 
-    def run(self, lanes: Lanes) -> bool:
+    def __call__(self, lanes: ActionLanes) -> bool:
         """Begins each lane's copy."""
         maps, shared = lanes.read(self.map), lanes.read(self.shared)
         corner = np.stack([lanes.read(c).astype(np.int64) for c in self.corner], 1)
@@ -221,17 +223,17 @@ class TensorCopy:
         """Whether the box may lie there; an H200 stops at others with an illegal instruction."""
         first = corner[0] * what.nbytes
         if first % _CHUNK:
-            lanes.machine.flight.illegal(lanes, "misaligned", lane, what.address + first, _CHUNK)
+            lanes.illegal("misaligned", lane, what.address + first, _CHUNK)
             return False
         if self.loads or min(corner) >= 0:
             return True
         text = ", ".join(map(str, corner))
-        lanes.machine.flight.tell(lanes, "beyond_map", lane, text)
+        lanes.fault("beyond_map", lane, text)
         return False
 
     def _begin(
         self,
-        lanes: Lanes,
+        lanes: ActionLanes,
         lane: int,
         what: TensorMap,
         corner: list[int],
@@ -239,18 +241,18 @@ class TensorCopy:
         told: int,
         blocks: int | None,
     ) -> None:
-        unit = lanes.machine.unit
+        unit = lanes.state.unit
         places, order = what.elements(corner)
         whole = what.extent_in_memory
         array = unit.global_bytes(what.address, whole)
         if array is None:
-            lanes.machine.flight.illegal(lanes, "out_of_bounds", lane, what.address, whole)
+            lanes.illegal("out_of_bounds", lane, what.address, whole)
             return
         far = _End(array[0], np.where(places >= 0, places + array[1], -1), what.nbytes)
         for rank in ranks(blocks):
             found = unit.shared_bytes(lane, address, what.extent, rank)
             if found is None:
-                lanes.machine.flight.illegal(lanes, "out_of_bounds", lane, address, what.box_bytes)
+                lanes.illegal("out_of_bounds", lane, address, what.box_bytes)
                 continue
             start = address & _OFFSET
             near = tensor_maps.swizzled(start + order, what.swizzle) - start + found[1]
@@ -290,41 +292,29 @@ def _stores(source: _End, target: _End) -> Land:
 
 def _map_at(lanes: Lanes, lane: int, address: int, rank: int) -> TensorMap | None:
     """The map at an address; a fault is told where there is none of so many dimensions."""
-    found = lanes.machine.unit.global_bytes(address, tensor_maps.BYTES)
+    found = lanes.state.unit.global_bytes(address, tensor_maps.BYTES)
     if found is not None and address % tensor_maps.ALIGNMENT == 0:
         region, first = found
         raw = region.view(_U8)[first : first + tensor_maps.BYTES].tobytes()
         decoded = TensorMap.decoded(raw)
         if decoded is not None and len(decoded.sizes) == rank:
             return decoded
-    lanes.machine.flight.illegal(
-        lanes, "bad_tensor_map", lane, address, tensor_maps.BYTES, f"{address:#x}|{rank}"
-    )
+    lanes.illegal("bad_tensor_map", lane, address, tensor_maps.BYTES, f"{address:#x}|{rank}")
     return None
 
 
-@dataclass(frozen=True)
-class Commit:
-    """`cp.async.bulk.commit_group`."""
-
-    def run(self, lanes: Lanes) -> bool:
-        """Closes each lane's group."""
-        for lane in np.flatnonzero(lanes.active).tolist():
-            lanes.machine.flight.commit(lane)
-        return True
+def commit(lanes: ActionLanes) -> bool:
+    """`cp.async.bulk.commit_group`: closes each lane's group."""
+    for lane in np.flatnonzero(lanes.active).tolist():
+        lanes.machine.flight.commit(lane)
+    return True
 
 
-@dataclass(frozen=True)
-class AwaitGroups:
+def await_groups(left: int, lanes: ActionLanes) -> bool:
     """`cp.async.bulk.wait_group`: until at most `left` of a lane's groups are not done."""
-
-    left: int
-
-    def run(self, lanes: Lanes) -> bool:
-        """Waits."""
-        for lane in np.flatnonzero(lanes.active).tolist():
-            lanes.machine.flight.await_groups(lane, self.left)
-        return True
+    for lane in np.flatnonzero(lanes.active).tolist():
+        lanes.machine.flight.await_groups(lane, left)
+    return True
 
 
 def bulk_copy(decoder: OperandDecoder, instruction: Instruction) -> Op:
@@ -334,12 +324,12 @@ def bulk_copy(decoder: OperandDecoder, instruction: Instruction) -> Op:
     if any(m.startswith(("im2col", "tile::")) for m in modifiers):
         raise unsupported(instruction, "copies no plain tile")
     if "commit_group" in modifiers:
-        return action_op(instruction, Commit())
+        return decoder.action(instruction, commit)
     if "wait_group" in modifiers:
         left = immediate(operands[0]) if operands else None
         if left is None:
             raise unsupported(instruction, "does not say how many groups")
-        return action_op(instruction, AwaitGroups(left))
+        return decoder.action(instruction, partial(await_groups, left))
     if "prefetch" in modifiers:
         return Op(Kind.NOTHING, instruction)
     if any("cache_hint" in m for m in modifiers):
@@ -362,7 +352,7 @@ def bulk_copy(decoder: OperandDecoder, instruction: Instruction) -> Op:
         corner = tuple(decoder.table.read(instruction, c, TYPES["s32"]) for c in listed)
         if f"{len(corner)}d" not in modifiers:
             raise unsupported(instruction, "has the wrong number of coordinates")
-        return action_op(
+        return decoder.action(
             instruction,
             TensorCopy(
                 loads,
@@ -373,7 +363,7 @@ def bulk_copy(decoder: OperandDecoder, instruction: Instruction) -> Op:
             ),
         )
     kind = {"global": "load"}.get(spaces[1], "store" if spaces[0] == "global" else "shared")
-    return action_op(
+    return decoder.action(
         instruction,
         BulkCopy(
             kind,

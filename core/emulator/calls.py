@@ -60,7 +60,7 @@ class Calls:
         keep = None if op.guard < 0 and self.state.exclusive else mask
         for i, slot in enumerate(op.destinations):
             value = self._read_parameter(frame, op, (name, offset + i * access.types.nbytes))
-            self.state.write(frame, slot, access.writers[i](value), keep)
+            self.state.write(frame, slot, op.writers[i](value), keep)
         for i, read in enumerate(access.values):
             key = (name, offset + i * access.types.nbytes)
             value = read(frame.registers)

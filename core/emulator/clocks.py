@@ -6,25 +6,15 @@ number of instructions that the blocks which run together have issued.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from core.emulator.lanes import Lanes, action_op
+from core.emulator.lanes import Lanes
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op
 from core.ptx.arithmetic.operation import type_of
 from core.ptx.ast import Instruction, Special
-
-
-def is_clock(instruction: Instruction) -> bool:
-    """Whether the instruction reads a clock."""
-    return instruction.opcode == "mov" and any(
-        isinstance(o, Special) and o.name.startswith(("%clock", "%globaltimer"))
-        for o in instruction.operands
-    )
 
 
 @dataclass(frozen=True)
@@ -33,12 +23,11 @@ class ReadClock:
 
     shift: int  # 32 for the upper half
     bits: int
-    writers: tuple[Callable[..., Any], ...]
 
-    def run(self, lanes: Lanes) -> bool:
+    def __call__(self, lanes: Lanes) -> bool:
         """Reads the clock."""
-        now = (lanes.machine.tick >> self.shift) & ((1 << self.bits) - 1)
-        lanes.write((np.array([now], f"u{self.bits // 8}"),), self.writers)
+        now = (lanes.state.tick >> self.shift) & ((1 << self.bits) - 1)
+        lanes.write(np.array([now], f"u{self.bits // 8}"))
         return True
 
 
@@ -47,6 +36,5 @@ def read_clock(decoder: OperandDecoder, instruction: Instruction) -> Op:
     kind = type_of(instruction)
     source = instruction.operands[1]
     assert isinstance(source, Special)
-    slots, writers = decoder.plain_writers(instruction, (instruction.operands[0],), (kind,))
-    action = ReadClock(32 if source.name.endswith("_hi") else 0, kind.bits, writers)
-    return action_op(instruction, action, slots)
+    action = ReadClock(32 if source.name.endswith("_hi") else 0, kind.bits)
+    return decoder.action(instruction, action, (instruction.operands[0],), (kind,))

@@ -6,20 +6,18 @@ one of the executing block's own has 0 there, or its own rank plus 1 where `mapa
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from core.emulator.lanes import Lanes, action_op
+from core.emulator.lanes import Lanes
+from core.emulator.machine import ActionLanes
 from core.emulator.memory import RANK_BITS, SHARED_WINDOW
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
 from core.ptx.arithmetic.operation import unsupported
 from core.ptx.ast import Instruction
-from core.ptx.types import TYPES
+from core.ptx.types import TYPES, PtxType
 
 _WITHIN = (1 << RANK_BITS) - 1
 
@@ -31,22 +29,22 @@ class MapAddress:
     address: Reader
     rank: Reader
     generic: bool
-    writers: tuple[Callable[..., Any], ...]
+    kind: PtxType
 
-    def run(self, lanes: Lanes) -> bool:
+    def __call__(self, lanes: Lanes) -> bool:
         """Puts the rank into the address."""
         address = lanes.read(self.address).astype(np.int64)
         rank = lanes.read(self.rank).astype(np.int64)
-        count = lanes.machine.geometry.cluster.count
+        count = lanes.geometry.cluster.count
         wrong = lanes.active & ((rank < 0) | (rank >= count))
         if wrong.any():
             lane = int(wrong.argmax())
-            lanes.machine.flight.tell(lanes, "bad_rank", lane, f"{int(rank[lane])}|{count}")
+            lanes.fault("bad_rank", lane, f"{int(rank[lane])}|{count}")
             rank = np.where(wrong, 0, rank)
         window = SHARED_WINDOW if self.generic else 0
         tag = rank + 1 if count > 1 else np.zeros_like(rank)  # a block alone has its own memory
         mapped = (address & _WITHIN) | tag << RANK_BITS
-        lanes.write((mapped + window,), self.writers)
+        lanes.write((mapped + window).astype(self.kind.dtype))
         return True
 
 
@@ -55,33 +53,24 @@ class RankOf:
     """`getctarank`: in which block of the cluster an address lies."""
 
     address: Reader
-    writers: tuple[Callable[..., Any], ...]
 
-    def run(self, lanes: Lanes) -> bool:
+    def __call__(self, lanes: Lanes) -> bool:
         """Reads it off the address."""
         tag = (lanes.read(self.address).astype(np.int64) >> RANK_BITS) & 0xFF
-        own = lanes.machine.geometry.special("%cluster_ctarank")
-        lanes.write((np.where(tag == 0, own, tag - 1).astype(np.uint32),), self.writers)
+        own = lanes.geometry.special("%cluster_ctarank")
+        lanes.write(np.where(tag == 0, own, tag - 1).astype(np.uint32))
         return True
 
 
-@dataclass(frozen=True)
-class ClusterArrive:
-    """`barrier.cluster.arrive`."""
-
-    def run(self, lanes: Lanes) -> bool:
-        """Announces each lane."""
-        lanes.machine.flight.cluster_arrive(lanes)
-        return True
+def arrive(lanes: ActionLanes) -> bool:
+    """`barrier.cluster.arrive`: announces each lane."""
+    lanes.machine.flight.cluster_arrive(lanes)
+    return True
 
 
-@dataclass(frozen=True)
-class ClusterWait:
-    """`barrier.cluster.wait`."""
-
-    def run(self, lanes: Lanes) -> bool:
-        """Waits until all threads of the cluster have arrived that have not exited."""
-        return lanes.machine.flight.cluster_wait(lanes)
+def wait(lanes: ActionLanes) -> bool:
+    """`barrier.cluster.wait`: until all threads of the cluster that have not exited arrived."""
+    return lanes.machine.flight.cluster_wait(lanes)
 
 
 def map_address(decoder: OperandDecoder, instruction: Instruction) -> Op:
@@ -94,20 +83,11 @@ def map_address(decoder: OperandDecoder, instruction: Instruction) -> Op:
     to, address, *rank = instruction.operands
     where = decoder.table.read(instruction, address, kind)
     if instruction.opcode == "getctarank":
-        slots, writers = decoder.plain_writers(instruction, (to,), (TYPES["u32"],))
-        return action_op(instruction, RankOf(where, writers), slots)
-    slots, writers = decoder.plain_writers(instruction, (to,), (kind,))
-
-    def narrow(values: NDArray[Any]) -> NDArray[Any]:
-        return writers[0](values.astype(kind.dtype))
-
-    action = MapAddress(
-        where, decoder.table.read(instruction, rank[0], TYPES["u32"]), generic, (narrow,)
-    )
-    return action_op(instruction, action, slots)
+        return decoder.action(instruction, RankOf(where), (to,), (TYPES["u32"],))
+    wanted = decoder.table.read(instruction, rank[0], TYPES["u32"])
+    return decoder.action(instruction, MapAddress(where, wanted, generic, kind), (to,), (kind,))
 
 
-def cluster_barrier(_: OperandDecoder, instruction: Instruction) -> Op:
+def cluster_barrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
     """Decodes `barrier.cluster`."""
-    waits = "wait" in instruction.modifiers
-    return action_op(instruction, ClusterWait() if waits else ClusterArrive())
+    return decoder.action(instruction, wait if "wait" in instruction.modifiers else arrive)

@@ -9,29 +9,26 @@ from typing import Any, TypeVar
 import numpy as np
 
 from core.emulator import memory
-from core.emulator.clocks import is_clock, read_clock
 from core.emulator.cross_lane import cross_lane
-from core.emulator.jumps import indexed_branch
-from core.emulator.named_barriers import must_exist, named_barrier
-from core.emulator.operands import WINDOWS, OperandDecoder, elements, plain
+from core.emulator.operands import WINDOWS, OperandDecoder, plain
 from core.emulator.program import (
     Call,
     FunctionCode,
+    IndexedBranch,
     Kind,
     MemoryAccess,
     Op,
     ParameterAccess,
     Reader,
     Registers,
+    Writer,
     run_ends,
 )
-from core.emulator.registers import Writer, pack, packs
-from core.errors import UnsupportedPtx
+from core.emulator.registers import pack, packs
 from core.ptx.arithmetic.operation import (
     BUILDERS,
     TYPED,
     Operation,
-    immediate,
     operation,
     type_of,
     unsupported,
@@ -45,7 +42,9 @@ from core.ptx.ast import (
     Operand,
     Pair,
     Register,
+    Special,
     Symbol,
+    elements,
 )
 from core.ptx.opcodes import OPCODES, opcode_of, space_of, update_of
 from core.ptx.parser import unknown_modifier
@@ -80,16 +79,13 @@ def load_or_store(decoder: OperandDecoder, instruction: Instruction) -> Op:
     value = elements(instruction.operands[0 if is_load else 1])
     if len(value) != vector_length(instruction):
         raise unsupported(instruction, "has as many registers as the vector says elements")
-    slots, writers = (
-        decoder.plain_writers(instruction, value, (kind,) * len(value)) if is_load else ((), ())
-    )
-    readers: tuple[Reader, ...] = ()
-    if not is_load:
-        readers = tuple(decoder.table.read(instruction, v, kind) for v in value)
+    loaded, stored = (value, ()) if is_load else ((), value)
+    readers = tuple(decoder.table.read(instruction, v, kind) for v in stored)
+    types = (kind,) * len(loaded)
     if space == "param" and isinstance(address.base, Symbol):
         key = address.base.name, address.offset
-        parameter = ParameterAccess(is_load, key, kind, readers, writers)
-        return Op(Kind.PARAMETER, instruction, destinations=slots, payload=parameter)
+        parameter = ParameterAccess(is_load, key, kind, readers)
+        return decoder.op(Kind.PARAMETER, instruction, parameter, loaded, types)
     access = MemoryAccess(
         "load" if is_load else "store",
         space,
@@ -97,9 +93,8 @@ def load_or_store(decoder: OperandDecoder, instruction: Instruction) -> Op:
         len(value),
         decoder.address(instruction, address, space),
         readers,
-        writers,
     )
-    return Op(Kind.MEMORY, instruction, destinations=slots, payload=access)
+    return decoder.op(Kind.MEMORY, instruction, access, loaded, types)
 
 
 def atomic(decoder: OperandDecoder, instruction: Instruction) -> Op:
@@ -121,11 +116,7 @@ def atomic(decoder: OperandDecoder, instruction: Instruction) -> Op:
     wanted = count if count > 1 else 1 + (name == "cas")
     if len(values) != wanted:
         raise unsupported(instruction, "has the wrong number of operands")
-    slots, writers = (
-        decoder.plain_writers(instruction, elements(instruction.operands[0]), (kind,) * count)
-        if has_result
-        else ((), ())
-    )
+    into, types = (elements(instruction.operands[0]), (kind,) * count) if has_result else ((), ())
     space = space_of(instruction)
     access = MemoryAccess(
         "atomic",
@@ -134,10 +125,9 @@ def atomic(decoder: OperandDecoder, instruction: Instruction) -> Op:
         count,
         decoder.address(instruction, address, space),
         tuple(decoder.table.read(instruction, v, kind) for v in values),
-        writers,
         name,
     )
-    return Op(Kind.MEMORY, instruction, destinations=slots, payload=access)
+    return decoder.op(Kind.MEMORY, instruction, access, into, types)
 
 
 def address_conversion(instruction: Instruction) -> Operation:
@@ -170,6 +160,17 @@ def branch(decoder: OperandDecoder, instruction: Instruction) -> Op:
     return Op(
         Kind.BRANCH, instruction, target=decoder.label(instruction, label.name, "branches to")
     )
+
+
+def indexed_branch(decoder: OperandDecoder, instruction: Instruction) -> Op:
+    """`brx.idx`: to one of a list of labels."""
+    index, table = instruction.operands
+    if not isinstance(table, Symbol) or table.name not in decoder.module.branch_targets:
+        raise unsupported(instruction, "names no list of branch targets")
+    targets = decoder.module.branch_targets[table.name]
+    pcs = tuple(decoder.label(instruction, name, "may go to") for name in targets)
+    branches = IndexedBranch(pcs, decoder.table.read(instruction, index, TYPES["u32"]))
+    return Op(Kind.INDEXED_BRANCH, instruction, payload=branches)
 
 
 def call(decoder: OperandDecoder, instruction: Instruction) -> Op:
@@ -258,35 +259,15 @@ def fence(_: OperandDecoder, instruction: Instruction) -> Op:
     return Op(Kind.FENCE, instruction, payload="proxy" if proxy else "fence")
 
 
-def barrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
-    """`bar` and `barrier`: of a warp, of the whole block, or of some warps of it."""
-    if "cluster" in instruction.modifiers:
-        return _loaded("clusters.cluster_barrier")(decoder, instruction)
-    if "warp" in instruction.modifiers:
-        return Op(Kind.SYNC, instruction, payload=_members(decoder, instruction))
-    number = immediate(instruction.operands[0])
-    plain = len(instruction.operands) == 1 and number is not None
-    if plain and not {"red", "arrive"} & set(instruction.modifiers):
-        must_exist(instruction, np.array([number]))
-        return Op(Kind.BARRIER, instruction, payload=number)
-    return named_barrier(decoder, instruction)
-
-
 def exchange(decoder: OperandDecoder, instruction: Instruction) -> Op:
     """`shfl`, `vote`, `match`, `redux`, `elect` and `activemask`."""
     found = cross_lane(instruction)
     sources = tuple(decoder.table.read(instruction, o, kind) for o, kind in found.sources)
     first = instruction.operands[0]
     into = (first.first, first.second) if isinstance(first, Pair) else (first,)
-    slots, writers = decoder.plain_writers(instruction, into, found.results)
-    members = _members(decoder, instruction) if "sync" in instruction.modifiers else None
-    payload = (found.function, sources, writers, members)
-    return Op(Kind.CROSS_LANE, instruction, destinations=slots, payload=payload)
-
-
-def _members(decoder: OperandDecoder, instruction: Instruction) -> Reader:
-    """The member mask of a `.sync` instruction, its last operand."""
-    return decoder.table.read(instruction, instruction.operands[-1], TYPES["u32"])
+    members = decoder.members(instruction) if "sync" in instruction.modifiers else None
+    payload = (found.function, sources, members)
+    return decoder.op(Kind.CROSS_LANE, instruction, payload, into, found.results)
 
 
 _T = TypeVar("_T")
@@ -362,7 +343,7 @@ class Decoder:
         if instruction.opcode in _SPECIAL:
             op = _loaded(_SPECIAL[instruction.opcode])(self.operands, instruction)
         elif is_clock(instruction):
-            op = read_clock(self.operands, instruction)
+            op = _loaded("clocks.read_clock")(self.operands, instruction)
         elif opcode_of(instruction).kind == "hint":
             op = Op(Kind.NOTHING, instruction)
         else:
@@ -383,6 +364,14 @@ class Decoder:
         compute = _compose(found.function, sources, writers)
         read = self.table.slots_of(operand for operand, _ in found.sources)
         return Op(Kind.COMPUTE, instruction, compute=compute, destinations=slots, sources=read)
+
+
+def is_clock(instruction: Instruction) -> bool:
+    """Whether the instruction reads a clock."""
+    return instruction.opcode == "mov" and any(
+        isinstance(o, Special) and o.name.startswith(("%clock", "%globaltimer"))
+        for o in instruction.operands
+    )
 
 
 def _checked(step: Callable[[Instruction], _T], instruction: Instruction) -> _T:
@@ -449,7 +438,7 @@ _BY_KIND: dict[str, _Decode | str] = {
     "leave": leave,
     "breakpoint": trap,
     "fence": fence,
-    "barrier": barrier,
+    "barrier": "named_barriers.barrier",
     "lanes": exchange,
     "address of a block": "clusters.map_address",
     "barrier object": "mbarriers.mbarrier",
@@ -496,6 +485,3 @@ def decode(
     Raises `UnsupportedPtx` at the first instruction that cannot be executed.
     """
     return Decoder(OperandDecoder(module, function, addresses)).decode(watched)
-
-
-__all__ = ["UnsupportedPtx", "decode"]

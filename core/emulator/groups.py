@@ -16,19 +16,14 @@ from core.launch import Dim3
 WARP = 32
 # Address of the workspace of cooperative groups' grid.sync(), in %envreg1 and %envreg2.
 GRID_WORKSPACE = 1 << 44
-_ZEROS = {
-    name: np.array([value])
-    for name, value in (
-        ("total_smem_size", 0),
-        ("aggr_smem_size", 0),
-        ("current_graph_exec", 0),
-        ("reserved_smem_offset_begin", 0),
-        ("reserved_smem_offset_end", 0),
-        ("reserved_smem_offset_cap", 0),
-        ("reserved_smem_offset_0", 0),
-        ("reserved_smem_offset_1", 0),
-    )
-}
+_ZEROS = (
+    "smid",
+    "gridid",
+    "total_smem_size",
+    "aggr_smem_size",
+    "current_graph_exec",
+    *(f"reserved_smem_offset_{part}" for part in ("begin", "end", "cap", "0", "1")),
+)
 
 
 @dataclass(eq=False)
@@ -67,7 +62,7 @@ def _cluster_index(
     grid: Dim3, cluster: Dim3, blocks: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The linear index of each block's cluster, and the block's rank in there, x fastest."""
-    x, y, z = blocks % grid.x, blocks // grid.x % grid.y, blocks // (grid.x * grid.y)
+    x, y, z = grid.at(blocks)
     wide, high = grid.x // cluster.x, grid.y // cluster.y
     number = x // cluster.x + wide * (y // cluster.y + high * (z // cluster.z))
     rank = x % cluster.x + cluster.x * (y % cluster.y + cluster.y * (z % cluster.z))
@@ -116,11 +111,7 @@ class Geometry:
         if register in ("tid", "ctaid"):
             size = self.block if register == "tid" else self.grid
             linear = np.arange(self.threads) if register == "tid" else self.blocks
-            index = {
-                "x": linear % size.x,
-                "y": linear // size.x % size.y,
-                "z": linear // (size.x * size.y),
-            }[axis].astype(np.int32)
+            index = size.at(linear)["xyz".index(axis)].astype(np.int32)
             if register == "tid":
                 return np.tile(index, len(self.blocks))
             return index if len(index) == 1 else np.repeat(index, self.threads)
@@ -137,12 +128,10 @@ class Geometry:
             "lanemask_le": below * np.uint64(2) + one,
             "lanemask_ge": ~below & np.uint64(0xFFFFFFFF),
             "lanemask_gt": ~(below * np.uint64(2) + one) & np.uint64(0xFFFFFFFF),
-            "smid": np.array([0]),
             "nsmid": np.array([1]),
-            "gridid": np.array([0]),
             "cluster_nctarank": np.array([self.cluster.count]),
             "is_explicit_cluster": np.array([int(self.cluster.count > 1)]),
-            **_ZEROS,
+            **dict.fromkeys(_ZEROS, np.array([0])),
         }
         if register == "cluster_ctarank":
             return np.repeat(self.ranks.astype(np.int32), self.threads)
@@ -196,6 +185,13 @@ def warp_rows(values: NDArray[Any], geometry: Geometry, fill: int) -> NDArray[An
         padded[:, : geometry.threads] = per_block
         per_block = padded
     return per_block.reshape(-1, WARP)
+
+
+def active_rows(mask: Mask | None, geometry: Geometry) -> NDArray[np.bool_] | None:
+    """A mask as rows of a warp; None where every place of every row takes part."""
+    if mask is None and geometry.threads % WARP == 0:
+        return None
+    return warp_rows(np.ones(geometry.lanes, bool) if mask is None else mask, geometry, 0)
 
 
 def lanes_of_rows(rows: NDArray[Any], geometry: Geometry) -> NDArray[Any]:

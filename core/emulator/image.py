@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import math
 from collections.abc import Callable, Mapping
 
@@ -80,9 +79,6 @@ class Image:
         self.heap: Heap | None = None  # there from the first `malloc` on
         self.printed_bytes = 0  # by printf so far
         self._code: dict[str, FunctionCode] = {}
-        defined = [f for f in module.functions.values() if f.end_pc > f.first_pc]
-        self._functions = sorted(defined, key=lambda f: f.first_pc)
-        self._starts = [f.first_pc for f in self._functions]
         self.entry = self.code(self.function)
 
     def _place_variables(self) -> Mapping[str, int]:
@@ -186,20 +182,12 @@ class Image:
 
     def code_at(self, pc: int) -> FunctionCode:
         """The code of the function that `pc` lies in."""
-        return self.code(self._functions[bisect.bisect_right(self._starts, pc) - 1])
+        return self.code(self.module.function_at(pc))
 
     def source_line(self, pc: int) -> int:
         """The line of the CUDA source that the instruction belongs to; 0 if it is a header's."""
         position = self.module.instructions[pc].position
         return position.line if position.file == self.module.source_file else 0
-
-    def string_at(self, address: int) -> str:
-        """The zero-terminated text at a global address (for assertions)."""
-        for region in self.memory.regions:
-            if region.base <= address < region.end:
-                raw = region.data[address - region.base : region.nbytes].tobytes()
-                return raw.split(b"\0")[0].decode(errors="replace")
-        return ""
 
 
 def _shared_layout(

@@ -7,10 +7,11 @@ when it begins (`TransferEvent`), and of everything that lets threads know of it
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +26,43 @@ from core.emulator.events import (
 )
 from core.emulator.groups import Group
 from core.emulator.lanes import Lanes
-from core.emulator.mbarrier_word import Word
+from core.emulator.program import Op
 from core.emulator.state import MachineState
+
+# What an mbarrier object holds.
+#
+# The 64-bit object is opaque to programs (PTX ISA, "mbarrier"). Ours holds, from bit 0 on, the
+# count that is expected (20 bits), what is still to arrive (20 bits), the bytes that are still to
+# come (21 bits, signed: they may come before they are expected) and the phase's number, modulo 8.
+
+
+MOST = (1 << 20) - 1  # arrivals
+PENDING, _BYTES, PHASE = 20, 40, 61  # the lowest bit of each
+_BYTES_MASK = (1 << 21) - 1
+
+
+@dataclass(frozen=True)
+class Word:
+    """The content of an object. `phase` is modulo 8."""
+
+    expected: int
+    pending: int
+    missing_bytes: int = 0
+    phase: int = 0
+
+    @classmethod
+    def of(cls, raw: int) -> Word:
+        """From its 64 bits."""
+        missing = raw >> _BYTES & _BYTES_MASK
+        missing -= (missing >> 20) << 21
+        return cls(raw & MOST, raw >> PENDING & MOST, missing, raw >> PHASE & 7)
+
+    @property
+    def raw(self) -> int:
+        """Its 64 bits, unsigned."""
+        low = (self.expected & MOST) | (self.pending & MOST) << PENDING
+        return low | (self.missing_bytes & _BYTES_MASK) << _BYTES | self.phase << PHASE
+
 
 Land = Callable[[], None]
 
@@ -54,12 +90,26 @@ class Copy:
     writes: tuple[Span, ...] = ()
 
 
-@dataclass
-class Groups:
-    """The bulk groups of a lane: copies not committed, and the groups committed, oldest first."""
+_T = TypeVar("_T")
 
-    open: list[Copy] = field(default_factory=list)
-    committed: list[list[Copy]] = field(default_factory=list)
+
+@dataclass
+class Groups(Generic[_T]):
+    """What a lane or a warp has begun: what is not committed, and the groups, oldest first."""
+
+    open: list[_T] = field(default_factory=list)
+    committed: list[list[_T]] = field(default_factory=list)
+
+    def commit(self) -> None:
+        """What has begun since the last commit becomes a group, perhaps an empty one."""
+        self.committed.append(self.open)
+        self.open = []
+
+    def take(self, left: int) -> list[_T]:
+        """Takes out what lies in all groups but the `left` latest, which is waited for."""
+        done = self.committed[: max(len(self.committed) - left, 0)]
+        self.committed = self.committed[len(done) :]
+        return [one for group in done for one in group]
 
 
 @dataclass(frozen=True)
@@ -69,8 +119,7 @@ class Sleeper:
     group: Group
     place: NDArray[np.intp]
     parity: NDArray[np.int64]
-    slot: int
-    convert: Callable[..., Any]
+    op: Op
     tick: int
 
 
@@ -82,7 +131,7 @@ class InFlight:
         self.state, self._place = state, place
         self.traffic: dict[int, Traffic] = {}  # the objects there are, by place
         self.flying: list[Copy] = []  # to mbarriers, oldest first
-        self.groups: dict[int, Groups] = {}  # by lane
+        self.groups: defaultdict[int, Groups[Copy]] = defaultdict(Groups)  # by lane
         self.sleepers: list[Sleeper] = []
         self.in_cluster: list[tuple[Group, int]] = []  # that wait for their cluster, since when
         self._arrived = np.zeros(state.count, np.int64)  # at the barrier of the cluster, how often
@@ -107,7 +156,7 @@ class InFlight:
 
     def phases(self, places: NDArray[np.intp]) -> NDArray[np.int64]:
         """The phases, modulo 8, that the objects are in."""
-        return (self._words[places] >> np.uint64(61)).astype(np.int64)
+        return (self._words[places] >> np.uint64(PHASE)).astype(np.int64)
 
     def _put(self, place: int, word: Word) -> None:
         self._words[place] = word.raw
@@ -128,29 +177,8 @@ class InFlight:
         known: Mask = np.isin(places, there) & lanes.active
         wrong = np.flatnonzero(lanes.active & ~known)
         if len(wrong):
-            self.fault("bad_mbarrier", lanes.op.instruction.pc, lanes.group.depth, wrong, places)
+            self.fault("bad_mbarrier", lanes.pc, lanes.group.depth, wrong, places)
         return known
-
-    def tell(self, lanes: Lanes, kind: str, lane: int, detail: str) -> None:
-        """Tells of a fault of one lane that lies at no address."""
-        pc = lanes.op.instruction.pc
-        self.state.fault(kind, pc, lanes.group.depth, np.array([lane]), detail=detail)
-
-    def illegal(
-        self, lanes: Lanes, kind: str, lane: int, address: int, width: int, detail: str = ""
-    ) -> None:
-        """Tells that a lane cannot use an address, so that its copy does not begin."""
-        pc = lanes.op.instruction.pc
-        self.state.fault(
-            kind,
-            pc,
-            lanes.group.depth,
-            np.array([lane]),
-            detail=detail,
-            region=self.state.unit.meant(pc, address),
-            address=np.array([address], np.int64),
-            width=width,
-        )
 
     def fault(
         self,
@@ -187,7 +215,7 @@ class InFlight:
         """So many more bytes must come before the phase ends; less than 0: they have come."""
         word, traffic = self.word(place), self.traffic[place]
         traffic.expected += max(nbytes, 0)
-        self._put(place, Word(word.expected, word.pending, word.missing_bytes + nbytes, word.phase))
+        self._put(place, replace(word, missing_bytes=word.missing_bytes + nbytes))
 
     def arrive(self, lanes: Lanes, place: int, lane: int, count: int, *, drop: bool) -> None:
         """A lane arrives; `drop` lowers the count of the phases to come, too."""
@@ -198,7 +226,7 @@ class InFlight:
             where = np.full(self.state.count, place)
             self.fault(
                 "bad_mbarrier",
-                lanes.op.instruction.pc,
+                lanes.pc,
                 lanes.group.depth,
                 np.array([lane]),
                 where,
@@ -206,7 +234,7 @@ class InFlight:
             )
         expected = word.expected - (count if drop else 0)
         pending = max(word.pending - count, 0)
-        self._put(place, Word(expected, pending, word.missing_bytes, word.phase))
+        self._put(place, replace(word, expected=expected, pending=pending))
 
     def settle(self, place: int) -> None:
         """Ends the phase of an object if nothing is missing."""
@@ -240,24 +268,20 @@ class InFlight:
         """Lanes announce themselves at the barrier of their cluster."""
         active = lanes.active
         self._arrived[active] += 1
-        self._came_from[active] = lanes.op.instruction.pc
-        self.tell_phase("arrive", lanes.op.instruction.pc, self._clusters, active)
+        self._came_from[active] = lanes.pc
+        self.tell_phase("arrive", lanes.pc, self._clusters, active)
         self._cluster_wake()
 
     def cluster_wait(self, lanes: Lanes) -> bool:
         """Waits until all threads of the cluster have arrived as often; True if all go on."""
         active = lanes.active
         waiting = active & ~self._cluster_complete()
-        pc, depth = lanes.op.instruction.pc, lanes.group.depth
-        self.tell_phase("wait", pc, self._clusters, active & ~waiting)
+        self.tell_phase("wait", lanes.pc, self._clusters, active & ~waiting)
         if not waiting.any():
             return True
-        self.tell_phase("block", pc, self._clusters, waiting)
-        group = Group(pc, depth, waiting, lanes.group.warp)
+        group = self._put_aside(lanes, waiting, self._clusters)
         self.in_cluster.append((group, self.state.tick - 1))
-        rest = ~waiting if lanes.group.mask is None else lanes.group.mask & ~waiting
-        if rest.any():
-            self._place(pc + 1, depth, rest)
+        self._go_on(lanes, waiting)
         return False
 
     @cached_property
@@ -315,26 +339,22 @@ class InFlight:
         waiting: Mask,
         places: NDArray[np.intp],
         parity: NDArray[np.int64],
-        writers: tuple[Callable[..., Any], ...],
     ) -> None:
         """Puts lanes to sleep until the phase of their parity is over; the others go on."""
-        pc, depth = lanes.op.instruction.pc, lanes.group.depth
-        count = self.state.count
-        self.tell_phase("block", pc, places, waiting)
-        group = Group(pc, depth, waiting, lanes.group.warp)
-        self.sleepers.append(
-            Sleeper(
-                group,
-                places,
-                np.broadcast_to(parity, count),
-                lanes.op.destinations[0],
-                writers[0],
-                self.state.tick - 1,
-            )
-        )
+        group = self._put_aside(lanes, waiting, places)
+        wanted = np.broadcast_to(parity, self.state.count)
+        self.sleepers.append(Sleeper(group, places, wanted, lanes.op, self.state.tick - 1))
+        self._go_on(lanes, waiting)
+
+    def _put_aside(self, lanes: Lanes, waiting: Mask, places: NDArray[np.intp]) -> Group:
+        self.tell_phase("block", lanes.pc, places, waiting)
+        return Group(lanes.pc, lanes.group.depth, waiting, lanes.group.warp)
+
+    def _go_on(self, lanes: Lanes, waiting: Mask) -> None:
+        """Those go on that do not wait."""
         rest = ~waiting if lanes.group.mask is None else lanes.group.mask & ~waiting
         if rest.any():
-            self._place(pc + 1, depth, rest)
+            self._place(lanes.pc + 1, lanes.group.depth, rest)
 
     def _wake(self) -> None:
         """Lets those go on whose phase is over."""
@@ -348,19 +368,10 @@ class InFlight:
                 continue
             if (mask & ~over).any():
                 rest = Group(sleeper.group.pc, sleeper.group.depth, mask & ~over)
-                self.sleepers.append(
-                    Sleeper(
-                        rest,
-                        sleeper.place,
-                        sleeper.parity,
-                        sleeper.slot,
-                        sleeper.convert,
-                        sleeper.tick,
-                    )
-                )
-            group = sleeper.group
-            frame = self.state.frame(group)
-            self.state.write(frame, sleeper.slot, sleeper.convert(np.ones(1, bool)), over)
+                self.sleepers.append(replace(sleeper, group=rest))
+            group, op = sleeper.group, sleeper.op
+            true = op.writers[0](np.ones(1, bool))
+            self.state.write(self.state.frame(group), op.destinations[0], true, over)
             self.tell_phase("wait", group.pc, sleeper.place, over)
             self._place(group.pc + 1, group.depth, over)
 
@@ -382,7 +393,7 @@ class InFlight:
     ) -> None:
         """A copy begins: it tells the mbarrier at `place`, or belongs to the lane's next group."""
         self._number += 1
-        pc = lanes.op.instruction.pc
+        pc = lanes.pc
         agent: Hashable = ("barrier", place) if place >= 0 else ("group", lane)
         copy = Copy(self._number, pc, lane, agent, nbytes, land, place, writes)
         event = TransferEvent(
@@ -404,22 +415,15 @@ class InFlight:
         if place >= 0:
             self.flying.append(copy)
         else:
-            self.groups.setdefault(lane, Groups()).open.append(copy)
+            self.groups[lane].open.append(copy)
 
     def commit(self, lane: int) -> None:
         """What the lane has begun since its last commit becomes a group, perhaps an empty one."""
-        groups = self.groups.setdefault(lane, Groups())
-        groups.committed.append(groups.open)
-        groups.open = []
+        self.groups[lane].commit()
 
     def await_groups(self, lane: int, left: int) -> None:
         """Waits until at most `left` of the lane's groups are not done."""
-        groups = self.groups.get(lane)
-        if groups is None:
-            return
-        done = groups.committed[: max(len(groups.committed) - left, 0)]
-        groups.committed = groups.committed[len(done) :]
-        copies = [copy for group in done for copy in group]
+        copies = self.groups[lane].take(left)
         for copy in copies:
             self._land(copy)
         if copies:

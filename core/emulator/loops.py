@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from core.emulator.jumps import IndexedBranch
 from core.emulator.program import FunctionCode, Kind, Op, ParameterAccess
 from core.ptx.ast import registers
 
@@ -19,6 +18,7 @@ _ENDS = (Kind.RETURN, Kind.TRAP)
 _FOLLOWED = (
     Kind.COMPUTE,
     Kind.BRANCH,
+    Kind.INDEXED_BRANCH,
     Kind.NOTHING,
     Kind.BARRIER,
     Kind.FENCE,
@@ -86,7 +86,7 @@ class _Loop:
         """The slots that branches, or ends, look at."""
         found: set[int] = set()
         for op in (self.ops[p] for p in places):
-            if isinstance(op.payload, IndexedBranch):
+            if op.kind is Kind.INDEXED_BRANCH:
                 found |= _read(self.code, op)
             elif op.kind in (Kind.BRANCH, *_ENDS) and op.guard >= 0:
                 found.add(op.guard)
@@ -95,9 +95,7 @@ class _Loop:
 
 def _deciding(loop: _Loop) -> tuple[set[int], bool] | None:
     """The slots, and whether memory decides too; None where this is unknown."""
-    if not all(
-        op.kind in _FOLLOWED or isinstance(op.payload, IndexedBranch) for op in loop.ops.values()
-    ):
+    if not all(op.kind in _FOLLOWED for op in loop.ops.values()):
         return None
     exits = [place for place in loop.ops if loop.may_leave(place)]
     found = _sources(loop, loop.decisions(exits))
@@ -137,7 +135,7 @@ def _read(code: FunctionCode, op: Op) -> set[int]:
 
 def _next(op: Op, index: int, first: int) -> tuple[int, ...]:
     """The instructions that may follow, as places in the function."""
-    if isinstance(op.payload, IndexedBranch):
+    if op.kind is Kind.INDEXED_BRANCH:
         after = tuple(pc - first for pc in op.payload.targets)
     elif op.kind is Kind.BRANCH:
         after = (op.target - first,)

@@ -8,11 +8,10 @@ alone. Arrays of registers are never written in place, so that a record may hold
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.emulator.barriers import Barriers
 from core.emulator.budget import DEFAULTS, Limits
@@ -22,17 +21,30 @@ from core.emulator.frame import Frame
 from core.emulator.groups import Geometry, Group
 from core.emulator.image import Image
 from core.emulator.in_flight import InFlight
-from core.emulator.lanes import Action, Lanes
+from core.emulator.lanes import Lanes
 from core.emulator.products import Products
-from core.emulator.program import Kind, Op
+from core.emulator.program import IndexedBranch, Kind, Op
 from core.emulator.record import ChunkRecord
 from core.emulator.run_queue import RunQueue, Schedule
 from core.emulator.state import MachineState
-from core.emulator.texels import Texels
 from core.emulator.warp_sync import WarpSync
 from core.errors import BudgetExceeded
 
-__all__ = ["Limits", "Machine"]
+__all__ = ["Action", "ActionLanes", "Limits", "Machine"]
+
+
+@dataclass(frozen=True)
+class ActionLanes(Lanes):
+    """The lanes that run an `Action`, and their machine."""
+
+    machine: Machine
+
+
+Action = Callable[[ActionLanes], bool]
+"""What an instruction does that is neither arithmetic nor a plain load or store.
+
+True if the whole group goes on to the next instruction.
+"""
 
 
 class Machine:
@@ -66,11 +78,6 @@ class Machine:
     def tick(self) -> int:
         """Instructions issued so far."""
         return self.state.tick
-
-    @property
-    def textures(self) -> Mapping[int, Texels]:
-        """The launch's textures and surfaces by handle."""
-        return self.state.image.textures
 
     @property
     def stuck(self) -> bool:
@@ -229,7 +236,7 @@ class Machine:
         if op.payload.kind == "atomic":
             state.check_soon()
         keep = None if op.guard < 0 and state.exclusive else mask
-        for slot, write, value in zip(op.destinations, op.payload.writers, values, strict=False):
+        for slot, write, value in zip(op.destinations, op.writers, values, strict=False):
             state.write(frame, slot, write(value), keep)
 
     def branch(self, frame: Frame, group: Group, op: Op, pc: int) -> int:
@@ -267,7 +274,7 @@ class Machine:
         if op.kind is Kind.FENCE:
             self.warps.tell(op.payload, pc, mask)
             return True
-        together = (Kind.CROSS_LANE, Kind.ACTION)
+        together = (Kind.CROSS_LANE, Kind.ACTION, Kind.INDEXED_BRANCH)
         if op.guard >= 0 and mask is not None and op.kind not in together:
             return self._split_guarded(group, op, pc, mask)
         if op.kind is Kind.SYNC:
@@ -277,7 +284,10 @@ class Machine:
         if op.kind is Kind.BARRIER:
             return self.barriers.arrive(group, op, pc)
         if op.kind is Kind.ACTION:
-            return self.action(Lanes(self, frame, group, op, mask))
+            return self.action(ActionLanes(self.state, frame, group, op, mask, self))
+        if op.kind is Kind.INDEXED_BRANCH:
+            self.indexed_branch(Lanes(self.state, frame, group, op, mask))
+            return False
         if op.kind is Kind.CALL:
             return self.calls.call(frame, group, op, pc)
         if op.kind is Kind.RETURN:
@@ -303,33 +313,26 @@ class Machine:
             self.barriers.place(pc + 1, group.depth, mask)
         return False
 
-    def action(self, lanes: Lanes) -> bool:
+    def action(self, lanes: ActionLanes) -> bool:
         """An instruction that is an `Action`; False if the group ends here."""
         action: Action = lanes.op.payload
         self.state.check_soon()
-        return action.run(lanes)
+        return action(lanes)
 
-    def write(self, frame: Frame, slot: int, value: NDArray[Any], mask: Mask | None) -> None:
-        """Gives a register a value, for an action."""
-        self.state.write(frame, slot, value, mask)
-
-    def come(
-        self,
-        lanes: Lanes,
-        numbers: NDArray[Any],
-        count: NDArray[Any] | None,
-        votes: Mask,
-        *,
-        waits: bool,
-    ) -> None:
-        """Each lane arrives at the named barrier of its number, for an action."""
-        self.barriers.named.come(lanes, numbers, count, votes, waits=waits)
+    def indexed_branch(self, lanes: Lanes) -> None:
+        """Sends each lane to the label that its index picks."""
+        branch: IndexedBranch = lanes.op.payload
+        chosen = np.minimum(lanes.read(branch.index), len(branch.targets) - 1)
+        pcs = np.array(branch.targets)[chosen]
+        active = lanes.active
+        for pc in np.unique(pcs[active]):
+            self.place(int(pc), lanes.group.depth, active & (pcs == pc))
 
     def place(self, pc: int, depth: int, mask: Mask) -> None:
-        """Puts lanes at a pc, for an action."""
+        """Puts some of the lanes that run at a pc."""
         self.state.exclusive = False
         self.barriers.place(pc, depth, mask)
 
     @staticmethod
     def _unguarded(op: Op) -> Op:
-        return Op(op.kind, op.instruction, destinations=op.destinations, payload=op.payload)
+        return replace(op, guard=-1)

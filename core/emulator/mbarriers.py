@@ -6,15 +6,14 @@ the object's word as it was before.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.lanes import Lanes, action_op
-from core.emulator.mbarrier_word import MOST, PENDING, PHASE, Word
+from core.emulator.in_flight import MOST, PENDING, PHASE, Word
+from core.emulator.lanes import Lanes
+from core.emulator.machine import ActionLanes
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Kind, Op, Reader
 from core.ptx.arithmetic.operation import unsupported
@@ -25,7 +24,7 @@ from core.ptx.types import PRED, TYPES
 
 def _places(lanes: Lanes, address: Reader) -> NDArray[np.intp]:
     """Each lane's object, as its place among the 64-bit words of shared memory."""
-    offset = lanes.machine.unit.shared_offset(lanes.read(address))
+    offset = lanes.state.unit.shared_offset(lanes.read(address))
     inside = (offset >= 0) & (offset % 8 == 0)
     if not inside[lanes.active].all():
         raise unsupported(lanes.op.instruction, "names no mbarrier object in shared memory")
@@ -39,7 +38,7 @@ class Init:
     address: Reader
     count: Reader | None
 
-    def run(self, lanes: Lanes) -> bool:
+    def __call__(self, lanes: ActionLanes) -> bool:
         """Starts phase 0."""
         places, flight = _places(lanes, self.address), lanes.machine.flight
         for lane in np.flatnonzero(lanes.active):
@@ -61,18 +60,17 @@ class Arrive:
     bytes: Reader | None  # that are expected on top
     drop: bool = False
     completes: bool = False  # the bytes have come
-    writers: tuple[Callable[..., Any], ...] = ()
 
-    def run(self, lanes: Lanes) -> bool:
+    def __call__(self, lanes: ActionLanes) -> bool:
         """Counts each lane, in order; the last one ends the phase."""
         places, flight = _places(lanes, self.address), lanes.machine.flight
-        states = np.zeros(lanes.machine.count, np.uint64)
+        states = np.zeros(lanes.count, np.uint64)
         active = flight.initialised(lanes, places)
-        nothing = np.zeros(lanes.machine.count, np.int64)
+        nothing = np.zeros(lanes.count, np.int64)
         counts = nothing if self.count is None else lanes.read(self.count).astype(np.int64)
         nbytes = nothing if self.bytes is None else lanes.read(self.bytes).astype(np.int64)
         if self.count is not None:
-            flight.tell_phase("arrive", lanes.op.instruction.pc, places, active)
+            flight.tell_phase("arrive", lanes.pc, places, active)
         for lane in np.flatnonzero(active):
             place, count = int(places[lane]), int(counts[lane])
             states[lane] = flight.word(place).raw
@@ -81,8 +79,8 @@ class Arrive:
             if count:
                 flight.arrive(lanes, place, int(lane), count, drop=self.drop)
             flight.settle(place)
-        if self.writers:
-            lanes.write((states.view(np.int64),), self.writers)
+        if lanes.op.destinations:
+            lanes.write(states.view(np.int64))
         return True
 
 
@@ -94,9 +92,8 @@ class Wait:
     state: Reader
     parity: bool
     blocks: bool
-    writers: tuple[Callable[..., Any], ...]
 
-    def run(self, lanes: Lanes) -> bool:
+    def __call__(self, lanes: ActionLanes) -> bool:
         """Whether the phase of the state, or of the parity, is over."""
         places, flight = _places(lanes, self.address), lanes.machine.flight
         known = flight.initialised(lanes, places)
@@ -108,11 +105,11 @@ class Wait:
         now = flight.phases(places)
         over = (now & 1 if self.parity else now) != phase
         waiting = known & ~over
-        lanes.write((~waiting,), self.writers)  # a fault is told once, and the kernel goes on
-        flight.tell_phase("wait", lanes.op.instruction.pc, places, known & over)
+        lanes.write(~waiting)  # a fault is told once, and the kernel goes on
+        flight.tell_phase("wait", lanes.pc, places, known & over)
         if not self.blocks or not waiting.any():
             return True
-        flight.sleep(lanes, waiting, places, phase & 1, self.writers)
+        flight.sleep(lanes, waiting, places, phase & 1)
         return False
 
 
@@ -121,12 +118,11 @@ class PendingCount:
     """`mbarrier.pending_count` of a state."""
 
     state: Reader
-    writers: tuple[Callable[..., Any], ...]
 
-    def run(self, lanes: Lanes) -> bool:
+    def __call__(self, lanes: ActionLanes) -> bool:
         """Reads it out of the state."""
         pending = lanes.read(self.state).view(np.uint64) >> np.uint64(PENDING) & np.uint64(MOST)
-        lanes.write((pending.astype(np.uint32),), self.writers)
+        lanes.write(pending.astype(np.uint32))
         return True
 
 
@@ -142,7 +138,7 @@ def arrive_after_copies(decoder: OperandDecoder, instruction: Instruction) -> Op
         raise unsupported(instruction, "has no address")
     address = decoder.address(instruction, where, "shared")
     one = decoder.table.read(instruction, Immediate(1), TYPES["u32"])
-    return action_op(instruction, Arrive(address, one, None))
+    return decoder.action(instruction, Arrive(address, one, None))
 
 
 def mbarrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
@@ -152,10 +148,8 @@ def mbarrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
     read = decoder.table.read
     b64, u32 = TYPES["b64"], TYPES["u32"]
     if what == "pending_count":
-        slots, writers = decoder.plain_writers(instruction, (operands[0],), (u32,))
-        return action_op(
-            instruction, PendingCount(read(instruction, operands[1], b64), writers), slots
-        )
+        count_of = PendingCount(read(instruction, operands[1], b64))
+        return decoder.action(instruction, count_of, (operands[0],), (u32,))
     place = 0 if isinstance(operands[0], Address) else 1
     where = operands[place]
     if not isinstance(where, Address):
@@ -164,23 +158,21 @@ def mbarrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
     results, rest = tuple(operands[:place]), operands[place + 1 :]
     if what in ("init", "inval"):
         count = read(instruction, rest[0], u32) if what == "init" else None
-        return action_op(instruction, Init(address, count))
+        return decoder.action(instruction, Init(address, count))
     if what in ("expect_tx", "complete_tx"):
         nbytes = read(instruction, rest[0], u32)
-        return action_op(
-            instruction, Arrive(address, None, nbytes, completes=what == "complete_tx")
-        )
+        change = Arrive(address, None, nbytes, completes=what == "complete_tx")
+        return decoder.action(instruction, change)
     if what in ("arrive", "arrive_drop"):
-        slots, writers = decoder.plain_writers(instruction, results, (b64,) * len(results))
         arrivals, more = _amounts(decoder, instruction, rest, expects="expect_tx" in others)
-        action = Arrive(address, arrivals, more, what == "arrive_drop", writers=writers)
-        return action_op(instruction, action, slots)
+        action = Arrive(address, arrivals, more, what == "arrive_drop")
+        return decoder.action(instruction, action, results, (b64,) * len(results))
     if what not in ("test_wait", "try_wait"):
         raise unsupported(instruction)
-    slots, writers = decoder.plain_writers(instruction, results, (PRED,))
     parity = "parity" in others
     state = read(instruction, rest[0], u32 if parity else b64)
-    return action_op(instruction, Wait(address, state, parity, what == "try_wait", writers), slots)
+    waits = Wait(address, state, parity, what == "try_wait")
+    return decoder.action(instruction, waits, results, (PRED,))
 
 
 def _amounts(

@@ -1,4 +1,4 @@
-"""`bar` and `barrier` with a count or in a register, that only announce (`arrive`) or vote (`red`).
+"""`bar` and `barrier`, those too with a count or in a register, that only announce or vote.
 
 A barrier lets a block's waiting threads go on when as many threads as its count says have come to
 it, or, without a count, all its living ones.
@@ -6,21 +6,21 @@ it, or, without a count, all its living ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.clusters import cluster_barrier
 from core.emulator.groups import WARP
-from core.emulator.lanes import Lanes, action_op
+from core.emulator.machine import ActionLanes
 from core.emulator.operands import OperandDecoder
-from core.emulator.program import Op, Reader
+from core.emulator.program import Kind, Op, Reader
 from core.errors import TilescopeError
 from core.ptx.arithmetic.operation import immediate, unsupported
-from core.ptx.ast import Instruction
-from core.ptx.types import PRED, TYPES
+from core.ptx.ast import Instruction, Operand
+from core.ptx.types import PRED, TYPES, PtxType
 
 BARRIERS = 16  # of a block
 
@@ -32,17 +32,15 @@ class ArriveOrWait:
     number: Reader
     count: Reader | None
     waits: bool
-    reduction: str
     predicate: Reader | None
-    writers: tuple[Callable[..., Any], ...]
 
-    def run(self, lanes: Lanes) -> bool:
+    def __call__(self, lanes: ActionLanes) -> bool:
         """Arrives; True if the lanes go on at once."""
         numbers, active = lanes.read(self.number), lanes.active
         count = None if self.count is None else lanes.read(self.count)
         must_exist(lanes.op.instruction, numbers[active], None if count is None else count[active])
         votes = active if self.predicate is None else lanes.read(self.predicate) & active
-        lanes.machine.come(lanes, numbers, count, votes, waits=self.waits)
+        lanes.machine.barriers.named.come(lanes, numbers, count, votes, waits=self.waits)
         return not self.waits
 
 
@@ -69,18 +67,30 @@ def must_exist(
         )
 
 
-def named_barrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
-    """Decodes any form of `bar` and `barrier` but `bar.sync` of everybody."""
+def barrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
+    """Decodes `bar` and `barrier`: of a cluster, a warp, a whole block, or some warps of it."""
+    modifiers, operands = set(instruction.modifiers), instruction.operands
+    if "cluster" in modifiers:
+        return cluster_barrier(decoder, instruction)
+    if "warp" in modifiers:
+        return Op(Kind.SYNC, instruction, payload=decoder.members(instruction))
+    number = immediate(operands[0])
+    if len(operands) == 1 and number is not None and not {"red", "arrive"} & modifiers:
+        must_exist(instruction, np.array([number]))
+        return Op(Kind.BARRIER, instruction, payload=number)
+    return _named_barrier(decoder, instruction)
+
+
+def _named_barrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
     table = decoder.table
     modifiers = instruction.modifiers
     operands = list(instruction.operands)
-    reduction, predicate = "", None
-    slots: tuple[int, ...] = ()
-    writers: tuple[Callable[..., Any], ...] = ()
+    predicate: Reader | None = None
+    into: tuple[Operand, ...] = ()
+    types: tuple[PtxType, ...] = ()
     if "red" in modifiers:
         reduction = next(m for m in ("popc", "and", "or") if m in modifiers)
-        kind = TYPES["u32"] if reduction == "popc" else PRED
-        slots, writers = decoder.plain_writers(instruction, (operands.pop(0),), (kind,))
+        into, types = (operands.pop(0),), (TYPES["u32"] if reduction == "popc" else PRED,)
         predicate = table.read(instruction, operands.pop(), PRED)
     if not 1 <= len(operands) <= 2 or ("arrive" in modifiers and len(operands) != 2):
         raise unsupported(instruction, "has the wrong number of operands")
@@ -91,5 +101,5 @@ def named_barrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
         must_exist(instruction, constant[0] if constant[0] is not None else np.zeros(1), known)
     count = table.read(instruction, operands[1], TYPES["u32"]) if len(operands) == 2 else None
     number = table.read(instruction, operands[0], TYPES["u32"])
-    action = ArriveOrWait(number, count, "arrive" not in modifiers, reduction, predicate, writers)
-    return action_op(instruction, action, slots)
+    action = ArriveOrWait(number, count, "arrive" not in modifiers, predicate)
+    return decoder.action(instruction, action, into, types)

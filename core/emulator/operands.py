@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator import memory
-from core.emulator.program import Reader
-from core.emulator.registers import SlotTable, Writer, address_reader
+from core.emulator.program import Kind, Op, Reader, Writer
+from core.emulator.registers import SlotTable, address_reader
 from core.ptx.arithmetic.integer import CARRY, uses_carry
 from core.ptx.arithmetic.operation import unsupported
-from core.ptx.ast import Address, Function, Instruction, Module, Operand, Register, Vector
-from core.ptx.types import PRED, PtxType
+from core.ptx.ast import Address, Function, Instruction, Module, Operand, Register
+from core.ptx.types import PRED, TYPES, PtxType
 
 WINDOWS = {
     "shared": memory.SHARED_WINDOW,
@@ -38,15 +38,27 @@ class OperandDecoder:
             registers[CARRY] = PRED
         self.table = SlotTable(registers, self.addresses, self.local_offsets)
 
-    def plain_writers(
+    def op(
+        self,
+        kind: Kind,
+        instruction: Instruction,
+        payload: object,
+        destinations: tuple[Operand, ...] = (),
+        types: tuple[PtxType, ...] = (),
+    ) -> Op:
+        """An instruction with results of these types."""
+        slots, writers = self.writers(instruction, destinations, types)
+        return Op(kind, instruction, destinations=slots, writers=plain(writers), payload=payload)
+
+    def action(
         self,
         instruction: Instruction,
-        destinations: tuple[Operand, ...],
-        kinds: tuple[PtxType, ...],
-    ) -> tuple[tuple[int, ...], tuple[Writer, ...]]:
-        """The slots of destinations and how values get into them, for an `Action`."""
-        slots, writers = self.writers(instruction, destinations, kinds)
-        return slots, plain(writers)
+        action: Callable[..., bool],
+        destinations: tuple[Operand, ...] = (),
+        types: tuple[PtxType, ...] = (),
+    ) -> Op:
+        """An instruction that is an `Action` (`core.emulator.machine`)."""
+        return self.op(Kind.ACTION, instruction, action, destinations, types)
 
     def writers(
         self,
@@ -76,6 +88,10 @@ class OperandDecoder:
             return lambda regs: ((read(regs) + half) & mask) + below
         return lambda regs: read(regs) + base
 
+    def members(self, instruction: Instruction) -> Reader:
+        """The member mask of a `.sync` instruction, its last operand."""
+        return self.table.read(instruction, instruction.operands[-1], TYPES["u32"])
+
     def _bits(self, register: Register) -> int:
         return self.table.declared(register.name).bits
 
@@ -85,11 +101,6 @@ class OperandDecoder:
         if target is None or not self.function.first_pc <= target < self.function.end_pc:
             raise unsupported(instruction, f"{does} {name}, which is not there")
         return target
-
-
-def elements(operand: Operand) -> tuple[Operand, ...]:
-    """The elements of a vector operand, or the operand itself."""
-    return operand.elements if isinstance(operand, Vector) else (operand,)
 
 
 def plain(writers: tuple[Writer | None, ...]) -> tuple[Writer, ...]:

@@ -8,8 +8,9 @@ watched in turn.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from core.emulator.events import AwaitEvent, Mask, Read, TransferEvent
 from core.emulator.frame import Frame
 from core.emulator.groups import Group, lanes_of_rows, warp_rows
+from core.emulator.in_flight import Groups
 from core.emulator.lanes import Lanes
 from core.emulator.memory import LOCAL_WINDOW
 from core.emulator.program import Kind, Op
@@ -27,14 +29,6 @@ from core.ptx.opcodes import opcode_of, results
 from core.ptx.opcodes import sources as sources_of
 
 Numbers = NDArray[np.int64]  # of a product, one a lane; 0: of none
-
-
-@dataclass
-class _Warp:
-    """The products of a warp: those not committed, and the groups that are, oldest first."""
-
-    open: list[tuple[Hashable, int]] = field(default_factory=list)
-    committed: list[list[tuple[Hashable, int]]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -54,7 +48,7 @@ class Products:
         self.is_open = False  # whether any has not been waited for
         self._number = 0
         self._pcs: list[int] = [-1]  # of each product
-        self._warps: dict[int, _Warp] = {}
+        self._warps: defaultdict[int, Groups[tuple[Hashable, int]]] = defaultdict(Groups)
         self._done: Numbers = np.zeros(state.count, np.int64)  # waited for, up to here
         self._latest: Numbers = np.zeros(state.count, np.int64)
         self._fenced = np.zeros(state.count, bool)
@@ -72,13 +66,12 @@ class Products:
     def begin(
         self,
         lanes: Lanes,
-        slots: tuple[int, ...],
         sources: tuple[int, ...],
         warps: NDArray[np.intp],
         spans: tuple[tuple[Read, ...], ...],
     ) -> None:
-        """A product of some warps begins: the registers of its results, and those of its factor."""
-        state, pc, depth = self.state, lanes.op.instruction.pc, lanes.group.depth
+        """A product of some warps begins; `sources` are the slots of a factor in registers."""
+        state, pc, depth = self.state, lanes.pc, lanes.group.depth
         active = lanes.active
         unready = np.flatnonzero(active & ~self._fenced)
         if len(unready):
@@ -91,7 +84,7 @@ class Products:
         number = np.where(active, self._number, 0)
         self._latest = np.maximum(self._latest, number)
         made: dict[int, Numbers] = {}
-        for into, used in ((self._results, slots), (self._factors, sources)):
+        for into, used in ((self._results, lanes.op.destinations), (self._factors, sources)):
             for slot in used:
                 old = into.get((id(frame), slot))
                 if id(old) not in made:
@@ -104,7 +97,7 @@ class Products:
         self, lanes: Lanes, warps: NDArray[np.intp], spans: tuple[tuple[Read, ...], ...]
     ) -> None:
         """Tells the observers; the warps of a warpgroup that go together are one agent."""
-        geometry, pc = self.state.geometry, lanes.op.instruction.pc
+        geometry, pc = self.state.geometry, lanes.pc
         group = warps // geometry.warps * geometry.warps + warps % geometry.warps // 4 * 4
         site = self.state.call_site(pc, lanes.group.depth, int(np.argmax(lanes.active)))
         for first in np.unique(group).tolist():
@@ -124,7 +117,7 @@ class Products:
             for observer in self.state.observers:
                 observer.on_transfer(event)
             for warp in mine.tolist():
-                self._warps.setdefault(warp, _Warp()).open.append((agent, self._number))
+                self._warps[warp].open.append((agent, self._number))
 
     def _warps_of(self, active: Mask) -> list[int]:
         rows = warp_rows(active, self.state.geometry, 0)
@@ -133,19 +126,14 @@ class Products:
     def commit(self, active: Mask) -> None:
         """What the warps have begun since their last commit becomes a group, perhaps empty."""
         for number in self._warps_of(active):
-            warp = self._warps.setdefault(number, _Warp())
-            warp.committed.append(warp.open)
-            warp.open = []
+            self._warps[number].commit()
 
     def wait(self, active: Mask, left: int) -> None:
         """Waits until at most `left` groups of each warp are not done."""
         rows = warp_rows(np.arange(self.state.count), self.state.geometry, -1)
         last: dict[tuple[Hashable, int], list[int]] = {}
         for number in self._warps_of(active):
-            warp = self._warps.setdefault(number, _Warp())
-            done = warp.committed[: max(len(warp.committed) - left, 0)]
-            warp.committed = warp.committed[len(done) :]
-            products = [product for group in done for product in group]
+            products = self._warps[number].take(left)
             if products:
                 lanes = rows[number][rows[number] >= 0]
                 self._done[lanes] = products[-1][1]
@@ -168,25 +156,12 @@ class Products:
         whole = np.zeros((len(warp_rows(present, self.state.geometry, 0)), 32), bool)
         whole[warps] = True
         of_warps = lanes_of_rows(whole, self.state.geometry)
-        pc = lanes.op.instruction.pc
         self.state.fault(
             "divergent_warp",
-            pc,
+            lanes.pc,
             lanes.group.depth,
             np.flatnonzero(present & of_warps),
             np.flatnonzero(~present & of_warps),
-        )
-
-    def leads_beyond(self, lanes: Lanes, warp: int, factor: str) -> None:
-        """The descriptor of a factor, A or B, leads beyond shared memory."""
-        geometry = self.state.geometry
-        first = warp // geometry.warps * geometry.threads + warp % geometry.warps * 32
-        self.state.fault(
-            "bad_descriptor",
-            lanes.op.instruction.pc,
-            lanes.group.depth,
-            np.array([first]),
-            detail=factor,
         )
 
     def _open_in(self, numbers: Numbers | None, active: Mask) -> Mask | None:

@@ -19,6 +19,7 @@ from core.ptx.types import PtxType
 
 Registers = list[NDArray[Any]]
 Reader = Callable[[Registers], NDArray[Any]]
+Writer = Callable[[NDArray[Any]], NDArray[Any]]  # a result -> the type of the slot that it goes to
 
 
 class Kind(IntEnum):
@@ -36,7 +37,8 @@ class Kind(IntEnum):
     NOTHING = 9
     SYNC = 10  # lanes of a warp wait for each other
     FENCE = 11
-    ACTION = 12  # an `Action` (`core.emulator.lanes`)
+    ACTION = 12  # an `Action` (`core.emulator.machine`)
+    INDEXED_BRANCH = 13
 
 
 @dataclass(slots=True)
@@ -49,9 +51,10 @@ class Op:
     guard_negated: bool = False
     compute: Callable[[Registers], Any] | None = None
     destinations: tuple[int, ...] = ()
+    writers: tuple[Writer, ...] = ()  # of the destinations; what `compute` gives is converted
     sources: tuple[int, ...] = ()  # slots that `compute` reads
     target: int = -1  # pc of a branch
-    payload: Any = None  # a MemoryAccess, Call, ParameterAccess, …
+    payload: Any = None  # a MemoryAccess, Call, ParameterAccess, IndexedBranch, …
 
 
 @dataclass(slots=True)
@@ -64,7 +67,6 @@ class MemoryAccess:
     count: int  # elements of a vector access
     address: Reader
     values: tuple[Reader, ...]  # stored elements, or an atomic's operands
-    writers: tuple[Callable[[NDArray[Any]], NDArray[Any]], ...]  # loaded value -> slot's type
     operation: str = ""  # of an atomic
     width: int = field(init=False)  # bytes a lane, the whole vector
 
@@ -80,7 +82,14 @@ class ParameterAccess:
     key: tuple[str, int]  # variable and byte offset
     types: PtxType
     values: tuple[Reader, ...]
-    writers: tuple[Callable[[NDArray[Any]], NDArray[Any]], ...]
+
+
+@dataclass(frozen=True)
+class IndexedBranch:
+    """`brx.idx`: each lane goes to the pc that its index picks; beyond the list it is undefined."""
+
+    targets: tuple[int, ...]
+    index: Reader
 
 
 @dataclass(slots=True)

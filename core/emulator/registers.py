@@ -7,13 +7,13 @@ view.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.program import Reader
+from core.emulator.program import Reader, Writer
 from core.ptx.arithmetic.operation import Operation, type_of, unsupported
 from core.ptx.ast import (
     Address,
@@ -27,8 +27,6 @@ from core.ptx.ast import (
     Vector,
 )
 from core.ptx.types import PRED, TYPES, PtxType, bits_of
-
-Writer = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 class SlotTable:
@@ -145,7 +143,7 @@ class SlotTable:
 
     def write(
         self, instruction: Instruction, operand: Operand, kind: PtxType
-    ) -> tuple[int, Callable[[NDArray[Any]], NDArray[Any]] | None]:
+    ) -> tuple[int, Writer | None]:
         """The slot a result goes to, and the conversion it needs (None: as it is)."""
         if isinstance(operand, Symbol) and operand.name == "_":
             return -1, None
@@ -181,7 +179,7 @@ def _real(instruction: Instruction, value: NDArray[Any], kind: PtxType) -> NDArr
         return value.astype(kind.dtype)
 
 
-def conversion(have: np.dtype[Any], want: PtxType) -> Callable[[NDArray[Any]], NDArray[Any]] | None:
+def conversion(have: np.dtype[Any], want: PtxType) -> Writer | None:
     """How a slot's bits are read as `want`: None, a view, or the low bits of a wider register."""
     dtype = want.dtype
     if have == dtype:
@@ -196,9 +194,7 @@ def conversion(have: np.dtype[Any], want: PtxType) -> Callable[[NDArray[Any]], N
     return lambda x: x.view(unsigned).astype(narrow).view(dtype)
 
 
-def store_conversion(
-    kind: PtxType, have: np.dtype[Any]
-) -> Callable[[NDArray[Any]], NDArray[Any]] | None:
+def store_conversion(kind: PtxType, have: np.dtype[Any]) -> Writer | None:
     """How a result of type `kind` fills a slot: signed types are sign-extended, others not."""
     if have == kind.dtype:
         return None

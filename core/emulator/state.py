@@ -71,7 +71,8 @@ class MachineState:
         if self.record is not None:
             self.record.stack_bases[(code.function.name, depth)] = base
             logs = self.record.logs(code, depth)
-        return Frame(code, base, self.special, logs, has_lines=has_lines(code, self.image))
+        has_lines = code.function.name in self.image.module.own_functions
+        return Frame(code, base, self.special, logs, has_lines=has_lines)
 
     def special(self, name: str) -> NDArray[Any]:
         """The value of a special register, one a lane or one for all."""
@@ -176,8 +177,8 @@ class MachineState:
 
     def call_site(self, pc: int, depth: int, lane: int) -> int:
         """`pc`, or the innermost call that led there from a function with source lines."""
-        here = pc
-        while depth > 0 and not has_lines(self.image.code_at(here), self.image):
+        here, module = pc, self.image.module
+        while depth > 0 and module.function_at(here).name not in module.own_functions:
             depth -= 1
             here = int(self.return_to[depth][lane]) - 1
         return here
@@ -187,11 +188,3 @@ class MachineState:
         for level in range(depth, 0, -1):
             pc = int(self.return_to[level - 1][lane]) - 1
         return pc
-
-
-def has_lines(code: FunctionCode, image: Image) -> bool:
-    """Whether any instruction of the function comes from a line of the user's source."""
-    function = code.function
-    instructions = image.module.instructions[function.first_pc : function.end_pc]
-    source = image.module.source_file
-    return any(i.position.file == source and i.position.line > 0 for i in instructions)

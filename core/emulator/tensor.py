@@ -6,22 +6,20 @@ D = A B + C, with sums as an H200 computes them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.groups import warp_rows
-from core.emulator.lanes import Lanes, action_op
-from core.emulator.operands import OperandDecoder, elements
+from core.emulator.lanes import Lanes
+from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
-from core.ptx.arithmetic.narrow import codec
+from core.ptx.arithmetic.narrow import codec, small_values
 from core.ptx.arithmetic.operation import refuse, unsupported
 from core.ptx.arithmetic.rounding import FORMATS, fma64, round_to
-from core.ptx.ast import Address, Immediate, Instruction
+from core.ptx.ast import Address, Immediate, Instruction, elements
 from core.ptx.opcodes import space_of
 from core.ptx.types import TYPES, bits_of
 
@@ -131,11 +129,6 @@ class Element:
         return max(1, 32 // self.bits)
 
     @property
-    def small_floats(self) -> NDArray[np.float64]:
-        """The values of all the bytes there are, of an 8-bit float."""
-        return _small_floats(self.name)
-
-    @property
     def register(self) -> str:
         """The type of the register they are in."""
         if self.name in ("f32", "f64", "s32"):
@@ -144,23 +137,22 @@ class Element:
 
     def decode(self, raw: NDArray[Any]) -> NDArray[Any]:
         """Registers (warps, 32) as values (warps, 32, elements): float64, or int64 for integers."""
-        if self.name in ("s8", "u8"):
-            small = np.int8 if self.name == "s8" else np.uint8
-            return np.ascontiguousarray(raw).view(small).reshape(*raw.shape, 4).astype(np.int64)
+        octets = np.ascontiguousarray(raw).view(np.uint8)
+        return self.values(octets.reshape(*raw.shape, self.in_register, self.bits // 8))
+
+    def values(self, octets: NDArray[np.uint8]) -> NDArray[Any]:
+        """Elements from their bytes (..., bytes): float64, or int64 for integers."""
+        octets = np.ascontiguousarray(octets)
         if self.name in ("e4m3", "e5m2"):
-            return self.small_floats[np.ascontiguousarray(raw).view(np.uint8)].reshape(
-                *raw.shape, 4
-            )
-        if self.name == "tf32":  # the low 13 bits do not take part
-            return (
-                (raw.view(np.uint32) & np.uint32(0xFFFFE000))
-                .view(np.float32)[..., None]
-                .astype(np.float64)
-            )
-        if self.name in ("f16", "bf16"):
-            pairs = codec(TYPES[f"{self.name}x2"]).decode(raw.reshape(-1))
-            return pairs.reshape(*raw.shape, 2)
-        return raw[..., None].astype(np.int64 if self.name == "s32" else np.float64)
+            positive = small_values(self.name)
+            return np.concatenate([positive, -positive])[octets[..., 0]]
+        if self.name in ("bf16", "tf32"):
+            bits = octets.view(f"u{self.bits // 8}")[..., 0].astype(np.uint32)
+            # The low 13 bits of a tf32 do not take part.
+            wide = bits << np.uint32(16) if self.bits == 16 else bits & np.uint32(0xFFFFE000)
+            return wide.view(np.float32).astype(np.float64)
+        values = octets.view(TYPES[self.name].dtype)[..., 0]
+        return values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
 
 
 ELEMENTS = {
@@ -178,21 +170,6 @@ ELEMENTS = {
         Element("e5m2", 8),
     )
 }
-
-
-@cache
-def _small_floats(name: str) -> NDArray[np.float64]:
-    """PTX ISA, "Alternate floating-point data formats": e4m3 has no infinity and one NaN."""
-    mantissa, bias = (3, 7) if name == "e4m3" else (2, 15)
-    bits = np.arange(128)
-    exponent, fraction = bits >> mantissa, bits & ((1 << mantissa) - 1)
-    scale = np.ldexp(1.0, np.maximum(exponent, 1) - bias - mantissa)
-    values = np.where(exponent > 0, fraction + (1 << mantissa), fraction) * scale
-    if name == "e4m3":
-        values[127] = np.nan
-    else:
-        values[124:] = [np.inf, np.nan, np.nan, np.nan]
-    return np.concatenate([values, -values])
 
 
 def operand_places(rows: int, depth: int, elements: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -263,7 +240,7 @@ _COUNTS = {"x1": 1, "x2": 2, "x4": 4}
 
 def _givers(lanes: Lanes, count: int) -> NDArray[np.bool_]:
     """The lanes whose addresses are used."""
-    thread = np.arange(lanes.machine.count) % lanes.machine.geometry.threads
+    thread = np.arange(lanes.count) % lanes.geometry.threads
     return thread % 32 < 8 * count
 
 
@@ -287,19 +264,18 @@ class LoadMatrix:
     address: Reader
     count: int
     transposed: bool
-    writers: tuple[Callable[..., Any], ...]
 
-    def run(self, lanes: Lanes) -> bool:
+    def __call__(self, lanes: Lanes) -> bool:
         """Loads rows and spreads them."""
         givers = _givers(lanes, self.count)
         words = lanes.access("load", _WORD, lanes.read(self.address), count=4, only=givers)
-        rows = np.stack([warp_rows(w, lanes.machine.geometry, 0) for w in words], 2)
+        rows = np.stack([warp_rows(w, lanes.geometry, 0) for w in words], 2)
         halves = np.ascontiguousarray(rows).view(np.uint16)  # (warps, 32, 8)
         found = [
             lanes.lanes_of(_pieces(halves[:, 8 * i : 8 * i + 8], self.transposed))
             for i in range(self.count)
         ]
-        lanes.write(tuple(found), self.writers)
+        lanes.write(*found)
         return True
 
 
@@ -311,7 +287,7 @@ class StoreMatrix:
     registers: tuple[Reader, ...]
     transposed: bool
 
-    def run(self, lanes: Lanes) -> bool:
+    def __call__(self, lanes: Lanes) -> bool:
         """Collects rows and stores them."""
         count = len(self.registers)
         rows = np.zeros((len(lanes.rows(self.registers[0])), 32, 8), np.uint16)
@@ -329,12 +305,11 @@ class MoveMatrix:
     """`movmatrix`: transposes a matrix within the warp."""
 
     register: Reader
-    writers: tuple[Callable[..., Any], ...]
 
-    def run(self, lanes: Lanes) -> bool:
+    def __call__(self, lanes: Lanes) -> bool:
         """Transposes within each warp."""
         moved = _pieces(_matrix(lanes.rows(self.register), transposed=False), transposed=True)
-        lanes.write((lanes.lanes_of(moved),), self.writers)
+        lanes.write(lanes.lanes_of(moved))
         return True
 
 
@@ -346,10 +321,8 @@ def matrix_access(decoder: OperandDecoder, instruction: Instruction) -> Op:
     transposed = "trans" in modifiers
     first, second = instruction.operands
     if instruction.opcode == "movmatrix":
-        slots, writers = decoder.plain_writers(instruction, (first,), (_WORD,))
-        return action_op(
-            instruction, MoveMatrix(decoder.table.read(instruction, second, _WORD), writers), slots
-        )
+        move = MoveMatrix(decoder.table.read(instruction, second, _WORD))
+        return decoder.action(instruction, move, (first,), (_WORD,))
     count = next((_COUNTS[m] for m in modifiers if m in _COUNTS), 0)
     if not count:
         raise unsupported(instruction, "does not say how many matrices")
@@ -361,9 +334,9 @@ def matrix_access(decoder: OperandDecoder, instruction: Instruction) -> Op:
     address = decoder.address(instruction, where, space_of(instruction))
     if not loads:
         values = tuple(decoder.table.read(instruction, r, _WORD) for r in registers)
-        return action_op(instruction, StoreMatrix(address, values, transposed))
-    slots, writers = decoder.plain_writers(instruction, registers, (_WORD,) * count)
-    return action_op(instruction, LoadMatrix(address, count, transposed, writers), slots)
+        return decoder.action(instruction, StoreMatrix(address, values, transposed))
+    load = LoadMatrix(address, count, transposed)
+    return decoder.action(instruction, load, registers, (_WORD,) * count)
 
 
 # The shapes that are executed, by the type of A (PTX ISA, "mma" and "wmma", "Matrix Shape").
@@ -387,7 +360,7 @@ _SHAPES: dict[str, dict[str, tuple[tuple[int, int, int], ...]]] = {
     },
 }
 # What A and B may be, and what C and D may then be.
-_TYPES = {
+RESULTS = {
     "f16": ("f16", "f32"),
     "bf16": ("f32",),
     "tf32": ("f32",),
@@ -408,9 +381,8 @@ class Multiply:
     a: tuple[Reader, ...]
     b: tuple[Reader, ...]
     c: tuple[Reader, ...]
-    writers: tuple[Callable[..., Any], ...]
 
-    def run(self, lanes: Lanes) -> bool:
+    def __call__(self, lanes: Lanes) -> bool:
         """Multiplies."""
         d, a, b, c = self.types
         shape = self.shape
@@ -424,7 +396,7 @@ class Multiply:
         else:
             total = floats(left, right, addend, d.name, self.block)
         found = scatter_result(total, d, shape)
-        lanes.write(tuple(lanes.lanes_of(r) for r in found), self.writers)
+        lanes.write(*(lanes.lanes_of(r) for r in found))
         return True
 
 
@@ -447,7 +419,6 @@ def multiply(decoder: OperandDecoder, instruction: Instruction) -> Op:
     for n, least, more in zip(given, needs, (0, spare, spare, 0), strict=True):
         if not least <= n <= max(least, more):
             raise unsupported(instruction, f"has {n} registers where its shape needs {least}")
-    slots, writers = decoder.plain_writers(instruction, d, (TYPES[d_type.register],) * len(d))
 
     def readers(operands: tuple[Any, ...], element: Element) -> tuple[Reader, ...]:
         kind = TYPES[element.register]
@@ -463,9 +434,8 @@ def multiply(decoder: OperandDecoder, instruction: Instruction) -> Op:
         readers(a, a_type),
         readers(b, b_type),
         readers(c, c_type),
-        writers,
     )
-    return action_op(instruction, action, slots)
+    return decoder.action(instruction, action, d, (TYPES[d_type.register],) * len(d))
 
 
 def _known(instruction: Instruction, shape: Shape, element: Element) -> bool:
@@ -478,9 +448,9 @@ def _operand_types(instruction: Instruction) -> tuple[Element, Element, Element,
     names = [m for m in instruction.modifiers if m in ELEMENTS]
     if instruction.opcode == "wmma" and len(names) == 2:
         names = [names[0], "f16", "f16", names[1]]
-    if len(names) != 4 or names[1] not in _TYPES:
+    if len(names) != 4 or names[1] not in RESULTS:
         raise unsupported(instruction, "has types that are not supported")
-    allowed = _TYPES[names[1]]
+    allowed = RESULTS[names[1]]
     mixed = {names[1], names[2]} <= {"s8", "u8"} or names[1] == names[2]
     if not mixed or names[0] not in allowed or names[3] not in allowed:
         raise unsupported(instruction, "has types that are not supported")
@@ -517,7 +487,7 @@ class Fragment:
 
     def addresses(self, lanes: Lanes, register: int) -> NDArray[np.int64]:
         """Of each element of a register: int64 (lanes, elements)."""
-        thread = np.arange(lanes.machine.count) % lanes.machine.geometry.threads % 32
+        thread = np.arange(lanes.count) % lanes.geometry.threads % 32
         row, inner = self.row[register][thread], self.inner[register][thread]
         far, near = (row, inner) if self.row_stride else (inner, row)
         ahead = far * lanes.read(self.stride).astype(np.int64)[:, None] + near
@@ -530,9 +500,8 @@ class LoadFragment:
     """`wmma.load`; registers beyond the matrix repeat it, as in the documented fragment sizes."""
 
     fragment: Fragment
-    writers: tuple[Callable[..., Any], ...]
 
-    def run(self, lanes: Lanes) -> bool:
+    def __call__(self, lanes: Lanes) -> bool:
         """Loads the elements of every lane."""
         part = self.fragment
         kind = TYPES[part.element.register]
@@ -540,8 +509,8 @@ class LoadFragment:
         for register in range(len(part.row)):
             address = part.addresses(lanes, register)
             found += [v.view(kind.dtype) for v in self._load(lanes, address)]
-        wanted = len(self.writers)
-        lanes.write(tuple(found[i % len(found)] for i in range(wanted)), self.writers)
+        wanted = len(lanes.op.destinations)
+        lanes.write(*(found[i % len(found)] for i in range(wanted)))
         return True
 
     def _load(self, lanes: Lanes, address: NDArray[np.int64]) -> list[NDArray[Any]]:
@@ -565,7 +534,7 @@ class StoreFragment:
     fragment: Fragment
     registers: tuple[Reader, ...]
 
-    def run(self, lanes: Lanes) -> bool:
+    def __call__(self, lanes: Lanes) -> bool:
         """Stores the elements of every lane."""
         part = self.fragment
         values = [lanes.read(r) for r in self.registers]
@@ -644,6 +613,5 @@ def wmma(decoder: OperandDecoder, instruction: Instruction) -> Op:
         )
     if what == "store":
         values = tuple(decoder.table.read(instruction, r, kind) for r in operands)
-        return action_op(instruction, StoreFragment(part, values))
-    slots, writers = decoder.plain_writers(instruction, operands, (kind,) * len(operands))
-    return action_op(instruction, LoadFragment(part, writers), slots)
+        return decoder.action(instruction, StoreFragment(part, values))
+    return decoder.action(instruction, LoadFragment(part), operands, (kind,) * len(operands))

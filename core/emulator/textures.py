@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.lanes import Lanes, action_op
-from core.emulator.operands import OperandDecoder, elements
+from core.emulator.lanes import Lanes
+from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
 from core.emulator.registers import address_reader
 from core.emulator.texels import Index, Texels
 from core.errors import TilescopeError
 from core.launch import Texture
 from core.ptx.arithmetic.operation import types_of, unsupported
-from core.ptx.ast import Address, Instruction, Operand
+from core.ptx.ast import Address, Instruction, Operand, elements
 from core.ptx.types import TYPES, PtxType
 
 _AXES = {"1d": 1, "2d": 2, "3d": 3, "a1d": 1, "a2d": 2}
@@ -138,7 +138,7 @@ class _Access:
         """The textures that the lanes name, each with its lanes."""
         handles = lanes.read(self.handle).astype(np.int64)
         active = np.flatnonzero(lanes.active)
-        known = lanes.machine.textures
+        known = lanes.state.image.textures
         for handle in np.unique(handles[active]):
             if int(handle) not in known:
                 word = lanes.op.instruction.opcode
@@ -166,11 +166,10 @@ class Fetch:
     access: _Access
     kind: PtxType  # of what is fetched
     channel: int  # of `tld4`, -1 for `tex`
-    writers: tuple[Any, ...]
 
-    def run(self, lanes: Lanes) -> bool:
+    def __call__(self, lanes: Lanes) -> bool:
         """Fetches for all active lanes; inactive ones keep their registers."""
-        count = lanes.machine.count
+        count = lanes.count
         found = np.zeros((count, 4), self.kind.dtype)
         for texels, chosen in self.access.texels(lanes):
             self.access.check(texels, lanes)
@@ -183,7 +182,7 @@ class Fetch:
                 found[chosen] = _four(self._floats(texels, at, layers)).astype(self.kind.dtype)
             else:
                 found[chosen] = _four(self._whole(texels, at, layers).astype(self.kind.dtype))
-        lanes.write(tuple(found[:, i].copy() for i in range(len(self.writers))), self.writers)
+        lanes.write(*(found[:, i].copy() for i in range(len(lanes.op.destinations))))
         return True
 
     def _floats(
@@ -238,13 +237,12 @@ class SurfaceAccess:
     kind: PtxType  # of one element
     mode: str  # "trap", "clamp" or "zero"
     stored: tuple[Reader, ...]  # () for a load
-    writers: tuple[Any, ...]
 
-    def run(self, lanes: Lanes) -> bool:
+    def __call__(self, lanes: Lanes) -> bool:
         """Loads or stores for all active lanes."""
-        count = max(len(self.stored), len(self.writers))
+        count = max(len(self.stored), len(lanes.op.destinations))
         size = self.kind.dtype.itemsize
-        loaded = np.zeros((lanes.machine.count, count), self.kind.dtype)
+        loaded = np.zeros((lanes.count, count), self.kind.dtype)
         values = [lanes.read(reader) for reader in self.stored]
         for texels, chosen in self.access.texels(lanes):
             self.access.check(texels, lanes)
@@ -257,8 +255,8 @@ class SurfaceAccess:
             data = texels.region.writable(self.kind.dtype)
             for column, value in enumerate(values):
                 data[flat[inside, column]] = value[chosen][inside].astype(self.kind.dtype)
-        if self.writers:
-            lanes.write(tuple(loaded[:, i].copy() for i in range(count)), self.writers)
+        if lanes.op.destinations:
+            lanes.write(*(loaded[:, i].copy() for i in range(count)))
         return True
 
     def _places(
@@ -310,15 +308,14 @@ def texture_op(decoder: OperandDecoder, instruction: Instruction) -> Op:
     kind = kinds[0]
     if is_store:
         stored = tuple(decoder.table.read(instruction, v, kind) for v in registers)
-        return action_op(instruction, SurfaceAccess(access, kind, _mode(modifiers), stored, ()))
-    slots, writers = decoder.plain_writers(instruction, registers, (kind,) * len(registers))
+        return decoder.action(instruction, SurfaceAccess(access, kind, _mode(modifiers), stored))
+    types = (kind,) * len(registers)
     if is_surface:
-        return action_op(
-            instruction, SurfaceAccess(access, kind, _mode(modifiers), (), writers), slots
-        )
+        load = SurfaceAccess(access, kind, _mode(modifiers), ())
+        return decoder.action(instruction, load, registers, types)
     gathers = instruction.opcode == "tld4"
     channel = next((_CHANNELS.index(m) for m in modifiers if m in _CHANNELS), 0) if gathers else -1
-    return action_op(instruction, Fetch(access, kind, channel, writers), slots)
+    return decoder.action(instruction, Fetch(access, kind, channel), registers, types)
 
 
 def _mode(modifiers: tuple[str, ...]) -> str:

@@ -30,7 +30,7 @@ class WarpSync:
 
     def cross_lane(self, frame: Frame, group: Group, op: Op, pc: int, mask: Mask | None) -> bool:
         """A shuffle or vote; False if only some of the lanes go on."""
-        members = op.payload[3]
+        members = op.payload[2]
         if members is None or op.guard >= 0:
             self._exchange(frame, group, op, mask)
             return True
@@ -208,7 +208,7 @@ class WarpSync:
                 observer.on_sync(SyncEvent(self.state.tick - 1, pc, kind, one))
 
     def _exchange(self, frame: Frame, group: Group, op: Op, mask: Mask | None) -> None:
-        function, sources, writers, _ = op.payload
+        function, sources, _ = op.payload
         active = np.ones(self.state.count, bool) if mask is None else mask
         rows = [warp_rows(active, self.state.geometry, 0)]
         for read in sources:
@@ -225,7 +225,7 @@ class WarpSync:
         result = function(*rows)
         results = result if isinstance(result, tuple) else (result,)
         keep = None if op.guard < 0 and self.state.exclusive else mask
-        for slot, write, value in zip(op.destinations, writers, results, strict=True):
+        for slot, write, value in zip(op.destinations, op.writers, results, strict=True):
             self.state.write(frame, slot, write(lanes_of_rows(value, self.state.geometry)), keep)
         if self.on_exchange is not None:
             self.on_exchange(frame, op)

@@ -9,22 +9,23 @@ until somebody waits for it, `Products` has an eye on them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.events import Read, Span
-from core.emulator.groups import warp_rows
-from core.emulator.lanes import Lanes, action_op
-from core.emulator.operands import OperandDecoder, elements
+from core.emulator.groups import WARP, warp_rows
+from core.emulator.lanes import Lanes
+from core.emulator.machine import ActionLanes
+from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
 from core.emulator.tensor import (
     ELEMENTS,
     KEPT_OF_SMALL,
+    RESULTS,
     Element,
     Shape,
     floats,
@@ -35,7 +36,7 @@ from core.emulator.tensor import (
     shape_of,
 )
 from core.ptx.arithmetic.operation import immediate, refuse, unsupported
-from core.ptx.ast import Instruction, Operand, Vector
+from core.ptx.ast import Instruction, Operand, Vector, elements
 from core.ptx.types import PRED, TYPES
 from core.tensor_maps import swizzled
 
@@ -92,21 +93,6 @@ def _offsets(
     return row % each * nbytes + row // each * far + inner % 8 * wide + inner // 8 * along
 
 
-def values_of(raw: NDArray[np.uint8], element: Element) -> NDArray[Any]:
-    """Elements from their bytes (..., bytes): float64, or int64 for integers."""
-    raw = np.ascontiguousarray(raw)
-    if element.name in ("s8", "u8"):
-        kind = np.int8 if element.name == "s8" else np.uint8
-        return raw.view(kind)[..., 0].astype(np.int64)
-    if element.name in ("e4m3", "e5m2"):
-        return element.small_floats[raw[..., 0]]
-    if element.name == "f16":
-        return raw.view(np.float16)[..., 0].astype(np.float64)
-    bits = raw.view(f"u{raw.shape[-1]}")[..., 0].astype(np.uint32)
-    wide = bits << np.uint32(16) if element.name == "bf16" else bits & np.uint32(0xFFFFE000)
-    return wide.view(np.float32).astype(np.float64)
-
-
 @dataclass(frozen=True)
 class _Factor:
     """A or B: registers, or a descriptor; `negated` and `transposed` as the instruction says."""
@@ -129,18 +115,16 @@ class WarpgroupMultiply:
     scale: Reader  # whether the old content of D is added
     saturate: bool
     d: tuple[Reader, ...]
-    slots: tuple[int, ...]  # of D
     sources: tuple[int, ...]  # slots of A's registers
-    writers: tuple[Callable[..., Any], ...]
 
-    def run(self, lanes: Lanes) -> bool:
+    def __call__(self, lanes: ActionLanes) -> bool:
         """Multiplies, warp by warp."""
-        machine = lanes.machine
-        active = warp_rows(lanes.active, machine.geometry, 0)
+        products = lanes.machine.products
+        active = warp_rows(lanes.active, lanes.geometry, 0)
         warps = np.flatnonzero(active.any(axis=1))
         partly = warps[~active[warps].all(axis=1)]
         if len(partly):
-            machine.products.incomplete(lanes, partly)
+            products.incomplete(lanes, partly)
         used: list[tuple[Read, ...]] = []
         left, spans = self._factor(lanes, self.a, warps, ROWS)
         used.append(spans)
@@ -156,13 +140,13 @@ class WarpgroupMultiply:
             kept = {"kept": KEPT_OF_SMALL} if self.a.element.bits == 8 else {}
             total = floats(left, right, before, self.result.name, self.shape.k, **kept)
         found = scatter_result(total, self.result, part)
-        lanes.write(tuple(self._all(lanes, warps, r) for r in found), self.writers)
-        machine.products.begin(lanes, self.slots, self.sources, warps, tuple(used))
+        lanes.write(*(self._all(lanes, warps, r) for r in found))
+        products.begin(lanes, self.sources, warps, tuple(used))
         return True
 
     def _all(self, lanes: Lanes, warps: NDArray[np.intp], rows: NDArray[Any]) -> NDArray[Any]:
         """A result of some warps as one value a lane."""
-        geometry = lanes.machine.geometry
+        geometry = lanes.geometry
         whole = np.zeros((len(geometry.blocks) * geometry.warps, 32), rows.dtype)
         whole[warps] = rows
         return lanes.lanes_of(whole)
@@ -178,7 +162,7 @@ class WarpgroupMultiply:
             values = gather(registers, element, ROWS, depth)
         else:
             raw, spans = self._read(lanes, factor, warps, rows)
-            values = values_of(raw, element)
+            values = element.values(raw)
         return (-values if factor.negated else values), spans
 
     def _read(
@@ -186,19 +170,19 @@ class WarpgroupMultiply:
     ) -> tuple[NDArray[np.uint8], tuple[Read, ...]]:
         """The bytes of a factor for each warp, and where they lie."""
         assert factor.descriptor is not None
-        machine, depth = lanes.machine, self.shape.k
+        geometry, depth = lanes.geometry, self.shape.k
         nbytes = factor.element.bits // 8
         descriptors = lanes.rows(factor.descriptor)[warps, 0].view(np.uint64).tolist()
-        region = machine.unit.shared
+        region = lanes.state.unit.shared
         assert region.lane_offset is not None
         found = np.zeros((len(warps), rows, depth, nbytes), np.uint8)
         spans: dict[tuple[int, int, int], Span] = {}
         readers: dict[tuple[int, int, int], set[int]] = {}
-        bases = warp_rows(region.lane_offset, machine.geometry, 0)[warps, 0].tolist()
+        bases = warp_rows(region.lane_offset, geometry, 0)[warps, 0].tolist()
         for i, (warp, raw, base) in enumerate(zip(warps.tolist(), descriptors, bases, strict=True)):
             what = Descriptor.of(raw)
             of_a = factor is self.a
-            part = warp % machine.geometry.warps % WARPS if of_a else 0
+            part = warp % geometry.warps % WARPS if of_a else 0
             whole = what.places(
                 WARPS * rows if of_a else rows, depth, nbytes, transposed=factor.transposed
             )
@@ -207,7 +191,9 @@ class WarpgroupMultiply:
             readers.setdefault(key, set()).add(warp)
             if key not in spans:
                 if int(places.min()) < 0 or int(places.max()) + nbytes > region.nbytes:
-                    machine.products.leads_beyond(lanes, warp, "A" if of_a else "B")
+                    block, number = divmod(warp, geometry.warps)
+                    first = block * geometry.threads + number * WARP
+                    lanes.fault("bad_descriptor", first, "A" if of_a else "B")
                 spans[key] = Span(
                     region,
                     base + _pieces(np.clip(places, 0, region.nbytes - nbytes), nbytes),
@@ -227,50 +213,28 @@ def _pieces(places: NDArray[np.int64], nbytes: int) -> NDArray[np.int64]:
     return np.unique(places // _CHUNK) * _CHUNK
 
 
-@dataclass(frozen=True)
-class WarpgroupFence:
+def fence(lanes: ActionLanes) -> bool:
     """`wgmma.fence`: registers that a product uses are ready."""
-
-    def run(self, lanes: Lanes) -> bool:
-        """Notes it."""
-        lanes.machine.products.fence(lanes.mask)
-        return True
+    lanes.machine.products.fence(lanes.mask)
+    return True
 
 
-@dataclass(frozen=True)
-class WarpgroupCommit:
-    """`wgmma.commit_group`."""
-
-    def run(self, lanes: Lanes) -> bool:
-        """Closes each warp's group."""
-        lanes.machine.products.commit(lanes.active)
-        return True
+def commit(lanes: ActionLanes) -> bool:
+    """`wgmma.commit_group`: closes each warp's group."""
+    lanes.machine.products.commit(lanes.active)
+    return True
 
 
-@dataclass(frozen=True)
-class WarpgroupWait:
+def wait(left: int, lanes: ActionLanes) -> bool:
     """`wgmma.wait_group`: until at most `left` of a warp's groups are not done."""
-
-    left: int
-
-    def run(self, lanes: Lanes) -> bool:
-        """Waits."""
-        lanes.machine.products.wait(lanes.active, self.left)
-        return True
+    lanes.machine.products.wait(lanes.active, left)
+    return True
 
 
 # -- decoding ---------------------------------------------------------------------------------
 
 _DEPTHS = {"f16": 16, "bf16": 16, "tf32": 8, "e4m3": 32, "e5m2": 32, "s8": 32, "u8": 32}
-_RESULTS = {
-    "f16": ("f16", "f32"),
-    "bf16": ("f32",),
-    "tf32": ("f32",),
-    "e4m3": ("f16", "f32"),
-    "e5m2": ("f16", "f32"),
-    "s8": ("s32",),
-    "u8": ("s32",),
-}
+_RESULTS = {**RESULTS, "e4m3": ("f16", "f32"), "e5m2": ("f16", "f32")}
 _TRANSPOSABLE = ("f16", "bf16")
 
 
@@ -280,14 +244,14 @@ def wgmma(decoder: OperandDecoder, instruction: Instruction) -> Op:
     modifiers = instruction.modifiers
     what = modifiers[0]
     if what == "fence":
-        return action_op(instruction, WarpgroupFence())
+        return decoder.action(instruction, fence)
     if what == "commit_group":
-        return action_op(instruction, WarpgroupCommit())
+        return decoder.action(instruction, commit)
     if what == "wait_group":
         left = immediate(instruction.operands[0])
         if left is None:
             raise unsupported(instruction, "does not say how many groups")
-        return action_op(instruction, WarpgroupWait(left))
+        return decoder.action(instruction, partial(wait, left))
     if what != "mma_async":
         raise unsupported(instruction)
     return _multiply(decoder, instruction)
@@ -307,7 +271,6 @@ def _multiply(decoder: OperandDecoder, instruction: Instruction) -> Op:
         instruction, more, a_type, in_registers=isinstance(a_operand, Vector)
     )
     kind = TYPES[d_type.register]
-    slots, writers = decoder.plain_writers(instruction, d, (kind,) * len(d))
 
     def factor(operand: Operand, element: Element, negated: bool, transposed: bool) -> _Factor:
         if isinstance(operand, Vector):
@@ -328,11 +291,9 @@ def _multiply(decoder: OperandDecoder, instruction: Instruction) -> Op:
         decoder.table.read(instruction, scale, PRED),
         "satfinite" in instruction.modifiers,
         tuple(decoder.table.read(instruction, o, kind) for o in d),
-        slots,
         decoder.table.slots_of(elements(a_operand)) if a.registers else (),
-        writers,
     )
-    return action_op(instruction, action, slots)
+    return decoder.action(instruction, action, d, (kind,) * len(d))
 
 
 def _known(shape: Shape, names: list[str]) -> bool:

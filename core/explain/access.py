@@ -43,21 +43,11 @@ SAME_ON_HARDWARE = (
 def global_sections(access: Access, part: WarpAccess, active: int) -> list[Section]:
     """Sectors and lines of global memory, as formulas."""
     actual, ideal, width = part.n_sectors, part.ideal_sectors, access.width
-    asked = active * width
     found = [
         Section(
             f"Sectors = {actual}", _why_sectors(part, active), tuple(_sector_lines(access, part))
         ),
-        Section(
-            f"Ideal = {ideal}",
-            "What the same lanes would take if their bytes lay side by side, and never more than "
-            "the actual.",
-            (
-                f"min(actual, ceil(active lanes × bytes a lane / {SECTOR}))",
-                f"= min({actual}, ceil({active} × {width} / {SECTOR}))",
-                f"= min({actual}, {-(-asked // SECTOR)}) = {ideal}",
-            ),
-        ),
+        _ideal(actual, ideal, active, width, SECTOR),
         Section(
             f"Excessive = {actual - ideal}",
             "Actual less ideal: sectors that another order of the data or of the threads saves. "
@@ -83,6 +73,20 @@ def global_sections(access: Access, part: WarpAccess, active: int) -> list[Secti
     found.append(nsight_names([f"global_{kind}_requests", f"global_{kind}_sectors"]))
     found.append(Section("On hardware", SAME_ON_HARDWARE))
     return found
+
+
+def _ideal(actual: int, ideal: int, active: int, width: int, unit: int) -> Section:
+    """What is ideal where `unit` bytes cost one."""
+    return Section(
+        f"Ideal = {ideal}",
+        "What the same lanes would take if their bytes lay side by side, and never more than the "
+        "actual.",
+        (
+            f"min(actual, ceil(active lanes × bytes a lane / {unit}))",
+            f"= min({actual}, ceil({active} × {width} / {unit}))",
+            f"= min({actual}, {-(-active * width // unit)}) = {ideal}",
+        ),
+    )
 
 
 def _why_sectors(part: WarpAccess, active: int) -> str:
@@ -140,7 +144,6 @@ def shared_sections(access: Access, part: WarpAccess, active: int) -> list[Secti
     actual, ideal, width = part.wavefronts, part.ideal_wavefronts, access.width
     passes = sum(int(group.passes.max()) for group in part.groups)
     free = passes - part.conflicts
-    row = BANKS * WORD
     found = [
         Section(
             "Banks",
@@ -156,16 +159,7 @@ def shared_sections(access: Access, part: WarpAccess, active: int) -> list[Secti
             "a bank.",
             (f"{passes} - {free} = {part.conflicts}",),
         ),
-        Section(
-            f"Ideal = {ideal}",
-            "What the same lanes would take if their bytes lay side by side, and never more than "
-            "the actual.",
-            (
-                f"min(actual, ceil(active lanes × bytes a lane / {row}))",
-                f"= min({actual}, ceil({active} × {width} / {row}))",
-                f"= min({actual}, {-(-active * width // row)}) = {ideal}",
-            ),
-        ),
+        _ideal(actual, ideal, active, width, BANKS * WORD),
     ]
     kind = SHORT[access.kind]
     names = [f"shared_{kind}_{what}" for what in ("requests", "wavefronts", "conflicts")]

@@ -126,12 +126,12 @@ class _Origins:
         if finding.kind == "bad_tensor_map":
             return {finding.array} - {""}
         if finding.kind == "assert":
-            test = self._reader.last_test(finding.thread)
+            test = self._reader.of(finding.thread).last_test
             return self._beginnings([test] if test is not None else [])
         if finding.kind == "bad_call":
-            aim = self._reader.last_call(finding.thread)
+            aim = self._reader.of(finding.thread).last_call
         else:
-            aim = self._reader.aim(finding.thread, finding.step)
+            aim = self._reader.of(finding.thread, finding.step).aim
         return self._beginnings([aim.address, *self._bounds(aim)]) if aim is not None else set()
 
     def moves(self, finding: Finding) -> bool:
@@ -204,10 +204,7 @@ class _Origins:
 
     def _bounds(self, aim: Aim) -> Iterator[Node]:
         """What ends the loops, around the access, whose counters its address is made of."""
-        function = next(
-            f for f in self._module.functions.values() if f.first_pc <= aim.pc < f.end_pc
-        )
-        for first, end in back_edges(self._module, function):
+        for first, end in back_edges(self._module, self._module.function_at(aim.pc)):
             if first <= aim.pc < end and self._counts(aim.pc, first, end):
                 yield from (n for pc, n in aim.tests.items() if self._ends(pc, first, end))
 

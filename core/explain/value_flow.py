@@ -127,6 +127,12 @@ class Flow:
     loads: tuple[Load, ...]
     stores: tuple[Store, ...]
     unstored: tuple[Sum, ...]
+    aim: Aim | None
+    """Where it goes at the step up to which it was followed, if that is an access of its own."""
+    last_call: Aim | None
+    """Where it goes with the last of its calls by a pointer."""
+    last_test: Node | None
+    """What its last conditional branch goes by."""
 
 
 @dataclass(frozen=True)
@@ -376,27 +382,9 @@ class FlowReader:
             if access is not None:
                 self.accesses[step] = access
 
-    def of(self, thread: int) -> Flow:
-        """The flow of a thread (linear threadIdx)."""
-        return _ThreadFlow(self, thread).run()
-
-    def aim(self, thread: int, step: int) -> Aim | None:
-        """Where a thread goes at a step, of which it executes an access; None for another one."""
-        flow = _ThreadFlow(self, thread)
-        flow.run(step)
-        return flow.aim
-
-    def last_call(self, thread: int) -> Aim | None:
-        """Where a thread goes with the last of its calls by a pointer."""
-        flow = _ThreadFlow(self, thread)
-        flow.run()
-        return flow.called
-
-    def last_test(self, thread: int) -> Node | None:
-        """What the last conditional branch of a thread goes by."""
-        flow = _ThreadFlow(self, thread)
-        flow.run()
-        return flow.test
+    def of(self, thread: int, until: int = -1) -> Flow:
+        """The flow of a thread (linear threadIdx), the whole or that before the step `until`."""
+        return _ThreadFlow(self, thread).run(until)
 
 
 @dataclass
@@ -422,8 +410,7 @@ class _ThreadFlow:
         self.called: Aim | None = None
         self.test: Node | None = None  # of the last branch
 
-    def run(self, until: int = -1) -> Flow:
-        """The flow, or that before the step `until`, at which the thread has its `aim`."""
+    def run(self, until: int) -> Flow:
         path = self.reader.block.executed(self.thread)
         wanted = self.reader.relevant[path.pcs]
         rows = zip(
@@ -443,7 +430,8 @@ class _ThreadFlow:
                 break
             self._execute(instructions[pc], range(first, last + 1))
         leftover = tuple(s for s in self.sums.values() if loads_in(s))
-        return Flow(tuple(self.loads), tuple(self.stores), leftover)
+        loads, stores = tuple(self.loads), tuple(self.stores)
+        return Flow(loads, stores, leftover, self.aim, self.called, self.test)
 
     # -- instructions -----------------------------------------------------------------------
 
@@ -540,7 +528,7 @@ class _ThreadFlow:
             return
         name, start = address.base.name, address.base.offset + address.offset
         parameters, value = self.frames[-1].parameters, operands[other]
-        for i, part in enumerate(value.elements if isinstance(value, ast.Vector) else (value,)):
+        for i, part in enumerate(ast.elements(value)):
             if opcode == "st":
                 parameters[name, start + i * size] = self._value(part)
             elif isinstance(part, ast.Register):
@@ -608,8 +596,7 @@ class _ThreadFlow:
         if kind not in ("store", "reduction", "atomic"):
             return []
         value = instruction.operands[2 if kind == "atomic" else 1]
-        parts = value.elements if isinstance(value, ast.Vector) else (value,)
-        return [self._value(part) for part in parts]
+        return [self._value(part) for part in ast.elements(value)]
 
     def _elements(self, access: Access, place: Node | None = None) -> list[Load]:
         values = access.values[self.thread]

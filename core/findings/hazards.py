@@ -6,7 +6,6 @@ shadow of the memory (`Shadow`) and the order of accesses (`Order`).
 
 from __future__ import annotations
 
-import bisect
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -39,7 +38,8 @@ from core.ptx.ast import (
     Operand,
     Register,
     Symbol,
-    Vector,
+    elements,
+    registers,
 )
 from core.ptx.opcodes import opcode_of
 
@@ -71,25 +71,6 @@ class _Use:
     element: int
 
 
-class CopiesOf:
-    """The copying loads of a module's functions, each looked at when it is asked for."""
-
-    def __init__(self, module: Module) -> None:
-        self._module = module
-        defined = [f for f in module.functions.values() if f.end_pc > f.first_pc]
-        self._functions = sorted(defined, key=lambda f: f.first_pc)
-        self._starts = [f.first_pc for f in self._functions]
-        self._known: dict[int, Copies] = {}
-
-    def at(self, pc: int) -> Copies:
-        """Those of the function that `pc` lies in."""
-        number = bisect.bisect_right(self._starts, pc) - 1
-        found = self._known.get(number)
-        if found is None:
-            found = self._known[number] = copies(self._module, self._functions[number])
-        return found
-
-
 def copies(module: Module, function: Function) -> Copies:
     """The copying loads of a function."""
     found = Copies()
@@ -102,7 +83,7 @@ def copies(module: Module, function: Function) -> Copies:
             uses.setdefault(name, []).append(use)
     for instruction in instructions:
         if instruction.opcode == "ld" and "param" not in instruction.modifiers:
-            for element, operand in enumerate(_elements(instruction.operands[0])):
+            for element, operand in enumerate(elements(instruction.operands[0])):
                 if isinstance(operand, Register):
                     _follow(instruction, element, operand.name, uses, found)
     return found
@@ -161,35 +142,21 @@ def _reads(instruction: Instruction, objects: frozenset[str]) -> Iterator[tuple[
         yield instruction.guard.name, _Use(instruction, -2)
     if "mma_async" in instruction.modifiers:
         begins = immediate(instruction.operands[3]) in (None, 0)  # a predicate, or never adds
-        for sum_ in _elements(instruction.operands[0]):
+        for sum_ in elements(instruction.operands[0]):
             if isinstance(sum_, Register):
                 yield sum_.name, _Use(instruction, -3 if begins else -1)
     stores = instruction.opcode == "st"
     copying = _copies_into(instruction, objects)
     operands = instruction.operands if stores else instruction.operands[1:]
     for place, operand in enumerate(operands):
-        for element, part in enumerate(_elements(operand)):
+        for element, part in enumerate(elements(operand)):
             use = _Use(instruction, element if copying and place == 1 else -1)
             if isinstance(part, Register):
                 yield part.name, use
             elif isinstance(part, Address) and isinstance(part.base, Register):
                 yield part.base.name, _Use(instruction, -2)
             elif not isinstance(part, Address):
-                yield from ((name, use) for name in _inner(part))
-
-
-def _inner(operand: Operand) -> Iterator[str]:
-    for part in vars(operand).values():
-        if isinstance(part, Register):
-            yield part.name
-        elif isinstance(part, tuple):
-            for one in part:
-                if isinstance(one, Register):
-                    yield one.name
-
-
-def _elements(operand: Operand) -> tuple[Operand, ...]:
-    return operand.elements if isinstance(operand, Vector) else (operand,)
+                yield from ((name, use) for name in registers(part))
 
 
 # Plain loads whose value an atomic compare-and-swap checks again before anything depends on it.
@@ -359,6 +326,12 @@ def merged(parts: Iterable[Knowledge]) -> Knowledge:
     )
 
 
+def _of_agent(agent: int, serial: int) -> Knowledge:
+    """That an asynchronous agent has done what it began up to a serial."""
+    nothing = np.zeros(0, np.int64)
+    return Knowledge(np.array([agent]), np.array([serial + 1]), nothing, nothing)
+
+
 @dataclass
 class Timeline:
     """What outlives one machine: the serial, and what was published at which place."""
@@ -495,11 +468,7 @@ class Order:
 
     def arriving(self, mask: Mask | None) -> None:
         """Lanes come to a barrier that does not let the whole block through."""
-        serial = self.timeline.next()
-        if mask is None:
-            self._arrival[:] = serial
-        else:
-            self._arrival[mask] = serial
+        self._arrival[slice(None) if mask is None else mask] = self.timeline.next()
         if self._known or self._on_arrival:
             for lane in range(len(self._place)) if mask is None else np.flatnonzero(mask).tolist():
                 self._on_arrival.pop(lane, None)
@@ -531,15 +500,17 @@ class Order:
         for block in np.unique(self._place[lanes]):
             mates = lanes[self._place[lanes] == block].tolist()
             parts = [self._on_arrival.pop(mate) for mate in mates if mate in self._on_arrival]
-            if not parts:
-                continue
-            common = merged(parts)
-            joined: dict[int, Knowledge] = {}
-            for mate in mates:
-                old = self._known.get(mate)
-                if id(old) not in joined:
-                    joined[id(old)] = common if old is None else merged((common, old))
-                self._known[mate] = joined[id(old)]
+            if parts:
+                self._learn(mates, merged(parts))
+
+    def _learn(self, lanes: Iterable[int], new: Knowledge) -> None:
+        """Adds to what lanes know; those that knew the same go on to share it."""
+        joined: dict[int, Knowledge] = {}
+        for lane in lanes:
+            old = self._known.get(lane)
+            if id(old) not in joined:
+                joined[id(old)] = new if old is None else merged((new, old))
+            self._known[lane] = joined[id(old)]
 
     def synchronised(self, event: SyncEvent) -> None:
         """Lanes of a warp met; `event.mask` are those that did."""
@@ -579,11 +550,7 @@ class Order:
 
     def fence(self, mask: Mask | None) -> None:
         """What these lanes did so far is published by their next atomic or volatile access."""
-        self.timeline.next()
-        if mask is None:
-            self._fence[:] = self.timeline.serial
-        else:
-            self._fence[mask] = self.timeline.serial
+        self._fence[slice(None) if mask is None else mask] = self.timeline.next()
 
     # -- asynchronous operations ------------------------------------------------------------
 
@@ -619,20 +586,11 @@ class Order:
 
     def know(self, lanes: NDArray[np.intp], agent: int, serial: int) -> None:
         """Lanes know that what an agent did up to a serial is done."""
-        nothing = np.zeros(0, np.int64)
-        new = Knowledge(np.array([agent]), np.array([serial + 1]), nothing, nothing)
-        joined: dict[int, Knowledge] = {}
-        for lane in lanes.tolist():
-            old = self._known.get(lane)
-            if id(old) not in joined:
-                joined[id(old)] = new if old is None else merged((new, old))
-            self._known[lane] = joined[id(old)]
+        self._learn(lanes.tolist(), _of_agent(agent, serial))
 
     def will_tell(self, place: int, agent: int, serial: int) -> None:
         """The phase that an mbarrier is in ends no sooner than an agent's operation."""
-        nothing = np.zeros(0, np.int64)
-        known = Knowledge(np.array([agent]), np.array([serial + 1]), nothing, nothing)
-        self._gathered.setdefault(place, []).append(known)
+        self._gathered.setdefault(place, []).append(_of_agent(agent, serial))
 
     def phase(self, event: PhaseEvent, name: str) -> None:
         """Lanes arrive at mbarriers, a phase ends, or lanes know that it has ended."""
@@ -659,17 +617,10 @@ class Order:
         if not published:
             return
         places, inverse = np.unique(offset, return_inverse=True)
-        found = [published.get((region, place)) for place in places.tolist()]
-        joined: dict[tuple[int, int], Knowledge] = {}
-        for place, lane in zip(inverse.tolist(), lanes.tolist(), strict=True):
-            new, old = found[place], self._known.get(lane)
+        for number, place in enumerate(places.tolist()):
+            new = published.get((region, place))
             if new is not None:
-                if old is not None:
-                    pair = (id(new), id(old))
-                    if pair not in joined:
-                        joined[pair] = merged((new, old))
-                    new = joined[pair]
-                self._known[lane] = new
+                self._learn(lanes[inverse == number].tolist(), new)
 
     def release(
         self, region: str, offset: NDArray[np.int64], lanes: NDArray[np.intp], *, fenced: bool
@@ -1017,15 +968,19 @@ class GlobalState:
     shadows: dict[str, Shadow] = field(default_factory=dict)
     agents: int = 0  # asynchronous agents so far
     manners: dict[int, Manner] = field(default_factory=dict)
+    _copies: dict[str, Copies] = field(default_factory=dict)  # by function
 
     @cached_property
     def _rechecked(self) -> frozenset[int]:
         return rechecked_loads(self.module)
 
-    @cached_property
-    def copies(self) -> CopiesOf:
-        """The loads that only move bytes."""
-        return CopiesOf(self.module)
+    def copies(self, pc: int) -> Copies:
+        """The loads that only move bytes, in the function that `pc` lies in."""
+        function = self.module.function_at(pc)
+        found = self._copies.get(function.name)
+        if found is None:
+            found = self._copies[function.name] = copies(self.module, function)
+        return found
 
     def manner(self, pc: int) -> Manner:
         """How the instruction touches memory."""
@@ -1328,7 +1283,7 @@ class Hazards(Observer):
             first = (offset + start) // shadow.granule
             bad = shadow.unwritten(first, max(size // shadow.granule, 1))
             key = event.pc, start // size
-            if shadow is self._local and key in self._state.copies.at(event.pc).loads:
+            if shadow is self._local and key in self._state.copies(event.pc).loads:
                 self._carried.pop(key, None)
                 if bad.any():
                     self._carried[key] = _Carried(event, bad, offset + start, lanes)
@@ -1342,7 +1297,7 @@ class Hazards(Observer):
         if not self._carried or event.kind != "store":
             return
         for element in range(max(len(event.values), 1)):
-            for load in self._state.copies.at(event.pc).stores.get((event.pc, element), ()):
+            for load in self._state.copies(event.pc).stores.get((event.pc, element), ()):
                 carried = self._carried.get(load)
                 if carried is not None:
                     yield element, carried, carried.among(lanes)
@@ -1399,11 +1354,6 @@ class Hazards(Observer):
         i = int(bad.argmax())
         lane, region = int(lanes[i]), event.region
         start = 0 if region.lane_offset is None else int(region.lane_offset[lane])
-        if other is not None and int(other[i] & LOW) >= AGENTS:
-            kind = "not_awaited"
-        if (known := self.found.get((kind, event.site))) is not None:
-            known.count += count
-            return
         hazard = Hazard(
             kind,
             event.site,
@@ -1416,15 +1366,18 @@ class Hazards(Observer):
             count=count,
             is_across=across,
         )
-        if other is not None:
-            self._name_other(hazard, int(other[i]))
-        self.found[(kind, event.site)] = hazard
+        self._add(hazard, 0 if other is None else int(other[i]))
 
-    def _name_other(self, hazard: Hazard, stamp: int) -> None:
-        """Says whose the other access is."""
-        serial = stamp >> 32
-        hazard.other_thread = stamp & int(LOW)
-        hazard.other_pc = self._state.timeline.sites[serial]
+    def _add(self, hazard: Hazard, stamp: int) -> None:
+        """Keeps a hazard, or counts it for the first; `stamp` is the other access's, 0 for none."""
+        if stamp:
+            hazard.other_thread = stamp & int(LOW)
+            hazard.other_pc = self._state.timeline.sites[stamp >> 32]
+        if hazard.kind == "race" and hazard.other_thread >= AGENTS:
+            hazard.kind = "not_awaited"
+        known = self.found.setdefault((hazard.kind, hazard.pc), hazard)
+        if known is not hazard:
+            known.count += hazard.count
 
     def _note_begun(
         self,
@@ -1437,12 +1390,6 @@ class Hazards(Observer):
         how: str = "read",
     ) -> None:
         """Notes what is wrong with granules that an asynchronous operation touches."""
-        if kind == "race" and other & int(LOW) >= AGENTS:
-            kind = "not_awaited"
-        known = self.found.get((kind, event.site))
-        if known is not None:
-            known.count += len(places)
-            return
         lane, region = int(event.lanes[0]), span.region
         offset = int(places[0]) * shadow.granule
         if region.lane_offset is not None:
@@ -1461,9 +1408,7 @@ class Hazards(Observer):
             within=span.swizzle if span.is_within else 0,
             count=len(places),
         )
-        if other:
-            self._name_other(hazard, other)
-        self.found[(kind, event.site)] = hazard
+        self._add(hazard, other)
 
     def _across(self, lanes: NDArray[np.intp], others: Stamps) -> bool:
         """Whether any of these lanes clashes with a thread of another warp."""

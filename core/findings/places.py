@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from core.emulator.heap import HEAP_NAME
 from core.emulator.memory import Region
 from core.launch import Dim3
@@ -86,15 +88,14 @@ class Places:
         if not kind.dims:
             return Place(variable.name, (), variable.name)
         if flat < size:
-            index = _unravel(flat, kind.dims)
+            index = tuple(int(i) for i in np.unravel_index(flat, kind.dims))
             return Place(variable.name, index, label(variable.name, index))
         return Place(variable.name, (flat,), f"element {flat} of {variable.name}, which has {size}")
 
     def _local_arrays(self, pc: int) -> list[tuple[VariableInfo, int, int]]:
         """The variables on the stack of a kernel, with where they start in local memory."""
-        functions = self._program.module.functions.values()
-        function = next((f for f in functions if f.first_pc <= pc < f.end_pc), None)
-        if function is None or not function.is_entry:
+        function = self._program.module.function_at(pc)
+        if not function.is_entry:
             return []
         found = [
             (v, location.stack_offset, v.type.nbytes)
@@ -114,17 +115,7 @@ def _in_array(array: Array | SharedArray, offset: int) -> Place:
     return Place(array.name, (flat,), f"element {flat} of {array.name}, which has {size}")
 
 
-def _unravel(flat: int, dims: tuple[int, ...]) -> tuple[int, ...]:
-    index: list[int] = []
-    for size in reversed(dims):
-        flat, place = divmod(flat, size)
-        index.append(place)
-    return tuple(reversed(index))
-
-
 def index_text(linear: int, size: Dim3) -> str:
     """`(1,0)`: an index in x and y, and z where the size has it."""
-    parts = [linear % size.x, linear // size.x % size.y]
-    if size.z > 1:
-        parts.append(linear // (size.x * size.y))
-    return f"({','.join(str(p) for p in parts)})"
+    parts = size.at(linear)[: 3 if size.z > 1 else 2]
+    return f"({','.join(map(str, parts))})"

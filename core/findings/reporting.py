@@ -92,10 +92,7 @@ class Reporter:
 
     def _line(self, pc: int) -> int:
         """The source line; that of the code before where the instruction has none."""
-        start = max(
-            (f.first_pc for f in self._program.module.functions.values() if f.first_pc <= pc),
-            default=0,
-        )
+        start = self._program.module.function_at(pc).first_pc
         lines = self._program.lines[start : pc + 1]
         known = np.flatnonzero(lines)
         return int(lines[known[-1]]) if len(known) else 0
@@ -122,7 +119,7 @@ class Reporter:
         if isinstance(how, str):
             sentence = how.format(
                 who=who,
-                verb={"load": "reads", "store": "writes"}.get(event.access, "updates"),
+                verb=_verb(event),
                 place=place.text,
                 width=event.width,
                 detail=event.detail,
@@ -161,8 +158,7 @@ class Reporter:
 
     def _use_after_free(self, event: FaultEvent, place: Place, who: str) -> str:
         assert event.piece is not None
-        verb = {"load": "reads", "store": "writes"}.get(event.access, "updates")
-        return f"{who} {verb} {place.text}, which {self._freed(event.piece)}."
+        return f"{who} {_verb(event)} {place.text}, which {self._freed(event.piece)}."
 
     def _bad_free(self, event: FaultEvent, place: Place, who: str) -> str:
         piece = event.piece
@@ -229,11 +225,6 @@ class Reporter:
         return (
             f"{who} waits at this barrier for ever, for threads that never come to "
             f"it{rest}: a deadlock. A GPU would hang."
-        )
-
-    def _bad_descriptor(self, event: FaultEvent, _: Place, who: str) -> str:
-        return (
-            f"{who} multiplies by a descriptor of {event.detail} that leads beyond shared memory."
         )
 
     def _hang(self, event: FaultEvent, place: Place, who: str) -> str:
@@ -386,6 +377,10 @@ class Reporter:
         return f" with no barrier after {other} {verb} it ({where}); {cure}."
 
 
+def _verb(event: FaultEvent) -> str:
+    return {"load": "reads", "store": "writes"}.get(event.access, "updates")
+
+
 # Of each kind of fault the sentence, or what writes it.
 _SENTENCES: dict[str, str | Callable[[Reporter, FaultEvent, Place, str], str]] = {
     "out_of_bounds": "{who} goes out of bounds: it accesses {place}.",
@@ -410,7 +405,8 @@ _SENTENCES: dict[str, str | Callable[[Reporter, FaultEvent, Place, str], str]] =
     "cluster meet at a barrier.cluster before a block ends.",
     "no_wgmma_fence": "{who} begins a matrix product without a wgmma.fence before it; its "
     "registers need not be ready.",
-    "bad_descriptor": Reporter._bad_descriptor,
+    "bad_descriptor": "{who} multiplies by a descriptor of {detail} that leads beyond shared "
+    "memory.",
     "hang": Reporter._hang,
     "bad_mbarrier": Reporter._bad_mbarrier,
     "bad_tensor_map": "{who} copies by the tensor map at {details[0]}, where there is none of "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -92,6 +93,11 @@ class Selected:
 Operand = (
     Register | Special | Immediate | Symbol | Address | Vector | Pair | Negated | Group | Selected
 )
+
+
+def elements(operand: Operand) -> tuple[Operand, ...]:
+    """The elements of a vector operand, or the operand itself."""
+    return operand.elements if isinstance(operand, Vector) else (operand,)
 
 
 def registers(*operands: Operand) -> Iterator[str]:
@@ -218,6 +224,39 @@ class Module:
                     if instruction.position.line:
                         return instruction.position.file
         return 1
+
+    @cached_property
+    def _defined(self) -> tuple[list[int], list[Function]]:
+        """Where functions that have instructions begin, ascending, and these functions."""
+        functions = [f for f in self.functions.values() if f.end_pc > f.first_pc]
+        functions.sort(key=lambda f: f.first_pc)
+        return [f.first_pc for f in functions], functions
+
+    def function_at(self, pc: int) -> Function:
+        """The function that an instruction is in."""
+        starts, functions = self._defined
+        return functions[bisect_right(starts, pc) - 1]
+
+    @cached_property
+    def own_functions(self) -> frozenset[str]:
+        """The functions of which any instruction comes from a line of the user's source."""
+        return frozenset(
+            function.name
+            for function in self.functions.values()
+            if any(
+                i.position.line > 0 and i.position.file == self.source_file
+                for i in self.instructions[function.first_pc : function.end_pc]
+            )
+        )
+
+    def targets(self, instruction: Instruction) -> list[int]:
+        """The pcs that a branch may go to, as far as they are known; none of other instructions."""
+        names = [o.name for o in instruction.operands if isinstance(o, Symbol)]
+        if instruction.opcode == "brx":
+            names = [label for name in names for label in self.branch_targets.get(name, ())]
+        elif instruction.opcode != "bra":
+            return []
+        return [self.labels[name] for name in names if name in self.labels]
 
     def entry(self, name: str) -> Function:
         """The kernel of that name; `TilescopeError` lists the kernels there are."""

@@ -227,7 +227,7 @@ def _element(cursor: Cursor, kind: PtxType, found: _Values) -> None:
 
 def _symbol(cursor: Cursor, position: int, kind: PtxType) -> Relocation:
     name = cursor.take("word").text
-    shift, nbytes = 0, kind.nbytes
+    shift = 0
     if name == "mask":  # one byte of the address, chosen by the mask
         cursor.expect("(")
         mask = cursor.integer_or_bits()
@@ -240,11 +240,7 @@ def _symbol(cursor: Cursor, position: int, kind: PtxType) -> Relocation:
         cursor.expect(")")
     elif name == "generic":
         name = _in_parentheses(cursor)
-    addend = 0
-    while cursor.peek().text in ("+", "-"):
-        sign = -1 if cursor.take().text == "-" else 1
-        addend += sign * cursor.integer_or_bits()
-    return Relocation(position, nbytes, name, addend, shift)
+    return Relocation(position, kind.nbytes, name, _offset(cursor), shift)
 
 
 def _in_parentheses(cursor: Cursor) -> str:

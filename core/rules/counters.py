@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.events import AccessEvent, BarrierEvent, Observer, Span, TransferEvent
-from core.emulator.groups import Geometry, warp_rows
+from core.emulator.groups import Geometry, active_rows, warp_rows
 from core.emulator.memory import RANK_BITS, SHARED_WINDOW
 from core.rules import atomics, global_memory, shared_memory
 from core.rules.issue import Issue, IssueTable
@@ -390,7 +390,7 @@ class CountingObserver(Observer):
             return
         address = np.broadcast_to(event.address, self.geometry.lanes)
         rows = warp_rows(address, self.geometry, 0)
-        active = self._active(event)
+        active = active_rows(event.mask, self.geometry)
         lanes = np.full(len(rows), 32) if active is None else active.sum(axis=1)
         if space == "global":
             found = _Rows(rows, active, lanes)
@@ -573,12 +573,6 @@ class CountingObserver(Observer):
     def _array(self, rows: _Rows) -> str:
         return self._shared_name(int(rows.address[rows.mask][0]))
 
-    def _active(self, event: AccessEvent | BarrierEvent) -> NDArray[np.bool_] | None:
-        if event.mask is None and self.geometry.threads % 32 == 0:
-            return None
-        mask = np.ones(self.geometry.lanes, bool) if event.mask is None else event.mask
-        return warp_rows(mask, self.geometry, 0)
-
     def on_transfer(self, event: TransferEvent) -> None:
         """Counts a matrix product's reads of shared memory, or a bulk copy's global memory.
 
@@ -616,7 +610,7 @@ class CountingObserver(Observer):
     def on_barrier(self, event: BarrierEvent) -> None:
         """Counts the warps that came, once."""
         if event.executed:
-            active = self._active(event)
+            active = active_rows(event.mask, self.geometry)
             came = active.any(axis=1).sum() if active is not None else self.geometry.lanes // 32
             self.tally.add(event.pc, "", "", figures(requests=int(came)))
 

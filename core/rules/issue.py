@@ -93,23 +93,23 @@ class IssueTable:
     """The memory instructions of a module, by pc."""
 
     def __init__(self, module: Module) -> None:
-        self._module = module
+        self.module = module
         self._known: dict[int, Issue] = {}
 
     @cached_property
     def wide(self) -> Mapping[int, WideLoad]:
         """Loads that the assembler makes of several, by the pc of the first."""
-        return wide_loads(self._module)
+        return wide_loads(self.module)
 
     @cached_property
     def joined(self) -> frozenset[int]:
         """The others of those loads, and loads that a register stands for: they issue nothing."""
-        silent = (i.pc for i in self._module.instructions if i.silent)
+        silent = (i.pc for i in self.module.instructions if i.silent)
         return frozenset(pc for load in self.wide.values() for pc in load.others) | {*silent}
 
     def __getitem__(self, pc: int) -> Issue:
         if pc not in self._known:
-            instruction = self._module.instructions[pc]
+            instruction = self.module.instructions[pc]
             atomic = opcode_of(instruction).kind == "atomic"
             used = atomic and self._result_is_used(instruction)
             # Machine code has no space of a cluster: its addresses are generic there.
@@ -120,14 +120,12 @@ class IssueTable:
 
     def _result_is_used(self, instruction: Instruction) -> bool:
         names = set(registers(instruction.operands[0]))
-        function = next(
-            f for f in self._module.functions.values() if f.first_pc <= instruction.pc < f.end_pc
-        )
+        function = self.module.function_at(instruction.pc)
         return bool(names & self._read_elsewhere(function, instruction.pc))
 
     def _read_elsewhere(self, function: Function, pc: int) -> set[str]:
         found: set[str] = set()
-        for other in self._module.instructions[function.first_pc : function.end_pc]:
+        for other in self.module.instructions[function.first_pc : function.end_pc]:
             if other.pc != pc:
                 guard = () if other.guard is None else (other.guard,)
                 found.update(registers(*other.operands, *guard))

@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.assembler.wide_loads import WideLoad, wide_loads
 from core.emulator.events import AccessEvent, Mask, Observer, Span, TransferEvent
-from core.emulator.groups import Geometry, warp_rows
+from core.emulator.groups import Geometry, active_rows, warp_rows
 from core.emulator.image import Image
 from core.emulator.memory import Region
 from core.emulator.program import FunctionCode
 from core.emulator.record import ChunkRecord
-from core.ptx.ast import Instruction, Module
+from core.ptx.ast import Instruction
 from core.ptx.opcodes import opcode_of, space_of
 from core.rules import global_memory, shared_memory
+from core.rules.issue import IssueTable
 
 # Which PTX instructions do floating-point work, and which a GPU must issue whatever happens.
 
@@ -382,10 +382,8 @@ def _sectors_of(span: Span) -> NDArray[np.int64]:
 class WorkPart(Observer):
     """Watches one machine."""
 
-    def __init__(self, image: Image, geometry: Geometry, wide: Mapping[int, WideLoad]) -> None:
-        self._image, self._geometry, self._wide = image, geometry, wide
-        silent = frozenset(i.pc for i in image.module.instructions if i.silent)
-        self._joined = silent.union(*(load.others for load in wide.values()))
+    def __init__(self, image: Image, geometry: Geometry, issues: IssueTable) -> None:
+        self._image, self._geometry, self._issues = image, geometry, issues
         self.record = IssueRecord(geometry, len(image.module.instructions))
         self._sums = dict.fromkeys(SUMS, 0)
         self._sectors: dict[str, dict[str, int]] = {"load": {}, "store": {}}
@@ -439,10 +437,13 @@ class WorkPart(Observer):
                     self.touched.add_sectors(span.region, kind, sectors)
 
     def _global(self, event: AccessEvent, address: NDArray[np.int64]) -> None:
-        if event.pc in self._joined:
+        if event.pc in self._issues.joined:
             self._sums["instructions"] -= self._busy_warps(event)
             return
-        rows, active = warp_rows(address, self._geometry, 0), self._active(event)
+        rows, active = (
+            warp_rows(address, self._geometry, 0),
+            active_rows(event.mask, self._geometry),
+        )
         lanes = self._geometry.lanes if event.mask is None else int(np.count_nonzero(event.mask))
         is_load = event.kind == "load"
         sums = self._sums
@@ -459,34 +460,27 @@ class WorkPart(Observer):
             sums["l2_sectors"] += sectors
 
     def _shared(self, event: AccessEvent) -> None:
-        if event.pc in self._joined:
+        if event.pc in self._issues.joined:
             self._sums["instructions"] -= self._busy_warps(event)
             return
         address = np.broadcast_to(event.address, self._geometry.lanes) - event.region.base
-        wide = self._wide.get(event.pc)
+        wide = self._issues.wide.get(event.pc)
         if wide is None:
             self._wavefronts(event, address, event.width)
         else:
             self._wavefronts(event, address + wide.shift, wide.width)
 
     def _wavefronts(self, event: AccessEvent, offset: NDArray[np.int64], width: int) -> None:
-        rows, active = warp_rows(offset, self._geometry, 0), self._active(event)
+        rows, active = warp_rows(offset, self._geometry, 0), active_rows(event.mask, self._geometry)
         sharing = "merged" if event.kind == "load" else "grouped"
         taken = shared_memory.wavefronts(rows, active, width, sharing)  # type: ignore[arg-type]
         self._sums["wavefronts"] += int(taken.sum())
 
     def _busy_warps(self, event: AccessEvent) -> int:
-        active = self._active(event)
+        active = active_rows(event.mask, self._geometry)
         if active is None:
             return self._geometry.warps * len(self._geometry.blocks)
         return int(active.any(axis=1).sum())
-
-    def _active(self, event: AccessEvent) -> NDArray[np.bool_] | None:
-        if event.mask is None and self._geometry.threads % 32 == 0:
-            return None
-        mask = np.ones(self._geometry.lanes, bool) if event.mask is None else event.mask
-        rows: NDArray[np.bool_] = warp_rows(mask, self._geometry, 0).astype(bool)
-        return rows
 
     # -- the end ----------------------------------------------------------------------------
 
@@ -533,7 +527,7 @@ class WorkProbe:
 
     def __init__(self) -> None:
         self.total, self.footprint = Work(), Footprint()
-        self._wide: tuple[Module, Mapping[int, WideLoad]] | None = None
+        self._issues: IssueTable | None = None
 
     def restart(self) -> None:
         """Forgets everything: the count begins anew."""
@@ -541,9 +535,9 @@ class WorkProbe:
 
     def part(self, image: Image, geometry: Geometry) -> WorkPart:
         """A watcher for one machine."""
-        if self._wide is None or self._wide[0] is not image.module:
-            self._wide = (image.module, wide_loads(image.module))
-        return WorkPart(image, geometry, self._wide[1])
+        if self._issues is None or self._issues.module is not image.module:
+            self._issues = IssueTable(image.module)
+        return WorkPart(image, geometry, self._issues)
 
     def add(self, part: WorkPart, times: int, steps: NDArray[np.int64] | None = None) -> None:
         """A machine is done; as many blocks are like its one, so many steps (x, y, z) away."""

@@ -19,8 +19,24 @@ from core.rules.shared_memory import Group
 # The arrays of a launch: buffers in global memory, and the `__shared__` arrays of a block.
 
 
+class _Shaped:
+    """An array of a shape and a type."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    def index(self, flat: int) -> tuple[int, ...]:
+        """The index of the element at place `flat` in row-major order."""
+        return tuple(int(i) for i in np.unravel_index(flat, self.shape))
+
+
 @dataclass(frozen=True)
-class Array:
+class Array(_Shaped):
     """A buffer in global memory. `base` is its address in the emulator, a multiple of 256.
 
     `fields` names the places of the last axis where the rows are structures; else it is empty.
@@ -35,11 +51,6 @@ class Array:
     role: Role = "input"
     fields: tuple[str, ...] = ()
     types: tuple[np.dtype[Any] | None, ...] = ()
-
-    @property
-    def nbytes(self) -> int:
-        """Size in bytes."""
-        return math.prod(self.shape) * self.dtype.itemsize
 
     def field_at(self, flat: int) -> tuple[int, np.dtype[Any]] | None:
         """Where the field begins that a byte belongs to (flat), and its type.
@@ -58,28 +69,15 @@ class Array:
         whole = self.fields[first : first + kind.itemsize] == (name,) * kind.itemsize
         return (row * self.shape[-1] + first, kind) if whole else None
 
-    def index(self, flat: int) -> tuple[int, ...]:
-        """The index of the element at place `flat` in row-major order."""
-        return tuple(int(i) for i in np.unravel_index(flat, self.shape))
-
 
 @dataclass(frozen=True)
-class SharedArray:
+class SharedArray(_Shaped):
     """A `__shared__` array; `offset` is where it starts in the block's shared memory, in bytes."""
 
     name: str
     offset: int
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
-
-    @property
-    def nbytes(self) -> int:
-        """Size in bytes."""
-        return math.prod(self.shape) * self.dtype.itemsize
-
-    def index(self, flat: int) -> tuple[int, ...]:
-        """The index of the element at place `flat` in row-major order."""
-        return tuple(int(i) for i in np.unravel_index(flat, self.shape))
 
 
 @dataclass(frozen=True)

@@ -28,17 +28,114 @@ if TYPE_CHECKING:
     from core.trace.trace import Trace
 
 
-# The steps of a block as its threads see them: where each is, and what its variables hold.
+class BlockTrace(StepAxis):
+    """Everything that happened in one block. A *step* is an event, 0 … n_steps - 1.
 
+    What is shown at a step is the state after it, except that at a LINE step the line is about to
+    be executed. All columns have one place a step; see `EventKind` for `kind`.
+    """
 
-class ThreadAxis(StepAxis):
-    """The steps, and what any thread of the block has done and holds at each of them."""
+    def __init__(
+        self,
+        record: ChunkRecord,
+        segments: Segments,
+        place: int,
+        program: ProgramInfo,
+        reader: VariableReader,
+    ) -> None:
+        """`place` is the block's place among the blocks that ran together."""
+        geometry = record.geometry
+        self.record, self._segments, self._reader = record, segments, reader
+        self._program, self._geometry = program, geometry
+        self.block = int(geometry.blocks[place])
+        self.n_threads, self.n_warps = geometry.threads, geometry.warps
+        # The block's threads among the lanes of the record.
+        self.lanes = slice(place * self.n_threads, (place + 1) * self.n_threads)
+        self._paths: dict[int, Path] = {}
+        self._so_far: dict[str, SumsSoFar] = {}
+        self._path = segments.path(self.lanes)
+        self._steps: Steps = build_steps(
+            record,
+            self._path,
+            self.lanes,
+            segments.masks,
+            program.lines,
+            program.exits,
+            program.loops,
+        )
 
-    n_threads: int
-    _lanes: slice[int, int]  # the threads' places in the machine
-    _segments: Segments
-    _program: ProgramInfo
-    _reader: VariableReader
+    # -- the record ---------------------------------------------------------------------------
+
+    @property
+    def place(self) -> int:
+        """The block's place among those of the record."""
+        return self.lanes.start // self.n_threads
+
+    @property
+    def shared_stride(self) -> int:
+        """Bytes of shared memory from one of the record's blocks to the next."""
+        return self._program.shared_stride
+
+    @property
+    def instructions(self) -> tuple[Instruction, ...]:
+        """The PTX instructions, indexed by pc."""
+        return self._program.module.instructions
+
+    @cached_property
+    def operations(self) -> tuple[tuple[int, TransferEvent], ...]:
+        """The copies and products that the block's threads begin, each with its step."""
+        lanes = self.lanes
+        return tuple(
+            (self.step_at(event.tick), event)
+            for event in self.record.transfers
+            if lanes.start <= int(event.lanes[0]) < lanes.stop
+        )
+
+    def array(self, name: str) -> Array | None:
+        """The array in global memory of that name."""
+        return self._program.array(name)
+
+    def event_at(self, step: int) -> AccessEvent:
+        """What the machine wrote down of the access that a step makes."""
+        return self.record.accesses[int(self._steps.event[step])]
+
+    def ticks_of(self, thread: int, pcs: Sequence[int]) -> NDArray[np.int64]:
+        """When a thread executed any of these instructions, ascending."""
+        path = self._thread_path(thread)
+        return path.ticks[np.isin(path.pcs, pcs)]
+
+    def executions(self, pc: int) -> Iterator[tuple[int, NDArray[np.intp]]]:
+        """When the block's threads executed an instruction, and the lanes that did, by tick."""
+        every = np.arange(self.lanes.start, self.lanes.stop)
+        for place in np.flatnonzero(self._path.pcs == pc).tolist():
+            mask = self._segments.masks[int(self._path.segments[place])]
+            lanes = every if mask is None else every[mask[self.lanes]]
+            yield int(self._path.ticks[place]), lanes
+
+    # -- columns ----------------------------------------------------------------------------
+
+    @cached_property
+    def index(self) -> Dim3:
+        """blockIdx."""
+        return Dim3(*self.grid.at(self.block))
+
+    @property
+    def grid(self) -> Dim3:
+        """gridDim."""
+        return self._geometry.grid
+
+    @cached_property
+    def threads(self) -> NDArray[np.int32]:
+        """threadIdx of every thread: int32 (n_threads, 3), in x, y, z."""
+        columns = self._geometry.block.at(np.arange(self.n_threads))
+        return np.stack(columns, axis=1).astype(np.int32)
+
+    @cached_property
+    def barriers(self) -> int:
+        """How many times all threads of the block met at a barrier and went on."""
+        return sum(self.place in event.released for event in self.record.barriers)
+
+    # -- what threads do and hold ---------------------------------------------------------
 
     def variables(self, step: int, thread: int) -> tuple[Variable, ...]:
         """The variables of a thread in scope at a step."""
@@ -84,7 +181,7 @@ class ThreadAxis(StepAxis):
         return int(self._steps.tick[step]) + (self.kind_at(step) != EventKind.LINE)
 
     def _read(self, moment: Moment, thread: int) -> list[tuple[Any, Value | None]]:
-        lane = self._lanes.start + thread
+        lane = self.lanes.start + thread
         return self._reader.at(moment.pc, moment.depth, moment.tick, lane)
 
     def executed(self, thread: int) -> Executed:
@@ -96,13 +193,9 @@ class ThreadAxis(StepAxis):
 
     def _thread_path(self, thread: int) -> Path:
         if thread not in self._paths:
-            lane = self._lanes.start + thread
+            lane = self.lanes.start + thread
             self._paths[thread] = self._segments.path(slice(lane, lane + 1))
         return self._paths[thread]
-
-    @cached_property
-    def _paths(self) -> dict[int, Path]:
-        return {}
 
     # -- running sums -----------------------------------------------------------------------
 
@@ -119,7 +212,7 @@ class ThreadAxis(StepAxis):
 
     def _sums(self, array: Array) -> SumsSoFar:
         if array.name not in self._so_far:
-            self._so_far[array.name] = SumsSoFar(self._record, self._lanes, self._reader, array)
+            self._so_far[array.name] = SumsSoFar(self.record, self.lanes, self._reader, array)
         return self._so_far[array.name]
 
     def _moments(self, tick: int) -> Moments:
@@ -129,132 +222,7 @@ class ThreadAxis(StepAxis):
 
     @cached_property
     def _ways(self) -> list[tuple[Any, Path]]:
-        return self._segments.ways(self._lanes)
-
-    @cached_property
-    def _so_far(self) -> dict[str, SumsSoFar]:
-        return {}
-
-
-class BlockTrace(ThreadAxis):
-    """Everything that happened in one block. A *step* is an event, 0 … n_steps - 1.
-
-    What is shown at a step is the state after it, except that at a LINE step the line is about to
-    be executed. All columns have one place a step; see `EventKind` for `kind`.
-    """
-
-    def __init__(
-        self,
-        record: ChunkRecord,
-        segments: Segments,
-        place: int,
-        program: ProgramInfo,
-        reader: VariableReader,
-    ) -> None:
-        """`place` is the block's place among the blocks that ran together."""
-        geometry = record.geometry
-        self._record, self._segments, self._reader = record, segments, reader
-        self._program, self._geometry = program, geometry
-        self.block = int(geometry.blocks[place])
-        self.n_threads, self.n_warps = geometry.threads, geometry.warps
-        self._lanes = slice(place * self.n_threads, (place + 1) * self.n_threads)
-        self._path = segments.path(self._lanes)
-        self._steps: Steps = build_steps(
-            record,
-            self._path,
-            self._lanes,
-            segments.masks,
-            program.lines,
-            program.exits,
-            program.loops,
-        )
-
-    # -- the record ---------------------------------------------------------------------------
-
-    @property
-    def record(self) -> ChunkRecord:
-        """What the machine wrote down of the blocks that ran together."""
-        return self._record
-
-    @property
-    def lanes(self) -> slice[int, int]:
-        """The block's threads among the lanes of the record."""
-        return self._lanes
-
-    @property
-    def place(self) -> int:
-        """The block's place among those of the record."""
-        return self._lanes.start // self.n_threads
-
-    @property
-    def shared_stride(self) -> int:
-        """Bytes of shared memory from one of the record's blocks to the next."""
-        return self._program.shared_stride
-
-    @property
-    def instructions(self) -> tuple[Instruction, ...]:
-        """The PTX instructions, indexed by pc."""
-        return self._program.module.instructions
-
-    @cached_property
-    def operations(self) -> tuple[tuple[int, TransferEvent], ...]:
-        """The copies and products that the block's threads begin, each with its step."""
-        lanes = self._lanes
-        return tuple(
-            (self.step_at(event.tick), event)
-            for event in self._record.transfers
-            if lanes.start <= int(event.lanes[0]) < lanes.stop
-        )
-
-    def array(self, name: str) -> Array | None:
-        """The array in global memory of that name."""
-        return self._program.array(name)
-
-    def event_at(self, step: int) -> AccessEvent:
-        """What the machine wrote down of the access that a step makes."""
-        return self._record.accesses[int(self._steps.event[step])]
-
-    def ticks_of(self, thread: int, pcs: Sequence[int]) -> NDArray[np.int64]:
-        """When a thread executed any of these instructions, ascending."""
-        path = self._thread_path(thread)
-        return path.ticks[np.isin(path.pcs, pcs)]
-
-    def executions(self, pc: int) -> Iterator[tuple[int, NDArray[np.intp]]]:
-        """When the block's threads executed an instruction, and the lanes that did, by tick."""
-        every = np.arange(self._lanes.start, self._lanes.stop)
-        for place in np.flatnonzero(self._path.pcs == pc).tolist():
-            mask = self._segments.masks[int(self._path.segments[place])]
-            lanes = every if mask is None else every[mask[self._lanes]]
-            yield int(self._path.ticks[place]), lanes
-
-    # -- columns ----------------------------------------------------------------------------
-
-    @cached_property
-    def index(self) -> Dim3:
-        """blockIdx."""
-        grid = self._geometry.grid
-        return Dim3(
-            self.block % grid.x, self.block // grid.x % grid.y, self.block // (grid.x * grid.y)
-        )
-
-    @property
-    def grid(self) -> Dim3:
-        """gridDim."""
-        return self._geometry.grid
-
-    @cached_property
-    def threads(self) -> NDArray[np.int32]:
-        """threadIdx of every thread: int32 (n_threads, 3), in x, y, z."""
-        size = self._geometry.block
-        linear = np.arange(self.n_threads)
-        columns = [linear % size.x, linear // size.x % size.y, linear // (size.x * size.y)]
-        return np.stack(columns, axis=1).astype(np.int32)
-
-    @cached_property
-    def barriers(self) -> int:
-        """How many times all threads of the block met at a barrier and went on."""
-        place = self._lanes.start // self.n_threads
-        return sum(place in event.released for event in self._record.barriers)
+        return self._segments.ways(self.lanes)
 
     # -- one step ---------------------------------------------------------------------------
 
@@ -265,10 +233,10 @@ class BlockTrace(ThreadAxis):
             segment = self._path.segments[self._steps.instruction[step]]
             mask = self._segments.masks[int(segment)]
         elif self.kind_at(step) == EventKind.BARRIER:
-            mask = self._record.barriers[event].mask
+            mask = self.record.barriers[event].mask
         else:
-            mask = self._record.accesses[event].mask
-        return self._padded(np.ones(self.n_threads, bool) if mask is None else mask[self._lanes])
+            mask = self.record.accesses[event].mask
+        return self._padded(np.ones(self.n_threads, bool) if mask is None else mask[self.lanes])
 
     def _padded(self, values: NDArray[Any]) -> NDArray[Any]:
         whole = self.n_warps * WARP
@@ -284,20 +252,20 @@ class BlockTrace(ThreadAxis):
         """This block's part of one value a lane (or of one value for all)."""
         if values.size == 1:
             return np.repeat(values, self.n_threads)
-        return values[self._lanes]
+        return values[self.lanes]
 
     def access(self, step: int) -> Access | None:
         """The memory access that the step makes, or None."""
         if self.kind_at(step) not in ACCESSES:
             return None
         place = int(self._steps.event[step])
-        event = self._record.accesses[place]
+        event = self.record.accesses[place]
         space = event.region.space
         address = self._of_block(event.address)
         active = self.active(step)
         values = [self._of_block(v) for v in event.values]
         wrong, fault = None, ""
-        if place in self._record.faults:
+        if place in self.record.faults:
             wrong, fault, address, values = self._illegal(place, address, values)
         array: Array | SharedArray | None = self._program.array(event.region.name)
         if space == "shared":
@@ -331,7 +299,7 @@ class BlockTrace(ThreadAxis):
         """The steps in which an access of one of the block's threads is illegal, ascending."""
         mine = [
             place
-            for place, faults in self._record.faults.items()
+            for place, faults in self.record.faults.items()
             if any(self._of_this(fault).any() for fault in faults)
         ]
         steps = self._accesses[0]
@@ -347,7 +315,7 @@ class BlockTrace(ThreadAxis):
 
     def _of_this(self, fault: FaultEvent) -> NDArray[np.bool_]:
         """Which of a fault's lanes are this block's."""
-        return (fault.lanes >= self._lanes.start) & (fault.lanes < self._lanes.stop)
+        return (fault.lanes >= self.lanes.start) & (fault.lanes < self.lanes.stop)
 
     def _illegal(
         self, place: int, address: NDArray[np.int64], values: list[NDArray[Any]]
@@ -357,9 +325,9 @@ class BlockTrace(ThreadAxis):
         And the access's addresses and values with those threads' put in.
         """
         wrong, kind = np.zeros(self.n_threads, bool), ""
-        for fault in self._record.faults[place]:
+        for fault in self.record.faults[place]:
             mine = self._of_this(fault)
-            threads = fault.lanes[mine] - self._lanes.start
+            threads = fault.lanes[mine] - self.lanes.start
             if not len(threads):
                 continue
             wrong[threads], kind = True, kind or fault.kind
@@ -388,12 +356,12 @@ class BlockTrace(ThreadAxis):
         first = start + flat * size
         steps, events = [], []
         for step in self._stops["access"]:
-            event = self._record.accesses[int(self._steps.event[step])]
+            event = self.record.accesses[int(self._steps.event[step])]
             region = event.region
             if (region.space == "shared") if name in shared else (region.name == name):
                 steps.append(step)
                 events.append(event)
-        hit = touching(events, self._lanes, self._of_block, first, size)
+        hit = touching(events, self.lanes, self._of_block, first, size)
         return np.array(steps, np.intp)[hit]
 
     def shared(self, step: int) -> dict[str, SharedState]:
@@ -407,7 +375,7 @@ class BlockTrace(ThreadAxis):
     @cached_property
     def _shared_history(self) -> SharedHistory:
         first = self.place * self.shared_stride
-        return SharedHistory(self._record, self._lanes, self._program.shared_arrays, first)
+        return SharedHistory(self.record, self.lanes, self._program.shared_arrays, first)
 
 
 # The step at which to look at a finding.

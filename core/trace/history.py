@@ -6,7 +6,6 @@ the moment of the store, the very bits that were stored.
 
 from __future__ import annotations
 
-import bisect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -19,13 +18,16 @@ from core.emulator.record import ChunkRecord
 from core.ptx.debug.model import VariableInfo
 from core.trace.access import Array, SharedArray, SharedState
 from core.trace.path import Moment
-from core.trace.variables import Place, StackBytes, StoredVariables, VariableReader
+from core.trace.variables import (
+    Place,
+    Replay,
+    StackBytes,
+    StoredVariables,
+    VariableReader,
+    stores_of,
+)
 
 # What shared memory held at any time, from the stores that were recorded.
-
-
-_LEAST_APART = 16  # stores between two states that are kept
-_ROOM = 8_000_000  # bytes that the kept states of a block may take; where they are large, fewer are
 
 
 @dataclass(frozen=True)
@@ -55,46 +57,27 @@ def _landed(record: ChunkRecord, lanes: slice, first: int, size: int) -> list[_L
 
 
 class SharedHistory:
-    """Replays the stores of one block. Some states are kept, so that going back is quick."""
+    """Replays the stores of one block, and what bulk copies brought."""
 
     def __init__(
         self, record: ChunkRecord, lanes: slice, arrays: tuple[SharedArray, ...], first: int
     ) -> None:
         """`first` is where the block's memory begins in that of all blocks."""
         self._lanes, self._arrays = lanes, arrays
-        stores: list[AccessEvent | _Landed] = [
-            e
-            for e in record.accesses
-            if e.region.space == "shared"
-            and e.kind != "load"
-            and (e.mask is None or e.mask[lanes].any())
-        ]
         size = max((a.offset + a.nbytes for a in arrays), default=0)
-        landed = _landed(record, lanes, first, size)
-        self._stores = sorted((*stores, *landed), key=lambda e: e.tick) if landed else stores
-        self._ticks = [e.tick for e in self._stores]
-        empty = (np.zeros(size, np.uint8), np.full(size, -1, np.int32))
-        self._frames: list[tuple[NDArray[np.uint8], NDArray[np.int32]]] = [empty]
-        whole = len(self._stores) * sum(part.nbytes for part in empty)
-        self._apart = max(_LEAST_APART, -(-whole // _ROOM))
+        stores: list[AccessEvent | _Landed] = [*stores_of(record, lanes, "shared")]
+        stores += _landed(record, lanes, first, size)
+        stores.sort(key=lambda e: e.tick)
+        empty = np.zeros(size, np.uint8), np.full(size, -1, np.int32)
+        self._replay = Replay(stores, empty, self._apply)
         self._last: tuple[int, dict[str, SharedState]] | None = None
 
     def at(self, tick: int) -> dict[str, SharedState]:
         """The arrays' states after every store up to and including `tick`."""
-        count = bisect.bisect_right(self._ticks, tick)
-        if self._last is None or self._last[0] != count:
-            self._last = (count, self._state(*self._bytes_after(count)))
+        data, writer = self._replay.before(tick + 1)
+        if self._last is None or self._last[0] != self._replay.done:
+            self._last = self._replay.done, self._state(data.copy(), writer.copy())
         return self._last[1]
-
-    def _bytes_after(self, count: int) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-        apart = self._apart
-        start = min(count // apart, len(self._frames) - 1)
-        data, writer = self._frames[start][0].copy(), self._frames[start][1].copy()
-        for i in range(start * apart, count):
-            if i and i % apart == 0 and i // apart == len(self._frames):
-                self._frames.append((data.copy(), writer.copy()))
-            self._apply(self._stores[i], data, writer)
-        return data, writer
 
     def _apply(
         self,

@@ -160,6 +160,7 @@ class _Reading:
         self.code = block.instructions
         self.first = block.place * block.shared_stride
         self.end = self.first + block.shared_stride
+        self._closed: dict[int, Ints] = {}  # by lane
 
     def result(self) -> Pipeline | str:
         if not block_has_shared(self.arrays):
@@ -268,10 +269,6 @@ class _Reading:
             pcs = [i.pc for i in self.code if _closes_group(i)]
             self._closed[lane] = self.block.ticks_of(lane - self.lanes.start, pcs)
         return self._closed[lane]
-
-    @cached_property
-    def _closed(self) -> dict[int, Ints]:
-        return {}
 
     def _barriers(self) -> Iterator[_Event]:
         number = 0

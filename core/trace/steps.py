@@ -206,7 +206,8 @@ ACCESSES = (EventKind.LOAD, EventKind.STORE, EventKind.ATOMIC)
 class StepAxis:
     """The steps of a block, 0 … n_steps - 1. All columns have one place a step."""
 
-    _record: ChunkRecord
+    record: ChunkRecord
+    """What the machine wrote down of the blocks that ran together."""
     _steps: Steps
 
     # -- columns ----------------------------------------------------------------------------
@@ -269,7 +270,7 @@ class StepAxis:
     def _accesses(self) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
         """Every step that accesses memory, ascending, and the space that each accesses."""
         steps = np.flatnonzero(np.isin(self.kind, ACCESSES))
-        events = self._record.accesses
+        events = self.record.accesses
         spaces = [events[int(event)].region.space for event in self._steps.event[steps]]
         return steps, np.array(spaces, np.str_)
 

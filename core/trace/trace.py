@@ -35,7 +35,9 @@ class Trace:
 
     `outputs` holds the final content of every array argument. `complete` is False when only some
     blocks were run, so that outputs and counters are theirs alone, or when the run was cut; `note`
-    then says so. `cut` is the sentence that says why it was cut, "" where it was not.
+    then says so. `cut` is the sentence that says why it was cut, "" where it was not. `program` is
+    what is known of the compiled kernel, `image` the code that ran and the memory that it ran on,
+    `records` the machine's own, for storage.
     """
 
     workload: Workload
@@ -46,9 +48,9 @@ class Trace:
     complete: bool
     note: str
     instructions_issued: int
-    _program: ProgramInfo
-    _image: Image
-    _records: tuple[ChunkRecord, ...]
+    program: ProgramInfo
+    image: Image
+    records: tuple[ChunkRecord, ...]
     _blocks: dict[int, BlockTrace] = field(default_factory=dict, repr=False)
     checked: bool = True  # whether races and uninitialised reads were looked for
     prints: tuple[Printed, ...] = ()  # what each call of printf wrote, in order of time
@@ -65,46 +67,31 @@ class Trace:
         return self.workload.parameters
 
     @property
-    def program(self) -> ProgramInfo:
-        """What is known of the compiled kernel."""
-        return self._program
-
-    @property
     def constants(self) -> frozenset[str]:
         """The `__constant__` variables, by their symbols and by their names in the source."""
-        variables = self._program.module.variables
+        variables = self.program.module.variables
         symbols = [name for name, variable in variables.items() if variable.space == "const"]
         return frozenset([*symbols, *map(source_name, symbols)])
 
     @property
     def arrays(self) -> tuple[Array, ...]:
         """The arrays in global memory, in the order of the arguments."""
-        return self._program.arrays
+        return self.program.arrays
 
     @property
     def shared_arrays(self) -> tuple[SharedArray, ...]:
         """The `__shared__` arrays of the kernel."""
-        return self._program.shared_arrays
-
-    @property
-    def records(self) -> tuple[ChunkRecord, ...]:
-        """The machine's own records, for storage."""
-        return self._records
-
-    @property
-    def image(self) -> Image:
-        """The code that ran and the memory that it ran on, for storage."""
-        return self._image
+        return self.program.shared_arrays
 
     @property
     def instructions(self) -> tuple[Instruction, ...]:
         """The PTX instructions of the module, indexed by pc."""
-        return self._program.module.instructions
+        return self.module.instructions
 
     @property
     def module(self) -> Module:
         """The parsed PTX that ran."""
-        return self._program.module
+        return self.program.module
 
     @cached_property
     def assembly(self) -> Assembly | None:
@@ -113,13 +100,13 @@ class Trace:
             return None
         from core.assembler.machine_loads import assembly_of
 
-        return assembly_of(self.build, self.module, self._image.function.name)
+        return assembly_of(self.build, self.module, self.image.function.name)
 
     @cached_property
     def _places(self) -> dict[int, tuple[int, int]]:
         return {
             int(block): (number, place)
-            for number, record in enumerate(self._records)
+            for number, record in enumerate(self.records)
             for place, block in enumerate(record.geometry.blocks)
         }
 
@@ -137,24 +124,24 @@ class Trace:
         if block not in self._blocks:
             number, place = self._places[block]
             self._blocks[block] = BlockTrace(
-                self._records[number],
+                self.records[number],
                 self._segments[number],
                 place,
-                self._program,
+                self.program,
                 self._readers[number],
             )
         return self._blocks[block]
 
     @cached_property
     def _segments(self) -> tuple[Segments, ...]:
-        return tuple(Segments(record) for record in self._records)
+        return tuple(Segments(record) for record in self.records)
 
     @cached_property
     def _readers(self) -> tuple[VariableReader, ...]:
         from core.ptx.debug.variables import debug_info
 
-        debug = debug_info(self._program.module)
-        return tuple(VariableReader(record, self._image, debug) for record in self._records)
+        debug = debug_info(self.program.module)
+        return tuple(VariableReader(record, self.image, debug) for record in self.records)
 
 
 def _ranges(numbers: tuple[int, ...]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -75,58 +75,77 @@ def _leaves(kind: DwarfType, name: str, at: int) -> Iterator[tuple[str, int, Dwa
         yield name, at, kind
 
 
-# What a stretch of every thread's stack held at any time, all threads of a block at once.
-#
-# `StackHistory` answers for one thread; this is for a question about all of them at every step.
+# What memory held at any time, from the stores to it that were recorded.
 
 
 _LEAST_APART = 16  # stores between two states that are kept
 _ROOM = 8_000_000  # bytes that the kept states of a block may take; where they are large, fewer are
 
-State = tuple[NDArray[np.uint8], NDArray[np.bool_]]
+State = tuple[NDArray[Any], NDArray[Any]]
 
 
-class StackBytes:
-    """Replays the local stores of a block's threads to bytes `first` up to `end` of their stacks.
+class Replay:
+    """Two arrays that stores change, in order of time.
 
     Going on from the state asked for last costs the stores between; going back, those since the
     last state that was kept.
     """
 
+    def __init__(self, stores: Sequence[Any], empty: State, apply: Callable[..., None]) -> None:
+        """`apply(store, *state)` changes the arrays; a store has a `tick`."""
+        self._stores, self._apply = stores, apply
+        self._ticks = [store.tick for store in stores]
+        self._frames = [empty]
+        whole = len(stores) * sum(part.nbytes for part in empty)
+        self._apart = max(_LEAST_APART, -(-whole // _ROOM))
+        self.done, self._state = 0, _copied(empty)  # how many stores the state has
+
+    def before(self, tick: int) -> State:
+        """The arrays after all stores before `tick`; they are not to be changed."""
+        count = bisect.bisect_left(self._ticks, tick)
+        frame = min(count // self._apart, len(self._frames) - 1)
+        if not frame * self._apart <= self.done <= count:
+            self.done, self._state = frame * self._apart, _copied(self._frames[frame])
+        for i in range(self.done, count):
+            self._apply(self._stores[i], *self._state)
+            if i + 1 == len(self._frames) * self._apart:
+                self._frames.append(_copied(self._state))
+        self.done = count
+        return self._state
+
+
+def _copied(state: State) -> State:
+    return state[0].copy(), state[1].copy()
+
+
+def stores_of(record: ChunkRecord, lanes: slice, space: str) -> list[AccessEvent]:
+    """The stores and atomics of any of these lanes to a space, in order of time."""
+    return [
+        e
+        for e in record.accesses
+        if e.region.space == space and e.kind != "load" and (e.mask is None or e.mask[lanes].any())
+    ]
+
+
+class StackBytes:
+    """Bytes `first` up to `end` of the stacks of a block's threads, all at once.
+
+    `StackHistory` answers for one thread; this is for a question about all of them at every step.
+    """
+
     def __init__(self, record: ChunkRecord, lanes: slice, first: int, end: int) -> None:
         self._lanes, self._first, self._size = lanes, first, end - first
         self._threads = np.arange(lanes.stop - lanes.start)
-        self._stores = [
-            e
-            for e in record.accesses
-            if e.region.space == "local"
-            and e.kind != "load"
-            and (e.mask is None or e.mask[lanes].any())
-        ]
-        self._ticks = [e.tick for e in self._stores]
         shape = len(self._threads), self._size
-        self._frames: list[State] = [(np.zeros(shape, np.uint8), np.zeros(shape, bool))]
-        whole = 2 * len(self._stores) * shape[0] * shape[1]
-        self._apart = max(_LEAST_APART, -(-whole // _ROOM))
-        self._done, self._state = 0, _copied(self._frames[0])
+        empty = np.zeros(shape, np.uint8), np.zeros(shape, bool)
+        self._replay = Replay(stores_of(record, lanes, "local"), empty, self._apply)
 
     def at(self, tick: int) -> State:
         """The bytes after all instructions before `tick`, and which were written.
 
         uint8 and bool (threads, end - first); they are not to be changed.
         """
-        self._move(bisect.bisect_left(self._ticks, tick))
-        return self._state
-
-    def _move(self, count: int) -> None:
-        frame = min(count // self._apart, len(self._frames) - 1)
-        if not frame * self._apart <= self._done <= count:
-            self._done, self._state = frame * self._apart, _copied(self._frames[frame])
-        for i in range(self._done, count):
-            self._apply(self._stores[i], *self._state)
-            if i + 1 == len(self._frames) * self._apart:
-                self._frames.append(_copied(self._state))
-        self._done = count
+        return self._replay.before(tick)
 
     def _apply(
         self, event: AccessEvent, data: NDArray[np.uint8], written: NDArray[np.bool_]
@@ -163,10 +182,6 @@ class StackBytes:
             rows: Any = slice(None) if len(who) == len(self._threads) else who
             data[rows, first:end] = octets[:, first - start : end - start]
             written[rows, first:end] = True
-
-
-def _copied(state: State) -> State:
-    return state[0].copy(), state[1].copy()
 
 
 # What a thread's stack held at any time, from the local stores that were recorded.
@@ -305,7 +320,6 @@ class VariableReader:
         self._stack = StackHistory(record)
         self._image, self._debug = image, debug
         self._in_scope: dict[int, tuple[VariableInfo, ...]] = {}
-        self._of_source: dict[str, bool] = {}
 
     @property
     def instructions(self) -> tuple[Instruction, ...]:
@@ -314,7 +328,7 @@ class VariableReader:
 
     def function_at(self, pc: int) -> Function:
         """The function that an instruction is in."""
-        return self._image.code_at(pc).function
+        return self._image.module.function_at(pc)
 
     def in_scope(self, pc: int) -> tuple[VariableInfo, ...]:
         """The variables in scope before an instruction."""
@@ -328,7 +342,7 @@ class VariableReader:
         self, pc: int, depth: int, tick: int, lane: int
     ) -> list[tuple[VariableInfo, Value | None]]:
         """The variables in scope before the instruction at `pc`, with the lane's values."""
-        function = self._image.code_at(pc).function.name
+        function = self.function_at(pc).name
         return [
             (info, self._value(info, function, pc, depth, tick, lane))
             for info in self._scope(function, pc)
@@ -336,14 +350,7 @@ class VariableReader:
 
     def is_of_the_source(self, pc: int) -> bool:
         """Whether the function at `pc` is the user's, and not one of a header."""
-        function = self._image.code_at(pc).function
-        if function.name not in self._of_source:
-            module = self._image.module
-            self._of_source[function.name] = any(
-                i.position.line and i.position.file == module.source_file
-                for i in module.instructions[function.first_pc : function.end_pc]
-            )
-        return self._of_source[function.name]
+        return self.function_at(pc).name in self._image.module.own_functions
 
     def _scope(self, function: str, pc: int) -> tuple[VariableInfo, ...]:
         known = self._in_scope.get(pc)

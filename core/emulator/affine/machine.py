@@ -24,8 +24,7 @@ from core.emulator.events import AccessEvent, Mask, Observer
 from core.emulator.frame import Frame
 from core.emulator.groups import Group
 from core.emulator.lanes import Lanes
-from core.emulator.machine import Machine
-from core.emulator.operands import elements
+from core.emulator.machine import ActionLanes, Machine
 from core.emulator.program import Call, MemoryAccess, Op, ParameterAccess
 from core.emulator.run_queue import RunQueue
 from core.emulator.state import MachineState
@@ -37,7 +36,7 @@ from core.emulator.tensor import (
     StoreFragment,
     StoreMatrix,
 )
-from core.ptx.ast import Address, Function, Immediate, Negated, Operand, Register, Symbol
+from core.ptx.ast import Address, Function, Immediate, Negated, Operand, Register, Symbol, elements
 from core.ptx.ast import Group as Operands
 from core.ptx.types import PtxType
 
@@ -292,12 +291,11 @@ class AffineMachine(Machine):
     def _exchanged(self, frame: Frame, op: Op) -> None:
         self._follows.put(self._follows.of(frame), op, Mark.UNKNOWN, None)
 
-    def action(self, lanes: Lanes) -> bool:
+    def action(self, lanes: ActionLanes) -> bool:
         """Tells of the addresses; raises `DependsOnData` for what is not `FOLLOWED`."""
         frame, group, op = lanes.frame, lanes.group, lanes.op
-        line = self.state.image.source_line(op.instruction.pc)
         if not isinstance(op.payload, FOLLOWED):
-            raise DependsOnData(f"`{op.instruction.opcode}` of line {line} is not followed")
+            raise self._not_followed(op)
         deps = self._follows.of(frame)
         self._follows.check_guard(group, op, deps)
         addresses = [
@@ -320,6 +318,14 @@ class AffineMachine(Machine):
             self.on_address(event, addresses[-1 if event.region.space == "global" else 0])
         self._follows.put(deps, op, Mark.DATA, None if self.state.exclusive else group.mask)
         return went_on
+
+    def indexed_branch(self, lanes: Lanes) -> None:
+        """Raises `DependsOnData`."""
+        raise self._not_followed(lanes.op)
+
+    def _not_followed(self, op: Op) -> DependsOnData:
+        line = self.state.image.source_line(op.instruction.pc)
+        return DependsOnData(f"`{op.instruction.opcode}` of line {line} is not followed")
 
     def _need_same(self, op: Op, dependence: Affine | Mark | None) -> None:
         if dependence is not None:

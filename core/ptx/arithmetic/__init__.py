@@ -7,7 +7,6 @@ from core.ptx.arithmetic import (
     floating,
     integer,
     narrow,
-    shared_opcodes,
     video,
 )
 from core.ptx.arithmetic.operation import BUILDERS, Operation, operation
@@ -22,6 +21,5 @@ __all__ = [
     "integer",
     "narrow",
     "operation",
-    "shared_opcodes",
     "video",
 ]

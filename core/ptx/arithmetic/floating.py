@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from core.ptx.arithmetic.narrow import rounded_operation
+from core.ptx.arithmetic.narrow import extremum2, extremum_operation, rounded_operation
 from core.ptx.arithmetic.operation import (
     Array,
     Operation,
@@ -25,6 +25,8 @@ from core.ptx.arithmetic.operation import (
 from core.ptx.arithmetic.rounding import canonical, directed, flush, fused, mode_of
 from core.ptx.ast import Instruction
 from core.ptx.types import PRED
+
+FLOATS = ("f32", "f64")  # opcodes that integers have too are done for these types here
 
 # float32 and float64 arithmetic with `.rz`, `.rm` and `.rp`.
 
@@ -69,7 +71,7 @@ def modified(instruction: Instruction, function: Callable[..., Any]) -> Callable
 
 def float_operation(instruction: Instruction, function: Callable[..., Any]) -> Operation:
     """An operation on the instruction's float type, rounding to nearest even."""
-    refuse(instruction, "relu", "oob")
+    refuse(instruction, "relu", "oob", "cc")
     if any(m in instruction.modifiers for m in ("rz", "rm", "rp")):
         return directed_operation(instruction)
     return same_type(instruction, finished(instruction, function))
@@ -88,14 +90,26 @@ def finished(instruction: Instruction, function: Callable[..., Any]) -> Callable
     return lambda *args: canonical(inner(*args))
 
 
-def negate(x: Array) -> Array:
-    """-x; a NaN keeps its sign."""
-    return np.where(np.isnan(x), x, -x)
+@opcode("add", "sub", "mul", types=FLOATS)
+@opcode("div", types=("f16", *FLOATS))
+def arithmetic(instruction: Instruction) -> Operation:
+    """Sum, difference, product and quotient."""
+    functions = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
+    return float_operation(instruction, functions[instruction.opcode])
+
+
+@opcode("neg", "abs", types=FLOATS)
+def sign(instruction: Instruction) -> Operation:
+    """-x, of which a NaN keeps its sign, and |x|."""
+    negates = instruction.opcode == "neg"
+    function = (lambda x: np.where(np.isnan(x), x, -x)) if negates else np.abs
+    return same_type(instruction, finished(instruction, function))
 
 
 @opcode("fma")
+@opcode("mad", types=FLOATS)
 def fma(instruction: Instruction) -> Operation:
-    """a*b+c, rounded once."""
+    """a*b+c, rounded once; `mad` does the same (PTX ISA, `mad` on sm_20 and later)."""
     return float_operation(instruction, fused(type_of(instruction)))
 
 
@@ -125,18 +139,15 @@ def copysign(instruction: Instruction) -> Operation:
     return same_type(instruction, lambda a, b: np.copysign(b, a))
 
 
-def minimum(a: Array, b: Array) -> Array:
-    """`min`: a NaN loses against a number, and -0 is below +0."""
-    smaller = np.where((a < b) | np.isnan(b), a, b)
-    both = (a == b) & np.signbit(a)
-    return canonical(np.where(both, a, smaller))
-
-
-def maximum(a: Array, b: Array) -> Array:
-    """`max`: a NaN loses against a number, and +0 is above -0."""
-    larger = np.where((a > b) | np.isnan(b), a, b)
-    both = (a == b) & ~np.signbit(a)
-    return canonical(np.where(both, a, larger))
+@opcode("min", "max", types=FLOATS)
+def extremum(instruction: Instruction) -> Operation:
+    """The smaller or the larger of two values, or of three."""
+    refuse(instruction, "relu")
+    if len(instruction.operands) > 3 or {"NaN", "xorsign"} & set(instruction.modifiers):
+        return extremum_operation(instruction, type_of(instruction))
+    smallest = instruction.opcode == "min"
+    function = modified(instruction, lambda a, b: canonical(extremum2(a, b, smallest)))
+    return same_type(instruction, function)
 
 
 @opcode("testp")

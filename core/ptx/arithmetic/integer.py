@@ -76,9 +76,24 @@ def divide(a: Array, b: Array) -> Array:
     return np.where(b == 0, np.array(-1).astype(a.dtype), quotient)
 
 
-def add_integers(instruction: Instruction, kind: PtxType, negative: bool) -> Operation:
-    """`add` and `sub` of integers."""
-    ufunc = np.subtract if negative else np.add
+@opcode("div")
+def div(instruction: Instruction) -> Operation:
+    """Quotient."""
+    return same_type(instruction, divide)
+
+
+@opcode("neg", "abs")
+def sign(instruction: Instruction) -> Operation:
+    """-x and |x|."""
+    return same_type(instruction, np.negative if instruction.opcode == "neg" else np.abs)
+
+
+@opcode("add", "sub")
+def add(instruction: Instruction) -> Operation:
+    """Sum or difference."""
+    if "cc" in instruction.modifiers:
+        return add_with_carry(instruction)
+    ufunc = np.subtract if instruction.opcode == "sub" else np.add
     if "sat" not in instruction.modifiers:
         return same_type(instruction, ufunc)
     return same_type(instruction, lambda a, b: saturated(ufunc(a.astype("i8"), b.astype("i8"))))
@@ -104,8 +119,12 @@ def mul24(instruction: Instruction) -> Operation:
     return same_type(instruction, lambda a, b, c: multiply(a, b) + c)
 
 
-def mad_integers(instruction: Instruction, kind: PtxType) -> Operation:
-    """`mad` of integers: `.lo`, `.hi`, `.wide`."""
+@opcode("mad")
+def mad(instruction: Instruction) -> Operation:
+    """Multiply-add: `.lo`, `.hi`, `.wide`."""
+    if "cc" in instruction.modifiers:
+        return multiply_with_carry(instruction)
+    kind = type_of(instruction)
     multiply, result = product(instruction, kind)
     a, b, c = instruction.operands[1:4]
     if "sat" in instruction.modifiers:  # mad.hi.sat.s32 is the only form
@@ -119,14 +138,17 @@ def mad_integers(instruction: Instruction, kind: PtxType) -> Operation:
     )
 
 
-def mul_integers(instruction: Instruction, kind: PtxType) -> Operation:
-    """`mul` of integers: `.lo`, `.hi`, `.wide`."""
+@opcode("mul")
+def mul(instruction: Instruction) -> Operation:
+    """Product: `.lo`, `.hi`, `.wide`."""
+    kind = type_of(instruction)
     multiply, result = product(instruction, kind)
     a, b = instruction.operands[1:3]
     return Operation(multiply, ((a, kind), (b, kind)), (result,))  # type: ignore[arg-type]
 
 
-def extremum(instruction: Instruction, kind: PtxType) -> Operation:
+@opcode("min", "max")
+def extremum(instruction: Instruction) -> Operation:
     """`min` and `max`; `.relu` raises the result to 0 at least."""
     ufunc = np.minimum if instruction.opcode == "min" else np.maximum
     if "relu" in instruction.modifiers:
@@ -321,11 +343,13 @@ def _operation(instruction: Instruction, function: Callable[..., tuple[Array, Ar
     return Operation(compute, sources, results, targets)
 
 
+@opcode("addc", "subc")
 def add_with_carry(instruction: Instruction) -> Operation:
     """`add.cc`, `addc`, `sub.cc`, `subc`."""
     return _operation(instruction, _subtract if instruction.opcode[:3] == "sub" else _add)
 
 
+@opcode("madc")
 def multiply_with_carry(instruction: Instruction) -> Operation:
     """`mad.lo.cc`, `mad.hi.cc`, `madc`."""
     kind = type_of(instruction)
@@ -341,15 +365,3 @@ def multiply_with_carry(instruction: Instruction) -> Operation:
         return _add(a * b, c, carry)
 
     return _operation(instruction, function)
-
-
-@opcode("addc", "subc")
-def addc(instruction: Instruction) -> Operation:
-    """Sum or difference with the carry bit."""
-    return add_with_carry(instruction)
-
-
-@opcode("madc")
-def madc(instruction: Instruction) -> Operation:
-    """Multiply-add with the carry bit."""
-    return multiply_with_carry(instruction)

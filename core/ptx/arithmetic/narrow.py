@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -77,14 +78,10 @@ def codec(kind: PtxType) -> Codec:
 # -- arithmetic ---------------------------------------------------------------------------------
 
 
-def _subtract(a: Array, b: Array) -> Array:
-    return rounding.add(a, -b)
-
-
 _EXACT: dict[str, Callable[..., Array]] = {
     "add": rounding.add,
-    "sub": _subtract,
-    "mul": rounding.multiply,
+    "sub": lambda a, b: rounding.add(a, -b),
+    "mul": np.multiply,  # which is exact
     "fma": rounding.fma,
     "mad": rounding.fma,
     "div": rounding.divide,
@@ -120,9 +117,9 @@ def rounded_operation(instruction: Instruction, kind: PtxType) -> Operation:
 def limited(instruction: Instruction, value: Array) -> Array:
     """`.sat`: to 0 … 1, NaN to 0; `.relu`: what is below 0 becomes 0."""
     if "sat" in instruction.modifiers:
-        return np.where(value > 0, np.minimum(value, 1.0), 0.0)
+        value = np.where(value > 0, np.minimum(value, 1.0), 0.0)
     if "relu" in instruction.modifiers:
-        return np.where(value <= 0, 0.0, value)
+        value = np.where(value <= 0, 0.0, value)
     return value
 
 
@@ -149,16 +146,8 @@ def sign(instruction: Instruction) -> Operation:
     return Operation(function, ((instruction.operands[1], kind),), (kind,))
 
 
-def extremum(instruction: Instruction, values: list[Array]) -> Array:
-    """`min` or `max` of two or three: a number wins over a NaN, unless `.NaN`; -0 is below +0."""
-    smallest = instruction.opcode == "min"
-    result = values[0]
-    for other in values[1:]:
-        result = _extremum2(result, other, smallest, "NaN" in instruction.modifiers)
-    return result
-
-
-def _extremum2(a: Array, b: Array, smallest: bool, keep_nan: bool) -> Array:
+def extremum2(a: Array, b: Array, smallest: bool, keep_nan: bool = False) -> Array:
+    """`min` or `max` of two: a number wins over a NaN, unless `keep_nan`; -0 is below +0."""
     first = (a < b) | ((a == b) & np.signbit(a)) if smallest else (a > b)
     if not smallest:
         first = first | ((a == b) & ~np.signbit(a))
@@ -182,7 +171,9 @@ def extremum_operation(instruction: Instruction, kind: PtxType) -> Operation:
             negative = np.signbit(values[0]) ^ np.signbit(values[1])
         if "abs" in modifiers:
             values = [np.abs(v) for v in values]
-        result = extremum(instruction, values)
+        result = values[0]
+        for other in values[1:]:
+            result = extremum2(result, other, instruction.opcode == "min", "NaN" in modifiers)
         if negative is not None:
             result = np.where(negative, -np.abs(result), np.abs(result))
         return form.encode(result)
@@ -270,9 +261,6 @@ def _set(result: PtxType, form: Codec, truth: Callable[..., Array], sources: Any
     return Operation(function, sources, (result,))
 
 
-__all__ = ["NARROW", "Codec", "codec", "rounded_operation"]
-
-
 # `cvt` to and from 16-bit floats, tf32, 8-bit and smaller floats, and pairs of them.
 
 
@@ -310,7 +298,9 @@ def packed_conversion(instruction: Instruction, kinds: list[PtxType]) -> Operati
         if step is not None:
             x = step(x)
         given = x
-        x = _limited(instruction, round_to(x, form, mode), form)
+        x = limited(instruction, round_to(x, form, mode))
+        if "satfinite" in instruction.modifiers:  # infinities and overflow at the largest
+            x = np.where(np.abs(x) > form.largest, np.copysign(form.largest, x), x)
         if ftz and to.is_float:
             x = rounding.flush_below(x, form)
         bits = encode(x)
@@ -357,18 +347,6 @@ def _kept_nan(
     return bits
 
 
-def _limited(instruction: Instruction, x: Array, form: Format) -> Array:
-    """`.sat`, `.relu` and `.satfinite` (which keeps infinities and overflow at the largest)."""
-    modifiers = instruction.modifiers
-    if "sat" in modifiers:
-        x = np.where(x > 0, np.minimum(x, 1.0), 0.0)
-    if "relu" in modifiers:
-        x = np.where(x <= 0, 0.0, x)
-    if "satfinite" in modifiers:
-        x = np.where(np.abs(x) > form.largest, np.copysign(form.largest, x), x)
-    return x
-
-
 def _to_integer(
     instruction: Instruction, decode: Callable[[Array], Array], to: PtxType, source: PtxType
 ) -> Operation:
@@ -413,8 +391,12 @@ def _encode_tf32(x: Array) -> Array:
     return np.where(np.isnan(x[:, 0]), np.uint32(0x7FFFFFFF), bits).view(np.int32)
 
 
-def _table(name: str) -> Array:
-    """The values of the positive codes of a small format, in order."""
+@cache
+def small_values(name: str) -> Array:
+    """The values of the positive codes of a small format, in order.
+
+    PTX ISA, "Alternate floating-point data formats": e4m3 has no infinity and one NaN.
+    """
     form = FORMATS[name]
     fraction = form.precision - 1
     codes = np.arange(1 << (_WIDTH[name] - 1))
@@ -433,14 +415,14 @@ def _decode_tiny(raw: Array, name: str) -> Array:
     width = _WIDTH[name]
     bits = np.ascontiguousarray(raw).view(np.uint8)
     codes = np.stack([bits & 15, bits >> 4], 1) if width == 4 else bits.reshape(-1, 2)
-    values = _table(name)[codes & ((1 << (width - 1)) - 1)]
+    values = small_values(name)[codes & ((1 << (width - 1)) - 1)]
     return np.asarray(np.where(codes >> (width - 1) & 1, -values, values))
 
 
 def _encode_tiny(x: Array, kind: PtxType) -> Array:
     name = _base(kind)
     width = _WIDTH[name]
-    values = _table(name)
+    values = small_values(name)
     finite = values[np.isfinite(values)]
     codes = np.searchsorted(finite, np.abs(x)).astype(np.uint8)
     if name == "e5m2":

@@ -86,8 +86,16 @@ def fma32(a: Array, b: Array, c: Array) -> Array:
     return result
 
 
+def two_product(a: Array, b: Array) -> tuple[Array, Array]:
+    """The rounded product and its exact error (Dekker), barring overflow and underflow."""
+    product = a * b
+    (ah, al), (bh, bl) = _split(a), _split(b)
+    return product, ((ah * bh - product) + ah * bl + al * bh) + al * bl
+
+
 def _split(a: Array) -> tuple[Array, Array]:
-    big = a * 134217729.0  # 2^27 + 1 (Dekker)
+    """The upper 26 bits of float64 `a`, and the rest."""
+    big = a * 134217729.0  # 2^27 + 1
     high = big - (big - a)
     return high, a - high
 
@@ -98,9 +106,7 @@ def fma64(a: Array, b: Array, c: Array) -> Array:
     Their algorithm needs room for the parts of the product; lanes that lack it, because a part
     would overflow or become subnormal, are computed with exact fractions.
     """
-    product = a * b
-    (ah, al), (bh, bl) = _split(a), _split(b)
-    low = ((ah * bh - product) + ah * bl + al * bh) + al * bl
+    product, low = two_product(a, b)
     upper, upper_error = two_sum(c, low)
     high, high_error = two_sum(upper, product)
     tail, tail_error = two_sum(high_error, upper_error)
@@ -129,15 +135,9 @@ def _exact_fma(a: float, b: float, c: float) -> float:
         return math.inf if exact > 0 else -math.inf
 
 
-def fma16(a: Array, b: Array, c: Array) -> Array:
-    """float16 a*b+c with a single rounding: the product is exact in float64."""
-    total, error = two_sum(a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64))
-    return to_odd(total, error).astype(np.float16)
-
-
 def fused(kind: PtxType) -> Callable[[Array, Array, Array], Array]:
-    """The fused multiply-add of a float type."""
-    return {64: fma64, 32: fma32, 16: fma16}[kind.bits]
+    """The fused multiply-add of f32 or f64."""
+    return {64: fma64, 32: fma32}[kind.bits]
 
 
 MODES = ("rn", "rz", "rm", "rp", "rna")
@@ -226,42 +226,21 @@ def add(a: Array, b: Array) -> Array:
     return to_odd(*two_sum(a, b))
 
 
-def multiply(a: Array, b: Array) -> Array:
-    """a * b, which is exact."""
-    return a * b
-
-
 def fma(a: Array, b: Array, c: Array) -> Array:
     """a * b + c."""
     return to_odd(*two_sum(a * b, c))
 
 
-def two_product(a: Array, b: Array) -> tuple[Array, Array]:
-    """The rounded product and its exact error (Dekker), barring overflow and underflow."""
-    product = a * b
-    (ah, al), (bh, bl) = split(a), split(b)
-    return product, ((ah * bh - product) + ah * bl + al * bh) + al * bl
-
-
-def split(a: Array) -> tuple[Array, Array]:
-    """The upper 26 bits of float64 `a`, and the rest."""
-    big = a * 134217729.0  # 2^27 + 1
-    high = big - (big - a)
-    return high, a - high
-
-
 def divide(a: Array, b: Array) -> Array:
     """a / b."""
     quotient = a / b
-    product, low = two_product(quotient, b)
-    return _odd(quotient, np.where(b < 0, -1.0, 1.0) * ((a - product) - low))
+    return _odd(quotient, _quotient_error(quotient, a, b))
 
 
 def square_root(a: Array) -> Array:
     """The square root of a."""
     root = np.sqrt(a)
-    product, low = two_product(root, root)
-    return _odd(root, (a - product) - low)
+    return _odd(root, _root_error(root, a))
 
 
 def _odd(nearest: Array, error: Array) -> Array:
@@ -289,13 +268,15 @@ def flush_below(x: Array, form: Format) -> Array:
 
 def integer_to_odd(x: Array) -> Array:
     """Integers of up to 64 bits as float64, rounded to odd."""
+    return to_odd(*_nearest_integer(x))
+
+
+def _nearest_integer(x: Array) -> tuple[Array, Array]:
+    """Integers as their nearest float64, and the error."""
     wide = x.astype(np.uint64 if x.dtype.kind == "u" else np.int64)
     high = (wide >> wide.dtype.type(32)).astype(np.float64) * 2.0**32
     low = (wide & wide.dtype.type(0xFFFFFFFF)).astype(np.float64)
-    return to_odd(*two_sum(high, low))
-
-
-__all__ = ["FORMATS", "MODES", "Format", "flush", "mode_of", "round_to", "two_product"]
+    return two_sum(high, low)
 
 
 # float64 in the directed rounding modes.
@@ -309,32 +290,20 @@ _LOW, _HIGH = 2.0**-900, 2.0**900
 _Exact = Callable[..., Fraction]
 
 
-def _sum_error(total: Array, a: Array, b: Array) -> Array:
-    return two_sum(a, b)[1]
-
-
-def _product_error(product: Array, a: Array, b: Array) -> Array:
-    (ah, al), (bh, bl) = split(a), split(b)
-    low: Array = ((ah * bh - product) + ah * bl + al * bh) + al * bl
-    return low
-
-
 def _quotient_error(quotient: Array, a: Array, b: Array) -> Array:
-    product = quotient * b
-    return np.asarray(
-        ((a - product) - _product_error(product, quotient, b)) * np.where(b < 0, -1.0, 1.0)
-    )
+    product, low = two_product(quotient, b)
+    return np.asarray(((a - product) - low) * np.where(b < 0, -1.0, 1.0))
 
 
 def _root_error(root: Array, a: Array) -> Array:
-    product = root * root
-    return np.asarray((a - product) - _product_error(product, root, root))
+    product, low = two_product(root, root)
+    return np.asarray((a - product) - low)
 
 
 def _fma_parts(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
     """a*b+c as its nearest float64 and what is missing from it, rounded to odd."""
-    product = a * b
-    upper, upper_error = two_sum(c, _product_error(product, a, b))
+    product, low = two_product(a, b)
+    upper, upper_error = two_sum(c, low)
     high, high_error = two_sum(upper, product)
     tail = to_odd(*two_sum(high_error, upper_error))
     return two_sum(high, tail)
@@ -399,9 +368,9 @@ _NEAREST: dict[str, Callable[..., Array]] = {
     "fma": fma64,
 }
 _ERRORS: dict[str, Callable[..., Array]] = {
-    "add": _sum_error,
-    "sub": lambda s, a, b: _sum_error(s, a, -b),
-    "mul": _product_error,
+    "add": lambda s, a, b: two_sum(a, b)[1],
+    "sub": lambda s, a, b: two_sum(a, -b)[1],
+    "mul": lambda s, a, b: two_product(a, b)[1],
     "div": _quotient_error,
     "sqrt": _root_error,
     "fma": lambda s, a, b, c: _fma_parts(a, b, c)[1],
@@ -457,11 +426,7 @@ def directed(name: str, mode: str, *operands: Array) -> Array:
 
 def from_integer(x: Array, mode: str) -> Array:
     """64-bit integers as float64, by rz, rm or rp."""
-    wide = x.astype(np.uint64 if x.dtype.kind == "u" else np.int64)
-    high = (wide >> wide.dtype.type(32)).astype(np.float64) * 2.0**32
-    low = (wide & wide.dtype.type(0xFFFFFFFF)).astype(np.float64)
-    nearest, error = two_sum(high, low)
-    return _moved(nearest, error, mode)
+    return _moved(*_nearest_integer(x), mode)
 
 
 # Floats to integers: rounding, then the limits of the integer type.

