@@ -17,21 +17,8 @@ from rich import box
 from rich.table import Table
 
 from core.cli.console import FAILED, Terminal, show_error
-from core.cli.options import (
-    RESULTS,
-    SIZES,
-    ArgumentTexts,
-    BlockText,
-    DefineTexts,
-    Expected,
-    Flops,
-    GridText,
-    KernelName,
-    SharedText,
-    Values,
-    option,
-)
-from core.cli.planning import LaunchTexts, planned, settings_of
+from core.cli.options import RESULTS, SIZES, AsJsonResult, Axes, cluster_option, option
+from core.cli.planning import CheckedLaunch, planned, settings_of
 from core.errors import GpuUnavailable, ParameterError, TilescopeError
 from core.gpu.executor import GpuWorker
 from core.gpu.files import WRITTEN, Journal, read_journal, write_results
@@ -407,16 +394,8 @@ def bench(
             show_default=False,
         ),
     ] = None,
-    n: Values = None,
-    m: Values = None,
-    k: Values = None,
-    size: Annotated[
-        str | None, option("--size", panel=SIZES, text="Sets every size that a kernel has.")
-    ] = None,
-    tile: Values = None,
-    pad: Values = None,
-    block_x: Values = None,
-    block_y: Values = None,
+    *,
+    axes: Axes,
     settings: Annotated[
         list[str] | None,
         option("--set", panel=SIZES, text="Any parameter by name: --set n=64,128. Repeatable."),
@@ -431,21 +410,12 @@ def bench(
     ] = "0",
     cluster: Annotated[
         str | None,
-        typer.Option(
-            metavar="tcp://HOST:8786|local",
-            help="Measure on the GPUs of a dask scheduler's workers, or on all of this machine.",
-            show_default=False,
+        cluster_option(
+            "Measure on the GPUs of a dask scheduler's workers, or on all of this machine."
         ),
     ] = None,
     flush: Annotated[bool, typer.Option(help="Flush the L2 cache before each launch.")] = True,
-    kernel_name: KernelName = None,
-    grid: GridText = None,
-    block: BlockText = None,
-    shared: SharedText = "0",
-    define: DefineTexts = None,
-    arg: ArgumentTexts = None,
-    flops: Flops = "",
-    expect: Expected = "",
+    launch: CheckedLaunch,
     out: Annotated[
         list[Path] | None,
         option(
@@ -467,9 +437,7 @@ def bench(
             text="Show results from files, measured anywhere; needs no GPU. Repeatable.",
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=RESULTS)
-    ] = False,
+    as_json: AsJsonResult = False,
     recorded: Annotated[
         bool, option("--recorded", panel=RESULTS, text="Show the recorded results of an H200.")
     ] = False,
@@ -487,14 +455,7 @@ def bench(
         raise ParameterError("Say which rung to time, as in `tilescope bench tiled --n 4096`.")
     if not budget > 0 or not launch_limit > 0:
         raise ParameterError("The budget and the limit must be more than 0 seconds.")
-    axes = dict(n=n, m=m, k=k, size=size, tile=tile, pad=pad, block_x=block_x, block_y=block_y)
-
-    from core.gpu.jobs import Timing
-
-    texts = (kernel_name, grid, block, shared, tuple(define or ()), tuple(arg or ()))
-    launch = LaunchTexts(*texts, flops, expect)
-    plan = planned(names, {**axes, **settings_of(settings or [])}, launch, seed)
-
+    plan = planned(names, {**vars(axes), **settings_of(settings or [])}, launch, seed)
     timing = Timing(budget_s=budget, flush_l2=flush, launch_limit_s=launch_limit)
     ordinals = _devices(device)
     run = Run(plan, timing, ordinals, tuple(out or ()), resume=resume, cluster=cluster)

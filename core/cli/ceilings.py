@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from core.cli.console import Terminal, compile_errors, plain_table, progress_bar
-from core.cli.options import Arguments, Block, Defines, Grid, KernelName, Settings, Shared, Size
-from core.cli.workloads import chosen_workload, parse_settings
+from core.cli.options import AsJson, FileOptions, Sizes
+from core.cli.workloads import chosen_workload
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,14 +21,8 @@ def ceilings(
     kernel: Annotated[
         str, typer.Argument(metavar="RUNG|FILE.cu", help="A rung of the ladder or a CUDA source.")
     ],
-    n: Size = None,
-    m: Size = None,
-    k: Size = None,
-    tile: Size = None,
-    pad: Size = None,
-    block_x: Size = None,
-    block_y: Size = None,
-    settings: Settings = None,
+    *,
+    sizes: Sizes,
     device: Annotated[
         str, typer.Option(help="A device of the table that `tilescope devices` prints.")
     ] = "RTX 3090",
@@ -39,13 +33,8 @@ def ceilings(
             "ceiling is always as written."
         ),
     ] = "as_compiled",
-    kernel_name: KernelName = None,
-    grid: Grid = None,
-    block: Block = None,
-    shared: Shared = None,
-    define: Defines = None,
-    arg: Arguments = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    launch: FileOptions,
+    as_json: AsJson = False,
 ) -> None:
     """Compute the ceilings of a kernel on a device; needs no GPU."""
     from core.devices.table import load_devices
@@ -53,13 +42,7 @@ def ceilings(
     from core.models.counts import measure, measure_rung
 
     chosen = load_devices().find(device)
-    sizes = dict(n=n, m=m, k=k, tile=tile, pad=pad, block_x=block_x, block_y=block_y)
-    launch = dict(kernel=kernel_name, grid=grid, block=block, shared=shared)
-    workload = chosen_workload(
-        kernel,
-        {**sizes, **parse_settings(settings or ())},
-        {**launch, "define": define or None, "arg": arg or None},
-    )
+    workload = chosen_workload(kernel, sizes.given(), launch.launch())
     with compile_errors(workload), progress_bar(f"counting {workload.kernel}") as progress:
         if workload.rung is not None:
             from core.ladder import load_ladder

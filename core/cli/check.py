@@ -19,7 +19,7 @@ from rich.text import Text
 
 from core.cli.console import FOUND, MISTAKE, progress_bar, show_error
 from core.cli.expected import Expected, read_expected, write_expected
-from core.cli.options import Compiler
+from core.cli.options import Compiler, cluster_option
 from core.cli.trace import standard_console, verdict
 from core.cli.workloads import OwnLaunch, faults, file_launch
 from core.errors import Cancelled, TilescopeError
@@ -112,12 +112,7 @@ def check(
         typer.Option("--sarif", help="Write the findings as SARIF 2.1.0.", show_default=False),
     ] = None,
     cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="tcp://HOST:8786|local",
-            help="Spread the files over a dask scheduler's workers.",
-            show_default=False,
-        ),
+        str | None, cluster_option("Spread the files over a dask scheduler's workers.")
     ] = None,
     jobs: Annotated[
         int | None,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from core.cli.console import FOUND, Terminal, compile_errors, plain_table, progress_bar
-from core.cli.options import Arguments, Block, Defines, Grid, KernelName, Settings, Shared, Size
-from core.cli.workloads import chosen_workload, parse_settings
+from core.cli.options import AsJson, FileOptions, Sizes
+from core.cli.workloads import chosen_workload
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -29,14 +29,8 @@ def compare_ncu(
     kernel: Annotated[
         str, typer.Argument(metavar="RUNG|FILE.cu", help="The launch that was profiled.")
     ],
-    n: Size = None,
-    m: Size = None,
-    k: Size = None,
-    tile: Size = None,
-    pad: Size = None,
-    block_x: Size = None,
-    block_y: Size = None,
-    settings: Settings = None,
+    *,
+    sizes: Sizes,
     number: Annotated[
         int | None,
         typer.Option(
@@ -47,13 +41,8 @@ def compare_ncu(
         Literal["auto", "as_compiled", "as_written"],
         typer.Option(help="The build to count; auto: the one that agrees with more."),
     ] = "auto",
-    kernel_name: KernelName = None,
-    grid: Grid = None,
-    block: Block = None,
-    shared: Shared = None,
-    define: Defines = None,
-    arg: Arguments = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    launch: FileOptions,
+    as_json: AsJson = False,
 ) -> None:
     """Set a profile of Nsight Compute beside the counts of the same launch; needs no GPU.
 
@@ -63,13 +52,7 @@ def compare_ncu(
     from core.nsight.comparison import compare, read_profile
 
     launches = read_profile(profile)
-    sizes = dict(n=n, m=m, k=k, tile=tile, pad=pad, block_x=block_x, block_y=block_y)
-    launch = dict(kernel=kernel_name, grid=grid, block=block, shared=shared)
-    workload = chosen_workload(
-        kernel,
-        {**sizes, **parse_settings(settings or ())},
-        {**launch, "define": define or None, "arg": arg or None},
-    )
+    workload = chosen_workload(kernel, sizes.given(), launch.launch())
     with compile_errors(workload), progress_bar(f"counting {workload.kernel}") as progress:
         found = compare(
             launches,

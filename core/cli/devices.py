@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from core.cli.console import Terminal, plain_table
+from core.cli.options import AsJson
 from core.errors import GpuFailure, GpuUnavailable
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def devices(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
     sources: Annotated[
         bool, typer.Option("--sources", help="Show the source of each figure.")
     ] = False,

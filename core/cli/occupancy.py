@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from core.cli.console import Terminal, compile_errors, plain_table
-from core.cli.options import Settings, Size
-from core.cli.workloads import chosen_workload, is_file, parse_settings
+from core.cli.options import AsJson, Sizes
+from core.cli.workloads import chosen_workload, is_file
 from core.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def occupancy(
             show_default=False,
         ),
     ] = None,
+    *,
     device: Annotated[
         str,
         typer.Option(help="A device, a compute capability (8.6), or the Textbook SM."),
@@ -49,15 +50,8 @@ def occupancy(
             help="Preferred share of L1 used as shared memory, per cent.", show_default="driver's"
         ),
     ] = None,
-    n: Size = None,
-    m: Size = None,
-    k: Size = None,
-    tile: Size = None,
-    pad: Size = None,
-    block_x: Size = None,
-    block_y: Size = None,
-    settings: Settings = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    sizes: Sizes,
+    as_json: AsJson = False,
 ) -> None:
     """Compute how many blocks and warps an SM holds; needs no GPU."""
     from core.devices.occupancy import Resources
@@ -65,18 +59,18 @@ def occupancy(
     from core.devices.table import find_capability
 
     capability, found = find_capability(device)
-    named = dict(n=n, m=m, k=k, tile=tile, pad=pad, block_x=block_x, block_y=block_y)
-    sizes = {**named, **parse_settings(settings or ())}
+    given = sizes.given()
     if rung is not None:
         if block is not None or registers is not None or shared is not None:
             raise ParameterError(
                 "A rung brings its block, registers and shared memory: leave out --block, "
                 "--registers and --shared."
             )
-        resources = _of_rung(rung, sizes, capability, barriers)
+        resources = _of_rung(rung, given, capability, barriers)
     else:
-        if wrong := [name for name, value in sizes.items() if value is not None]:
-            raise ParameterError(f"--{wrong[0].replace('_', '-')} is for a rung: name one.")
+        if given:
+            wrong = next(iter(given))
+            raise ParameterError(f"--{wrong.replace('_', '-')} is for a rung: name one.")
         if block is None:
             raise ParameterError("Say how many threads a block has, as in --block 256.")
         resources = Resources(_threads(block), registers or 0, shared or 0, barriers)
@@ -115,7 +109,7 @@ def as_data(result: Occupancy, device: str) -> dict[str, Any]:
 
 
 def _of_rung(
-    rung: str, sizes: dict[str, int | None], capability: Capability, barriers: int
+    rung: str, sizes: Mapping[str, int], capability: Capability, barriers: int
 ) -> Resources:
     """What the compiled kernel of a rung needs on that compute capability."""
     from core.models.compiled import compiled_resources
@@ -126,20 +120,19 @@ def _of_rung(
         return compiled_resources(workload, version, barriers)
 
 
-def fitting(rung: str, sizes: Mapping[str, int | None]) -> Mapping[str, int | None]:
+def fitting(rung: str, given: Mapping[str, int]) -> Mapping[str, int]:
     """The sizes, with an N that the tile divides where none is given: occupancy depends on none."""
     from core.ladder import load_ladder
 
-    given = {name: value for name, value in sizes.items() if value is not None}
     if is_file(rung) or rung.endswith(".ptx") or not given or set(given) & {"m", "n", "k"}:
-        return sizes
+        return given
     known = load_ladder()[rung]
     if not known.accepts(**given):
         size = math.lcm(*(value for value in given.values() if value > 0))
         missing = {name: size for name in ("m", "n", "k") if name in known.defaults}
         if known.accepts(**given, **missing):
             return {**given, **missing}
-    return sizes
+    return given
 
 
 def _version(capability: Capability) -> str:

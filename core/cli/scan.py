@@ -13,19 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from core.cli.console import Terminal, plain_table, progress_bar
-from core.cli.options import (
-    RESULTS,
-    SIZES,
-    ArgumentTexts,
-    BlockText,
-    DefineTexts,
-    Flops,
-    GridText,
-    KernelName,
-    SharedText,
-    Values,
-    option,
-)
+from core.cli.options import RESULTS, SIZES, AsJsonResult, Axes, cluster_option, option
 from core.cli.planning import LaunchTexts, chosen_kernels, plan_of, settings_of, values_of
 from core.errors import ParameterError, TilescopeError
 from core.gpu.plan import Kernel, LeftOut, Plan
@@ -49,16 +37,8 @@ def scan(
             metavar="RUNG|FILE.cu|all", help="Rungs of the ladder, CUDA sources, or all rungs."
         ),
     ],
-    n: Values = None,
-    m: Values = None,
-    k: Values = None,
-    size: Annotated[
-        str | None, option("--size", panel=SIZES, text="Sets every size that a kernel has.")
-    ] = None,
-    tile: Values = None,
-    pad: Values = None,
-    block_x: Values = None,
-    block_y: Values = None,
+    *,
+    axes: Axes,
     settings: Annotated[
         list[str] | None,
         option("--set", panel=SIZES, text="Any parameter by name: --set tile_k=8,16. Repeatable"),
@@ -70,13 +50,7 @@ def scan(
         Literal["as_compiled", "as_written"],
         typer.Option(help="The build to count: optimised, which a GPU runs, or as written."),
     ] = "as_compiled",
-    kernel_name: KernelName = None,
-    grid: GridText = None,
-    block: BlockText = None,
-    shared: SharedText = "0",
-    define: DefineTexts = None,
-    arg: ArgumentTexts = None,
-    flops: Flops = "",
+    launch: LaunchTexts,
     jobs: Annotated[
         int | None,
         typer.Option(
@@ -89,18 +63,12 @@ def scan(
     ] = None,
     cluster: Annotated[
         str | None,
-        typer.Option(
-            metavar="tcp://HOST:8786|local",
-            help="Count on the workers of a dask scheduler, or of one started here.",
-            show_default=False,
-        ),
+        cluster_option("Count on the workers of a dask scheduler, or of one started here."),
     ] = None,
     top: Annotated[
         int, typer.Option(help="Rows of the table; JSON and CSV have all.", min=1)
     ] = _TOP,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=RESULTS)
-    ] = False,
+    as_json: AsJsonResult = False,
     as_csv: Annotated[
         bool, typer.Option("--csv", help="Print a row a launch.", rich_help_panel=RESULTS)
     ] = False,
@@ -116,12 +84,8 @@ def scan(
     if as_json and as_csv:
         raise ParameterError("Choose one of --json and --csv.")
     chosen_device = load_devices().find(device)
-    axes = dict(n=n, m=m, k=k, size=size, tile=tile, pad=pad, block_x=block_x, block_y=block_y)
-    launch = LaunchTexts(
-        kernel_name, grid, block, shared, tuple(define or ()), tuple(arg or ()), flops, ""
-    )
     chosen = chosen_kernels(kernels, launch)
-    values = values_of({**axes, **settings_of(settings or [])})
+    values = values_of({**vars(axes), **settings_of(settings or [])})
     ignored = [axis for axis in values if not any(one.targets(axis) for one in chosen)]
     plan = plan_of(chosen, {a: v for a, v in values.items() if a not in ignored}, seed=0)
     notes = tuple(_without_axis(axis, chosen) for axis in ignored)

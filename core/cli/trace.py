@@ -8,7 +8,7 @@ import math
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -24,25 +24,14 @@ from core.cli.options import (
     FILE,
     RESULTS,
     SIZES,
-    Block,
+    AsJsonResult,
     Compiler,
-    Defines,
-    Grid,
-    KernelName,
-    Settings,
-    Shared,
-    Size,
+    FileOptions,
+    Sizes,
+    cluster_option,
     option,
 )
-from core.cli.workloads import (
-    OwnLaunch,
-    faults,
-    file_launch,
-    is_file,
-    parse_settings,
-    ptx_launch,
-    rung_workload,
-)
+from core.cli.workloads import OwnLaunch, faults, is_file, own_launch, rung_workload
 from core.errors import ArgumentError, TilescopeError
 from core.files import replacing
 from core.rules.counters import SPACES, UNITS, WAYS, measures_of
@@ -521,6 +510,55 @@ _SECONDS = 30.0  # of processor time; then no more blocks are run
 _NO_BUDGET = 1 << 62  # instructions
 
 
+@dataclass(frozen=True)
+class TracedFile(FileOptions):
+    """The launch of a file's kernel, and how the file is read."""
+
+    arg: Annotated[
+        list[str] | None,
+        option(
+            "--arg",
+            panel=FILE,
+            text="N=128, A=float32[128,128] (random), C=zeros:float32[64] (or ones, range, "
+            "small, places, poison; index: below the first size), B=@b.npy. Repeatable; types come "
+            "from the kernel's signature. Tilescope guesses the rest.",
+        ),
+    ] = None
+    include_dir: Annotated[
+        list[str] | None,
+        option(
+            "--include-dir",
+            "-I",
+            panel=FILE,
+            text="A folder with headers of the file, beside those of its repository. Repeatable.",
+        ),
+    ] = None
+    include: Annotated[
+        list[str] | None,
+        option(
+            "--include",
+            panel=FILE,
+            text="A file that comes before the source, as if it were included there. Repeatable.",
+        ),
+    ] = None
+    arch: Annotated[
+        str | None,
+        option(
+            "--arch",
+            panel=FILE,
+            text="The architecture that it is compiled for, such as sm_80; usually sm_90.",
+        ),
+    ] = None
+    cluster_dims: Annotated[
+        str | None,
+        option(
+            "--cluster-dims",
+            panel=FILE,
+            text="Blocks of a cluster in x, y, z, where the host's launch sets them: 2,1.",
+        ),
+    ] = None
+
+
 def trace(
     context: typer.Context,
     kernel: Annotated[
@@ -536,14 +574,8 @@ def trace(
             metavar="[FILE.cu ...]", help="Other files of a CUDA source's program, as --include."
         ),
     ] = None,
-    n: Size = None,
-    m: Size = None,
-    k: Size = None,
-    tile: Size = None,
-    pad: Size = None,
-    block_x: Size = None,
-    block_y: Size = None,
-    settings: Settings = None,
+    *,
+    sizes: Sizes,
     inputs: Annotated[
         Literal["random", "small", "places"] | None,
         option(
@@ -553,54 +585,7 @@ def trace(
             "9), or places (3.2 in row 3, column 2).",
         ),
     ] = None,
-    kernel_name: KernelName = None,
-    grid: Grid = None,
-    block: Block = None,
-    shared: Shared = None,
-    define: Defines = None,
-    arg: Annotated[
-        list[str] | None,
-        option(
-            "--arg",
-            panel=FILE,
-            text="N=128, A=float32[128,128] (random), C=zeros:float32[64] (or ones, range, "
-            "small, places, poison; index: below the first size), B=@b.npy. Repeatable; types come "
-            "from the kernel's signature. Tilescope guesses the rest.",
-        ),
-    ] = None,
-    include_dir: Annotated[
-        list[str] | None,
-        option(
-            "--include-dir",
-            "-I",
-            panel=FILE,
-            text="A folder with headers of the file, beside those of its repository. Repeatable.",
-        ),
-    ] = None,
-    include: Annotated[
-        list[str] | None,
-        option(
-            "--include",
-            panel=FILE,
-            text="A file that comes before the source, as if it were included there. Repeatable.",
-        ),
-    ] = None,
-    arch: Annotated[
-        str | None,
-        option(
-            "--arch",
-            panel=FILE,
-            text="The architecture that it is compiled for, such as sm_80; usually sm_90.",
-        ),
-    ] = None,
-    cluster_dims: Annotated[
-        str | None,
-        option(
-            "--cluster-dims",
-            panel=FILE,
-            text="Blocks of a cluster in x, y, z, where the host's launch sets them: 2,1.",
-        ),
-    ] = None,
+    launch: TracedFile,
     build: Annotated[
         Literal["as_written", "as_compiled"],
         typer.Option(help="Trace the source as written (-G) or the optimised build."),
@@ -626,11 +611,9 @@ def trace(
     ] = False,
     cluster: Annotated[
         str | None,
-        typer.Option(
-            metavar="tcp://HOST:8786|local",
-            help="With --all: spread blocks over the workers of a dask scheduler; counts and "
-            "faults, no steps and outputs.",
-            show_default=False,
+        cluster_option(
+            "With --all: spread blocks over the workers of a dask scheduler; counts and "
+            "faults, no steps and outputs."
         ),
     ] = None,
     budget: Annotated[
@@ -664,9 +647,7 @@ def trace(
     l1: Annotated[
         bool, option("--l1", panel=RESULTS, text="Estimate what an H200's L1 caches would hit.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=RESULTS)
-    ] = False,
+    as_json: AsJsonResult = False,
     save: Annotated[
         Path | None,
         option(
@@ -702,32 +683,15 @@ def trace(
         )
     if only and (l1 or counters_only):
         raise ArgumentError("--only leaves out blocks that --l1 and --counters-only need.")
-    sizes = dict(n=n, m=m, k=k, tile=tile, pad=pad, block_x=block_x, block_y=block_y)
-    given = {name: value for name, value in sizes.items() if value is not None}
-    given |= parse_settings(settings or ())
-    launch = {
-        "kernel": kernel_name,
-        "grid": grid,
-        "block": block,
-        "shared": shared,
-        "define": define or None,
-        "arg": arg or None,
-        "include_dir": include_dir or None,
-        "include": [*(more or ()), *(include or ())] or None,
-        "arch": arch or None,
-        "cluster_dims": cluster_dims or None,
-    }
-    own: OwnLaunch | None = None
+    given, included = sizes.given(), [*(more or ()), *(launch.include or ())]
+    options = replace(launch, include=included).launch()
     if inputs is not None and (is_file(kernel) or kernel.endswith(".ptx")):
         raise ArgumentError(f"--inputs is for a rung; say --arg A={inputs}:float32[64,64].")
-    if kernel.endswith(".ptx"):
-        own = ptx_launch(Path(kernel), given, launch, seed)
-        workload = own.workload
-    elif is_file(kernel):
-        own = file_launch(Path(kernel), given, launch, seed)
+    own = own_launch(kernel, given, options, seed)
+    if own is not None:
         workload = own.workload
     else:
-        workload = rung_workload(kernel, given, launch, seed, blank=counters_only, inputs=inputs)
+        workload = rung_workload(kernel, given, options, seed, blank=counters_only, inputs=inputs)
     if counters_only:
         _show_counts(workload, build, budget, seed, as_json=as_json)
         return
@@ -852,8 +816,6 @@ def _show_parts(
     no_fail: bool,
 ) -> None:
     """Counts and faults of a launch whose blocks ran on a cluster."""
-    from dataclasses import replace
-
     from core.gpu.jobs import RungSubject, WorkloadSubject
     from core.many.cluster import opened, spread_over
     from core.many.parts import trace_in_parts

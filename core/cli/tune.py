@@ -14,19 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from core.cli.console import Terminal, plain_table, progress_bar
-from core.cli.options import (
-    RESULTS,
-    ArgumentTexts,
-    BlockText,
-    DefineTexts,
-    Expected,
-    Flops,
-    GridText,
-    KernelName,
-    SharedText,
-    option,
-)
-from core.cli.planning import LaunchTexts, chosen_kernels, plan_of, settings_of, values_of
+from core.cli.options import RESULTS, AsJsonResult, cluster_option, option
+from core.cli.planning import CheckedLaunch, chosen_kernels, plan_of, settings_of, values_of
 from core.errors import GpuUnavailable, ParameterError, TilescopeError
 from core.gpu.executor import GpuWorker
 from core.gpu.plan import SIZE_NAMES, Plan
@@ -43,6 +32,7 @@ def tune(
     param: Annotated[
         list[str], option("--param", "-p", text="tile_m=64,128 or pad=0..4. Repeatable.")
     ],
+    *,
     settings: Annotated[
         list[str] | None, option("--set", text="What is not tuned: --set n=4096. Repeatable.")
     ] = None,
@@ -60,22 +50,10 @@ def tune(
         option("--model", text="The device of the table to scan for, if the GPU is not in it."),
     ] = None,
     cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="tcp://HOST:8786|local",
-            help="Measure on a GPU of a dask scheduler's workers.",
-            show_default=False,
-        ),
+        str | None, cluster_option("Measure on a GPU of a dask scheduler's workers.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the arrays and of the search.", min=0)] = 7,
-    kernel_name: KernelName = None,
-    grid: GridText = None,
-    block: BlockText = None,
-    shared: SharedText = "0",
-    define: DefineTexts = None,
-    arg: ArgumentTexts = None,
-    flops: Flops = "",
-    expect: Expected = "",
+    launch: CheckedLaunch,
     cache: Annotated[
         Path | None,
         option(
@@ -87,9 +65,7 @@ def tune(
     t4: Annotated[
         Path | None, option("--t4", panel=RESULTS, text="Write all results by the T4 schema.")
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=RESULTS)
-    ] = False,
+    as_json: AsJsonResult = False,
 ) -> None:
     """Find the fastest parameters: a scan prunes, an optimiser chooses, the GPU times.
 
@@ -97,14 +73,11 @@ def tune(
     """
     from core.gpu.jobs import Timing
 
-    texts = LaunchTexts(
-        kernel_name, grid, block, shared, tuple(define or ()), tuple(arg or ()), flops, expect
-    )
     tuned = settings_of(param, "--param")
     fixed = settings_of(settings or [])
     if twice := sorted(set(tuned) & set(fixed)):
         raise ParameterError(f"{twice[0]} is both tuned and set: leave out one.")
-    chosen = chosen_kernels([kernel], texts)
+    chosen = chosen_kernels([kernel], launch)
     if len(chosen) != 1:
         raise ParameterError(f"`{kernel}` is not one kernel: name a rung or a .cu file.")
     plan = plan_of(chosen, values_of({**tuned, **fixed}), seed)

@@ -19,24 +19,27 @@ if TYPE_CHECKING:
     from core.trace import Trace
     from core.trace.finding import Finding
 
+_SEED = 7  # where a command does not let one choose
 
-def chosen_workload(
-    kernel: str,
-    sizes: Mapping[str, int | None],
-    launch: Mapping[str, Any],
-    *,
-    seed: int = 7,
-) -> Workload:
+
+def chosen_workload(kernel: str, given: Mapping[str, int], launch: Mapping[str, Any]) -> Workload:
     """What another command names: a rung with its sizes, its arrays empty, or a CUDA source file.
 
     Raises ParameterError and ArgumentError, saying which option is wrong.
     """
-    given = {name: value for name, value in sizes.items() if value is not None}
     if kernel.endswith(".ptx"):
         raise ArgumentError("A PTX file can be traced only; give a rung or a CUDA source (.cu).")
-    if is_file(kernel):
-        return file_workload(Path(kernel), given, launch, seed)
-    return rung_workload(kernel, given, launch, seed, blank=True)
+    own = own_launch(kernel, given, launch, _SEED)
+    return own.workload if own else rung_workload(kernel, given, launch, _SEED, blank=True)
+
+
+def own_launch(
+    name: str, given: Mapping[str, int], launch: Mapping[str, Any], seed: int
+) -> OwnLaunch | None:
+    """The launch of a file, CUDA or PTX; None where a rung is named."""
+    if name.endswith(".ptx"):
+        return ptx_launch(Path(name), given, launch, seed)
+    return file_launch(Path(name), given, launch, seed) if is_file(name) else None
 
 
 def is_file(name: str) -> bool:
@@ -75,7 +78,7 @@ def ptx_launch(
     from core.launching.ptx_guess import complete_ptx
 
     _refuse_sizes(given)
-    if launch["define"] is not None:
+    if launch.get("define"):
         raise ArgumentError("-D is for a compiler; PTX is compiled already.")
     for option in ("include_dir", "include", "arch"):
         if launch.get(option):
@@ -106,13 +109,6 @@ def _asked(path: Path, launch: Mapping[str, Any]) -> FileLaunch:
         architecture=_architecture(launch.get("arch")),
         cluster=launch.get("cluster_dims") or "",
     )
-
-
-def file_workload(
-    path: Path, given: Mapping[str, int], launch: Mapping[str, Any], seed: int
-) -> Workload:
-    """The launch of a CUDA source file's kernel; what is not given is guessed."""
-    return file_launch(path, given, launch, seed).workload
 
 
 @dataclass(frozen=True)
