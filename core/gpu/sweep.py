@@ -164,7 +164,8 @@ class Sweep:
         self._total = len(points)
         self._waiting = deque(points)
         self._lanes = tuple(lanes)
-        self._timing, self._tell, self._keep, self._job = timing, tell, keep, measure
+        self._timing, self._tell, self._job = timing, tell, measure
+        self._keep = keep or (lambda outcome: None)
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)  # a lane has done a point, or is to stop
         self._told = threading.RLock()
@@ -265,11 +266,11 @@ class Sweep:
                     self._done.append(outcome)
                 self._changed.notify_all()
             if not gone:
-                self._write_down(outcome)
-                self._say(outcome)
+                self._hand(self._keep, outcome)
+                self._hand(self._tell, outcome)
             elif missed >= _TRIES:
                 assert outcome.failure is not None
-                self._say(LaneClosed(lane.name, outcome.failure.message))
+                self._hand(self._tell, LaneClosed(lane.name, outcome.failure.message))
                 break
             else:
                 _end(lane.executor, now=True)  # the next process asks the driver anew
@@ -277,7 +278,7 @@ class Sweep:
             self._open -= 1
             last = self._open == 0
         if last:
-            self._say(Ended(tuple(self._waiting)))
+            self._hand(self._tell, Ended(tuple(self._waiting)))
 
     def _next(self, lane: Lane) -> Point | None:
         """The lane's next point, None for no more: while another lane runs one it may come back."""
@@ -292,12 +293,12 @@ class Sweep:
                 elif self._go.is_set():  # it may have been paused in the meantime
                     self._running[lane.name] = time.monotonic()
                     point = self._waiting.popleft()
-        self._say(Started(point, lane.name))
+        self._hand(self._tell, Started(point, lane.name))
         return point
 
     def _measure(self, point: Point, lane: Lane) -> Outcome:
         def say(event: Event) -> None:
-            self._say(Told(point, lane.name, event))
+            self._hand(self._tell, Told(point, lane.name, event))
             if self._stopped and isinstance(event, Stage):  # asked to before the job was begun
                 _end(lane.executor, now=False)
 
@@ -316,20 +317,12 @@ class Sweep:
                 failure = None if result is not None else Failure("worker_died", "Stopped.")
         return Outcome(point, lane.name, time.monotonic() - began, result, failure)
 
-    def _write_down(self, outcome: Outcome) -> None:
-        if self._keep is not None:
-            with self._told:
-                try:
-                    self._keep(outcome)
-                except Exception:
-                    log.exception("an outcome could not be written down")
-
-    def _say(self, update: Update) -> None:
+    def _hand(self, receiver: Callable[[Any], None], update: Update) -> None:
         with self._told:
             try:
-                self._tell(update)
+                receiver(update)
             except Exception:
-                log.exception("the receiver of the sweep's updates failed")
+                log.exception("a receiver of the sweep's updates failed")
 
 
 class _Watch:
