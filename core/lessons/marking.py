@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from core.errors import TilescopeError
+from core.ladder.rules import listing
 from core.lessons.expressions import Element, LessonError, Value, shown
 from core.lessons.lesson import Choice, Click, Edit, Goal, Number, Order, Slider
 from core.lessons.posing import Posed, at_value, right_answer
@@ -89,8 +90,7 @@ def answer_text(posed: Posed, wanted: Value) -> str:
         names = [str(i) if isinstance(i, Element) else f"{question.target} {i}" for i in wanted]
         if not question.every and len(names) > SEVERAL:
             return f"{names[0]}, or any of {len(names) - 1} others"
-        word = " and " if question.every else " or "
-        return word.join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+        return listing(names, "and" if question.every else "or")
     if isinstance(question, Slider) and isinstance(wanted, list) and len(wanted) > SEVERAL:
         return f"{shown(wanted[0])}, or any of {len(wanted) - 1} others"
     return shown(wanted)
