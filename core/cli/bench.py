@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,9 +17,15 @@ import typer
 from rich import box
 from rich.table import Table
 
-from core.cli.console import FAILED, Terminal, show_error
+from core.cli.console import FAILED, Terminal, print_json, show_error, tell
 from core.cli.options import RESULTS, SIZES, AsJsonResult, Axes, cluster_option, option
-from core.cli.planning import CheckedLaunch, planned, settings_of
+from core.cli.planning import (
+    CheckedLaunch,
+    chosen_kernels,
+    plan_of,
+    settings_of,
+    values_of,
+)
 from core.errors import GpuUnavailable, ParameterError, TilescopeError
 from core.gpu.executor import GpuWorker
 from core.gpu.files import WRITTEN, Journal, read_journal, write_results
@@ -27,6 +34,7 @@ from core.gpu.plan import Plan
 from core.gpu.protocol import Sample, Sensed, Stage
 from core.gpu.result import BenchmarkResult, summarise
 from core.gpu.sweep import Ended, Lane, LaneClosed, Outcome, Started, Sweep, Told, Update
+from core.launch import Dim3
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -94,7 +102,7 @@ def _rows(result: BenchmarkResult) -> Iterator[tuple[str, str]]:
     shared = result.static_shared_bytes + result.dynamic_shared_bytes
     yield "device", f"{device.name}, compute capability {major}.{minor}, {device.sms} SMs"
     yield "driver", f"{device.driver} (CUDA {device.cuda_driver}), NVRTC {result.nvrtc}"
-    yield "launch", f"grid {_by(result.grid)}, block {_by(result.block)}"
+    yield "launch", f"grid {Dim3(*result.grid)}, block {Dim3(*result.block)}"
     yield (
         "kernel",
         f"{result.kernel}: {result.registers} registers, {shared:,} bytes of shared memory",
@@ -149,11 +157,6 @@ def _sensors(result: BenchmarkResult) -> str:
     shown = [f"{value:,.0f} {unit}" for value, unit in values if value is not None]
     fell = f"; the {result.clock_text}" if result.clock_fell else ""
     return (", ".join(shown) or "not readable (NVML)") + fell
-
-
-def _by(size: tuple[int, int, int]) -> str:
-    x, y, z = size
-    return f"{x} x {y}" + (f" x {z}" if z != 1 else "")
 
 
 # A benchmark run in a terminal: workers for the chosen GPUs, progress, Ctrl-C, files kept.
@@ -261,7 +264,7 @@ class Run:
     def _cluster_lanes(self, stack: ExitStack, address: str) -> list[Lane]:
         from core.many.cluster import gpu_lanes
 
-        return stack.enter_context(gpu_lanes(address, lambda text: typer.echo(text, err=True)))
+        return stack.enter_context(gpu_lanes(address, tell))
 
     def _keep(self, outcome: Outcome) -> None:
         self._done.append(outcome)
@@ -455,7 +458,8 @@ def bench(
         raise ParameterError("Say which rung to time, as in `tilescope bench tiled --n 4096`.")
     if not budget > 0 or not launch_limit > 0:
         raise ParameterError("The budget and the limit must be more than 0 seconds.")
-    plan = planned(names, {**vars(axes), **settings_of(settings or [])}, launch, seed)
+    values = values_of({**vars(axes), **settings_of(settings or [])})
+    plan = plan_of(chosen_kernels(names, launch), values, seed)  # before any GPU is looked for
     timing = Timing(budget_s=budget, flush_l2=flush, launch_limit_s=launch_limit)
     ordinals = _devices(device)
     run = Run(plan, timing, ordinals, tuple(out or ()), resume=resume, cluster=cluster)
@@ -483,7 +487,7 @@ def _print(plan: Plan, outcomes: Sequence[Outcome], *, as_json: bool) -> None:
         raise TilescopeError(failed[0].failure.message)
     if as_json:
         data = results[0].to_json() if single and results else _as_json(plan, outcomes)
-        typer.echo(json.dumps(data, indent=1, allow_nan=False))
+        print_json(data)
     else:
         _show(plan, results, failed, single=single)
     if failed or any(result.ok is False for result in results):
@@ -498,10 +502,7 @@ def _as_json(plan: Plan, outcomes: Sequence[Outcome]) -> dict[str, Any]:
             for o in outcomes
             if o.failure is not None
         ],
-        "left_out": [
-            {"title": one.title, "parameters": dict(one.parameters), "why": one.why}
-            for one in plan.left_out
-        ],
+        "left_out": [asdict(one) for one in plan.left_out],
     }
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from core.cli.console import Terminal, compile_errors, plain_table, progress_bar
+from core.cli.console import Terminal, compile_errors, plain_table, print_json, progress_bar
 from core.cli.options import AsJson, FileOptions, Sizes
 from core.cli.workloads import chosen_workload
 
@@ -53,7 +52,7 @@ def ceilings(
             counts = measure(workload, build=build, progress=progress)
         found = all_ceilings(counts, chosen)
     if as_json:
-        typer.echo(json.dumps(as_data(found), indent=1, allow_nan=False))
+        print_json(as_data(found))
     else:
         _show(found)
 
@@ -106,21 +105,19 @@ def _show(found: Ceilings) -> None:
     console, counts = Terminal(), found.counts
     sizes = ", ".join(f"{name} = {value}" for name, value in counts.workload.parameters.items())
     launch = counts.workload.launch
-    console.print(
+    console.say(
         f"{counts.workload.title} ({sizes}; grid {launch.grid}, block {launch.block}) on "
-        f"{found.device.name}, counts {counts.build.replace('_', ' ')}",
-        soft_wrap=True,
-        highlight=False,
+        f"{found.device.name}, counts {counts.build.replace('_', ' ')}"
     )
     console.print(_table(found))
     for name, one in found.ceilings.items():
-        console.print(f"{name}: {one.formula}", soft_wrap=True, highlight=False)
-        console.print(f"    assumes {one.assumes}", soft_wrap=True, highlight=False, style="dim")
+        console.say(f"{name}: {one.formula}")
+        console.say(f"    assumes {one.assumes}", "dim")
     for name, reason in found.left_out.items():
-        console.print(f"{name}: left out, {reason}", soft_wrap=True, highlight=False)
-    console.print(found.why, soft_wrap=True, highlight=False)
+        console.say(f"{name}: left out, {reason}")
+    console.say(found.why)
     if counts.note:
-        console.print(counts.note, soft_wrap=True, highlight=False)
+        console.say(counts.note)
 
 
 def _table(found: Ceilings) -> Table:

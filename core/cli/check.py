@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from core.cli.console import FOUND, MISTAKE, progress_bar, show_error
+from core.cli.console import FOUND, MISTAKE, progress_bar, show_error, tell
 from core.cli.expected import Expected, read_expected, write_expected
 from core.cli.options import Compiler, cluster_option
 from core.cli.trace import standard_console, verdict
@@ -39,7 +39,7 @@ def _print(said: Text | str) -> None:
     if isinstance(said, str):
         show_error(TilescopeError(said))
     else:
-        standard_console().print(said, soft_wrap=True)
+        standard_console().say(said)
 
 
 @dataclass
@@ -249,9 +249,6 @@ def _check_remotely(
     """Has workers check the files; what they say is printed in the order of the files."""
     from core.many.cluster import opened
     from core.many.processes import usual_jobs
-
-    def tell(text: str) -> None:
-        typer.echo(text, err=True)
 
     with (
         opened(address, "EMULATOR", jobs=jobs or usual_jobs(len(files)), tell=tell) as cluster,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from core.cli.console import FOUND, Terminal, compile_errors, plain_table, progress_bar
+from core.cli.console import FOUND, Terminal, compile_errors, plain_table, print_json, progress_bar
 from core.cli.options import AsJson, FileOptions, Sizes
 from core.cli.workloads import chosen_workload
 
@@ -62,7 +61,7 @@ def compare_ncu(
             progress=progress,
         )
     if as_json:
-        typer.echo(json.dumps(as_data(found), indent=1, allow_nan=False))
+        print_json(as_data(found))
     else:
         _show(found)
     if found.differing or any(not line.equal for line in found.lines):
@@ -100,23 +99,21 @@ def _show(found: Comparison) -> None:
     console = Terminal()
     profiled = found.profiled
     at = f", compute capability {profiled.capability}" if profiled.capability else ""
-    console.print(
+    console.say(
         f"Launch {profiled.number} of the profile: {profiled.text}{at}; counted "
-        f"{found.build.replace('_', ' ')}",
-        soft_wrap=True,
-        highlight=False,
+        f"{found.build.replace('_', ' ')}"
     )
     console.print(_counters(found))
     for one in found.differing:
-        console.print(f"{one.name}: {one.why}.", soft_wrap=True, highlight=False, style="yellow")
+        console.say(f"{one.name}: {one.why}.", "yellow")
     if found.lines:
         console.print(_by_line(found))
     more = [f"The profile has {found.more} more of it; --id chooses one."] if found.more else []
     for note in (*more, *found.notes):
-        console.print(note, soft_wrap=True, highlight=False)
+        console.say(note)
     if missing := [one.name for one in found.missing if one.ours]:
         names = ", ".join(missing)
-        console.print(f"Not in the profile: {names}.", soft_wrap=True, highlight=False, style="dim")
+        console.say(f"Not in the profile: {names}.", "dim")
     there = [one for one in found.counters if one.theirs is not None]
     equal = sum(one.equal for one in there)
     lines = ""

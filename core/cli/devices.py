@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from core.cli.console import Terminal, plain_table
+from core.cli.console import Terminal, plain_table, print_json
 from core.cli.options import AsJson
 from core.errors import GpuFailure, GpuUnavailable
 
@@ -27,11 +26,11 @@ def devices(
     """List the NVIDIA GPUs found here, and the table of known ones."""
     found, trouble = _find()
     if as_json:
-        typer.echo(json.dumps(_as_json(found, trouble), indent=1, allow_nan=False))
+        print_json(_as_json(found, trouble))
         return
     console = Terminal()
     if trouble:
-        console.print(f"No GPU found: {trouble}", soft_wrap=True, highlight=False)
+        console.say(f"No GPU found: {trouble}")
     else:
         console.print(_table("GPUs of this machine", [_found_row(d) for d in found]))
     from core.devices.table import load_devices
@@ -45,7 +44,7 @@ def devices(
     if sources:
         for device in load_devices():
             said = f"{device.name}: {device.source}; {device.checked}."
-            console.print(said, soft_wrap=True, highlight=False)
+            console.say(said)
 
 
 def _find() -> tuple[tuple[DeviceReport, ...], str]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from core.cli.console import Terminal, compile_errors, plain_table
+from core.cli.console import Terminal, compile_errors, plain_table, print_json
 from core.cli.options import AsJson, Sizes
 from core.cli.workloads import chosen_workload, is_file
 from core.errors import ParameterError
@@ -77,7 +76,7 @@ def occupancy(
     result = occupancy_of(capability, resources, carve_out)
     name = capability.name if found is None else found.name
     if as_json:
-        typer.echo(json.dumps(as_data(result, name), indent=1, allow_nan=False))
+        print_json(as_data(result, name))
     else:
         _show(result, name)
 
@@ -155,11 +154,9 @@ def _show(result: Occupancy, device: str) -> None:
 
     console, needs = Terminal(), result.resources
     version = f" (compute capability {result.capability.name})" if result.capability.major else ""
-    console.print(
+    console.say(
         f"{needs.block_threads:,} threads a block, {needs.registers} registers a thread, "
-        f"{needs.shared_bytes:,} bytes of shared memory a block on {device}{version}",
-        soft_wrap=True,
-        highlight=False,
+        f"{needs.shared_bytes:,} bytes of shared memory a block on {device}{version}"
     )
     table = plain_table("limit", ">blocks an SM", "")
     for name, limit in result.limits.items():
@@ -168,4 +165,4 @@ def _show(result: Occupancy, device: str) -> None:
             LIMITS[name], "any" if limit is None else str(limit), mark, style="bold" if mark else ""
         )
     console.print(table)
-    console.print(result.why, soft_wrap=True, highlight=False)
+    console.say(result.why)

@@ -95,16 +95,6 @@ class CheckedLaunch(LaunchTexts):
         return self.expect
 
 
-def planned(
-    names: Sequence[str], texts: Mapping[str, str | None], launch: LaunchTexts, seed: int
-) -> Plan:
-    """The sweep; raises TilescopeError here, before any GPU is looked for.
-
-    What is not given is as the rung is measured, not as it is best stepped through.
-    """
-    return plan_of(chosen_kernels(names, launch), values_of(texts), seed)
-
-
 def values_of(texts: Mapping[str, str | None]) -> dict[str, tuple[int, ...]]:
     """The values of each axis that is given. Raises ParameterError for what is not a list."""
     return {name: parse_values(text, name) for name, text in texts.items() if text is not None}

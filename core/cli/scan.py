@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from core.cli.console import Terminal, plain_table, progress_bar
+from core.cli.console import Terminal, plain_table, print_json, progress_bar, tell
 from core.cli.options import RESULTS, SIZES, AsJsonResult, Axes, cluster_option, option
 from core.cli.planning import LaunchTexts, chosen_kernels, plan_of, settings_of, values_of
 from core.errors import ParameterError, TilescopeError
@@ -92,7 +91,7 @@ def scan(
     with _spreading(cluster, jobs or usual_jobs(len(plan.points))) as spreading:
         found = Found(*_counted(plan, chosen_device, build, spreading), notes)
     if as_json:
-        typer.echo(json.dumps(as_data(found, chosen_device, build), indent=1, allow_nan=False))
+        print_json(as_data(found, chosen_device, build))
     elif as_csv:
         _print_csv(found)
     else:
@@ -125,12 +124,10 @@ def _spreading(address: str | None, jobs: int) -> Iterator[Spreading]:
     if address is None:
         yield lambda function, tasks: spread(function, tasks, jobs)
         return
-    from core.many.cluster import opened, spread_over
+    from core.many.cluster import opened
 
-    with opened(
-        address, "EMULATOR", jobs=jobs, tell=lambda text: typer.echo(text, err=True)
-    ) as cluster:
-        yield lambda function, tasks: spread_over(cluster, function, tasks)
+    with opened(address, "EMULATOR", jobs=jobs, tell=tell) as cluster:
+        yield cluster.spread
 
 
 def _counted(
@@ -160,10 +157,7 @@ def as_data(found: Found, device: Device, build: str) -> dict[str, Any]:
         "device": device.name,
         "build": build,
         "launches": [_row(rank, one) for rank, one in enumerate(found.rows, 1)],
-        "refused": [
-            {"title": one.title, "parameters": dict(one.parameters), "why": one.why}
-            for one in found.refused
-        ],
+        "refused": [asdict(one) for one in found.refused],
         "notes": list(found.notes),
     }
 
@@ -208,21 +202,17 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
 def _show(found: Found, device: Device, build: str, top: int) -> None:
     console = Terminal()
     for note in found.notes:
-        console.print(note, soft_wrap=True, highlight=False, style="yellow")
+        console.say(note, "yellow")
     if found.rows:
         varied, fixed = _split(found.rows)
         same = ", ".join(f"{name} = {value}" for name, value in fixed.items())
-        console.print(
-            f"{device.name}, counts {build.replace('_', ' ')}{'; ' * bool(same)}{same}",
-            soft_wrap=True,
-            highlight=False,
-        )
+        console.say(f"{device.name}, counts {build.replace('_', ' ')}{'; ' * bool(same)}{same}")
         console.print(_table(found.rows[:top], varied))
         if len(found.rows) > top:
             console.print(f"and {len(found.rows) - top} more: --top {len(found.rows)} shows all")
     for why, several in _by_reason(found.refused):
         which = "; ".join(several)
-        console.print(f"Refused: {which}: {why}", soft_wrap=True, highlight=False)
+        console.say(f"Refused: {which}: {why}")
     count = len(found.rows)
     refused = f", {len(found.refused)} refused" if found.refused else ""
     console.print(f"{count} launch{'es' * (count != 1)} counted{refused}.", highlight=False)

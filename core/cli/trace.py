@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import os
 import sys
@@ -15,11 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from core.cli.console import FOUND, Terminal, compile_errors, progress_bar
+from core.cli.console import FOUND, Terminal, compile_errors, print_json, progress_bar, tell
 from core.cli.options import (
     FILE,
     RESULTS,
@@ -38,6 +36,7 @@ from core.rules.counters import SPACES, UNITS, WAYS, measures_of
 
 if TYPE_CHECKING:
     from core.assembler.machine_loads import Assembly
+    from core.compiler.compiler import BuildKind
     from core.launch import Workload
     from core.rules.l1 import L1Count, L1Estimate, L1Probe
     from core.runs.counting import Counted
@@ -160,43 +159,43 @@ def write_outputs(trace: Trace, folder: Path) -> None:
             np.save(file, data)
 
 
-def show_trace(trace: Trace, console: Console | None = None, own: OwnLaunch | None = None) -> None:
+def show_trace(trace: Trace, console: Terminal | None = None, own: OwnLaunch | None = None) -> None:
     """Print the tables for people; `own` says what was guessed of a file's launch."""
     console = console or standard_console()
-    console.print(_headline(trace), soft_wrap=True)
+    console.say(_headline(trace))
     _show_tables(trace, console, trace.constants)
     if trace.printed:
         console.print("Printed by the kernel:", style="bold")
         for text in trace.printed:
-            console.print(Text(text), soft_wrap=True)
+            console.say(Text(text))
     _show_assembly(trace, console)
     for line in verdict(trace, own):
-        console.print(line, soft_wrap=True)
+        console.say(line)
 
 
 def _show_tables(
-    result: Trace | Counted, console: Console, constants: frozenset[str] = frozenset()
+    result: Trace | Counted, console: Terminal, constants: frozenset[str] = frozenset()
 ) -> None:
     for table in _tables(result, console.width, constants):
         console.print(table)
     met = result.counters.totals.get("barriers")
     if met is not None and met.value:
         text = f"Barriers that warps came to, summed over the warps: {int(met.value):,}."
-        console.print(text, soft_wrap=True, highlight=False)
+        console.say(text)
 
 
-def _show_assembly(result: Trace | Counted, console: Console) -> None:
+def _show_assembly(result: Trace | Counted, console: Terminal) -> None:
     """How far counts of an optimised build are those of its machine code."""
     if result.assembly is not None:
         for sentence in result.assembly.sentences:
             style = "" if result.assembly.exact else "yellow"
-            console.print(sentence, soft_wrap=True, highlight=False, style=style)
+            console.say(sentence, style)
 
 
-def show_counted(counted: Counted, console: Console | None = None) -> None:
+def show_counted(counted: Counted) -> None:
     """Print the tables of a launch that was only counted."""
-    console = console or standard_console()
-    console.print(_headline(counted), soft_wrap=True)
+    console = standard_console()
+    console.say(_headline(counted))
     _show_tables(counted, console)
     blocks = counted.workload.launch.grid.count
     ran = len(counted.kinds)
@@ -208,7 +207,7 @@ def show_counted(counted: Counted, console: Console | None = None) -> None:
     _show_assembly(counted, console)
 
 
-def standard_console() -> Console:
+def standard_console() -> Terminal:
     """Standard output; wide enough for the source where it is a file or a pipe."""
     if sys.stdout.isatty() or "COLUMNS" in os.environ:
         return Terminal()
@@ -453,7 +452,7 @@ def l1_as_json(estimate: L1Estimate) -> dict[str, Any]:
     }
 
 
-def show_l1(estimate: L1Estimate, source: str, console: Console) -> None:
+def show_l1(estimate: L1Estimate, source: str, console: Terminal) -> None:
     """Print the tables and what they rest on."""
     arrays: list[tuple[tuple[str, ...], L1Count]] = [
         ((name,), count) for name, count in estimate.by_array.items()
@@ -461,16 +460,10 @@ def show_l1(estimate: L1Estimate, source: str, console: Console) -> None:
     if len(arrays) > 1:
         arrays.append((("all",), estimate.total))
     console.print(_table("L1 estimate by array, loads", ("array",), arrays))
-    console.print(
-        _table("L1 estimate by source line, loads", ("line", "source"), _lines(estimate, source))
-    )
-    console.print(Text(_basis(estimate)), soft_wrap=True)
-
-
-def _lines(estimate: L1Estimate, source: str) -> Iterator[tuple[tuple[str, ...], L1Count]]:
     texts = source.splitlines()
-    for line, count in estimate.by_line.items():
-        yield (str(line), texts[line - 1].strip() if 1 <= line <= len(texts) else ""), count
+    lines = [((str(n), _code(texts, n)), count) for n, count in estimate.by_line.items()]
+    console.print(_table("L1 estimate by source line, loads", ("line", "source"), lines))
+    console.say(_basis(estimate))
 
 
 def _table(
@@ -705,29 +698,44 @@ def trace(
             raise ArgumentError(f"--cluster records no steps: leave out {taken[0]}.")
         if not every:
             raise ArgumentError("--cluster runs every block: say so with --all.")
-        _show_parts(workload, cluster, build, seed, own, checks=checks, as_json=as_json,
-                    no_fail=no_fail)  # fmt: skip
+        result = _in_parts(workload, cluster, build, seed, checks=checks)
+        if as_json:
+            print_json(trace_as_json(result, seed, own) | {"note": result.note})
+        else:
+            show_trace(result, own=own)
+            standard_console().say(result.note)
+        if faults(result, own) and not no_fail:
+            raise typer.Exit(FOUND)
         return
     chosen = _chosen_blocks(blocks, workload)
-    probe = _l1_probe() if l1 else None
-    from core.runs.recording import CutShort
+    from core.emulator.machine import Limits
+    from core.runs.recording import CutShort, record
 
+    if every or budget is not None:
+        limits, seconds = Limits(instructions=budget or _NO_BUDGET, seconds=None), None
+    elif only:
+        limits, seconds = Limits(), None
+    else:
+        limits, seconds = Limits(instructions=_NO_BUDGET), _SECONDS  # the time alone ends it
+    probe = _l1_probe() if l1 else None
     over: CutShort | None = None
-    try:
-        result = _record(
-            workload,
-            build,
-            chosen,
-            budget,
-            order,
-            seed,
-            probe,
-            checks=checks,
-            only=only,
-            every=every,
-        )
-    except CutShort as error:  # what ran and was found until then is shown first
-        result, over, probe = error.so_far, error, None
+    with compile_errors(workload), progress_bar(f"running {workload.kernel}") as progress:
+        try:
+            result = record(
+                workload,
+                kind=build,
+                blocks=chosen,
+                limits=limits,
+                order=order,
+                seed=seed,
+                checks=checks,
+                only_recorded=only,
+                progress=progress,
+                l1=probe,
+                seconds=seconds,
+            )
+        except CutShort as error:  # what ran and was found until then is shown first
+            result, over, probe = error.so_far, error, None
 
     if save is not None:
         from core.runs.storage import save_trace
@@ -740,19 +748,21 @@ def trace(
         data = trace_as_json(result, seed, own) | {"only_as_written": list(removed)}
         if probe is not None and result.complete:
             data["l1"] = l1_as_json(probe.estimate())
-        typer.echo(json.dumps(data, indent=1, allow_nan=False))
+        print_json(data)
     else:
         console = standard_console()
         show_trace(result, console, own)
         for sentence in removed:
-            console.print(sentence, soft_wrap=True, highlight=False, style="yellow")
-        if own is not None and not result.complete:
-            for smaller in smaller_launches(own):
-                console.print(f"Smaller: {smaller}", markup=False, highlight=False, soft_wrap=True)
+            console.say(sentence, "yellow")
+        if own is not None and own.launch is not None and not result.complete:
+            from core.launching.guess import smaller
+
+            for fewer in smaller(workload.source, own.launch):
+                console.say(Text(f"Smaller: {fewer}"))
         if own is not None and own.left_out:
-            console.print(own.left_out, markup=False, highlight=False, soft_wrap=True)
+            console.say(Text(own.left_out))
         if own is not None and own.options:
-            console.print(f"Guessed: {own.options}", markup=False, highlight=False, soft_wrap=True)
+            console.say(Text(f"Guessed: {own.options}"))
         if probe is not None and result.complete:
             show_l1(probe.estimate(), workload.source, console)
     if over is not None and budget is not None:  # else what ran in time is the answer
@@ -780,7 +790,7 @@ def _show_saved(
     if save_outputs is not None:
         write_outputs(result, save_outputs)
     if as_json:
-        typer.echo(json.dumps(trace_as_json(result, None), indent=1, allow_nan=False))
+        print_json(trace_as_json(result, None))
     else:
         show_trace(result)
     return result
@@ -804,20 +814,12 @@ def _removed(result: Trace) -> tuple[str, ...]:
 _PARTS_EACH = 4  # of a worker, so that none waits long for the last
 
 
-def _show_parts(
-    workload: Workload,
-    address: str,
-    build: Literal["as_written", "as_compiled"],
-    seed: int,
-    own: OwnLaunch | None,
-    *,
-    checks: bool,
-    as_json: bool,
-    no_fail: bool,
-) -> None:
+def _in_parts(
+    workload: Workload, address: str, build: BuildKind, seed: int, *, checks: bool
+) -> Trace:
     """Counts and faults of a launch whose blocks ran on a cluster."""
     from core.gpu.jobs import RungSubject, WorkloadSubject
-    from core.many.cluster import opened, spread_over
+    from core.many.cluster import opened
     from core.many.parts import trace_in_parts
 
     if workload.ptx:
@@ -829,41 +831,22 @@ def _show_parts(
         subject = WorkloadSubject.of(replace(workload, expected=None))
     with (
         compile_errors(workload),
-        opened(
-            address,
-            "EMULATOR",
-            jobs=os.cpu_count() or 1,
-            tell=lambda text: typer.echo(text, err=True),
-        ) as cluster,
+        opened(address, "EMULATOR", jobs=os.cpu_count() or 1, tell=tell) as cluster,
         progress_bar(f"running {workload.kernel}") as progress,
     ):
-        result = trace_in_parts(
+        return trace_in_parts(
             subject,
-            lambda function, tasks: spread_over(cluster, function, tasks),
+            cluster.spread,
             _PARTS_EACH * cluster.workers,
             kind=build,
             checks=checks,
             progress=progress,
         )
-    if as_json:
-        data = trace_as_json(result, seed, own) | {"note": result.note}
-        typer.echo(json.dumps(data, indent=1, allow_nan=False))
-    else:
-        show_trace(result, standard_console(), own)
-        standard_console().print(result.note, highlight=False, soft_wrap=True)
-    if faults(result, own) and not no_fail:
-        raise typer.Exit(FOUND)
 
 
 def _show_counts(
-    workload: Workload,
-    build: Literal["as_written", "as_compiled"],
-    budget: int | None,
-    seed: int,
-    *,
-    as_json: bool,
+    workload: Workload, build: BuildKind, budget: int | None, seed: int, *, as_json: bool
 ) -> None:
-
     from core.emulator.machine import Limits
     from core.runs.counting import count
 
@@ -871,17 +854,9 @@ def _show_counts(
     with compile_errors(workload), progress_bar(f"counting {workload.kernel}") as progress:
         counted = count(workload, kind=build, limits=limits, progress=progress)
     if as_json:
-        typer.echo(json.dumps(counted_json(counted, seed), indent=1, allow_nan=False))
+        print_json(counted_json(counted, seed))
     else:
         show_counted(counted)
-
-
-def smaller_launches(own: OwnLaunch) -> Iterator[str]:
-    """Options that make the launch of a file smaller, and that its guess follows."""
-    from core.launching.guess import smaller
-
-    if own.launch is not None:
-        yield from smaller(own.workload.source, own.launch)
 
 
 def _chosen_blocks(text: str | None, workload: Workload) -> Literal["all"] | tuple[int, ...] | None:
@@ -894,43 +869,6 @@ def _chosen_blocks(text: str | None, workload: Workload) -> Literal["all"] | tup
             f"`--blocks {text}`: write all, or block numbers from 0 to {count - 1}."
         )
     return tuple(sorted({int(part) for part in parts}))
-
-
-def _record(
-    workload: Workload,
-    build: Literal["as_written", "as_compiled"],
-    blocks: Literal["all"] | tuple[int, ...] | None,
-    budget: int | None,
-    order: Literal["lockstep", "round_robin", "warp_by_warp", "random"],
-    seed: int,
-    l1: L1Probe | None,
-    *,
-    checks: bool,
-    only: bool,
-    every: bool,
-) -> Trace:
-    from core.emulator.machine import Limits
-    from core.runs.recording import record
-
-    limits, seconds = Limits(), None if only else _SECONDS
-    if seconds is not None:
-        limits = Limits(instructions=_NO_BUDGET)  # the time alone ends it
-    if every or budget is not None:
-        limits, seconds = Limits(instructions=budget or _NO_BUDGET, seconds=None), None
-    with compile_errors(workload), progress_bar(f"running {workload.kernel}") as progress:
-        return record(
-            workload,
-            kind=build,
-            blocks=blocks,
-            limits=limits,
-            order=order,
-            seed=seed,
-            checks=checks,
-            only_recorded=only,
-            progress=progress,
-            l1=l1,
-            seconds=seconds,
-        )
 
 
 def _l1_probe() -> L1Probe:

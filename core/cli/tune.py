@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from core.cli.console import Terminal, plain_table, progress_bar
+from core.cli.console import Terminal, plain_table, print_json, progress_bar, tell
 from core.cli.options import RESULTS, AsJsonResult, cluster_option, option
 from core.cli.planning import CheckedLaunch, chosen_kernels, plan_of, settings_of, values_of
 from core.errors import GpuUnavailable, ParameterError, TilescopeError
@@ -102,9 +101,7 @@ def _executor(stack: ExitStack, cluster: str | None, device: int) -> Executor:
         return stack.enter_context(GpuWorker(device))
     from core.many.cluster import opened
 
-    return stack.enter_context(
-        opened(cluster, "GPU", jobs=0, tell=lambda text: typer.echo(text, err=True))
-    )
+    return stack.enter_context(opened(cluster, "GPU", jobs=0, tell=tell))
 
 
 def _gpu_of(executor: Executor) -> DeviceReport:
@@ -212,7 +209,7 @@ class _Search:
             self.why[_text(candidate.values)] = "wrong result"
             return Entry(candidate.values, None, failure="wrong result", timestamp=now)
         further = {} if result.gflops is None else {"GFLOP/s": result.gflops}
-        took = found.took_ms
+        took = 1e3 * found.seconds
         return Entry(candidate.values, result.median_ms, result.samples_ms, "", took, now, further)
 
 
@@ -240,7 +237,7 @@ def _show(plan: Plan, names: Sequence[str], search: _Search, *, as_json: bool) -
             "results": [asdict(one) for one in entries],
             "failures": search.why,
         }
-        typer.echo(json.dumps(data, indent=1, allow_nan=False))
+        print_json(data)
     else:
         _print_table(plan, search, entries)
     if best is None:
@@ -268,5 +265,5 @@ def _print_table(plan: Plan, search: _Search, entries: Sequence[Entry]) -> None:
     console.print(f"{search.cache.kernel} on {search.cache.device}", highlight=False)
     console.print(table)
     for text, why in search.why.items():
-        console.print(f"{text}: {why}", soft_wrap=True, highlight=False)
+        console.say(f"{text}: {why}")
     console.print(f"{search.timed} of {len(plan.points)} combinations timed now.", highlight=False)

@@ -208,29 +208,18 @@ def _options(asked: FileLaunch, whole: FileLaunch) -> str:
     from core.launching.file_launch import split_defines
 
     words = [
-        f"--{field} {shlex.quote(getattr(whole, field))}"
+        (f"--{field}", getattr(whole, field))
         for field in ("kernel", "grid", "block", "shared")
         if not getattr(asked, field) and getattr(whole, field) not in ("", "0")
     ]
-    included = shlex.split(asked.included)
-    words += [
-        f"--include {shlex.quote(os.path.relpath(path))}"
-        for path in shlex.split(whole.included)
-        if path not in included
-    ]
-    said = split_defines(asked.defines)
-    words += [
-        f"-D {shlex.quote(f'{name}={value}')}"
-        for name, value in split_defines(whole.defines).items()
-        if name not in said
-    ]
+    included, defined = shlex.split(asked.included), split_defines(asked.defines)
+    added = [path for path in shlex.split(whole.included) if path not in included]
+    words += [("--include", os.path.relpath(path)) for path in added]
+    macros = split_defines(whole.defines).items()
+    words += [("-D", f"{name}={value}") for name, value in macros if name not in defined]
     known = dict(asked.arguments)
-    words += [
-        f"--arg {shlex.quote(f'{name}={text}')}"
-        for name, text in whole.arguments
-        if name not in known
-    ]
-    return " ".join(words)
+    words += [("--arg", f"{name}={text}") for name, text in whole.arguments if name not in known]
+    return " ".join(f"{option} {shlex.quote(text)}" for option, text in words)
 
 
 def _refuse_sizes(given: Mapping[str, int]) -> None:
