@@ -108,12 +108,17 @@ def _as_list(answer: Answer) -> list[Value]:
     return [answer]  # type: ignore[list-item] # a text is one, though it is a sequence
 
 
+def slack_of(question: Number, wanted: float) -> float:
+    """How far off a number is still right."""
+    if question.tolerance is not None:
+        return question.tolerance
+    return 0.0 if float(wanted).is_integer() else ROUNDED * abs(wanted)
+
+
 def _number(question: Number, given: float, wanted: Value) -> Mark:
     assert isinstance(wanted, int | float)
     whole = isinstance(wanted, int) or float(wanted).is_integer()
-    slack = question.tolerance
-    if slack is None:
-        slack = 0.0 if whole else ROUNDED * abs(wanted)
+    slack = slack_of(question, wanted)
     off = abs(given - wanted)
     if off <= slack * (1 + 1e-9) + 1e-12:
         return "right"
