@@ -127,7 +127,6 @@ class Progress:
     total: int
     done: int
     failed: int
-    elapsed_s: float
     left_s: float | None
 
 
@@ -174,9 +173,6 @@ class Sweep:
         self._stopped = False
         self._done: list[Outcome] = []
         self._running: dict[str, float] = {}
-        self._began = 0.0
-        self._paused_at: float | None = None
-        self._paused_s = 0.0
         self._open = len(self._lanes)
         self._threads = [
             threading.Thread(target=self._serve, args=(lane,), name=lane.name, daemon=True)
@@ -187,7 +183,6 @@ class Sweep:
 
     def start(self) -> None:
         """Begin."""
-        self._began = time.monotonic()
         for thread in self._threads:
             thread.start()
 
@@ -196,15 +191,10 @@ class Sweep:
         with self._lock:
             if self._go.is_set() and not self._stopped:
                 self._go.clear()
-                self._paused_at = time.monotonic()
 
     def resume(self) -> None:
         """Go on."""
-        with self._lock:
-            if self._paused_at is not None:
-                self._paused_s += time.monotonic() - self._paused_at
-                self._paused_at = None
-            self._go.set()
+        self._go.set()
 
     def stop(self, *, now: bool = False) -> None:
         """Begin no further point, and finish those that run with what they have.
@@ -236,10 +226,8 @@ class Sweep:
     def progress(self) -> Progress:
         """How far it is now."""
         with self._lock:
-            now = self._paused_at or time.monotonic()
             failed = sum(o.failure is not None for o in self._done)
-            elapsed = now - self._began - self._paused_s if self._began else 0.0
-            return Progress(self._total, len(self._done), failed, elapsed, self._left_s())
+            return Progress(self._total, len(self._done), failed, self._left_s())
 
     def _left_s(self) -> float | None:
         if not self._done:
