@@ -28,18 +28,16 @@ from core.cli.planning import (
 )
 from core.errors import GpuUnavailable, ParameterError, TilescopeError
 from core.gpu.executor import GpuWorker
-from core.gpu.files import WRITTEN, Journal, read_journal, write_results
+from core.gpu.files import WRITTEN, Journal, read_journal, read_results, write_results
 from core.gpu.jobs import Timing
-from core.gpu.plan import Plan
+from core.gpu.plan import Plan, parse_values
 from core.gpu.protocol import Sample, Sensed, Stage
-from core.gpu.result import BenchmarkResult, summarise
+from core.gpu.result import BenchmarkResult, Readings, load_recorded, summarise
 from core.gpu.sweep import Ended, Lane, LaneClosed, Outcome, Started, Sweep, Told, Update
 from core.launch import Dim3
 
 if TYPE_CHECKING:
     from rich.status import Status
-
-    from core.gpu.result import Readings
 
 
 # Benchmark results as tables for people.
@@ -168,8 +166,6 @@ _TABLES_SHARE = 20  # times as long as writing the tables took, until they are w
 
 def without_gpu(name: str) -> str:
     """The sentence that says what works on a machine without a GPU."""
-    from core.gpu.result import load_recorded
-
     names = sorted({result.device.name for result in load_recorded()})
     shown = f", and `tilescope bench --recorded` shows results from {', '.join(names)}"
     return (
@@ -312,8 +308,6 @@ class _Follow:
 
     def to_the_end(self) -> str:
         """Returns when the sweep ended: why its GPUs were given up, or ""."""
-        from core.cli.console import Terminal
-
         asked = False
         with Terminal(stderr=True).status("starting the GPU") as status:
             while True:
@@ -461,7 +455,7 @@ def bench(
     values = values_of({**vars(axes), **settings_of(settings or [])})
     plan = plan_of(chosen_kernels(names, launch), values, seed)  # before any GPU is looked for
     timing = Timing(budget_s=budget, flush_l2=flush, launch_limit_s=launch_limit)
-    ordinals = _devices(device)
+    ordinals = None if device.strip() == "all" else parse_values(device, "--device")
     run = Run(plan, timing, ordinals, tuple(out or ()), resume=resume, cluster=cluster)
     try:
         outcomes = run.outcomes()
@@ -470,13 +464,6 @@ def bench(
     _print(plan, outcomes, as_json=as_json)
     if not run.is_written:
         raise typer.Exit(FAILED)
-
-
-def _devices(text: str) -> tuple[int, ...] | None:
-    """Ordinals, or None for all."""
-    from core.gpu.plan import parse_values
-
-    return None if text.strip() == "all" else parse_values(text, "--device")
 
 
 def _print(plan: Plan, outcomes: Sequence[Outcome], *, as_json: bool) -> None:
@@ -537,9 +524,6 @@ def _show_files(
     recorded: bool,
     as_json: bool,
 ) -> None:
-    from core.gpu.files import read_results, write_results
-    from core.gpu.result import load_recorded
-
     results = [*(load_recorded() if recorded else ()), *(r for p in paths for r in read_results(p))]
     results = [r for r in results if not names or r.rung in names or r.series in names]
     for path in out:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from core.cli.console import Terminal, plain_table, print_json
 from core.cli.options import AsJson
+from core.devices.table import load_devices
 from core.errors import GpuFailure, GpuUnavailable
 
 if TYPE_CHECKING:
@@ -33,8 +35,6 @@ def devices(
         console.say(f"No GPU found: {trouble}")
     else:
         console.print(_table("GPUs of this machine", [_found_row(d) for d in found]))
-    from core.devices.table import load_devices
-
     console.print(_table("Known GPUs", [_known_row(d) for d in load_devices()]))
     console.print(
         "CC: compute capability. GB/s: peak DRAM bandwidth, 2 x memory clock x bus width / 8 or as "
@@ -60,10 +60,6 @@ def _find() -> tuple[tuple[DeviceReport, ...], str]:
 
 
 def _as_json(found: tuple[DeviceReport, ...], trouble: str) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    from core.devices.table import load_devices
-
     known = [
         {**asdict(d), "cores": d.cores, "peak_gflops": d.peak_gflops, "ridge": d.ridge}
         for d in load_devices()

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from core.cli.console import Terminal, compile_errors, plain_table, print_json
 from core.cli.options import AsJson, Sizes
 from core.cli.workloads import chosen_workload, is_file
+from core.devices.occupancy import LIMITS, Occupancy, Resources
+from core.devices.occupancy import occupancy as occupancy_of
+from core.devices.table import Capability, find_capability
 from core.errors import ParameterError
-
-if TYPE_CHECKING:
-    from core.devices.occupancy import Occupancy, Resources
-    from core.devices.table import Capability
 
 
 def occupancy(
@@ -53,10 +52,6 @@ def occupancy(
     as_json: AsJson = False,
 ) -> None:
     """Compute how many blocks and warps an SM holds; needs no GPU."""
-    from core.devices.occupancy import Resources
-    from core.devices.occupancy import occupancy as occupancy_of
-    from core.devices.table import find_capability
-
     capability, found = find_capability(device)
     given = sizes.given()
     if rung is not None:
@@ -150,8 +145,6 @@ def _threads(text: str) -> int:
 
 
 def _show(result: Occupancy, device: str) -> None:
-    from core.devices.occupancy import LIMITS
-
     console, needs = Terminal(), result.resources
     version = f" (compute capability {result.capability.name})" if result.capability.major else ""
     console.say(

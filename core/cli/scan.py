@@ -14,16 +14,16 @@ import typer
 from core.cli.console import Terminal, plain_table, print_json, progress_bar, tell
 from core.cli.options import RESULTS, SIZES, AsJsonResult, Axes, cluster_option, option
 from core.cli.planning import LaunchTexts, chosen_kernels, plan_of, settings_of, values_of
+from core.devices.table import Device, load_devices
 from core.errors import ParameterError, TilescopeError
 from core.gpu.plan import Kernel, LeftOut, Plan
 from core.ladder import load_ladder
 from core.ladder.rules import listing
+from core.many.processes import Spreading, spread, usual_jobs
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from core.devices.table import Device
-    from core.many.processes import Spreading
     from core.many.scan import Scanned
 
 _TOP = 20
@@ -77,9 +77,6 @@ def scan(
     Sectors, bank conflicts, occupancy and the binding ceiling of each: which are worth timing.
     What is not given: matrices of 4096, and the blocks and tiles that are fast on a GPU.
     """
-    from core.devices.table import load_devices
-    from core.many.processes import usual_jobs
-
     if as_json and as_csv:
         raise ParameterError("Choose one of --json and --csv.")
     chosen_device = load_devices().find(device)
@@ -119,8 +116,6 @@ def _without_axis(axis: str, chosen: Sequence[Kernel]) -> str:
 @contextmanager
 def _spreading(address: str | None, jobs: int) -> Iterator[Spreading]:
     """Over processes of this machine, or over a cluster."""
-    from core.many.processes import spread
-
     if address is None:
         yield lambda function, tasks: spread(function, tasks, jobs)
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,12 +17,12 @@ from core.cli.options import RESULTS, AsJsonResult, cluster_option, option
 from core.cli.planning import CheckedLaunch, chosen_kernels, plan_of, settings_of, values_of
 from core.errors import GpuUnavailable, ParameterError, TilescopeError
 from core.gpu.executor import GpuWorker
+from core.gpu.jobs import Timing
 from core.gpu.plan import SIZE_NAMES, Plan
+from core.many.kernel_tuner_files import Cache, Entry, read_cache, write_cache, write_t4
 
 if TYPE_CHECKING:
-    from core.gpu.jobs import Timing
     from core.gpu.result import DeviceReport
-    from core.many.kernel_tuner_files import Cache, Entry
     from core.many.tune import Candidate
 
 
@@ -70,8 +70,6 @@ def tune(
 
     Every result is compared with float64 before it is timed, as with `tilescope bench`.
     """
-    from core.gpu.jobs import Timing
-
     tuned = settings_of(param, "--param")
     fixed = settings_of(settings or [])
     if twice := sorted(set(tuned) & set(fixed)):
@@ -90,8 +88,6 @@ def tune(
         search = _Search(executor, timing, known, cache)
         search.run(candidates, trials, seed)
     if t4 is not None:
-        from core.many.kernel_tuner_files import write_t4
-
         write_t4(t4, search.cache)
     _show(plan, names, search, as_json=as_json)
 
@@ -144,8 +140,6 @@ def _known(
     path: Path | None, report: DeviceReport, plan: Plan, candidates: Sequence[Candidate]
 ) -> Cache:
     """The cache file, or an empty cache; raises TilescopeError where it is of something else."""
-    from core.many.kernel_tuner_files import Cache, read_cache
-
     first = candidates[0]
     names = list(first.values)
     sizes = [v for n, v in first.point.parameters.items() if n in SIZE_NAMES and n not in names]
@@ -180,10 +174,6 @@ class _Search:
             typer.echo("Stopped; what was timed is kept.", err=True)
 
     def _measured(self, candidate: Candidate) -> Entry:
-        from dataclasses import replace
-
-        from core.many.kernel_tuner_files import write_cache
-
         known = {one.key: one for one in self.cache.entries}
         key = ",".join(str(value) for value in candidate.values.values())
         if key in known:
@@ -196,7 +186,6 @@ class _Search:
         return entry
 
     def _timed(self, candidate: Candidate) -> Entry:
-        from core.many.kernel_tuner_files import Entry
         from core.many.tune import measure
 
         now = datetime.now(UTC).isoformat()
