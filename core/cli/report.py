@@ -72,7 +72,7 @@ def report(
 
 
 def _trace(what: str, sizes: dict[str, int], launch: Mapping[str, Any]) -> Trace:
-    from core.cli.workloads import own_launch, rung_workload
+    from core.cli.workloads import named_launch
     from core.runs.recording import record
     from core.runs.storage import load_trace
 
@@ -81,7 +81,6 @@ def _trace(what: str, sizes: dict[str, int], launch: Mapping[str, Any]) -> Trace
         if given := [*sizes, *(name for name, value in launch.items() if value)]:
             raise ParameterError(f"{path.name} is a recorded launch: leave out {given[0]}.")
         return load_trace(path)
-    own = own_launch(what, sizes, launch, 0)
-    workload = own.workload if own else rung_workload(what, sizes, launch, 0, blank=False)
+    workload = named_launch(what, sizes, launch, 0).workload
     with compile_errors(workload):
         return record(workload)

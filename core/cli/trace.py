@@ -29,10 +29,10 @@ from core.cli.options import (
     cluster_option,
     option,
 )
-from core.cli.workloads import OwnLaunch, faults, is_file, own_launch, rung_workload
+from core.cli.workloads import OwnLaunch, faults, is_file, named_launch
 from core.errors import ArgumentError, TilescopeError
 from core.files import replacing
-from core.rules.counters import SPACES, UNITS, WAYS, measures_of
+from core.rules.counters import SPACES, UNITS, WAYS, Count, measures_of
 
 if TYPE_CHECKING:
     from core.assembler.machine_loads import Assembly
@@ -52,29 +52,28 @@ _MOST_UNTESTED = 6  # lines that are named
 _NARROW = 100  # columns; below, tables by line leave what can be worked out to the source
 
 
-def trace_as_json(trace: Trace, seed: int | None, own: OwnLaunch | None = None) -> dict[str, Any]:
+def trace_as_json(trace: Trace, seed: int | None, own: OwnLaunch) -> dict[str, Any]:
     """The result as plain data. `counters` and `ideal` have the same keys.
 
     The seed of random buffers is None where it is not known any more.
     """
     from core.findings.untested import touches_nothing, untested_lines
 
-    guessed = own.open if own is not None else frozenset()
-    resting = own.resting_on(trace) if own is not None else {}
+    resting = own.resting_on(trace)
     certain = faults(trace, own)
     return {
         **_launch_json(trace, seed),
         "hazards": [
             _hazard(finding)
             | {
-                "size_is_guessed": _leaves_a_guess(finding, guessed),
+                "size_is_guessed": _leaves_a_guess(finding, own.open),
                 "rests_on": list(resting.get(finding, ())),
                 "is_left_open": finding not in certain,
             }
             for finding in trace.findings
         ],
-        "guessed": own.options if own is not None else "",
-        "left_out": own.left_out if own is not None else "",
+        "guessed": own.options,
+        "left_out": own.left_out,
         "tested": not touches_nothing(trace),
         "untested_lines": list(untested_lines(trace)),
         "outputs": {name: _fingerprint(data) for name, data in outputs(trace).items()},
@@ -169,7 +168,7 @@ def show_trace(trace: Trace, console: Terminal | None = None, own: OwnLaunch | N
         for text in trace.printed:
             console.say(Text(text))
     _show_assembly(trace, console)
-    for line in verdict(trace, own):
+    for line in verdict(trace, own or OwnLaunch(trace.workload)):
         console.say(line)
 
 
@@ -257,12 +256,10 @@ class _Row:
     counts: Mapping[str, Any]
 
     def value(self, counter: str) -> int:
-        count = self.counts.get(counter)
-        return 0 if count is None else int(count.value)
+        return int(self.counts.get(counter, Count()).value)
 
     def ideal(self, counter: str) -> int:
-        count = self.counts.get(counter)
-        return 0 if count is None else int(count.ideal)
+        return int(self.counts.get(counter, Count()).ideal)
 
 
 def _headline(trace: Trace | Counted) -> Text:
@@ -368,7 +365,7 @@ def _coloured(amount: int, bad: bool) -> Text:
     return Text(f"{amount:,}", style="bold red" if bad else "green")
 
 
-def verdict(trace: Trace, own: OwnLaunch | None = None) -> Iterator[Text]:
+def verdict(trace: Trace, own: OwnLaunch) -> Iterator[Text]:
     """What is wrong with the kernel, what nobody tested, and how exact its results are."""
     from core.findings.untested import touches_nothing
     from core.trace.finding import in_doubt, of_guessed_contents, of_guessed_size
@@ -379,7 +376,7 @@ def verdict(trace: Trace, own: OwnLaunch | None = None) -> Iterator[Text]:
         if diagnostic.severity == "warning":
             where = f", line {diagnostic.line}" if diagnostic.line else ""
             yield Text(f"warning{where}: {diagnostic.message}", "yellow")
-    resting = own.resting_on(trace) if own is not None else {}
+    resting = own.resting_on(trace)
     certain = faults(trace, own)
     for finding in trace.findings:
         if finding in certain:
@@ -387,7 +384,7 @@ def verdict(trace: Trace, own: OwnLaunch | None = None) -> Iterator[Text]:
             yield Text.assemble((f"{kind}: ", "bold red"), finding.message)
         else:
             yield Text.assemble((f"{in_doubt(finding.kind)}: ", "bold yellow"), finding.message)
-        if own is not None and _leaves_a_guess(finding, own.open):
+        if _leaves_a_guess(finding, own.open):
             shape = next(a.shape for a in trace.arrays if a.name == finding.array)
             yield Text(of_guessed_size(finding, shape, f"--arg {finding.array}=…"), "yellow")
         if names := resting.get(finding, ()):
@@ -408,7 +405,7 @@ def verdict(trace: Trace, own: OwnLaunch | None = None) -> Iterator[Text]:
         yield Text(f"{name} differs from NumPy in float64 by at most {error:.3g}.")
 
 
-def _untested(trace: Trace, own: OwnLaunch | None) -> Iterator[Text]:
+def _untested(trace: Trace, own: OwnLaunch) -> Iterator[Text]:
     from core.findings.untested import untested_lines
     from core.ladder.rules import listing
 
@@ -420,15 +417,14 @@ def _untested(trace: Trace, own: OwnLaunch | None) -> Iterator[Text]:
         yield Text(f"Not tested: no thread came to {what}.{_because(trace, own)}", "yellow")
 
 
-def _because(trace: Trace, own: OwnLaunch | None) -> str:
+def _because(trace: Trace, own: OwnLaunch) -> str:
     """The numbers that the conditions above the first untested line look at."""
     from core.findings.untested import deciding, untested_lines
     from core.ladder.rules import listing
 
     lines = untested_lines(trace)
     numbers = deciding(trace, lines[0]) if lines else {}
-    guessed = own.guessed if own is not None else frozenset()
-    said = [f"{n} = {v}{' (a guess)' * (n in guessed)}" for n, v in numbers.items()]
+    said = [f"{n} = {v}{' (a guess)' * (n in own.guessed)}" for n, v in numbers.items()]
     return f" The conditions there look at {listing(said)}: choose others." if said else ""
 
 
@@ -680,11 +676,8 @@ def trace(
     options = replace(launch, include=included).launch()
     if inputs is not None and (is_file(kernel) or kernel.endswith(".ptx")):
         raise ArgumentError(f"--inputs is for a rung; say --arg A={inputs}:float32[64,64].")
-    own = own_launch(kernel, given, options, seed)
-    if own is not None:
-        workload = own.workload
-    else:
-        workload = rung_workload(kernel, given, options, seed, blank=counters_only, inputs=inputs)
+    own = named_launch(kernel, given, options, seed, blank=counters_only, inputs=inputs)
+    workload = own.workload
     if counters_only:
         _show_counts(workload, build, budget, seed, as_json=as_json)
         return
@@ -754,14 +747,14 @@ def trace(
         show_trace(result, console, own)
         for sentence in removed:
             console.say(sentence, "yellow")
-        if own is not None and own.launch is not None and not result.complete:
+        if own.launch is not None and not result.complete:
             from core.launching.guess import smaller
 
             for fewer in smaller(workload.source, own.launch):
                 console.say(Text(f"Smaller: {fewer}"))
-        if own is not None and own.left_out:
+        if own.left_out:
             console.say(Text(own.left_out))
-        if own is not None and own.options:
+        if own.options:
             console.say(Text(f"Guessed: {own.options}"))
         if probe is not None and result.complete:
             show_l1(probe.estimate(), workload.source, console)
@@ -790,7 +783,7 @@ def _show_saved(
     if save_outputs is not None:
         write_outputs(result, save_outputs)
     if as_json:
-        print_json(trace_as_json(result, None))
+        print_json(trace_as_json(result, None, OwnLaunch(result.workload)))
     else:
         show_trace(result)
     return result

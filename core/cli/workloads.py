@@ -29,17 +29,24 @@ def chosen_workload(kernel: str, given: Mapping[str, int], launch: Mapping[str, 
     """
     if kernel.endswith(".ptx"):
         raise ArgumentError("A PTX file can be traced only; give a rung or a CUDA source (.cu).")
-    own = own_launch(kernel, given, launch, _SEED)
-    return own.workload if own else rung_workload(kernel, given, launch, _SEED, blank=True)
+    return named_launch(kernel, given, launch, _SEED, blank=True).workload
 
 
-def own_launch(
-    name: str, given: Mapping[str, int], launch: Mapping[str, Any], seed: int
-) -> OwnLaunch | None:
-    """The launch of a file, CUDA or PTX; None where a rung is named."""
+def named_launch(
+    name: str,
+    given: Mapping[str, int],
+    launch: Mapping[str, Any],
+    seed: int,
+    *,
+    blank: bool = False,
+    inputs: Inputs | None = None,
+) -> OwnLaunch:
+    """The launch of a file, CUDA or PTX, or that of a rung, with `inputs` or `blank` arrays."""
     if name.endswith(".ptx"):
         return ptx_launch(Path(name), given, launch, seed)
-    return file_launch(Path(name), given, launch, seed) if is_file(name) else None
+    if is_file(name):
+        return file_launch(Path(name), given, launch, seed)
+    return OwnLaunch(rung_workload(name, given, launch, seed, blank=blank, inputs=inputs))
 
 
 def is_file(name: str) -> bool:
@@ -54,7 +61,7 @@ def rung_workload(
     seed: int,
     *,
     blank: bool,
-    inputs: Inputs | None = None,
+    inputs: Inputs | None,
 ) -> Workload:
     """The launch of a rung with random `inputs` or others; its arrays are empty where `blank`."""
     from core.ladder import rung_of
@@ -113,7 +120,7 @@ def _asked(path: Path, launch: Mapping[str, Any]) -> FileLaunch:
 
 @dataclass(frozen=True)
 class OwnLaunch:
-    """A launch of a file's kernel, CUDA or PTX, and what of it was guessed.
+    """A launch, and what of it was guessed: of a file's kernel, CUDA or PTX.
 
     `options` would say that on the command line, "" where nothing was; `guessed` are the names of
     arguments and macros, `open` those of arguments that nothing in the source says.
@@ -148,11 +155,11 @@ class OwnLaunch:
         return resting_on(trace, self.guessed_contents)
 
 
-def faults(trace: Trace, own: OwnLaunch | None = None) -> tuple[Finding, ...]:
+def faults(trace: Trace, own: OwnLaunch) -> tuple[Finding, ...]:
     """The findings that no other contents of guessed arrays can rule out."""
     from core.explain.origins import is_left_open
 
-    guessed = own.resting_on(trace) if own is not None else {}
+    guessed = own.resting_on(trace)
     return tuple(f for f in trace.findings if f not in guessed or not is_left_open(trace, f))
 
 
