@@ -15,7 +15,7 @@ from core.files import replace_file
 from core.launch import Launch
 from core.report.content import report_of
 from core.report.warp_picture import warp_svg
-from core.report.writing import as_html, as_markdown, html_table
+from core.report.writing import as_html, as_markdown, html_table, safe
 from core.rules.counters import Counts
 from core.trace import Trace
 from core.trace.access import Access
@@ -187,10 +187,10 @@ class Record:
     def _repr_html_(self) -> str:
         made = report_of(self._trace)
         tables = [t for t in made.tables if t.heading in ("Counters", "By line")]
-        faults = "".join(f"<li>{_escaped(fault.sentence)}</li>" for fault in made.faults)
+        faults = "".join(f"<li>{safe(fault.sentence)}</li>" for fault in made.faults)
         body = "".join(
             (
-                f"<h3>{_escaped(made.title)}</h3><p>{_escaped(made.verdict)}</p>",
+                f"<h3>{safe(made.title)}</h3><p>{safe(made.verdict)}</p>",
                 f"<ul>{faults}</ul>" if faults else "",
                 *map(html_table, tables),
                 self.warp_picture(),
@@ -210,11 +210,3 @@ def _row_type(array: str) -> np.dtype[np.void]:
 
 def _values(counts: Counts) -> Mapping[str, int]:
     return MappingProxyType({name: count.value for name, count in counts.items()})
-
-
-def _escaped(text: str) -> str:
-    from html import escape
-
-    from core.foreign_text import visible
-
-    return escape(visible(text))

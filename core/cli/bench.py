@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,35 +17,27 @@ import typer
 from rich import box
 from rich.table import Table
 
-from core.cli.console import FAILED, Terminal, show_error
-from core.cli.options import (
-    RESULTS,
-    SIZES,
-    ArgumentTexts,
-    BlockText,
-    DefineTexts,
-    Expected,
-    Flops,
-    GridText,
-    KernelName,
-    SharedText,
-    Values,
-    option,
+from core.cli.console import FAILED, Terminal, print_json, show_error, tell
+from core.cli.options import RESULTS, SIZES, AsJsonResult, Axes, cluster_option, option
+from core.cli.planning import (
+    CheckedLaunch,
+    chosen_kernels,
+    plan_of,
+    settings_of,
+    values_of,
 )
-from core.cli.planning import LaunchTexts, planned, settings_of
 from core.errors import GpuUnavailable, ParameterError, TilescopeError
 from core.gpu.executor import GpuWorker
-from core.gpu.files import WRITTEN, Journal, read_journal, write_results
+from core.gpu.files import WRITTEN, Journal, read_journal, read_results, write_results
 from core.gpu.jobs import Timing
-from core.gpu.plan import Plan
+from core.gpu.plan import Plan, parse_values
 from core.gpu.protocol import Sample, Sensed, Stage
-from core.gpu.result import BenchmarkResult, summarise
+from core.gpu.result import BenchmarkResult, Readings, load_recorded, summarise
 from core.gpu.sweep import Ended, Lane, LaneClosed, Outcome, Started, Sweep, Told, Update
+from core.launch import Dim3
 
 if TYPE_CHECKING:
     from rich.status import Status
-
-    from core.gpu.result import Readings
 
 
 # Benchmark results as tables for people.
@@ -107,7 +100,7 @@ def _rows(result: BenchmarkResult) -> Iterator[tuple[str, str]]:
     shared = result.static_shared_bytes + result.dynamic_shared_bytes
     yield "device", f"{device.name}, compute capability {major}.{minor}, {device.sms} SMs"
     yield "driver", f"{device.driver} (CUDA {device.cuda_driver}), NVRTC {result.nvrtc}"
-    yield "launch", f"grid {_by(result.grid)}, block {_by(result.block)}"
+    yield "launch", f"grid {Dim3(*result.grid)}, block {Dim3(*result.block)}"
     yield (
         "kernel",
         f"{result.kernel}: {result.registers} registers, {shared:,} bytes of shared memory",
@@ -164,11 +157,6 @@ def _sensors(result: BenchmarkResult) -> str:
     return (", ".join(shown) or "not readable (NVML)") + fell
 
 
-def _by(size: tuple[int, int, int]) -> str:
-    x, y, z = size
-    return f"{x} x {y}" + (f" x {z}" if z != 1 else "")
-
-
 # A benchmark run in a terminal: workers for the chosen GPUs, progress, Ctrl-C, files kept.
 
 
@@ -178,8 +166,6 @@ _TABLES_SHARE = 20  # times as long as writing the tables took, until they are w
 
 def without_gpu(name: str) -> str:
     """The sentence that says what works on a machine without a GPU."""
-    from core.gpu.result import load_recorded
-
     names = sorted({result.device.name for result in load_recorded()})
     shown = f", and `tilescope bench --recorded` shows results from {', '.join(names)}"
     return (
@@ -274,7 +260,7 @@ class Run:
     def _cluster_lanes(self, stack: ExitStack, address: str) -> list[Lane]:
         from core.many.cluster import gpu_lanes
 
-        return stack.enter_context(gpu_lanes(address, lambda text: typer.echo(text, err=True)))
+        return stack.enter_context(gpu_lanes(address, tell))
 
     def _keep(self, outcome: Outcome) -> None:
         self._done.append(outcome)
@@ -322,8 +308,6 @@ class _Follow:
 
     def to_the_end(self) -> str:
         """Returns when the sweep ended: why its GPUs were given up, or ""."""
-        from core.cli.console import Terminal
-
         asked = False
         with Terminal(stderr=True).status("starting the GPU") as status:
             while True:
@@ -407,16 +391,8 @@ def bench(
             show_default=False,
         ),
     ] = None,
-    n: Values = None,
-    m: Values = None,
-    k: Values = None,
-    size: Annotated[
-        str | None, option("--size", panel=SIZES, text="Sets every size that a kernel has.")
-    ] = None,
-    tile: Values = None,
-    pad: Values = None,
-    block_x: Values = None,
-    block_y: Values = None,
+    *,
+    axes: Axes,
     settings: Annotated[
         list[str] | None,
         option("--set", panel=SIZES, text="Any parameter by name: --set n=64,128. Repeatable."),
@@ -431,21 +407,12 @@ def bench(
     ] = "0",
     cluster: Annotated[
         str | None,
-        typer.Option(
-            metavar="tcp://HOST:8786|local",
-            help="Measure on the GPUs of a dask scheduler's workers, or on all of this machine.",
-            show_default=False,
+        cluster_option(
+            "Measure on the GPUs of a dask scheduler's workers, or on all of this machine."
         ),
     ] = None,
     flush: Annotated[bool, typer.Option(help="Flush the L2 cache before each launch.")] = True,
-    kernel_name: KernelName = None,
-    grid: GridText = None,
-    block: BlockText = None,
-    shared: SharedText = "0",
-    define: DefineTexts = None,
-    arg: ArgumentTexts = None,
-    flops: Flops = "",
-    expect: Expected = "",
+    launch: CheckedLaunch,
     out: Annotated[
         list[Path] | None,
         option(
@@ -467,9 +434,7 @@ def bench(
             text="Show results from files, measured anywhere; needs no GPU. Repeatable.",
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=RESULTS)
-    ] = False,
+    as_json: AsJsonResult = False,
     recorded: Annotated[
         bool, option("--recorded", panel=RESULTS, text="Show the recorded results of an H200.")
     ] = False,
@@ -487,16 +452,10 @@ def bench(
         raise ParameterError("Say which rung to time, as in `tilescope bench tiled --n 4096`.")
     if not budget > 0 or not launch_limit > 0:
         raise ParameterError("The budget and the limit must be more than 0 seconds.")
-    axes = dict(n=n, m=m, k=k, size=size, tile=tile, pad=pad, block_x=block_x, block_y=block_y)
-
-    from core.gpu.jobs import Timing
-
-    texts = (kernel_name, grid, block, shared, tuple(define or ()), tuple(arg or ()))
-    launch = LaunchTexts(*texts, flops, expect)
-    plan = planned(names, {**axes, **settings_of(settings or [])}, launch, seed)
-
+    values = values_of({**vars(axes), **settings_of(settings or [])})
+    plan = plan_of(chosen_kernels(names, launch), values, seed)  # before any GPU is looked for
     timing = Timing(budget_s=budget, flush_l2=flush, launch_limit_s=launch_limit)
-    ordinals = _devices(device)
+    ordinals = None if device.strip() == "all" else parse_values(device, "--device")
     run = Run(plan, timing, ordinals, tuple(out or ()), resume=resume, cluster=cluster)
     try:
         outcomes = run.outcomes()
@@ -507,13 +466,6 @@ def bench(
         raise typer.Exit(FAILED)
 
 
-def _devices(text: str) -> tuple[int, ...] | None:
-    """Ordinals, or None for all."""
-    from core.gpu.plan import parse_values
-
-    return None if text.strip() == "all" else parse_values(text, "--device")
-
-
 def _print(plan: Plan, outcomes: Sequence[Outcome], *, as_json: bool) -> None:
     single = len(plan.points) == 1
     results = [o.result for o in outcomes if o.result is not None]
@@ -522,7 +474,7 @@ def _print(plan: Plan, outcomes: Sequence[Outcome], *, as_json: bool) -> None:
         raise TilescopeError(failed[0].failure.message)
     if as_json:
         data = results[0].to_json() if single and results else _as_json(plan, outcomes)
-        typer.echo(json.dumps(data, indent=1, allow_nan=False))
+        print_json(data)
     else:
         _show(plan, results, failed, single=single)
     if failed or any(result.ok is False for result in results):
@@ -537,10 +489,7 @@ def _as_json(plan: Plan, outcomes: Sequence[Outcome]) -> dict[str, Any]:
             for o in outcomes
             if o.failure is not None
         ],
-        "left_out": [
-            {"title": one.title, "parameters": dict(one.parameters), "why": one.why}
-            for one in plan.left_out
-        ],
+        "left_out": [asdict(one) for one in plan.left_out],
     }
 
 
@@ -575,9 +524,6 @@ def _show_files(
     recorded: bool,
     as_json: bool,
 ) -> None:
-    from core.gpu.files import read_results, write_results
-    from core.gpu.result import load_recorded
-
     results = [*(load_recorded() if recorded else ()), *(r for p in paths for r in read_results(p))]
     results = [r for r in results if not names or r.rung in names or r.series in names]
     for path in out:

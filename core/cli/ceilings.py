@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from core.cli.console import Terminal, compile_errors, plain_table, progress_bar
-from core.cli.options import Arguments, Block, Defines, Grid, KernelName, Settings, Shared, Size
-from core.cli.workloads import chosen_workload, parse_settings
+from core.cli.console import Terminal, compile_errors, plain_table, print_json, progress_bar
+from core.cli.options import AsJson, FileOptions, Sizes
+from core.cli.workloads import chosen_workload
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,14 +20,8 @@ def ceilings(
     kernel: Annotated[
         str, typer.Argument(metavar="RUNG|FILE.cu", help="A rung of the ladder or a CUDA source.")
     ],
-    n: Size = None,
-    m: Size = None,
-    k: Size = None,
-    tile: Size = None,
-    pad: Size = None,
-    block_x: Size = None,
-    block_y: Size = None,
-    settings: Settings = None,
+    *,
+    sizes: Sizes,
     device: Annotated[
         str, typer.Option(help="A device of the table that `tilescope devices` prints.")
     ] = "RTX 3090",
@@ -39,13 +32,8 @@ def ceilings(
             "ceiling is always as written."
         ),
     ] = "as_compiled",
-    kernel_name: KernelName = None,
-    grid: Grid = None,
-    block: Block = None,
-    shared: Shared = None,
-    define: Defines = None,
-    arg: Arguments = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    launch: FileOptions,
+    as_json: AsJson = False,
 ) -> None:
     """Compute the ceilings of a kernel on a device; needs no GPU."""
     from core.devices.table import load_devices
@@ -53,13 +41,7 @@ def ceilings(
     from core.models.counts import measure, measure_rung
 
     chosen = load_devices().find(device)
-    sizes = dict(n=n, m=m, k=k, tile=tile, pad=pad, block_x=block_x, block_y=block_y)
-    launch = dict(kernel=kernel_name, grid=grid, block=block, shared=shared)
-    workload = chosen_workload(
-        kernel,
-        {**sizes, **parse_settings(settings or ())},
-        {**launch, "define": define or None, "arg": arg or None},
-    )
+    workload = chosen_workload(kernel, sizes.given(), launch.launch())
     with compile_errors(workload), progress_bar(f"counting {workload.kernel}") as progress:
         if workload.rung is not None:
             from core.ladder import load_ladder
@@ -70,7 +52,7 @@ def ceilings(
             counts = measure(workload, build=build, progress=progress)
         found = all_ceilings(counts, chosen)
     if as_json:
-        typer.echo(json.dumps(as_data(found), indent=1, allow_nan=False))
+        print_json(as_data(found))
     else:
         _show(found)
 
@@ -123,21 +105,19 @@ def _show(found: Ceilings) -> None:
     console, counts = Terminal(), found.counts
     sizes = ", ".join(f"{name} = {value}" for name, value in counts.workload.parameters.items())
     launch = counts.workload.launch
-    console.print(
+    console.say(
         f"{counts.workload.title} ({sizes}; grid {launch.grid}, block {launch.block}) on "
-        f"{found.device.name}, counts {counts.build.replace('_', ' ')}",
-        soft_wrap=True,
-        highlight=False,
+        f"{found.device.name}, counts {counts.build.replace('_', ' ')}"
     )
     console.print(_table(found))
     for name, one in found.ceilings.items():
-        console.print(f"{name}: {one.formula}", soft_wrap=True, highlight=False)
-        console.print(f"    assumes {one.assumes}", soft_wrap=True, highlight=False, style="dim")
+        console.say(f"{name}: {one.formula}")
+        console.say(f"    assumes {one.assumes}", "dim")
     for name, reason in found.left_out.items():
-        console.print(f"{name}: left out, {reason}", soft_wrap=True, highlight=False)
-    console.print(found.why, soft_wrap=True, highlight=False)
+        console.say(f"{name}: left out, {reason}")
+    console.say(found.why)
     if counts.note:
-        console.print(counts.note, soft_wrap=True, highlight=False)
+        console.say(counts.note)
 
 
 def _table(found: Ceilings) -> Table:

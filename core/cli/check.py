@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from core.cli.console import FOUND, MISTAKE, progress_bar, show_error
+from core.cli.console import FOUND, MISTAKE, progress_bar, show_error, tell
 from core.cli.expected import Expected, read_expected, write_expected
-from core.cli.options import Compiler
+from core.cli.options import Compiler, cluster_option
 from core.cli.trace import standard_console, verdict
 from core.cli.workloads import OwnLaunch, faults, file_launch
 from core.errors import Cancelled, TilescopeError
@@ -39,7 +39,7 @@ def _print(said: Text | str) -> None:
     if isinstance(said, str):
         show_error(TilescopeError(said))
     else:
-        standard_console().print(said, soft_wrap=True)
+        standard_console().say(said)
 
 
 @dataclass
@@ -112,12 +112,7 @@ def check(
         typer.Option("--sarif", help="Write the findings as SARIF 2.1.0.", show_default=False),
     ] = None,
     cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="tcp://HOST:8786|local",
-            help="Spread the files over a dask scheduler's workers.",
-            show_default=False,
-        ),
+        str | None, cluster_option("Spread the files over a dask scheduler's workers.")
     ] = None,
     jobs: Annotated[
         int | None,
@@ -254,9 +249,6 @@ def _check_remotely(
     """Has workers check the files; what they say is printed in the order of the files."""
     from core.many.cluster import opened
     from core.many.processes import usual_jobs
-
-    def tell(text: str) -> None:
-        typer.echo(text, err=True)
 
     with (
         opened(address, "EMULATOR", jobs=jobs or usual_jobs(len(files)), tell=tell) as cluster,

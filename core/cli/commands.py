@@ -11,6 +11,7 @@ import typer
 
 from core.cli import COMMANDS
 from core.cli.interrupting import raise_keyboard_interrupt
+from core.cli.options import spelt_out
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -29,7 +30,8 @@ def run(arguments: Sequence[str]) -> int:
     asked = [name for name in COMMANDS if name in arguments[:1]]
     for name in asked or COMMANDS:  # each loads much: no other than the one that is asked for
         function = name.replace("-", "_")
-        app.command(name)(getattr(importlib.import_module(f".{function}", __package__), function))
+        command = getattr(importlib.import_module(f".{function}", __package__), function)
+        app.command(name)(spelt_out(command))
     raise_keyboard_interrupt()
     if not os.environ.get("COLUMNS", "80").lstrip("0"):
         del os.environ["COLUMNS"]  # it says "unknown", and not that there is no room

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from core.cli.console import FOUND, Terminal, compile_errors, plain_table, progress_bar
-from core.cli.options import Arguments, Block, Defines, Grid, KernelName, Settings, Shared, Size
-from core.cli.workloads import chosen_workload, parse_settings
+from core.cli.console import FOUND, Terminal, compile_errors, plain_table, print_json, progress_bar
+from core.cli.options import AsJson, FileOptions, Sizes
+from core.cli.workloads import chosen_workload
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -29,14 +28,8 @@ def compare_ncu(
     kernel: Annotated[
         str, typer.Argument(metavar="RUNG|FILE.cu", help="The launch that was profiled.")
     ],
-    n: Size = None,
-    m: Size = None,
-    k: Size = None,
-    tile: Size = None,
-    pad: Size = None,
-    block_x: Size = None,
-    block_y: Size = None,
-    settings: Settings = None,
+    *,
+    sizes: Sizes,
     number: Annotated[
         int | None,
         typer.Option(
@@ -47,13 +40,8 @@ def compare_ncu(
         Literal["auto", "as_compiled", "as_written"],
         typer.Option(help="The build to count; auto: the one that agrees with more."),
     ] = "auto",
-    kernel_name: KernelName = None,
-    grid: Grid = None,
-    block: Block = None,
-    shared: Shared = None,
-    define: Defines = None,
-    arg: Arguments = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    launch: FileOptions,
+    as_json: AsJson = False,
 ) -> None:
     """Set a profile of Nsight Compute beside the counts of the same launch; needs no GPU.
 
@@ -63,13 +51,7 @@ def compare_ncu(
     from core.nsight.comparison import compare, read_profile
 
     launches = read_profile(profile)
-    sizes = dict(n=n, m=m, k=k, tile=tile, pad=pad, block_x=block_x, block_y=block_y)
-    launch = dict(kernel=kernel_name, grid=grid, block=block, shared=shared)
-    workload = chosen_workload(
-        kernel,
-        {**sizes, **parse_settings(settings or ())},
-        {**launch, "define": define or None, "arg": arg or None},
-    )
+    workload = chosen_workload(kernel, sizes.given(), launch.launch())
     with compile_errors(workload), progress_bar(f"counting {workload.kernel}") as progress:
         found = compare(
             launches,
@@ -79,7 +61,7 @@ def compare_ncu(
             progress=progress,
         )
     if as_json:
-        typer.echo(json.dumps(as_data(found), indent=1, allow_nan=False))
+        print_json(as_data(found))
     else:
         _show(found)
     if found.differing or any(not line.equal for line in found.lines):
@@ -117,23 +99,21 @@ def _show(found: Comparison) -> None:
     console = Terminal()
     profiled = found.profiled
     at = f", compute capability {profiled.capability}" if profiled.capability else ""
-    console.print(
+    console.say(
         f"Launch {profiled.number} of the profile: {profiled.text}{at}; counted "
-        f"{found.build.replace('_', ' ')}",
-        soft_wrap=True,
-        highlight=False,
+        f"{found.build.replace('_', ' ')}"
     )
     console.print(_counters(found))
     for one in found.differing:
-        console.print(f"{one.name}: {one.why}.", soft_wrap=True, highlight=False, style="yellow")
+        console.say(f"{one.name}: {one.why}.", "yellow")
     if found.lines:
         console.print(_by_line(found))
     more = [f"The profile has {found.more} more of it; --id chooses one."] if found.more else []
     for note in (*more, *found.notes):
-        console.print(note, soft_wrap=True, highlight=False)
+        console.say(note)
     if missing := [one.name for one in found.missing if one.ours]:
         names = ", ".join(missing)
-        console.print(f"Not in the profile: {names}.", soft_wrap=True, highlight=False, style="dim")
+        console.say(f"Not in the profile: {names}.", "dim")
     there = [one for one in found.counters if one.theirs is not None]
     equal = sum(one.equal for one in there)
     lines = ""

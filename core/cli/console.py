@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -34,6 +35,20 @@ class Terminal(Console):
         """The pieces of what is printed, without what would act unseen."""
         for piece in super().render(renderable, options):
             yield piece if piece.control else Segment(visible(piece.text), piece.style)
+
+    def say(self, text: str | Text, style: str | None = None) -> None:
+        """Print a sentence in one line, however long; its numbers have no colours of their own."""
+        self.print(text, soft_wrap=True, highlight=False, style=style)
+
+
+def print_json(data: Any) -> None:
+    """Print plain data as a result that programs read."""
+    typer.echo(json.dumps(data, indent=1, allow_nan=False))
+
+
+def tell(text: str) -> None:
+    """A line on standard error, beside the result."""
+    typer.echo(text, err=True)
 
 
 def plain_table(*headings: str, title: str | None = None) -> Table:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from core.cli.console import Terminal, plain_table
+from core.cli.console import Terminal, plain_table, print_json
+from core.cli.options import AsJson
+from core.devices.table import load_devices
 from core.errors import GpuFailure, GpuUnavailable
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def devices(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
     sources: Annotated[
         bool, typer.Option("--sources", help="Show the source of each figure.")
     ] = False,
@@ -26,15 +28,13 @@ def devices(
     """List the NVIDIA GPUs found here, and the table of known ones."""
     found, trouble = _find()
     if as_json:
-        typer.echo(json.dumps(_as_json(found, trouble), indent=1, allow_nan=False))
+        print_json(_as_json(found, trouble))
         return
     console = Terminal()
     if trouble:
-        console.print(f"No GPU found: {trouble}", soft_wrap=True, highlight=False)
+        console.say(f"No GPU found: {trouble}")
     else:
         console.print(_table("GPUs of this machine", [_found_row(d) for d in found]))
-    from core.devices.table import load_devices
-
     console.print(_table("Known GPUs", [_known_row(d) for d in load_devices()]))
     console.print(
         "CC: compute capability. GB/s: peak DRAM bandwidth, 2 x memory clock x bus width / 8 or as "
@@ -44,7 +44,7 @@ def devices(
     if sources:
         for device in load_devices():
             said = f"{device.name}: {device.source}; {device.checked}."
-            console.print(said, soft_wrap=True, highlight=False)
+            console.say(said)
 
 
 def _find() -> tuple[tuple[DeviceReport, ...], str]:
@@ -60,10 +60,6 @@ def _find() -> tuple[tuple[DeviceReport, ...], str]:
 
 
 def _as_json(found: tuple[DeviceReport, ...], trouble: str) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    from core.devices.table import load_devices
-
     known = [
         {**asdict(d), "cores": d.cores, "peak_gflops": d.peak_gflops, "ridge": d.ridge}
         for d in load_devices()

@@ -92,8 +92,8 @@ def _list() -> None:
     console = Terminal(highlight=False)
     for name in load_course().order:
         one = course_lesson(name)
-        console.print(f"{one.name}  {one.title} ({len(one.steps)} steps)", soft_wrap=True)
-        console.print(f"    {one.aim}", soft_wrap=True)
+        console.say(f"{one.name}  {one.title} ({len(one.steps)} steps)")
+        console.say(f"    {one.aim}")
 
 
 def _check(lessons: Sequence[Lesson | TilescopeError]) -> bool:
@@ -159,17 +159,17 @@ def _play(one: Lesson | TilescopeError, seed: int) -> None:
     if isinstance(one, TilescopeError):
         raise one
     console, recorder = Terminal(highlight=False, markup=False), Recorder(one.ladder)
-    console.print(f"{one.name}  {one.title}\n{one.aim}\n", soft_wrap=True)
+    console.say(f"{one.name}  {one.title}\n{one.aim}\n")
     console.print("? asks for a hint, an empty line goes on, Ctrl-D ends.\n")
     for step in one.steps:
         posed = pose(one, step, recorder, seed=seed)
-        console.print(f"{step.name}  {posed.link}\n{posed.ask}", soft_wrap=True)
+        console.say(f"{step.name}  {posed.link}\n{posed.ask}")
         for letter, choice in zip(LETTERS, posed.choices, strict=False):
-            console.print(f"  {letter}  {choice}", soft_wrap=True)
+            console.say(f"  {letter}  {choice}")
         for number, item in enumerate(posed.items, 1):
-            console.print(f"  {number}  {item}", soft_wrap=True)
+            console.say(f"  {number}  {item}")
         for goal in posed.goals:
-            console.print(f"  goal: {goal}", soft_wrap=True)
+            console.say(f"  goal: {goal}")
         if not _asked(posed, console):
             return
         console.print("")
@@ -188,14 +188,14 @@ def _asked(posed: Posed, console: Any) -> bool:
         if not text:
             return True
         if text == "?":
-            console.print(hints.pop(0) if hints else "There is no other hint.", soft_wrap=True)
+            console.say(hints.pop(0) if hints else "There is no other hint.")
             continue
         try:
             verdict = mark(posed, read_answer(posed, text))
         except TilescopeError as error:
-            console.print(str(error), soft_wrap=True)
+            console.say(str(error))
             continue
-        console.print(said(verdict), soft_wrap=True)
+        console.say(said(verdict))
         if verdict.mark == "right":
             return True
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from core.cli.console import Terminal, compile_errors, plain_table
-from core.cli.options import Settings, Size
-from core.cli.workloads import chosen_workload, is_file, parse_settings
+from core.cli.console import Terminal, compile_errors, plain_table, print_json
+from core.cli.options import AsJson, Sizes
+from core.cli.workloads import chosen_workload, is_file
+from core.devices.occupancy import LIMITS, Occupancy, Resources
+from core.devices.occupancy import occupancy as occupancy_of
+from core.devices.table import Capability, find_capability
 from core.errors import ParameterError
-
-if TYPE_CHECKING:
-    from core.devices.occupancy import Occupancy, Resources
-    from core.devices.table import Capability
 
 
 def occupancy(
@@ -27,6 +25,7 @@ def occupancy(
             show_default=False,
         ),
     ] = None,
+    *,
     device: Annotated[
         str,
         typer.Option(help="A device, a compute capability (8.6), or the Textbook SM."),
@@ -49,41 +48,30 @@ def occupancy(
             help="Preferred share of L1 used as shared memory, per cent.", show_default="driver's"
         ),
     ] = None,
-    n: Size = None,
-    m: Size = None,
-    k: Size = None,
-    tile: Size = None,
-    pad: Size = None,
-    block_x: Size = None,
-    block_y: Size = None,
-    settings: Settings = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    sizes: Sizes,
+    as_json: AsJson = False,
 ) -> None:
     """Compute how many blocks and warps an SM holds; needs no GPU."""
-    from core.devices.occupancy import Resources
-    from core.devices.occupancy import occupancy as occupancy_of
-    from core.devices.table import find_capability
-
     capability, found = find_capability(device)
-    named = dict(n=n, m=m, k=k, tile=tile, pad=pad, block_x=block_x, block_y=block_y)
-    sizes = {**named, **parse_settings(settings or ())}
+    given = sizes.given()
     if rung is not None:
         if block is not None or registers is not None or shared is not None:
             raise ParameterError(
                 "A rung brings its block, registers and shared memory: leave out --block, "
                 "--registers and --shared."
             )
-        resources = _of_rung(rung, sizes, capability, barriers)
+        resources = _of_rung(rung, given, capability, barriers)
     else:
-        if wrong := [name for name, value in sizes.items() if value is not None]:
-            raise ParameterError(f"--{wrong[0].replace('_', '-')} is for a rung: name one.")
+        if given:
+            wrong = next(iter(given))
+            raise ParameterError(f"--{wrong.replace('_', '-')} is for a rung: name one.")
         if block is None:
             raise ParameterError("Say how many threads a block has, as in --block 256.")
         resources = Resources(_threads(block), registers or 0, shared or 0, barriers)
     result = occupancy_of(capability, resources, carve_out)
     name = capability.name if found is None else found.name
     if as_json:
-        typer.echo(json.dumps(as_data(result, name), indent=1, allow_nan=False))
+        print_json(as_data(result, name))
     else:
         _show(result, name)
 
@@ -115,7 +103,7 @@ def as_data(result: Occupancy, device: str) -> dict[str, Any]:
 
 
 def _of_rung(
-    rung: str, sizes: dict[str, int | None], capability: Capability, barriers: int
+    rung: str, sizes: Mapping[str, int], capability: Capability, barriers: int
 ) -> Resources:
     """What the compiled kernel of a rung needs on that compute capability."""
     from core.models.compiled import compiled_resources
@@ -126,20 +114,19 @@ def _of_rung(
         return compiled_resources(workload, version, barriers)
 
 
-def fitting(rung: str, sizes: Mapping[str, int | None]) -> Mapping[str, int | None]:
+def fitting(rung: str, given: Mapping[str, int]) -> Mapping[str, int]:
     """The sizes, with an N that the tile divides where none is given: occupancy depends on none."""
     from core.ladder import load_ladder
 
-    given = {name: value for name, value in sizes.items() if value is not None}
     if is_file(rung) or rung.endswith(".ptx") or not given or set(given) & {"m", "n", "k"}:
-        return sizes
+        return given
     known = load_ladder()[rung]
     if not known.accepts(**given):
         size = math.lcm(*(value for value in given.values() if value > 0))
         missing = {name: size for name in ("m", "n", "k") if name in known.defaults}
         if known.accepts(**given, **missing):
             return {**given, **missing}
-    return sizes
+    return given
 
 
 def _version(capability: Capability) -> str:
@@ -158,15 +145,11 @@ def _threads(text: str) -> int:
 
 
 def _show(result: Occupancy, device: str) -> None:
-    from core.devices.occupancy import LIMITS
-
     console, needs = Terminal(), result.resources
     version = f" (compute capability {result.capability.name})" if result.capability.major else ""
-    console.print(
+    console.say(
         f"{needs.block_threads:,} threads a block, {needs.registers} registers a thread, "
-        f"{needs.shared_bytes:,} bytes of shared memory a block on {device}{version}",
-        soft_wrap=True,
-        highlight=False,
+        f"{needs.shared_bytes:,} bytes of shared memory a block on {device}{version}"
     )
     table = plain_table("limit", ">blocks an SM", "")
     for name, limit in result.limits.items():
@@ -175,4 +158,4 @@ def _show(result: Occupancy, device: str) -> None:
             LIMITS[name], "any" if limit is None else str(limit), mark, style="bold" if mark else ""
         )
     console.print(table)
-    console.print(result.why, soft_wrap=True, highlight=False)
+    console.say(result.why)

@@ -1,12 +1,20 @@
-"""Options that several commands have: a launch of a file of one's own, and values of a sweep."""
+"""Options that several commands have: a launch of a file of one's own, and values of a sweep.
+
+Those that go together are the fields of a dataclass, which `spelt_out` shows typer one by one.
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
-from typing import Annotated, Any
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from core.cli.workloads import parse_settings
 from core.compiler import choice
 
 SIZES = "Parameters"
@@ -14,16 +22,72 @@ FILE = "A kernel of your own"
 RESULTS = "Results"
 
 
-def option(*names: str, panel: str | None = None, text: str) -> Any:
+def option(*names: str, panel: str | None = None, text: str, metavar: str | None = None) -> Any:
     """A typer option whose default says nothing to a reader."""
-    return typer.Option(*names, help=text, show_default=False, rich_help_panel=panel)
+    return typer.Option(
+        *names, help=text, metavar=metavar, show_default=False, rich_help_panel=panel
+    )
 
 
+def cluster_option(text: str) -> Any:
+    """The option `--cluster` of a command that spreads its work."""
+    return option("--cluster", metavar="tcp://HOST:8786|local", text=text)
+
+
+def spelt_out(command: Callable[..., None]) -> Callable[..., None]:
+    """A command for typer: a parameter that is a dataclass stands for the options in its fields."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    parameters = []
+    for name, one in inspect.signature(command).parameters.items():
+        options = [one.replace(annotation=hints[name])]
+        if name in groups:
+            of = get_type_hints(groups[name], include_extras=True)
+            options = [
+                one.replace(name=field.name, default=field.default, annotation=of[field.name])
+                for field in fields(groups[name])
+            ]
+        parameters += [option.replace(kind=option.KEYWORD_ONLY) for option in options]
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        for name, kind in groups.items():
+            given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
+        command(**given)
+
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return run
+
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+AsJsonResult = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=RESULTS)
+]
 Size = Annotated[int | None, typer.Option(show_default=False, rich_help_panel=SIZES)]
 Settings = Annotated[
     list[str] | None,
     option("--set", panel=SIZES, text="Any parameter by name: --set n=64. Repeatable."),
 ]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The parameters of one launch of a rung."""
+
+    n: Size = None
+    m: Size = None
+    k: Size = None
+    tile: Size = None
+    pad: Size = None
+    block_x: Size = None
+    block_y: Size = None
+    settings: Settings = None
+
+    def given(self) -> dict[str, int]:
+        """Those that are given, by name. Raises ParameterError."""
+        named = {name: value for name, value in vars(self).items() if isinstance(value, int)}
+        return named | parse_settings(self.settings or ())
+
 
 # One launch of a file.
 KernelName = Annotated[
@@ -37,6 +101,27 @@ Defines = Annotated[
     list[str] | None,
     option("--define", "-D", panel=FILE, text="TILE_WIDTH=16, as for a compiler."),
 ]
+Arguments = Annotated[
+    list[str] | None,
+    option("--arg", panel=FILE, text="N=128 or A=float32[128,128]. Repeatable."),
+]
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """The launch of a file's kernel, as far as it is said."""
+
+    kernel_name: KernelName = None
+    grid: Grid = None
+    block: Block = None
+    shared: Shared = None
+    define: Defines = None
+    arg: Arguments = None
+
+    def launch(self) -> dict[str, Any]:
+        """What is given, as `core.cli.workloads` has it; None for the rest."""
+        given = {name: None if value == [] else value for name, value in vars(self).items()}
+        return {"kernel": given.pop("kernel_name"), **given}
 
 
 def _choose(name: str | None) -> None:
@@ -54,21 +139,30 @@ Compiler = Annotated[
         rich_help_panel=FILE,
     ),
 ]
-Arguments = Annotated[
-    list[str] | None,
-    option("--arg", panel=FILE, text="N=128 or A=float32[128,128]. Repeatable."),
-]
 
 # Many launches: values, and texts in which a name in braces stands for its value.
 Values = Annotated[
     str | None,
-    typer.Option(
-        metavar="VALUES",
-        help="512,1024, 8..32 (doubling) or 0..4.",
-        show_default=False,
-        rich_help_panel=SIZES,
-    ),
+    option(metavar="VALUES", panel=SIZES, text="512,1024, 8..32 (doubling) or 0..4."),
 ]
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Values of the parameters that a sweep varies."""
+
+    n: Values = None
+    m: Values = None
+    k: Values = None
+    size: Annotated[
+        str | None, option("--size", panel=SIZES, text="Sets every size that a kernel has.")
+    ] = None
+    tile: Values = None
+    pad: Values = None
+    block_x: Values = None
+    block_y: Values = None
+
+
 GridText = Annotated[
     str | None, option("--grid", panel=FILE, text='Blocks: "{n//tile},{n//tile}".')
 ]

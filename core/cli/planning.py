@@ -7,6 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.cli.options import (
+    ArgumentTexts,
+    BlockText,
+    DefineTexts,
+    Expected,
+    Flops,
+    GridText,
+    KernelName,
+    SharedText,
+)
 from core.cli.workloads import is_file
 from core.compiler.kernel_signature import kernel_names
 from core.errors import ArgumentError
@@ -32,22 +42,26 @@ SIZE_OF_MATRICES = 4096  # where none is given
 
 @dataclass(frozen=True)
 class LaunchTexts:
-    """The options of a file's launch as they were given."""
+    """The launch of a file as options say it, with names in braces for what a sweep varies."""
 
-    kernel: str | None
-    grid: str | None
-    block: str | None
-    shared: str
-    define: tuple[str, ...]
-    arg: tuple[str, ...]
-    flops: str
-    expected: str
+    kernel_name: KernelName = None
+    grid: GridText = None
+    block: BlockText = None
+    shared: SharedText = "0"
+    define: DefineTexts = None
+    arg: ArgumentTexts = None
+    flops: Flops = ""
+
+    @property
+    def expected(self) -> str:
+        """What an output must be, "" where nobody says."""
+        return ""
 
     def kernel_of(self, path: Path) -> Kernel:
         """The kernel in a file; raises ArgumentError where the launch is not said."""
         source = read_source(path)
         names = stoppable(kernel_names, source)
-        if self.kernel is None and len(names) != 1:
+        if self.kernel_name is None and len(names) != 1:
             raise ArgumentError(f"{path.name} has {len(names)} kernels: choose one with --kernel.")
         if self.grid is None or self.block is None:
             raise ArgumentError(
@@ -55,27 +69,30 @@ class LaunchTexts:
                 'stand for parameters, as in --grid "{n//tile},{n//tile}" --block "{tile},'
                 '{tile}".'
             )
-        arguments = tuple((a.partition("=")[0].strip(), a.partition("=")[2]) for a in self.arg)
+        given = (text.partition("=") for text in self.arg or ())
+        arguments = tuple((name.strip(), value) for name, _, value in given)
         launch = FileLaunch(
             str(path),
-            self.kernel or names[0],
+            self.kernel_name or names[0],
             self.grid,
             self.block,
             self.shared,
-            shlex.join(self.define),
+            shlex.join(self.define or ()),
             arguments,
         )
         return FileKernel(source, launch, self.flops, self.expected)
 
 
-def planned(
-    names: Sequence[str], texts: Mapping[str, str | None], launch: LaunchTexts, seed: int
-) -> Plan:
-    """The sweep; raises TilescopeError here, before any GPU is looked for.
+@dataclass(frozen=True)
+class CheckedLaunch(LaunchTexts):
+    """The same, with what an output must be."""
 
-    What is not given is as the rung is measured, not as it is best stepped through.
-    """
-    return plan_of(chosen_kernels(names, launch), values_of(texts), seed)
+    expect: Expected = ""
+
+    @property
+    def expected(self) -> str:
+        """What an output must be, "" where nobody says."""
+        return self.expect
 
 
 def values_of(texts: Mapping[str, str | None]) -> dict[str, tuple[int, ...]]:

@@ -54,7 +54,6 @@ def report(
         "kernel": kernel or None,
         "grid": grid or None,
         "block": block or None,
-        "shared": None,
         "define": define or None,
         "arg": arg or None,
     }
@@ -73,7 +72,7 @@ def report(
 
 
 def _trace(what: str, sizes: dict[str, int], launch: Mapping[str, Any]) -> Trace:
-    from core.cli.workloads import file_launch, is_file, ptx_launch, rung_workload
+    from core.cli.workloads import named_launch
     from core.runs.recording import record
     from core.runs.storage import load_trace
 
@@ -82,11 +81,6 @@ def _trace(what: str, sizes: dict[str, int], launch: Mapping[str, Any]) -> Trace
         if given := [*sizes, *(name for name, value in launch.items() if value)]:
             raise ParameterError(f"{path.name} is a recorded launch: leave out {given[0]}.")
         return load_trace(path)
-    if path.suffix == ".ptx":
-        workload = ptx_launch(path, sizes, launch, 0).workload
-    elif is_file(what):
-        workload = file_launch(path, sizes, launch, 0).workload
-    else:
-        workload = rung_workload(what, sizes, launch, 0, blank=False)
+    workload = named_launch(what, sizes, launch, 0).workload
     with compile_errors(workload):
         return record(workload)

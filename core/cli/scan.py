@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,31 +11,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from core.cli.console import Terminal, plain_table, progress_bar
-from core.cli.options import (
-    RESULTS,
-    SIZES,
-    ArgumentTexts,
-    BlockText,
-    DefineTexts,
-    Flops,
-    GridText,
-    KernelName,
-    SharedText,
-    Values,
-    option,
-)
+from core.cli.console import Terminal, plain_table, print_json, progress_bar, tell
+from core.cli.options import RESULTS, SIZES, AsJsonResult, Axes, cluster_option, option
 from core.cli.planning import LaunchTexts, chosen_kernels, plan_of, settings_of, values_of
+from core.devices.table import Device, load_devices
 from core.errors import ParameterError, TilescopeError
 from core.gpu.plan import Kernel, LeftOut, Plan
 from core.ladder import load_ladder
 from core.ladder.rules import listing
+from core.many.processes import Spreading, spread, usual_jobs
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from core.devices.table import Device
-    from core.many.processes import Spreading
     from core.many.scan import Scanned
 
 _TOP = 20
@@ -49,16 +36,8 @@ def scan(
             metavar="RUNG|FILE.cu|all", help="Rungs of the ladder, CUDA sources, or all rungs."
         ),
     ],
-    n: Values = None,
-    m: Values = None,
-    k: Values = None,
-    size: Annotated[
-        str | None, option("--size", panel=SIZES, text="Sets every size that a kernel has.")
-    ] = None,
-    tile: Values = None,
-    pad: Values = None,
-    block_x: Values = None,
-    block_y: Values = None,
+    *,
+    axes: Axes,
     settings: Annotated[
         list[str] | None,
         option("--set", panel=SIZES, text="Any parameter by name: --set tile_k=8,16. Repeatable"),
@@ -70,13 +49,7 @@ def scan(
         Literal["as_compiled", "as_written"],
         typer.Option(help="The build to count: optimised, which a GPU runs, or as written."),
     ] = "as_compiled",
-    kernel_name: KernelName = None,
-    grid: GridText = None,
-    block: BlockText = None,
-    shared: SharedText = "0",
-    define: DefineTexts = None,
-    arg: ArgumentTexts = None,
-    flops: Flops = "",
+    launch: LaunchTexts,
     jobs: Annotated[
         int | None,
         typer.Option(
@@ -89,18 +62,12 @@ def scan(
     ] = None,
     cluster: Annotated[
         str | None,
-        typer.Option(
-            metavar="tcp://HOST:8786|local",
-            help="Count on the workers of a dask scheduler, or of one started here.",
-            show_default=False,
-        ),
+        cluster_option("Count on the workers of a dask scheduler, or of one started here."),
     ] = None,
     top: Annotated[
         int, typer.Option(help="Rows of the table; JSON and CSV have all.", min=1)
     ] = _TOP,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=RESULTS)
-    ] = False,
+    as_json: AsJsonResult = False,
     as_csv: Annotated[
         bool, typer.Option("--csv", help="Print a row a launch.", rich_help_panel=RESULTS)
     ] = False,
@@ -110,25 +77,18 @@ def scan(
     Sectors, bank conflicts, occupancy and the binding ceiling of each: which are worth timing.
     What is not given: matrices of 4096, and the blocks and tiles that are fast on a GPU.
     """
-    from core.devices.table import load_devices
-    from core.many.processes import usual_jobs
-
     if as_json and as_csv:
         raise ParameterError("Choose one of --json and --csv.")
     chosen_device = load_devices().find(device)
-    axes = dict(n=n, m=m, k=k, size=size, tile=tile, pad=pad, block_x=block_x, block_y=block_y)
-    launch = LaunchTexts(
-        kernel_name, grid, block, shared, tuple(define or ()), tuple(arg or ()), flops, ""
-    )
     chosen = chosen_kernels(kernels, launch)
-    values = values_of({**axes, **settings_of(settings or [])})
+    values = values_of({**vars(axes), **settings_of(settings or [])})
     ignored = [axis for axis in values if not any(one.targets(axis) for one in chosen)]
     plan = plan_of(chosen, {a: v for a, v in values.items() if a not in ignored}, seed=0)
     notes = tuple(_without_axis(axis, chosen) for axis in ignored)
     with _spreading(cluster, jobs or usual_jobs(len(plan.points))) as spreading:
         found = Found(*_counted(plan, chosen_device, build, spreading), notes)
     if as_json:
-        typer.echo(json.dumps(as_data(found, chosen_device, build), indent=1, allow_nan=False))
+        print_json(as_data(found, chosen_device, build))
     elif as_csv:
         _print_csv(found)
     else:
@@ -156,17 +116,13 @@ def _without_axis(axis: str, chosen: Sequence[Kernel]) -> str:
 @contextmanager
 def _spreading(address: str | None, jobs: int) -> Iterator[Spreading]:
     """Over processes of this machine, or over a cluster."""
-    from core.many.processes import spread
-
     if address is None:
         yield lambda function, tasks: spread(function, tasks, jobs)
         return
-    from core.many.cluster import opened, spread_over
+    from core.many.cluster import opened
 
-    with opened(
-        address, "EMULATOR", jobs=jobs, tell=lambda text: typer.echo(text, err=True)
-    ) as cluster:
-        yield lambda function, tasks: spread_over(cluster, function, tasks)
+    with opened(address, "EMULATOR", jobs=jobs, tell=tell) as cluster:
+        yield cluster.spread
 
 
 def _counted(
@@ -196,10 +152,7 @@ def as_data(found: Found, device: Device, build: str) -> dict[str, Any]:
         "device": device.name,
         "build": build,
         "launches": [_row(rank, one) for rank, one in enumerate(found.rows, 1)],
-        "refused": [
-            {"title": one.title, "parameters": dict(one.parameters), "why": one.why}
-            for one in found.refused
-        ],
+        "refused": [asdict(one) for one in found.refused],
         "notes": list(found.notes),
     }
 
@@ -244,21 +197,17 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
 def _show(found: Found, device: Device, build: str, top: int) -> None:
     console = Terminal()
     for note in found.notes:
-        console.print(note, soft_wrap=True, highlight=False, style="yellow")
+        console.say(note, "yellow")
     if found.rows:
         varied, fixed = _split(found.rows)
         same = ", ".join(f"{name} = {value}" for name, value in fixed.items())
-        console.print(
-            f"{device.name}, counts {build.replace('_', ' ')}{'; ' * bool(same)}{same}",
-            soft_wrap=True,
-            highlight=False,
-        )
+        console.say(f"{device.name}, counts {build.replace('_', ' ')}{'; ' * bool(same)}{same}")
         console.print(_table(found.rows[:top], varied))
         if len(found.rows) > top:
             console.print(f"and {len(found.rows) - top} more: --top {len(found.rows)} shows all")
     for why, several in _by_reason(found.refused):
         which = "; ".join(several)
-        console.print(f"Refused: {which}: {why}", soft_wrap=True, highlight=False)
+        console.say(f"Refused: {which}: {why}")
     count = len(found.rows)
     refused = f", {len(found.refused)} refused" if found.refused else ""
     console.print(f"{count} launch{'es' * (count != 1)} counted{refused}.", highlight=False)

@@ -3,52 +3,40 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from core.cli.console import FOUND, Terminal, compile_errors, progress_bar
+from core.cli.console import FOUND, Terminal, compile_errors, print_json, progress_bar, tell
 from core.cli.options import (
     FILE,
     RESULTS,
     SIZES,
-    Block,
+    AsJsonResult,
     Compiler,
-    Defines,
-    Grid,
-    KernelName,
-    Settings,
-    Shared,
-    Size,
+    FileOptions,
+    Sizes,
+    cluster_option,
     option,
 )
-from core.cli.workloads import (
-    OwnLaunch,
-    faults,
-    file_launch,
-    is_file,
-    parse_settings,
-    ptx_launch,
-    rung_workload,
-)
+from core.cli.workloads import OwnLaunch, faults, is_file, named_launch
 from core.errors import ArgumentError, TilescopeError
 from core.files import replacing
-from core.rules.counters import SPACES, UNITS, WAYS, measures_of
+from core.rules.counters import SPACES, UNITS, WAYS, Count, measures_of
 
 if TYPE_CHECKING:
     from core.assembler.machine_loads import Assembly
+    from core.compiler.compiler import BuildKind
     from core.launch import Workload
     from core.rules.l1 import L1Count, L1Estimate, L1Probe
     from core.runs.counting import Counted
@@ -64,29 +52,28 @@ _MOST_UNTESTED = 6  # lines that are named
 _NARROW = 100  # columns; below, tables by line leave what can be worked out to the source
 
 
-def trace_as_json(trace: Trace, seed: int | None, own: OwnLaunch | None = None) -> dict[str, Any]:
+def trace_as_json(trace: Trace, seed: int | None, own: OwnLaunch) -> dict[str, Any]:
     """The result as plain data. `counters` and `ideal` have the same keys.
 
     The seed of random buffers is None where it is not known any more.
     """
     from core.findings.untested import touches_nothing, untested_lines
 
-    guessed = own.open if own is not None else frozenset()
-    resting = own.resting_on(trace) if own is not None else {}
+    resting = own.resting_on(trace)
     certain = faults(trace, own)
     return {
         **_launch_json(trace, seed),
         "hazards": [
             _hazard(finding)
             | {
-                "size_is_guessed": _leaves_a_guess(finding, guessed),
+                "size_is_guessed": _leaves_a_guess(finding, own.open),
                 "rests_on": list(resting.get(finding, ())),
                 "is_left_open": finding not in certain,
             }
             for finding in trace.findings
         ],
-        "guessed": own.options if own is not None else "",
-        "left_out": own.left_out if own is not None else "",
+        "guessed": own.options,
+        "left_out": own.left_out,
         "tested": not touches_nothing(trace),
         "untested_lines": list(untested_lines(trace)),
         "outputs": {name: _fingerprint(data) for name, data in outputs(trace).items()},
@@ -171,43 +158,43 @@ def write_outputs(trace: Trace, folder: Path) -> None:
             np.save(file, data)
 
 
-def show_trace(trace: Trace, console: Console | None = None, own: OwnLaunch | None = None) -> None:
+def show_trace(trace: Trace, console: Terminal | None = None, own: OwnLaunch | None = None) -> None:
     """Print the tables for people; `own` says what was guessed of a file's launch."""
     console = console or standard_console()
-    console.print(_headline(trace), soft_wrap=True)
+    console.say(_headline(trace))
     _show_tables(trace, console, trace.constants)
     if trace.printed:
         console.print("Printed by the kernel:", style="bold")
         for text in trace.printed:
-            console.print(Text(text), soft_wrap=True)
+            console.say(Text(text))
     _show_assembly(trace, console)
-    for line in verdict(trace, own):
-        console.print(line, soft_wrap=True)
+    for line in verdict(trace, own or OwnLaunch(trace.workload)):
+        console.say(line)
 
 
 def _show_tables(
-    result: Trace | Counted, console: Console, constants: frozenset[str] = frozenset()
+    result: Trace | Counted, console: Terminal, constants: frozenset[str] = frozenset()
 ) -> None:
     for table in _tables(result, console.width, constants):
         console.print(table)
     met = result.counters.totals.get("barriers")
     if met is not None and met.value:
         text = f"Barriers that warps came to, summed over the warps: {int(met.value):,}."
-        console.print(text, soft_wrap=True, highlight=False)
+        console.say(text)
 
 
-def _show_assembly(result: Trace | Counted, console: Console) -> None:
+def _show_assembly(result: Trace | Counted, console: Terminal) -> None:
     """How far counts of an optimised build are those of its machine code."""
     if result.assembly is not None:
         for sentence in result.assembly.sentences:
             style = "" if result.assembly.exact else "yellow"
-            console.print(sentence, soft_wrap=True, highlight=False, style=style)
+            console.say(sentence, style)
 
 
-def show_counted(counted: Counted, console: Console | None = None) -> None:
+def show_counted(counted: Counted) -> None:
     """Print the tables of a launch that was only counted."""
-    console = console or standard_console()
-    console.print(_headline(counted), soft_wrap=True)
+    console = standard_console()
+    console.say(_headline(counted))
     _show_tables(counted, console)
     blocks = counted.workload.launch.grid.count
     ran = len(counted.kinds)
@@ -219,7 +206,7 @@ def show_counted(counted: Counted, console: Console | None = None) -> None:
     _show_assembly(counted, console)
 
 
-def standard_console() -> Console:
+def standard_console() -> Terminal:
     """Standard output; wide enough for the source where it is a file or a pipe."""
     if sys.stdout.isatty() or "COLUMNS" in os.environ:
         return Terminal()
@@ -269,12 +256,10 @@ class _Row:
     counts: Mapping[str, Any]
 
     def value(self, counter: str) -> int:
-        count = self.counts.get(counter)
-        return 0 if count is None else int(count.value)
+        return int(self.counts.get(counter, Count()).value)
 
     def ideal(self, counter: str) -> int:
-        count = self.counts.get(counter)
-        return 0 if count is None else int(count.ideal)
+        return int(self.counts.get(counter, Count()).ideal)
 
 
 def _headline(trace: Trace | Counted) -> Text:
@@ -380,7 +365,7 @@ def _coloured(amount: int, bad: bool) -> Text:
     return Text(f"{amount:,}", style="bold red" if bad else "green")
 
 
-def verdict(trace: Trace, own: OwnLaunch | None = None) -> Iterator[Text]:
+def verdict(trace: Trace, own: OwnLaunch) -> Iterator[Text]:
     """What is wrong with the kernel, what nobody tested, and how exact its results are."""
     from core.findings.untested import touches_nothing
     from core.trace.finding import in_doubt, of_guessed_contents, of_guessed_size
@@ -391,7 +376,7 @@ def verdict(trace: Trace, own: OwnLaunch | None = None) -> Iterator[Text]:
         if diagnostic.severity == "warning":
             where = f", line {diagnostic.line}" if diagnostic.line else ""
             yield Text(f"warning{where}: {diagnostic.message}", "yellow")
-    resting = own.resting_on(trace) if own is not None else {}
+    resting = own.resting_on(trace)
     certain = faults(trace, own)
     for finding in trace.findings:
         if finding in certain:
@@ -399,7 +384,7 @@ def verdict(trace: Trace, own: OwnLaunch | None = None) -> Iterator[Text]:
             yield Text.assemble((f"{kind}: ", "bold red"), finding.message)
         else:
             yield Text.assemble((f"{in_doubt(finding.kind)}: ", "bold yellow"), finding.message)
-        if own is not None and _leaves_a_guess(finding, own.open):
+        if _leaves_a_guess(finding, own.open):
             shape = next(a.shape for a in trace.arrays if a.name == finding.array)
             yield Text(of_guessed_size(finding, shape, f"--arg {finding.array}=…"), "yellow")
         if names := resting.get(finding, ()):
@@ -420,7 +405,7 @@ def verdict(trace: Trace, own: OwnLaunch | None = None) -> Iterator[Text]:
         yield Text(f"{name} differs from NumPy in float64 by at most {error:.3g}.")
 
 
-def _untested(trace: Trace, own: OwnLaunch | None) -> Iterator[Text]:
+def _untested(trace: Trace, own: OwnLaunch) -> Iterator[Text]:
     from core.findings.untested import untested_lines
     from core.ladder.rules import listing
 
@@ -432,15 +417,14 @@ def _untested(trace: Trace, own: OwnLaunch | None) -> Iterator[Text]:
         yield Text(f"Not tested: no thread came to {what}.{_because(trace, own)}", "yellow")
 
 
-def _because(trace: Trace, own: OwnLaunch | None) -> str:
+def _because(trace: Trace, own: OwnLaunch) -> str:
     """The numbers that the conditions above the first untested line look at."""
     from core.findings.untested import deciding, untested_lines
     from core.ladder.rules import listing
 
     lines = untested_lines(trace)
     numbers = deciding(trace, lines[0]) if lines else {}
-    guessed = own.guessed if own is not None else frozenset()
-    said = [f"{n} = {v}{' (a guess)' * (n in guessed)}" for n, v in numbers.items()]
+    said = [f"{n} = {v}{' (a guess)' * (n in own.guessed)}" for n, v in numbers.items()]
     return f" The conditions there look at {listing(said)}: choose others." if said else ""
 
 
@@ -464,7 +448,7 @@ def l1_as_json(estimate: L1Estimate) -> dict[str, Any]:
     }
 
 
-def show_l1(estimate: L1Estimate, source: str, console: Console) -> None:
+def show_l1(estimate: L1Estimate, source: str, console: Terminal) -> None:
     """Print the tables and what they rest on."""
     arrays: list[tuple[tuple[str, ...], L1Count]] = [
         ((name,), count) for name, count in estimate.by_array.items()
@@ -472,16 +456,10 @@ def show_l1(estimate: L1Estimate, source: str, console: Console) -> None:
     if len(arrays) > 1:
         arrays.append((("all",), estimate.total))
     console.print(_table("L1 estimate by array, loads", ("array",), arrays))
-    console.print(
-        _table("L1 estimate by source line, loads", ("line", "source"), _lines(estimate, source))
-    )
-    console.print(Text(_basis(estimate)), soft_wrap=True)
-
-
-def _lines(estimate: L1Estimate, source: str) -> Iterator[tuple[tuple[str, ...], L1Count]]:
     texts = source.splitlines()
-    for line, count in estimate.by_line.items():
-        yield (str(line), texts[line - 1].strip() if 1 <= line <= len(texts) else ""), count
+    lines = [((str(n), _code(texts, n)), count) for n, count in estimate.by_line.items()]
+    console.print(_table("L1 estimate by source line, loads", ("line", "source"), lines))
+    console.say(_basis(estimate))
 
 
 def _table(
@@ -521,6 +499,55 @@ _SECONDS = 30.0  # of processor time; then no more blocks are run
 _NO_BUDGET = 1 << 62  # instructions
 
 
+@dataclass(frozen=True)
+class TracedFile(FileOptions):
+    """The launch of a file's kernel, and how the file is read."""
+
+    arg: Annotated[
+        list[str] | None,
+        option(
+            "--arg",
+            panel=FILE,
+            text="N=128, A=float32[128,128] (random), C=zeros:float32[64] (or ones, range, "
+            "small, places, poison; index: below the first size), B=@b.npy. Repeatable; types come "
+            "from the kernel's signature. Tilescope guesses the rest.",
+        ),
+    ] = None
+    include_dir: Annotated[
+        list[str] | None,
+        option(
+            "--include-dir",
+            "-I",
+            panel=FILE,
+            text="A folder with headers of the file, beside those of its repository. Repeatable.",
+        ),
+    ] = None
+    include: Annotated[
+        list[str] | None,
+        option(
+            "--include",
+            panel=FILE,
+            text="A file that comes before the source, as if it were included there. Repeatable.",
+        ),
+    ] = None
+    arch: Annotated[
+        str | None,
+        option(
+            "--arch",
+            panel=FILE,
+            text="The architecture that it is compiled for, such as sm_80; usually sm_90.",
+        ),
+    ] = None
+    cluster_dims: Annotated[
+        str | None,
+        option(
+            "--cluster-dims",
+            panel=FILE,
+            text="Blocks of a cluster in x, y, z, where the host's launch sets them: 2,1.",
+        ),
+    ] = None
+
+
 def trace(
     context: typer.Context,
     kernel: Annotated[
@@ -536,14 +563,8 @@ def trace(
             metavar="[FILE.cu ...]", help="Other files of a CUDA source's program, as --include."
         ),
     ] = None,
-    n: Size = None,
-    m: Size = None,
-    k: Size = None,
-    tile: Size = None,
-    pad: Size = None,
-    block_x: Size = None,
-    block_y: Size = None,
-    settings: Settings = None,
+    *,
+    sizes: Sizes,
     inputs: Annotated[
         Literal["random", "small", "places"] | None,
         option(
@@ -553,54 +574,7 @@ def trace(
             "9), or places (3.2 in row 3, column 2).",
         ),
     ] = None,
-    kernel_name: KernelName = None,
-    grid: Grid = None,
-    block: Block = None,
-    shared: Shared = None,
-    define: Defines = None,
-    arg: Annotated[
-        list[str] | None,
-        option(
-            "--arg",
-            panel=FILE,
-            text="N=128, A=float32[128,128] (random), C=zeros:float32[64] (or ones, range, "
-            "small, places, poison; index: below the first size), B=@b.npy. Repeatable; types come "
-            "from the kernel's signature. Tilescope guesses the rest.",
-        ),
-    ] = None,
-    include_dir: Annotated[
-        list[str] | None,
-        option(
-            "--include-dir",
-            "-I",
-            panel=FILE,
-            text="A folder with headers of the file, beside those of its repository. Repeatable.",
-        ),
-    ] = None,
-    include: Annotated[
-        list[str] | None,
-        option(
-            "--include",
-            panel=FILE,
-            text="A file that comes before the source, as if it were included there. Repeatable.",
-        ),
-    ] = None,
-    arch: Annotated[
-        str | None,
-        option(
-            "--arch",
-            panel=FILE,
-            text="The architecture that it is compiled for, such as sm_80; usually sm_90.",
-        ),
-    ] = None,
-    cluster_dims: Annotated[
-        str | None,
-        option(
-            "--cluster-dims",
-            panel=FILE,
-            text="Blocks of a cluster in x, y, z, where the host's launch sets them: 2,1.",
-        ),
-    ] = None,
+    launch: TracedFile,
     build: Annotated[
         Literal["as_written", "as_compiled"],
         typer.Option(help="Trace the source as written (-G) or the optimised build."),
@@ -626,11 +600,9 @@ def trace(
     ] = False,
     cluster: Annotated[
         str | None,
-        typer.Option(
-            metavar="tcp://HOST:8786|local",
-            help="With --all: spread blocks over the workers of a dask scheduler; counts and "
-            "faults, no steps and outputs.",
-            show_default=False,
+        cluster_option(
+            "With --all: spread blocks over the workers of a dask scheduler; counts and "
+            "faults, no steps and outputs."
         ),
     ] = None,
     budget: Annotated[
@@ -664,9 +636,7 @@ def trace(
     l1: Annotated[
         bool, option("--l1", panel=RESULTS, text="Estimate what an H200's L1 caches would hit.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=RESULTS)
-    ] = False,
+    as_json: AsJsonResult = False,
     save: Annotated[
         Path | None,
         option(
@@ -702,32 +672,12 @@ def trace(
         )
     if only and (l1 or counters_only):
         raise ArgumentError("--only leaves out blocks that --l1 and --counters-only need.")
-    sizes = dict(n=n, m=m, k=k, tile=tile, pad=pad, block_x=block_x, block_y=block_y)
-    given = {name: value for name, value in sizes.items() if value is not None}
-    given |= parse_settings(settings or ())
-    launch = {
-        "kernel": kernel_name,
-        "grid": grid,
-        "block": block,
-        "shared": shared,
-        "define": define or None,
-        "arg": arg or None,
-        "include_dir": include_dir or None,
-        "include": [*(more or ()), *(include or ())] or None,
-        "arch": arch or None,
-        "cluster_dims": cluster_dims or None,
-    }
-    own: OwnLaunch | None = None
+    given, included = sizes.given(), [*(more or ()), *(launch.include or ())]
+    options = replace(launch, include=included).launch()
     if inputs is not None and (is_file(kernel) or kernel.endswith(".ptx")):
         raise ArgumentError(f"--inputs is for a rung; say --arg A={inputs}:float32[64,64].")
-    if kernel.endswith(".ptx"):
-        own = ptx_launch(Path(kernel), given, launch, seed)
-        workload = own.workload
-    elif is_file(kernel):
-        own = file_launch(Path(kernel), given, launch, seed)
-        workload = own.workload
-    else:
-        workload = rung_workload(kernel, given, launch, seed, blank=counters_only, inputs=inputs)
+    own = named_launch(kernel, given, options, seed, blank=counters_only, inputs=inputs)
+    workload = own.workload
     if counters_only:
         _show_counts(workload, build, budget, seed, as_json=as_json)
         return
@@ -741,29 +691,44 @@ def trace(
             raise ArgumentError(f"--cluster records no steps: leave out {taken[0]}.")
         if not every:
             raise ArgumentError("--cluster runs every block: say so with --all.")
-        _show_parts(workload, cluster, build, seed, own, checks=checks, as_json=as_json,
-                    no_fail=no_fail)  # fmt: skip
+        result = _in_parts(workload, cluster, build, seed, checks=checks)
+        if as_json:
+            print_json(trace_as_json(result, seed, own) | {"note": result.note})
+        else:
+            show_trace(result, own=own)
+            standard_console().say(result.note)
+        if faults(result, own) and not no_fail:
+            raise typer.Exit(FOUND)
         return
     chosen = _chosen_blocks(blocks, workload)
-    probe = _l1_probe() if l1 else None
-    from core.runs.recording import CutShort
+    from core.emulator.machine import Limits
+    from core.runs.recording import CutShort, record
 
+    if every or budget is not None:
+        limits, seconds = Limits(instructions=budget or _NO_BUDGET, seconds=None), None
+    elif only:
+        limits, seconds = Limits(), None
+    else:
+        limits, seconds = Limits(instructions=_NO_BUDGET), _SECONDS  # the time alone ends it
+    probe = _l1_probe() if l1 else None
     over: CutShort | None = None
-    try:
-        result = _record(
-            workload,
-            build,
-            chosen,
-            budget,
-            order,
-            seed,
-            probe,
-            checks=checks,
-            only=only,
-            every=every,
-        )
-    except CutShort as error:  # what ran and was found until then is shown first
-        result, over, probe = error.so_far, error, None
+    with compile_errors(workload), progress_bar(f"running {workload.kernel}") as progress:
+        try:
+            result = record(
+                workload,
+                kind=build,
+                blocks=chosen,
+                limits=limits,
+                order=order,
+                seed=seed,
+                checks=checks,
+                only_recorded=only,
+                progress=progress,
+                l1=probe,
+                seconds=seconds,
+            )
+        except CutShort as error:  # what ran and was found until then is shown first
+            result, over, probe = error.so_far, error, None
 
     if save is not None:
         from core.runs.storage import save_trace
@@ -776,19 +741,21 @@ def trace(
         data = trace_as_json(result, seed, own) | {"only_as_written": list(removed)}
         if probe is not None and result.complete:
             data["l1"] = l1_as_json(probe.estimate())
-        typer.echo(json.dumps(data, indent=1, allow_nan=False))
+        print_json(data)
     else:
         console = standard_console()
         show_trace(result, console, own)
         for sentence in removed:
-            console.print(sentence, soft_wrap=True, highlight=False, style="yellow")
-        if own is not None and not result.complete:
-            for smaller in smaller_launches(own):
-                console.print(f"Smaller: {smaller}", markup=False, highlight=False, soft_wrap=True)
-        if own is not None and own.left_out:
-            console.print(own.left_out, markup=False, highlight=False, soft_wrap=True)
-        if own is not None and own.options:
-            console.print(f"Guessed: {own.options}", markup=False, highlight=False, soft_wrap=True)
+            console.say(sentence, "yellow")
+        if own.launch is not None and not result.complete:
+            from core.launching.guess import smaller
+
+            for fewer in smaller(workload.source, own.launch):
+                console.say(Text(f"Smaller: {fewer}"))
+        if own.left_out:
+            console.say(Text(own.left_out))
+        if own.options:
+            console.say(Text(f"Guessed: {own.options}"))
         if probe is not None and result.complete:
             show_l1(probe.estimate(), workload.source, console)
     if over is not None and budget is not None:  # else what ran in time is the answer
@@ -816,7 +783,7 @@ def _show_saved(
     if save_outputs is not None:
         write_outputs(result, save_outputs)
     if as_json:
-        typer.echo(json.dumps(trace_as_json(result, None), indent=1, allow_nan=False))
+        print_json(trace_as_json(result, None, OwnLaunch(result.workload)))
     else:
         show_trace(result)
     return result
@@ -840,22 +807,12 @@ def _removed(result: Trace) -> tuple[str, ...]:
 _PARTS_EACH = 4  # of a worker, so that none waits long for the last
 
 
-def _show_parts(
-    workload: Workload,
-    address: str,
-    build: Literal["as_written", "as_compiled"],
-    seed: int,
-    own: OwnLaunch | None,
-    *,
-    checks: bool,
-    as_json: bool,
-    no_fail: bool,
-) -> None:
+def _in_parts(
+    workload: Workload, address: str, build: BuildKind, seed: int, *, checks: bool
+) -> Trace:
     """Counts and faults of a launch whose blocks ran on a cluster."""
-    from dataclasses import replace
-
     from core.gpu.jobs import RungSubject, WorkloadSubject
-    from core.many.cluster import opened, spread_over
+    from core.many.cluster import opened
     from core.many.parts import trace_in_parts
 
     if workload.ptx:
@@ -867,41 +824,22 @@ def _show_parts(
         subject = WorkloadSubject.of(replace(workload, expected=None))
     with (
         compile_errors(workload),
-        opened(
-            address,
-            "EMULATOR",
-            jobs=os.cpu_count() or 1,
-            tell=lambda text: typer.echo(text, err=True),
-        ) as cluster,
+        opened(address, "EMULATOR", jobs=os.cpu_count() or 1, tell=tell) as cluster,
         progress_bar(f"running {workload.kernel}") as progress,
     ):
-        result = trace_in_parts(
+        return trace_in_parts(
             subject,
-            lambda function, tasks: spread_over(cluster, function, tasks),
+            cluster.spread,
             _PARTS_EACH * cluster.workers,
             kind=build,
             checks=checks,
             progress=progress,
         )
-    if as_json:
-        data = trace_as_json(result, seed, own) | {"note": result.note}
-        typer.echo(json.dumps(data, indent=1, allow_nan=False))
-    else:
-        show_trace(result, standard_console(), own)
-        standard_console().print(result.note, highlight=False, soft_wrap=True)
-    if faults(result, own) and not no_fail:
-        raise typer.Exit(FOUND)
 
 
 def _show_counts(
-    workload: Workload,
-    build: Literal["as_written", "as_compiled"],
-    budget: int | None,
-    seed: int,
-    *,
-    as_json: bool,
+    workload: Workload, build: BuildKind, budget: int | None, seed: int, *, as_json: bool
 ) -> None:
-
     from core.emulator.machine import Limits
     from core.runs.counting import count
 
@@ -909,17 +847,9 @@ def _show_counts(
     with compile_errors(workload), progress_bar(f"counting {workload.kernel}") as progress:
         counted = count(workload, kind=build, limits=limits, progress=progress)
     if as_json:
-        typer.echo(json.dumps(counted_json(counted, seed), indent=1, allow_nan=False))
+        print_json(counted_json(counted, seed))
     else:
         show_counted(counted)
-
-
-def smaller_launches(own: OwnLaunch) -> Iterator[str]:
-    """Options that make the launch of a file smaller, and that its guess follows."""
-    from core.launching.guess import smaller
-
-    if own.launch is not None:
-        yield from smaller(own.workload.source, own.launch)
 
 
 def _chosen_blocks(text: str | None, workload: Workload) -> Literal["all"] | tuple[int, ...] | None:
@@ -932,43 +862,6 @@ def _chosen_blocks(text: str | None, workload: Workload) -> Literal["all"] | tup
             f"`--blocks {text}`: write all, or block numbers from 0 to {count - 1}."
         )
     return tuple(sorted({int(part) for part in parts}))
-
-
-def _record(
-    workload: Workload,
-    build: Literal["as_written", "as_compiled"],
-    blocks: Literal["all"] | tuple[int, ...] | None,
-    budget: int | None,
-    order: Literal["lockstep", "round_robin", "warp_by_warp", "random"],
-    seed: int,
-    l1: L1Probe | None,
-    *,
-    checks: bool,
-    only: bool,
-    every: bool,
-) -> Trace:
-    from core.emulator.machine import Limits
-    from core.runs.recording import record
-
-    limits, seconds = Limits(), None if only else _SECONDS
-    if seconds is not None:
-        limits = Limits(instructions=_NO_BUDGET)  # the time alone ends it
-    if every or budget is not None:
-        limits, seconds = Limits(instructions=budget or _NO_BUDGET, seconds=None), None
-    with compile_errors(workload), progress_bar(f"running {workload.kernel}") as progress:
-        return record(
-            workload,
-            kind=build,
-            blocks=blocks,
-            limits=limits,
-            order=order,
-            seed=seed,
-            checks=checks,
-            only_recorded=only,
-            progress=progress,
-            l1=l1,
-            seconds=seconds,
-        )
 
 
 def _l1_probe() -> L1Probe:

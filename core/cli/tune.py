@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from core.cli.console import Terminal, plain_table, progress_bar
-from core.cli.options import (
-    RESULTS,
-    ArgumentTexts,
-    BlockText,
-    DefineTexts,
-    Expected,
-    Flops,
-    GridText,
-    KernelName,
-    SharedText,
-    option,
-)
-from core.cli.planning import LaunchTexts, chosen_kernels, plan_of, settings_of, values_of
+from core.cli.console import Terminal, plain_table, print_json, progress_bar, tell
+from core.cli.options import RESULTS, AsJsonResult, cluster_option, option
+from core.cli.planning import CheckedLaunch, chosen_kernels, plan_of, settings_of, values_of
 from core.errors import GpuUnavailable, ParameterError, TilescopeError
 from core.gpu.executor import GpuWorker
+from core.gpu.jobs import Timing
 from core.gpu.plan import SIZE_NAMES, Plan
+from core.many.kernel_tuner_files import Cache, Entry, read_cache, write_cache, write_t4
 
 if TYPE_CHECKING:
-    from core.gpu.jobs import Timing
     from core.gpu.result import DeviceReport
-    from core.many.kernel_tuner_files import Cache, Entry
     from core.many.tune import Candidate
 
 
@@ -43,6 +31,7 @@ def tune(
     param: Annotated[
         list[str], option("--param", "-p", text="tile_m=64,128 or pad=0..4. Repeatable.")
     ],
+    *,
     settings: Annotated[
         list[str] | None, option("--set", text="What is not tuned: --set n=4096. Repeatable.")
     ] = None,
@@ -60,22 +49,10 @@ def tune(
         option("--model", text="The device of the table to scan for, if the GPU is not in it."),
     ] = None,
     cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="tcp://HOST:8786|local",
-            help="Measure on a GPU of a dask scheduler's workers.",
-            show_default=False,
-        ),
+        str | None, cluster_option("Measure on a GPU of a dask scheduler's workers.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the arrays and of the search.", min=0)] = 7,
-    kernel_name: KernelName = None,
-    grid: GridText = None,
-    block: BlockText = None,
-    shared: SharedText = "0",
-    define: DefineTexts = None,
-    arg: ArgumentTexts = None,
-    flops: Flops = "",
-    expect: Expected = "",
+    launch: CheckedLaunch,
     cache: Annotated[
         Path | None,
         option(
@@ -87,24 +64,17 @@ def tune(
     t4: Annotated[
         Path | None, option("--t4", panel=RESULTS, text="Write all results by the T4 schema.")
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=RESULTS)
-    ] = False,
+    as_json: AsJsonResult = False,
 ) -> None:
     """Find the fastest parameters: a scan prunes, an optimiser chooses, the GPU times.
 
     Every result is compared with float64 before it is timed, as with `tilescope bench`.
     """
-    from core.gpu.jobs import Timing
-
-    texts = LaunchTexts(
-        kernel_name, grid, block, shared, tuple(define or ()), tuple(arg or ()), flops, expect
-    )
     tuned = settings_of(param, "--param")
     fixed = settings_of(settings or [])
     if twice := sorted(set(tuned) & set(fixed)):
         raise ParameterError(f"{twice[0]} is both tuned and set: leave out one.")
-    chosen = chosen_kernels([kernel], texts)
+    chosen = chosen_kernels([kernel], launch)
     if len(chosen) != 1:
         raise ParameterError(f"`{kernel}` is not one kernel: name a rung or a .cu file.")
     plan = plan_of(chosen, values_of({**tuned, **fixed}), seed)
@@ -118,8 +88,6 @@ def tune(
         search = _Search(executor, timing, known, cache)
         search.run(candidates, trials, seed)
     if t4 is not None:
-        from core.many.kernel_tuner_files import write_t4
-
         write_t4(t4, search.cache)
     _show(plan, names, search, as_json=as_json)
 
@@ -129,9 +97,7 @@ def _executor(stack: ExitStack, cluster: str | None, device: int) -> Executor:
         return stack.enter_context(GpuWorker(device))
     from core.many.cluster import opened
 
-    return stack.enter_context(
-        opened(cluster, "GPU", jobs=0, tell=lambda text: typer.echo(text, err=True))
-    )
+    return stack.enter_context(opened(cluster, "GPU", jobs=0, tell=tell))
 
 
 def _gpu_of(executor: Executor) -> DeviceReport:
@@ -174,8 +140,6 @@ def _known(
     path: Path | None, report: DeviceReport, plan: Plan, candidates: Sequence[Candidate]
 ) -> Cache:
     """The cache file, or an empty cache; raises TilescopeError where it is of something else."""
-    from core.many.kernel_tuner_files import Cache, read_cache
-
     first = candidates[0]
     names = list(first.values)
     sizes = [v for n, v in first.point.parameters.items() if n in SIZE_NAMES and n not in names]
@@ -210,10 +174,6 @@ class _Search:
             typer.echo("Stopped; what was timed is kept.", err=True)
 
     def _measured(self, candidate: Candidate) -> Entry:
-        from dataclasses import replace
-
-        from core.many.kernel_tuner_files import write_cache
-
         known = {one.key: one for one in self.cache.entries}
         key = ",".join(str(value) for value in candidate.values.values())
         if key in known:
@@ -226,7 +186,6 @@ class _Search:
         return entry
 
     def _timed(self, candidate: Candidate) -> Entry:
-        from core.many.kernel_tuner_files import Entry
         from core.many.tune import measure
 
         now = datetime.now(UTC).isoformat()
@@ -239,7 +198,7 @@ class _Search:
             self.why[_text(candidate.values)] = "wrong result"
             return Entry(candidate.values, None, failure="wrong result", timestamp=now)
         further = {} if result.gflops is None else {"GFLOP/s": result.gflops}
-        took = found.took_ms
+        took = 1e3 * found.seconds
         return Entry(candidate.values, result.median_ms, result.samples_ms, "", took, now, further)
 
 
@@ -267,7 +226,7 @@ def _show(plan: Plan, names: Sequence[str], search: _Search, *, as_json: bool) -
             "results": [asdict(one) for one in entries],
             "failures": search.why,
         }
-        typer.echo(json.dumps(data, indent=1, allow_nan=False))
+        print_json(data)
     else:
         _print_table(plan, search, entries)
     if best is None:
@@ -295,5 +254,5 @@ def _print_table(plan: Plan, search: _Search, entries: Sequence[Entry]) -> None:
     console.print(f"{search.cache.kernel} on {search.cache.device}", highlight=False)
     console.print(table)
     for text, why in search.why.items():
-        console.print(f"{text}: {why}", soft_wrap=True, highlight=False)
+        console.say(f"{text}: {why}")
     console.print(f"{search.timed} of {len(plan.points)} combinations timed now.", highlight=False)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from core.cli.console import tell
 from core.errors import ParameterError
 
 
@@ -35,7 +36,7 @@ def worker(
     every = chosen_workers(gpus, emulators)
     if not every:
         raise ParameterError("There is nothing to work with: give --emulate 4, or GPUs.")
-    serve(address, every, lambda text: typer.echo(text, err=True))
+    serve(address, every, tell)
 
 
 def _gpus(text: str, *, given: bool) -> tuple[int, ...]:

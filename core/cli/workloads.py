@@ -19,24 +19,34 @@ if TYPE_CHECKING:
     from core.trace import Trace
     from core.trace.finding import Finding
 
+_SEED = 7  # where a command does not let one choose
 
-def chosen_workload(
-    kernel: str,
-    sizes: Mapping[str, int | None],
-    launch: Mapping[str, Any],
-    *,
-    seed: int = 7,
-) -> Workload:
+
+def chosen_workload(kernel: str, given: Mapping[str, int], launch: Mapping[str, Any]) -> Workload:
     """What another command names: a rung with its sizes, its arrays empty, or a CUDA source file.
 
     Raises ParameterError and ArgumentError, saying which option is wrong.
     """
-    given = {name: value for name, value in sizes.items() if value is not None}
     if kernel.endswith(".ptx"):
         raise ArgumentError("A PTX file can be traced only; give a rung or a CUDA source (.cu).")
-    if is_file(kernel):
-        return file_workload(Path(kernel), given, launch, seed)
-    return rung_workload(kernel, given, launch, seed, blank=True)
+    return named_launch(kernel, given, launch, _SEED, blank=True).workload
+
+
+def named_launch(
+    name: str,
+    given: Mapping[str, int],
+    launch: Mapping[str, Any],
+    seed: int,
+    *,
+    blank: bool = False,
+    inputs: Inputs | None = None,
+) -> OwnLaunch:
+    """The launch of a file, CUDA or PTX, or that of a rung, with `inputs` or `blank` arrays."""
+    if name.endswith(".ptx"):
+        return ptx_launch(Path(name), given, launch, seed)
+    if is_file(name):
+        return file_launch(Path(name), given, launch, seed)
+    return OwnLaunch(rung_workload(name, given, launch, seed, blank=blank, inputs=inputs))
 
 
 def is_file(name: str) -> bool:
@@ -51,7 +61,7 @@ def rung_workload(
     seed: int,
     *,
     blank: bool,
-    inputs: Inputs | None = None,
+    inputs: Inputs | None,
 ) -> Workload:
     """The launch of a rung with random `inputs` or others; its arrays are empty where `blank`."""
     from core.ladder import rung_of
@@ -75,7 +85,7 @@ def ptx_launch(
     from core.launching.ptx_guess import complete_ptx
 
     _refuse_sizes(given)
-    if launch["define"] is not None:
+    if launch.get("define"):
         raise ArgumentError("-D is for a compiler; PTX is compiled already.")
     for option in ("include_dir", "include", "arch"):
         if launch.get(option):
@@ -108,16 +118,9 @@ def _asked(path: Path, launch: Mapping[str, Any]) -> FileLaunch:
     )
 
 
-def file_workload(
-    path: Path, given: Mapping[str, int], launch: Mapping[str, Any], seed: int
-) -> Workload:
-    """The launch of a CUDA source file's kernel; what is not given is guessed."""
-    return file_launch(path, given, launch, seed).workload
-
-
 @dataclass(frozen=True)
 class OwnLaunch:
-    """A launch of a file's kernel, CUDA or PTX, and what of it was guessed.
+    """A launch, and what of it was guessed: of a file's kernel, CUDA or PTX.
 
     `options` would say that on the command line, "" where nothing was; `guessed` are the names of
     arguments and macros, `open` those of arguments that nothing in the source says.
@@ -152,11 +155,11 @@ class OwnLaunch:
         return resting_on(trace, self.guessed_contents)
 
 
-def faults(trace: Trace, own: OwnLaunch | None = None) -> tuple[Finding, ...]:
+def faults(trace: Trace, own: OwnLaunch) -> tuple[Finding, ...]:
     """The findings that no other contents of guessed arrays can rule out."""
     from core.explain.origins import is_left_open
 
-    guessed = own.resting_on(trace) if own is not None else {}
+    guessed = own.resting_on(trace)
     return tuple(f for f in trace.findings if f not in guessed or not is_left_open(trace, f))
 
 
@@ -212,31 +215,20 @@ def _options(asked: FileLaunch, whole: FileLaunch) -> str:
     from core.launching.file_launch import split_defines
 
     words = [
-        f"--{field} {shlex.quote(getattr(whole, field))}"
+        (f"--{field}", getattr(whole, field))
         for field in ("kernel", "grid", "block", "shared")
         if not getattr(asked, field) and getattr(whole, field) not in ("", "0")
     ]
     if whole.cluster and not asked.cluster:
-        words.append(f"--cluster-dims {whole.cluster}")
-    included = shlex.split(asked.included)
-    words += [
-        f"--include {shlex.quote(os.path.relpath(path))}"
-        for path in shlex.split(whole.included)
-        if path not in included
-    ]
-    said = split_defines(asked.defines)
-    words += [
-        f"-D {shlex.quote(f'{name}={value}')}"
-        for name, value in split_defines(whole.defines).items()
-        if name not in said
-    ]
+        words.append(("--cluster-dims", whole.cluster))
+    included, defined = shlex.split(asked.included), split_defines(asked.defines)
+    added = [path for path in shlex.split(whole.included) if path not in included]
+    words += [("--include", os.path.relpath(path)) for path in added]
+    macros = split_defines(whole.defines).items()
+    words += [("-D", f"{name}={value}") for name, value in macros if name not in defined]
     known = dict(asked.arguments)
-    words += [
-        f"--arg {shlex.quote(f'{name}={text}')}"
-        for name, text in whole.arguments
-        if name not in known
-    ]
-    return " ".join(words)
+    words += [("--arg", f"{name}={text}") for name, text in whole.arguments if name not in known]
+    return " ".join(f"{option} {shlex.quote(text)}" for option, text in words)
 
 
 def _refuse_sizes(given: Mapping[str, int]) -> None:

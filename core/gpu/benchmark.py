@@ -12,11 +12,11 @@ import time
 from dataclasses import replace
 from importlib import metadata
 
-from core.gpu import session
+from core.gpu import protocol, session
 from core.gpu.check import Check, check
 from core.gpu.jobs import BenchmarkJob, Built, CublasSubject, Timing, build_for
 from core.gpu.loaded import CublasProduct, Launchable, LoadedKernel
-from core.gpu.protocol import Begun, Sample, Sensed, Stage, report, stop_requested
+from core.gpu.protocol import Begun, Sample, Sensed, Stage, report
 from core.gpu.result import BenchmarkResult, Readings, gflops, is_stable, with_samples
 from core.gpu.session import Session
 from core.launch import Dim3, Launch, Workload
@@ -96,7 +96,7 @@ def with_lowest(now: Readings, before: Readings) -> Readings:
 
 
 def _reason_to_end(samples: list[float], timing: Timing, elapsed_s: float) -> str:
-    if stop_requested():
+    if protocol.stop.is_set():
         return "stopped"
     if elapsed_s >= timing.budget_s:
         return "budget"

@@ -41,7 +41,7 @@ OnEvent = Callable[[Event], None]
 @dataclass(frozen=True)
 class _Task:
     future: Future[Any]
-    on_event: OnEvent | None
+    on_event: OnEvent
     call: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
@@ -49,7 +49,7 @@ class GpuWorker(Executor):
     """Runs functions one after another in a process of its own.
 
     device: ordinal of the GPU. stall_s: how long the worker may give no sign before it is stopped,
-    unless the job names its own limit (`reporting.Stage.limit_s`).
+    unless the job names its own limit (`protocol.Stage.limit_s`).
     A job that fails raises from its future: WorkerFailure (the GPU or the worker), GpuUnavailable
     (no driver, no GPU, nothing to drive it), or what the function itself raised. The worker starts
     with the first job, and anew after a failure that ended it.
@@ -69,13 +69,18 @@ class GpuWorker(Executor):
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Runs `fn(*args, **kwargs)` in the worker; all of them must be picklable."""
-        return self._enqueue(None, fn, args, kwargs)
+        return self.stream(lambda event: None, fn, *args, **kwargs)
 
     def stream(
         self, on_event: OnEvent, fn: Callable[..., Any], /, *args: Any, **kwargs: Any
     ) -> Future[Any]:
         """Like `submit`, and calls `on_event` with each event of the job, from another thread."""
-        return self._enqueue(on_event, fn, args, kwargs)
+        with self._lock:
+            if self._shut:
+                raise RuntimeError("cannot schedule new futures after shutdown")
+            task = _Task(Future(), on_event, (fn, args, kwargs))
+            self._tasks.put(task)
+        return task.future
 
     def stop(self) -> None:
         """Asks the running job to finish early; its future then gives what it has."""
@@ -105,20 +110,6 @@ class GpuWorker(Executor):
                 self._tasks.put(None)
         if wait:
             self._thread.join()
-
-    def _enqueue(
-        self,
-        on_event: OnEvent | None,
-        fn: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-    ) -> Future[Any]:
-        with self._lock:
-            if self._shut:
-                raise RuntimeError("cannot schedule new futures after shutdown")
-            task = _Task(Future(), on_event, (fn, args, kwargs))
-            self._tasks.put(task)
-        return task.future
 
     def _cancel_waiting(self) -> None:
         while True:
@@ -185,11 +176,10 @@ class GpuWorker(Executor):
                 raise error
 
     def _notify(self, task: _Task, event: Event) -> None:
-        if task.on_event is not None:
-            try:
-                task.on_event(event)
-            except Exception:  # noqa: BLE001 - a fault in a plot must not lose the measurement
-                _log.exception("the receiver of GPU events failed")
+        try:
+            task.on_event(event)
+        except Exception:  # noqa: BLE001 - a fault in a plot must not lose the measurement
+            _log.exception("the receiver of GPU events failed")
 
     def _discard(self, *, kill: bool) -> None:
         child, self._child = self._child, None

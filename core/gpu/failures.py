@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from typing import Literal
 
@@ -18,7 +19,7 @@ FailureKind = Literal[
 ]
 
 # Errors after which CUDA refuses all further work in the same context ("sticky" errors, CUDA Driver
-# API, CUresult): the process has to end, and the next job gets a new one.
+# API, CUresult): the process has to end, and the next job gets a new one. Keys are patterns.
 _STICKY: dict[str, tuple[FailureKind, str]] = {
     "illegal memory access": (
         "illegal_access",
@@ -35,11 +36,7 @@ _STICKY: dict[str, tuple[FailureKind, str]] = {
         "timed_out",
         "The driver stopped the kernel, because it ran longer than the display's time limit.",
     ),
-    "launch failed": (
-        "kernel_fault",
-        "The kernel failed while it ran (unspecified launch failure).",
-    ),
-    "launch failure": (
+    "launch (failed|failure)": (
         "kernel_fault",
         "The kernel failed while it ran (unspecified launch failure).",
     ),
@@ -49,11 +46,9 @@ _STICKY: dict[str, tuple[FailureKind, str]] = {
     ),
     "invalid program counter": ("kernel_fault", "The kernel jumped to an invalid address."),
     "device-side assert": ("kernel_fault", "An assert in the kernel failed."),
-    "stack error": ("kernel_fault", "The kernel's call stack overflowed."),
-    "hardware stack": ("kernel_fault", "The kernel's call stack overflowed."),
+    "stack error|hardware stack": ("kernel_fault", "The kernel's call stack overflowed."),
     "uncorrectable": ("driver", "The GPU reported an uncorrectable memory error."),
-    "gpu has fallen": ("driver", "The GPU stopped answering the driver."),
-    "device is lost": ("driver", "The GPU stopped answering the driver."),
+    "gpu has fallen|device is lost": ("driver", "The GPU stopped answering the driver."),
 }
 
 
@@ -86,7 +81,7 @@ def from_driver(text: str) -> WorkerFailure:
             "launch_refused",
         )
     for mark, (kind, sentence) in _STICKY.items():
-        if mark in lowered:
+        if re.search(mark, lowered):
             return WorkerFailure(sentence, kind, fatal=True)
     if "invalid value" in lowered or "invalid argument" in lowered:
         return WorkerFailure(

@@ -1,15 +1,16 @@
-"""What to benchmark and how, in a form that travels to the worker process (picklable)."""
+"""What to benchmark and how, in a form that travels to the worker process.
+
+It is pickled: mappings are dictionaries, and no read-only views of them.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.compiler import nvrtc_library
 from core.compiler.compiler import workload_cubin
@@ -39,9 +40,6 @@ class RungSubject:
             return workload
         return replace(workload, source=self.source, title=f"{workload.title}, edited", rung=None)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return RungSubject, (self.rung, dict(self.parameters), self.seed, self.source)
-
 
 @dataclass(frozen=True)
 class FileSubject:
@@ -67,10 +65,6 @@ class FileSubject:
         flops = IntExpression(self.flops).evaluate(self.parameters) if self.flops.strip() else None
         workload = replace(workload, parameters=dict(self.parameters), flops=flops)
         return with_truth(workload, self.expected) if self.expected.strip() else workload
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        texts = (self.flops, self.expected, self.seed)
-        return FileSubject, (self.source, self.launch, dict(self.parameters), *texts)
 
 
 def filled_launch(launch: FileLaunch, values: Mapping[str, int]) -> FileLaunch:
@@ -170,67 +164,36 @@ class CublasSubject:
             expected=lambda: {"C": a.astype(np.float64) @ b.astype(np.float64)},
         )
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return CublasSubject, (dict(self.parameters), self.seed)
-
-
-@dataclass(frozen=True)
-class _Truth:
-    values: Mapping[str, NDArray[np.float64]]
-
-    def __call__(self) -> Mapping[str, NDArray[np.float64]]:
-        return self.values
-
 
 @dataclass(frozen=True)
 class WorkloadSubject:
-    """Any workload, arrays and all: a user's own kernel. `truth` is `expected()`, or None."""
+    """Any workload, arrays and all, as `of` packs it: a user's own kernel."""
 
-    title: str
-    source: str
-    source_name: str
-    kernel: str
-    launch: Launch
-    defines: Mapping[str, str] = field(default_factory=dict)
-    parameters: Mapping[str, int] = field(default_factory=dict)
-    layout: MatrixLayout | None = None
-    flops: int | None = None
-    truth: Mapping[str, NDArray[np.float64]] | None = None
+    packed: Workload
     seed: int | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, workload: Workload) -> WorkloadSubject:
         """Packs a workload; evaluates its `expected`, which may take seconds for large arrays."""
+        expected = workload.expected
         return cls(
-            title=workload.title,
-            source=workload.source,
-            source_name=workload.source_name,
-            kernel=workload.kernel,
-            launch=workload.launch,
-            defines=dict(workload.defines),
-            parameters=dict(workload.parameters),
-            layout=workload.layout,
-            flops=workload.flops,
-            truth=None if workload.expected is None else dict(workload.expected()),
-            headers=dict(workload.headers),
+            replace(
+                workload,
+                defines=dict(workload.defines),
+                parameters=dict(workload.parameters),
+                headers=dict(workload.headers),
+                expected=None if expected is None else partial(dict, dict(expected())),
+            )
         )
+
+    @property
+    def parameters(self) -> Mapping[str, int]:
+        """The workload's own."""
+        return self.packed.parameters
 
     def workload(self) -> Workload:
         """The workload again."""
-        return Workload(
-            title=self.title,
-            source=self.source,
-            source_name=self.source_name,
-            kernel=self.kernel,
-            launch=self.launch,
-            defines=MappingProxyType(dict(self.defines)),
-            parameters=MappingProxyType(dict(self.parameters)),
-            headers=MappingProxyType(dict(self.headers)),
-            layout=self.layout,
-            flops=self.flops,
-            expected=None if self.truth is None else _Truth(self.truth),
-        )
+        return self.packed
 
 
 Subject = RungSubject | FileSubject | CublasSubject | WorkloadSubject

@@ -308,40 +308,15 @@ class CublasProduct(Launchable):
         a, b, c = (array.name for array in self._launch.arrays)
         left, top = self._launch.arrays[0].data, self._launch.arrays[1].data
         (m, k), n = left.shape, top.shape[1]
-        one, zero = ctypes.c_float(1), ctypes.c_float(0)
+        one, zero = (ctypes.byref(ctypes.c_float(factor)) for factor in (1, 0))
         at = {name: ctypes.c_void_p(address) for name, address in self.buffers.items()}
         shape = (self._handle, _TRANSPOSE_NO, _TRANSPOSE_NO, n, m, k)
         if self._factors == _R_32F:
-            self._call(
-                "cublasSgemm_v2",
-                *shape,
-                ctypes.byref(one),
-                at[b],
-                n,
-                at[a],
-                k,
-                ctypes.byref(zero),
-                at[c],
-                n,
-            )
-        else:
-            self._call(
-                "cublasGemmEx",
-                *shape,
-                ctypes.byref(one),
-                at[b],
-                self._factors,
-                n,
-                at[a],
-                self._factors,
-                k,
-                ctypes.byref(zero),
-                at[c],
-                _R_32F,
-                n,
-                _COMPUTE_32F,
-                _ALGORITHM,
-            )
+            self._call("cublasSgemm_v2", *shape, one, at[b], n, at[a], k, zero, at[c], n)
+            return
+        factors = (at[b], self._factors, n, at[a], self._factors, k)
+        how = (_COMPUTE_32F, _ALGORITHM)
+        self._call("cublasGemmEx", *shape, one, *factors, zero, at[c], _R_32F, n, *how)
 
     def release(self) -> None:
         """Frees the arrays and the library's workspace."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -42,6 +43,12 @@ class Kernel(Protocol):
         """What to measure; raises TilescopeError where the values do not go together."""
 
 
+def _set_by(axis: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Which of the parameters of a kernel an axis sets."""
+    wanted = SIZE_NAMES if axis == SIZE else (axis,)
+    return tuple(name for name in wanted if name in names)
+
+
 @dataclass(frozen=True)
 class RungKernel:
     """A rung of the ladder. `given` are the parameters that no axis sets; `source` is an edit.
@@ -62,9 +69,7 @@ class RungKernel:
     def targets(self, axis: str) -> tuple[str, ...]:
         """A parameter, a shorthand's parameters, or the sizes."""
         names = [p.name for p in self.rung.parameters]
-        if axis == SIZE:
-            return tuple(name for name in SIZE_NAMES if name in names)
-        return self.rung.shorthands.get(axis) or ((axis,) if axis in names else ())
+        return self.rung.shorthands.get(axis) or _set_by(axis, names)
 
     def subject(self, values: Mapping[str, int], seed: int) -> Subject:
         """The rung with these parameters; raises ParameterError."""
@@ -106,9 +111,7 @@ class FileKernel:
 
     def targets(self, axis: str) -> tuple[str, ...]:
         """A name in the texts, or the sizes among them."""
-        if axis == SIZE:
-            return tuple(name for name in SIZE_NAMES if name in self.names)
-        return (axis,) if axis in self.names else ()
+        return _set_by(axis, self.names)
 
     def subject(self, values: Mapping[str, int], seed: int) -> Subject:
         """The launch with these values; raises TilescopeError where one is missing."""
@@ -139,9 +142,7 @@ class CublasKernel:
 
     def targets(self, axis: str) -> tuple[str, ...]:
         """It has sizes only."""
-        if axis == SIZE:
-            return ("n",)
-        return (axis,) if axis in SIZE_NAMES else ()
+        return ("n",) if axis == SIZE else _set_by(axis, SIZE_NAMES)
 
     def subject(self, values: Mapping[str, int], seed: int) -> Subject:
         """A product of these sizes."""
@@ -220,7 +221,7 @@ def make_plan(
             except TilescopeError as error:
                 left_out[f"{kernel.title} {values}"] = LeftOut(kernel.title, values, str(error))
                 continue
-            point = Point(subject, kernel.title, dict(_parameters(subject)))
+            point = Point(subject, kernel.title, dict(subject.parameters))
             points[point.key] = point
     if not points:
         raise TilescopeError(next(iter(left_out.values())).why)
@@ -235,9 +236,7 @@ def _combinations(kernel: Kernel, axes: Mapping[str, Sequence[int]]) -> list[dic
         twice = next(name for name in every if every.count(name) > 1)
         raise ParameterError(f"{twice} of {kernel.title} is set by two axes: leave out one.")
     sets = [axes[axis] for axis in mine]
-    count = 1
-    for values in sets:
-        count *= len(values)
+    count = math.prod(map(len, sets))
     if count > MOST_POINTS:
         raise ParameterError(f"{count} launches of {kernel.title} are too many: choose fewer.")
     return [
@@ -248,10 +247,6 @@ def _combinations(kernel: Kernel, axes: Mapping[str, Sequence[int]]) -> list[dic
         }
         for chosen in itertools.product(*sets)
     ]
-
-
-def _parameters(subject: Subject) -> Mapping[str, int]:
-    return subject.parameters
 
 
 def _sizes(point: Point) -> list[int]:

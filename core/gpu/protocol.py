@@ -52,7 +52,8 @@ class Sensed:
 Event = Stage | Sample | Begun | Sensed
 
 _sink: Callable[[Event], None] | None = None
-_stop = threading.Event()
+stop = threading.Event()
+"""Set: the running job is asked to finish early with what it has."""
 
 
 def set_sink(sink: Callable[[Event], None] | None) -> None:
@@ -65,18 +66,3 @@ def report(event: Event) -> None:
     """Passes an event on to whoever watches the job."""
     if _sink is not None:
         _sink(event)
-
-
-def request_stop() -> None:
-    """Asks the running job to finish early with what it has."""
-    _stop.set()
-
-
-def clear_stop() -> None:
-    """Forgets an earlier wish to stop; called before each job."""
-    _stop.clear()
-
-
-def stop_requested() -> bool:
-    """Whether the running job was asked to finish early."""
-    return _stop.is_set()

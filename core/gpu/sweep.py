@@ -127,7 +127,6 @@ class Progress:
     total: int
     done: int
     failed: int
-    elapsed_s: float
     left_s: float | None
 
 
@@ -164,7 +163,8 @@ class Sweep:
         self._total = len(points)
         self._waiting = deque(points)
         self._lanes = tuple(lanes)
-        self._timing, self._tell, self._keep, self._job = timing, tell, keep, measure
+        self._timing, self._tell, self._job = timing, tell, measure
+        self._keep = keep or (lambda outcome: None)
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)  # a lane has done a point, or is to stop
         self._told = threading.RLock()
@@ -173,9 +173,6 @@ class Sweep:
         self._stopped = False
         self._done: list[Outcome] = []
         self._running: dict[str, float] = {}
-        self._began = 0.0
-        self._paused_at: float | None = None
-        self._paused_s = 0.0
         self._open = len(self._lanes)
         self._threads = [
             threading.Thread(target=self._serve, args=(lane,), name=lane.name, daemon=True)
@@ -186,7 +183,6 @@ class Sweep:
 
     def start(self) -> None:
         """Begin."""
-        self._began = time.monotonic()
         for thread in self._threads:
             thread.start()
 
@@ -195,15 +191,10 @@ class Sweep:
         with self._lock:
             if self._go.is_set() and not self._stopped:
                 self._go.clear()
-                self._paused_at = time.monotonic()
 
     def resume(self) -> None:
         """Go on."""
-        with self._lock:
-            if self._paused_at is not None:
-                self._paused_s += time.monotonic() - self._paused_at
-                self._paused_at = None
-            self._go.set()
+        self._go.set()
 
     def stop(self, *, now: bool = False) -> None:
         """Begin no further point, and finish those that run with what they have.
@@ -235,10 +226,8 @@ class Sweep:
     def progress(self) -> Progress:
         """How far it is now."""
         with self._lock:
-            now = self._paused_at or time.monotonic()
             failed = sum(o.failure is not None for o in self._done)
-            elapsed = now - self._began - self._paused_s if self._began else 0.0
-            return Progress(self._total, len(self._done), failed, elapsed, self._left_s())
+            return Progress(self._total, len(self._done), failed, self._left_s())
 
     def _left_s(self) -> float | None:
         if not self._done:
@@ -265,11 +254,11 @@ class Sweep:
                     self._done.append(outcome)
                 self._changed.notify_all()
             if not gone:
-                self._write_down(outcome)
-                self._say(outcome)
+                self._hand(self._keep, outcome)
+                self._hand(self._tell, outcome)
             elif missed >= _TRIES:
                 assert outcome.failure is not None
-                self._say(LaneClosed(lane.name, outcome.failure.message))
+                self._hand(self._tell, LaneClosed(lane.name, outcome.failure.message))
                 break
             else:
                 _end(lane.executor, now=True)  # the next process asks the driver anew
@@ -277,7 +266,7 @@ class Sweep:
             self._open -= 1
             last = self._open == 0
         if last:
-            self._say(Ended(tuple(self._waiting)))
+            self._hand(self._tell, Ended(tuple(self._waiting)))
 
     def _next(self, lane: Lane) -> Point | None:
         """The lane's next point, None for no more: while another lane runs one it may come back."""
@@ -292,12 +281,12 @@ class Sweep:
                 elif self._go.is_set():  # it may have been paused in the meantime
                     self._running[lane.name] = time.monotonic()
                     point = self._waiting.popleft()
-        self._say(Started(point, lane.name))
+        self._hand(self._tell, Started(point, lane.name))
         return point
 
     def _measure(self, point: Point, lane: Lane) -> Outcome:
         def say(event: Event) -> None:
-            self._say(Told(point, lane.name, event))
+            self._hand(self._tell, Told(point, lane.name, event))
             if self._stopped and isinstance(event, Stage):  # asked to before the job was begun
                 _end(lane.executor, now=False)
 
@@ -316,20 +305,12 @@ class Sweep:
                 failure = None if result is not None else Failure("worker_died", "Stopped.")
         return Outcome(point, lane.name, time.monotonic() - began, result, failure)
 
-    def _write_down(self, outcome: Outcome) -> None:
-        if self._keep is not None:
-            with self._told:
-                try:
-                    self._keep(outcome)
-                except Exception:
-                    log.exception("an outcome could not be written down")
-
-    def _say(self, update: Update) -> None:
+    def _hand(self, receiver: Callable[[Any], None], update: Update) -> None:
         with self._told:
             try:
-                self._tell(update)
+                receiver(update)
             except Exception:
-                log.exception("the receiver of the sweep's updates failed")
+                log.exception("a receiver of the sweep's updates failed")
 
 
 class _Watch:

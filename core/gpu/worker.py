@@ -25,14 +25,14 @@ def main(arguments: list[str] | None = None) -> int:
 
     def hear(kind: bytes, payload: bytes) -> None:
         if kind == CALL:
-            protocol.clear_stop()
+            protocol.stop.clear()  # an earlier job was asked
             calls.put(payload)
         elif kind == STOP:
-            protocol.request_stop()
+            protocol.stop.set()
 
     def ended() -> None:
         """The application ended or closed this process: finish, even in the midst of a kernel."""
-        protocol.request_stop()
+        protocol.stop.set()
         calls.put(None)
         threading.Timer(_ORPHAN_GRACE_S, os._exit, (3,)).start()
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -36,37 +36,7 @@ LESSON = "lesson"
 """The group of kernels that lessons name and no list shows."""
 REGISTRY = "ladder.toml"
 
-_REQUIRED = (
-    "number",
-    "name",
-    "title",
-    "summary",
-    "file",
-    "kernel",
-    "parameters",
-    "block",
-    "grid",
-    "arguments",
-)
-_OPTIONAL = (
-    "shorthands",
-    "constraints",
-    "defines",
-    "shared_bytes",
-    "dynamic_shared_bytes",
-    "layout",
-    "flops",
-    "expected",
-    "group",
-    "faults",
-    "tuned",
-    "cost",
-    "arithmetic",
-    "bytes",
-    "mapping",
-)
 _ROLES = ("input", "output", "inout")
-_T = TypeVar("_T")
 
 
 class Ladder(Mapping[str, Rung]):
@@ -188,38 +158,10 @@ def _rung(row: Mapping[str, Any], home: Path) -> Rung:
         _check_fields(row)
         if Path(row["file"]).name != row["file"]:
             raise TilescopeError(f"file is {row['file']!r}: use the name of a file in {home}.")
-        source_file = home / row["file"]
-        return Rung(
-            number=row["number"],
-            name=row["name"],
-            title=row["title"],
-            summary=row["summary"],
-            source_file=source_file,
-            source=source_file.read_text(encoding="utf-8"),
-            kernel=row["kernel"],
-            parameters=tuple(_parameter(item) for item in row["parameters"]),
-            block=_expressions(row["block"]),
-            grid=_expressions(row["grid"]),
-            arguments=tuple(_argument(item) for item in row["arguments"]),
-            shorthands=_mapping(row, "shorthands", tuple),
-            constraints=tuple(
-                Constraint(IntExpression(item["require"]), item["message"])
-                for item in row.get("constraints", ())
-            ),
-            defines=_mapping(row, "defines", _expression),
-            shared_bytes=_expression(row.get("shared_bytes", 0)),
-            dynamic_shared_bytes=_expression(row.get("dynamic_shared_bytes", 0)),
-            layout=MatrixLayout(**row["layout"]) if "layout" in row else None,
-            flops=_expression(row["flops"]) if "flops" in row else None,
-            expected=_mapping(row, "expected", MatrixExpression),
-            group=row.get("group", "ladder"),
-            faults=tuple(row.get("faults", ())),
-            tuned=_sets(row.get("tuned", [])),
-            cost=_expression(row["cost"]) if "cost" in row else None,
-            arithmetic=row.get("arithmetic", "float32"),
-            nbytes=_expression(row["bytes"]) if "bytes" in row else None,
-            mapping=Orientation(**row["mapping"]) if "mapping" in row else None,
-        )
+        file = home / row["file"]
+        given = {_FIELDS[name].name: _READERS.get(name, _same)(row[name]) for name in row}
+        given |= {"source_file": file, "source": file.read_text(encoding="utf-8")}
+        return Rung(**given)
     except FileNotFoundError as error:
         raise TilescopeError(f"{label}: there is no file {error.filename}.") from None
     except OSError as error:
@@ -234,9 +176,12 @@ def _check_fields(row: Mapping[str, Any]) -> None:
     for name in ("block", "grid"):
         if len(row.get(name, "x")) > 3:
             raise TilescopeError(f"{name} has more than three sizes.")
-    if missing := [name for name in _REQUIRED if name not in row]:
+    required = [
+        name for name, one in _FIELDS.items() if one.default is MISSING is one.default_factory
+    ]
+    if missing := [name for name in required if name not in row]:
         raise TilescopeError(f"{', '.join(missing)} missing.")
-    if unknown := sorted(set(row) - {*_REQUIRED, *_OPTIONAL}):
+    if unknown := sorted(set(row) - set(_FIELDS)):
         raise TilescopeError(f"unknown field {', '.join(unknown)}.")
 
 
@@ -283,5 +228,38 @@ def _sets(given: Mapping[str, int] | list[Mapping[str, int]]) -> tuple[Mapping[s
     return tuple(MappingProxyType(dict(one)) for one in sets)
 
 
-def _mapping(row: Mapping[str, Any], name: str, make: Callable[[Any], _T]) -> Mapping[str, _T]:
-    return MappingProxyType({key: make(value) for key, value in row.get(name, {}).items()})
+def _each(make: Callable[[Any], Any]) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
+    return lambda table: MappingProxyType({name: make(value) for name, value in table.items()})
+
+
+def _constraint(item: Mapping[str, Any]) -> Constraint:
+    return Constraint(IntExpression(item["require"]), item["message"])
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+_NAMES = {"source_file": "file", "nbytes": "bytes"}
+_FIELDS = {_NAMES.get(one.name, one.name): one for one in fields(Rung) if one.name != "source"}
+"""The fields of a rung, by their names in the registry."""
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "parameters": lambda items: tuple(map(_parameter, items)),
+    "block": _expressions,
+    "grid": _expressions,
+    "arguments": lambda items: tuple(map(_argument, items)),
+    "shorthands": _each(tuple),
+    "constraints": lambda items: tuple(map(_constraint, items)),
+    "defines": _each(_expression),
+    "shared_bytes": _expression,
+    "dynamic_shared_bytes": _expression,
+    "layout": lambda row: MatrixLayout(**row),
+    "flops": _expression,
+    "expected": _each(MatrixExpression),
+    "faults": tuple,
+    "tuned": _sets,
+    "cost": _expression,
+    "bytes": _expression,
+    "mapping": lambda row: Orientation(**row),
+}
+"""What makes a rung's field of what the registry says; others stay as they are."""

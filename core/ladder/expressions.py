@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 
 from core.errors import TilescopeError
 
-_ARITHMETIC: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
+ARITHMETIC: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
 }
-_COMPARISON: Mapping[type[ast.AST], Callable[[Any, Any], bool]] = {
+COMPARISON: Mapping[type[ast.AST], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Lt: operator.lt,
@@ -146,11 +146,11 @@ def _check_int(node: ast.expr, text: str) -> None:
             raise _refuse(node, text)
         case ast.Constant(value=int()) | ast.Name():
             return
-        case ast.BinOp(left, op, right) if type(op) in _ARITHMETIC:
+        case ast.BinOp(left, op, right) if type(op) in ARITHMETIC:
             parts = [left, right]
         case ast.UnaryOp(ast.USub() | ast.Not(), operand):
             parts = [operand]
-        case ast.Compare(left, ops, comparators) if all(type(o) in _COMPARISON for o in ops):
+        case ast.Compare(left, ops, comparators) if all(type(o) in COMPARISON for o in ops):
             parts = [left, *comparators]
         case ast.BoolOp(_, operands):
             parts = operands
@@ -170,7 +170,7 @@ def _meaning(node: ast.expr) -> Meaning:
         case ast.Name(name):
             return operator.itemgetter(name)
         case ast.BinOp(left, op, right):
-            return _of_two(_ARITHMETIC[type(op)], _meaning(left), _meaning(right))
+            return _of_two(ARITHMETIC[type(op)], _meaning(left), _meaning(right))
         case ast.UnaryOp(ast.Not(), operand):
             inner = _meaning(operand)
             return lambda values: not inner(values)
@@ -195,8 +195,8 @@ def _of_two(operate: Callable[[Any, Any], Any], left: Meaning, right: Meaning) -
 def _compared(ops: list[ast.cmpop], terms: list[Meaning]) -> Meaning:
     """One comparison, or several in a row: a < b <= c. Every term is worked out, as it may fail."""
     if len(ops) == 1:
-        return _of_two(_COMPARISON[type(ops[0])], *terms)
-    compare = [_COMPARISON[type(op)] for op in ops]
+        return _of_two(COMPARISON[type(ops[0])], *terms)
+    compare = [COMPARISON[type(op)] for op in ops]
 
     def holds(values: Mapping[str, int]) -> bool:
         found = [term(values) for term in terms]

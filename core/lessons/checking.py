@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from core.errors import TilescopeError
 from core.lessons.expressions import Element, LessonError, Value, shown
 from core.lessons.lesson import Click, Edit, Lesson, Order, Setting, Slider
-from core.lessons.marking import Answer, goals_met, mark, same
+from core.lessons.marking import Answer, Met, goals_met, mark, same
 from core.lessons.posing import NO_VALUES, Posed, pose, right_answer
 from core.lessons.situation import Recorder
 from core.rules.shared_memory import BANKS
@@ -160,22 +160,23 @@ def _must_be_solvable(posed: Posed, edit: Edit) -> None:
     """The solution meets every goal, the start does not, and there are three hints."""
     if len(posed.hints) != HINTS:
         raise LessonError(f"An exercise has {HINTS} hints, and this one {len(posed.hints)}.")
-    for one in goals_met(posed.here, edit.goals, edit.solution):
-        if not one.met:
-            reason = f": {one.trouble}" if one.trouble else "."
-            raise LessonError(f"The solution does not meet the goal `{one.say}`{reason}")
+    solved = goals_met(posed.here, edit.goals, edit.solution)
+    _must_be_met(solved, "The solution does not meet the goal")
     start = goals_met(posed.here, edit.goals, edit.start or None)
     if all(one.met for one in start):
         raise LessonError("The start meets every goal already.")
 
 
+def _must_be_met(goals: Sequence[Met], sentence: str) -> None:
+    for one in goals:
+        if not one.met:
+            reason = f": {one.trouble}" if one.trouble else "."
+            raise LessonError(f"{sentence} `{one.say}`{reason}")
+
+
 def _must_be_orderable(posed: Posed, order: Order) -> None:
     """The lines as they stand meet every goal; turned round they do not."""
     lines = [text.said(posed.here) for text in order.items]
-    verdict = mark(posed, lines)
-    for one in verdict.goals:
-        if not one.met:
-            reason = f": {one.trouble}" if one.trouble else "."
-            raise LessonError(f"The lines as they stand do not meet `{one.say}`{reason}")
+    _must_be_met(mark(posed, lines).goals, "The lines as they stand do not meet")
     if mark(posed, lines[::-1]).mark == "right":
         raise LessonError("The lines meet every goal in the opposite order, too.")

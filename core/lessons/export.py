@@ -19,7 +19,7 @@ from xml.etree import ElementTree as Xml
 
 from core.lessons.expressions import Value
 from core.lessons.lesson import Lesson, Number, Slider
-from core.lessons.marking import ROUNDED, answer_text
+from core.lessons.marking import answer_text, slack_of
 from core.lessons.posing import NO_VALUES, Posed, pose, right_answer
 from core.lessons.situation import Recorder
 
@@ -85,9 +85,7 @@ def questions(
 def _numbers(posed: Posed, right: Value) -> tuple[tuple[float, ...], float]:
     question = posed.step.question
     if isinstance(question, Number) and isinstance(right, int | float):
-        whole = float(right).is_integer()
-        slack = question.tolerance
-        return (float(right),), (0.0 if whole else ROUNDED * abs(right)) if slack is None else slack
+        return (float(right),), slack_of(question, right)
     if isinstance(question, Slider) and isinstance(right, list):
         return tuple(float(one) for one in right), 0.0
     return (), 0.0

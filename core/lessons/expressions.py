@@ -20,6 +20,8 @@ from typing import Any, Protocol
 from core.devices.numbers import number
 from core.errors import TilescopeError
 from core.foreign_text import visible
+from core.ladder.expressions import ARITHMETIC, COMPARISON
+from core.ladder.rules import listing
 from core.trace.access import label
 
 MOST_CHARACTERS = 600  # of an expression
@@ -68,21 +70,9 @@ class Words(Protocol):
         """What is wrong with a call, as the end of a sentence; "" where nothing is."""
 
 
-_ARITHMETIC: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-}
+_ARITHMETIC = {**ARITHMETIC, ast.Div: operator.truediv}
 _COMPARISON: Mapping[type[ast.AST], Callable[[Any, Any], bool]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
+    **COMPARISON,
     ast.In: lambda a, b: a in b,
     ast.NotIn: lambda a, b: a not in b,
 }
@@ -166,8 +156,7 @@ def shown(value: Value) -> str:
         case float():
             return number(value) if value >= 0 else f"-{number(-value)}"
         case list():
-            items = [shown(item) for item in value]
-            return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
+            return listing([shown(item) for item in value])
         case None:
             return "nothing"
     return str(value)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from core.errors import TilescopeError
+from core.ladder.rules import listing
 from core.lessons.expressions import Element, LessonError, Value, shown
 from core.lessons.lesson import Choice, Click, Edit, Goal, Number, Order, Slider
 from core.lessons.posing import Posed, at_value, right_answer
@@ -89,8 +90,7 @@ def answer_text(posed: Posed, wanted: Value) -> str:
         names = [str(i) if isinstance(i, Element) else f"{question.target} {i}" for i in wanted]
         if not question.every and len(names) > SEVERAL:
             return f"{names[0]}, or any of {len(names) - 1} others"
-        word = " and " if question.every else " or "
-        return word.join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+        return listing(names, "and" if question.every else "or")
     if isinstance(question, Slider) and isinstance(wanted, list) and len(wanted) > SEVERAL:
         return f"{shown(wanted[0])}, or any of {len(wanted) - 1} others"
     return shown(wanted)
@@ -108,12 +108,17 @@ def _as_list(answer: Answer) -> list[Value]:
     return [answer]  # type: ignore[list-item] # a text is one, though it is a sequence
 
 
+def slack_of(question: Number, wanted: float) -> float:
+    """How far off a number is still right."""
+    if question.tolerance is not None:
+        return question.tolerance
+    return 0.0 if float(wanted).is_integer() else ROUNDED * abs(wanted)
+
+
 def _number(question: Number, given: float, wanted: Value) -> Mark:
     assert isinstance(wanted, int | float)
     whole = isinstance(wanted, int) or float(wanted).is_integer()
-    slack = question.tolerance
-    if slack is None:
-        slack = 0.0 if whole else ROUNDED * abs(wanted)
+    slack = slack_of(question, wanted)
     off = abs(given - wanted)
     if off <= slack * (1 + 1e-9) + 1e-12:
         return "right"

@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from core.models.ceilings import ceilings as all_ceilings
 from core.ptx.debug.variables import debug_info
 from core.rules.counters import COUNTERS, Count
 from core.rules.global_memory import SECTOR
-from core.trace.access import WARP, Access, Array, WarpAccess
+from core.trace.access import WARP, Access, Array, SharedState, WarpAccess
 from core.trace.finding import KINDS, Finding
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from core.trace import BlockTrace
 
 Says = Callable[..., Value]
+_S = TypeVar("_S", bound=Says)
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "int": (int,),
     "float": (int, float),
@@ -115,7 +116,7 @@ def _begin(group: str) -> None:
     _group = group
 
 
-def _word(function: Says) -> Says:
+def _word(function: _S) -> _S:
     name = function.__name__.removesuffix("_")
     parameters = tuple(inspect.signature(function).parameters.values())[1:]
     meaning = inspect.getdoc(function) or ""
@@ -139,80 +140,71 @@ def _part(here: Situation, warp: int) -> WarpAccess:
     return here.access.warp(warp)
 
 
-def _in(access: Access, *spaces: str) -> Access:
-    if access.space not in spaces:
+def _request(here: Situation, space: str, warp: int) -> WarpAccess:
+    """The warp's part of the step's access, which has to be to that memory."""
+    if here.access.space != space:
         raise LessonError(
-            f"The step accesses {access.space} memory, and this word is about "
-            f"{' and '.join(spaces)} memory."
+            f"The step accesses {here.access.space} memory, and this word is about {space} memory."
         )
-    return access
+    return _part(here, warp)
 
 
 @_word
 def sectors(here: Situation, warp: int = 0) -> int:
     """Sectors of 32 bytes that the warp's request moves."""
-    _in(here.access, "global")
-    return int(_part(here, warp).n_sectors)
+    return int(_request(here, "global", warp).n_sectors)
 
 
 @_word
 def ideal(here: Situation, warp: int = 0) -> int:
     """Sectors that the request would move if its bytes lay side by side."""
-    _in(here.access, "global")
-    return int(_part(here, warp).ideal_sectors)
+    return int(_request(here, "global", warp).ideal_sectors)
 
 
 @_word
 def lines(here: Situation, warp: int = 0) -> int:
     """Lines of 128 bytes that the request touches."""
-    _in(here.access, "global")
-    return len(_part(here, warp).lines)
+    return len(_request(here, "global", warp).lines)
 
 
 @_word
 def used_share(here: Situation, warp: int = 0) -> float:
     """Bytes used of those fetched, in per cent."""
-    _in(here.access, "global")
-    part = _part(here, warp)
+    part = _request(here, "global", warp)
     return 100 * float(part.bytes_used.sum()) / (SECTOR * max(len(part.sectors), 1))
 
 
 @_word
 def sector_numbers(here: Situation, warp: int = 0) -> list[Value]:
     """The sectors that the request touches, counted from the start of the array."""
-    access = _in(here.access, "global")
-    if not isinstance(access.array, Array):
+    part, array = _request(here, "global", warp), here.access.array
+    if not isinstance(array, Array):
         raise LessonError("The step accesses no array of the launch.")
-    first = access.array.base // SECTOR
-    return [int(s) // SECTOR - first for s in _part(here, warp).sectors]
+    return [int(s) // SECTOR - array.base // SECTOR for s in part.sectors]
 
 
 @_word
 def wavefronts(here: Situation, warp: int = 0) -> int:
     """Wavefronts that shared memory needs for the warp's request."""
-    _in(here.access, "shared")
-    return int(_part(here, warp).wavefronts)
+    return int(_request(here, "shared", warp).wavefronts)
 
 
 @_word
 def conflicts(here: Situation, warp: int = 0) -> int:
     """Wavefronts beyond those of an access without bank conflicts."""
-    _in(here.access, "shared")
-    return int(_part(here, warp).conflicts)
+    return int(_request(here, "shared", warp).conflicts)
 
 
 @_word
 def bank(here: Situation, lane: int, warp: int = 0) -> int:
     """The bank of the lane's word, 0 to 31."""
-    _in(here.access, "shared")
-    return int(_part(here, warp).banks[_lane(lane)])
+    return int(_request(here, "shared", warp).banks[_lane(lane)])
 
 
 @_word
 def lanes_in_bank(here: Situation, bank: int, warp: int = 0) -> list[Value]:
     """The lanes whose words lie in a bank."""
-    _in(here.access, "shared")
-    return [int(lane) for lane in np.flatnonzero(_part(here, warp).banks == bank)]
+    return [int(lane) for lane in np.flatnonzero(_request(here, "shared", warp).banks == bank)]
 
 
 def _lane(lane: int) -> int:
@@ -356,16 +348,16 @@ def _must_be_inside(of: Element, shape: tuple[int, ...]) -> None:
         raise LessonError(f"There is no {of}: {of.array} has the shape {list(shape)}.")
 
 
-def _arrays(here: Situation) -> list[str]:
-    shared = [array.name for array in here.trace.shared_arrays]
-    return [*(array.name for array in here.trace.arrays), *shared]
+def _must_have(here: Situation, array: str) -> None:
+    shared = [one.name for one in here.trace.shared_arrays]
+    known = [*(one.name for one in here.trace.arrays), *shared]
+    if array not in known:
+        raise LessonError(f"The launch has no array {array}: it has {', '.join(known)}.")
 
 
 def _users(here: Situation, of: Element, kinds: tuple[str, ...], space: str = "") -> list[int]:
     """The threads that access an element, as often as they do."""
-    known = _arrays(here)
-    if of.array not in known:
-        raise LessonError(f"The launch has no array {of.array}: it has {', '.join(known)}.")
+    _must_have(here, of.array)
     found: list[int] = []
     for access in _accesses(here):
         if access.kind in kinds and (not space or access.space == space):
@@ -428,24 +420,25 @@ def stored_by(here: Situation, thread: int) -> list[Value]:
     return list[Value](sorted(found))
 
 
-@_word
-def writer(here: Situation, element: Element) -> int:
-    """The thread, linear, that had stored an element of a shared array by this step; -1: none."""
+def _shared(here: Situation, element: Element) -> SharedState:
+    """The shared array that has an element, as the step leaves it."""
     state = here.block.shared(here.step).get(element.array)
     if state is None:
         raise LessonError(f"The kernel has no shared array {element.array}.")
-    _must_be_inside(element, state.last_writer.shape)
-    return int(state.last_writer[element.index])
+    _must_be_inside(element, state.values.shape)
+    return state
+
+
+@_word
+def writer(here: Situation, element: Element) -> int:
+    """The thread, linear, that had stored an element of a shared array by this step; -1: none."""
+    return int(_shared(here, element).last_writer[element.index])
 
 
 @_word
 def held(here: Situation, element: Element) -> float:
     """What an element of a shared array holds after this step."""
-    state = here.block.shared(here.step).get(element.array)
-    if state is None:
-        raise LessonError(f"The kernel has no shared array {element.array}.")
-    _must_be_inside(element, state.values.shape)
-    return _plain(state.values[element.index])
+    return _plain(_shared(here, element).values[element.index])
 
 
 @_word
@@ -528,22 +521,16 @@ def total(here: Situation, counter: str) -> int:
 @_word
 def of_array(here: Situation, array: str, counter: str) -> int:
     """The part of a counter that belongs to an array; 0 where nothing accesses it."""
-    return _of_array(here, array, counter)
-
-
-def _of_array(here: Situation, array: str, counter: str) -> int:
     counts = here.whole.counters.by_array
-    known = _arrays(here)
-    if array not in known:
-        raise LessonError(f"The launch has no array {array}: it has {', '.join(known)}.")
+    _must_have(here, array)
     return _count(counts[array], counter) if array in counts else 0
 
 
 @_word
 def per_request(here: Situation, array: str, way: str = "ld") -> float:
     """Sectors that a request to an array moves on average; way is "ld", "st", "atom" or "red"."""
-    requests = _of_array(here, array, f"global_{way}_requests")
-    return _share(_of_array(here, array, f"global_{way}_sectors"), requests)
+    requests = of_array(here, array, f"global_{way}_requests")
+    return _share(of_array(here, array, f"global_{way}_sectors"), requests)
 
 
 @_word

@@ -144,6 +144,14 @@ class Cluster(Executor):
         (job,) = args
         return _unpacked(self.ask(remote.on_gpu, GpuTask(fn, job)), on_event)
 
+    def spread(
+        self, function: Callable[[Any], Any], tasks: Sequence[Any]
+    ) -> Iterator[tuple[int, Any]]:
+        """Each task's place and what `function` gives for it, in the order in which they end."""
+        places = {self.submit(function, task): place for place, task in enumerate(tasks)}
+        for future in as_completed(places):
+            yield places[future], future.result()
+
     def stop(self) -> None:
         """Ask running jobs of GPUs to finish with what they have; returns at once."""
         self._stopping = True
@@ -506,15 +514,6 @@ def _unpacked(asked: Future[Answer], on_event: Callable[[Any], None] | None = No
 
     asked.add_done_callback(settle)
     return future
-
-
-def spread_over(
-    cluster: Cluster, function: Callable[[Any], Any], tasks: Sequence[Any]
-) -> Iterator[tuple[int, Any]]:
-    """Each task's place and what `function` gives for it, in the order in which they are done."""
-    places = {cluster.submit(function, task): place for place, task in enumerate(tasks)}
-    for future in as_completed(places):
-        yield places[future], future.result()
 
 
 def checked_address(text: str) -> str:

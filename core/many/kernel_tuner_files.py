@@ -196,29 +196,3 @@ def _t4(one: Entry) -> dict[str, Any]:
         "measurements": measured,
         "objectives": [OBJECTIVE],
     }
-
-
-def read_t4(path: Path) -> tuple[Entry, ...]:
-    """The configurations of a T4 file; raises TilescopeError where it is none."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        return tuple(_from_t4(row) for row in data["results"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise TilescopeError(f"{path} is not a file of T4 results ({error}).") from None
-
-
-def _from_t4(row: Mapping[str, Any]) -> Entry:
-    figures = {one["name"]: one["value"] for one in row.get("measurements", ())}
-    time = figures.pop(OBJECTIVE, None)
-    invalid = row["invalidity"]
-    kinds = {t4: kind for kind, (_, t4) in _ERRORS.items()}
-    right = invalid == "correct" and isinstance(time, (int, float))
-    return Entry(
-        dict(row["configuration"]),
-        float(time) if right else None,
-        tuple(float(value) for value in row["times"].get("runtimes", ())),
-        "" if right else kinds.get(invalid, "driver"),
-        float(row["times"].get("benchmark", 0)),
-        str(row.get("timestamp", "")),
-        {name: float(v) for name, v in figures.items() if isinstance(v, (int, float))},
-    )

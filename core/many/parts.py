@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.compiler.compiler import BuildKind, build_of, find_entry
+from core.compiler.compiler import Build, BuildKind, build_of
 from core.emulator.events import AccessEvent, Observer, TransferEvent
 from core.emulator.groups import Geometry
 from core.emulator.heap import HEAP_NAME
@@ -31,7 +31,7 @@ from core.gpu.jobs import FileSubject, RungSubject, WorkloadSubject
 from core.launch import Workload
 from core.many.processes import Spreading
 from core.rules.counters import Tally
-from core.runs.recording import Part, merge_finding, run_part
+from core.runs.recording import Part, image_of, merge_finding, run_part
 from core.trace import Trace
 from core.trace.finding import Finding
 from core.trace.program_info import program_info
@@ -59,30 +59,34 @@ class Ran:
     written: Mapping[str, bytes]
 
 
-class Footprints:
+class Footprints(Observer):
     """The bytes of global memory that some blocks read and write, one flag each."""
 
     def __init__(self) -> None:
         self.read: dict[str, NDArray[np.bool_]] = {}
         self.written: dict[str, NDArray[np.bool_]] = {}
+        self._lanes = 0  # of the blocks that run now
 
     def start(self, image: Image, issues: Any, lines: Any) -> None:
         """Nothing is known of any array before it is touched."""
 
     def part(self, geometry: Geometry) -> Observer:
-        """An observer of some blocks."""
-        return _Marks(self, geometry)
+        """Observes the blocks that run next."""
+        self._lanes = geometry.lanes
+        return self
 
-    def mark(self, event: AccessEvent, lanes: int) -> None:
+    def on_access(self, event: AccessEvent) -> None:
         """Notes one access; an atomic reads and writes."""
         region = event.region
-        address = np.broadcast_to(event.address, lanes) - region.base
+        if region.space != "global" or region.name == HEAP_NAME:
+            return
+        address = np.broadcast_to(event.address, self._lanes) - region.base
         address = address if event.mask is None else address[event.mask]
         for kind, table in (("store", self.read), ("load", self.written)):
             if event.kind != kind:
                 _flag(table, region, address, event.width)
 
-    def copy(self, event: TransferEvent) -> None:
+    def on_transfer(self, event: TransferEvent) -> None:
         """Notes what an asynchronous copy reads and writes."""
         for spans, table in ((event.reads, self.read), (event.writes, self.written)):
             for span in spans:
@@ -98,18 +102,6 @@ def _flag(
         flags = table[region.name] = np.zeros(region.nbytes, bool)
     for byte in range(width):
         flags[places + byte] = True
-
-
-class _Marks(Observer):
-    def __init__(self, into: Footprints, geometry: Geometry) -> None:
-        self._into, self._lanes = into, geometry.lanes
-
-    def on_access(self, event: AccessEvent) -> None:
-        if event.region.space == "global" and event.region.name != HEAP_NAME:
-            self._into.mark(event, self._lanes)
-
-    def on_transfer(self, event: TransferEvent) -> None:
-        self._into.copy(event)
 
 
 def run_blocks(task: PartTask) -> Ran:
@@ -172,7 +164,9 @@ def trace_in_parts(
     """
     workload = subject.workload()
     total = workload.launch.grid.count
-    together = _why_together(workload, kind)
+    build = build_of(workload, kind)
+    image = image_of(workload, build)
+    together = _why_together(image)
     parts = 1 if together else parts
     edges = np.linspace(0, total, min(parts, total) + 1).astype(int).tolist()
     tasks = [
@@ -194,30 +188,26 @@ def trace_in_parts(
         note = (
             f"Blocks communicate through global memory, so all {total:,} ran together in one place."
         )
-    return _joined(workload, kind, in_order, note, checks)
+    return _joined(workload, build, image, in_order, note, checks)
 
 
-def _why_together(workload: Workload, kind: BuildKind) -> str:
+def _why_together(image: Image) -> str:
     """Why the blocks of a launch cannot run apart, "" if they can."""
-    from core.assembler.assembled_module import module_of
-
-    if any(array.texture is not None for array in workload.launch.arrays):
+    if image.textures:
         return "What textures and surfaces touch is not followed"
-    build = build_of(workload, kind)
-    entry = find_entry(build, workload.kernel)
-    if Image(module_of(build, entry), entry, workload.launch).cluster.count > 1:
+    if image.cluster.count > 1:
         return "The blocks of a cluster run together"
     return ""
 
 
 def _joined(
-    workload: Workload, kind: BuildKind, parts: Sequence[Ran], note: str, checks: bool
+    workload: Workload,
+    build: Build,
+    image: Image,
+    parts: Sequence[Ran],
+    note: str,
+    checks: bool,
 ) -> Trace:
-    build = build_of(workload, kind)
-    from core.assembler.assembled_module import module_of
-
-    entry = find_entry(build, workload.kernel)
-    image = Image(module_of(build, entry), entry, workload.launch)
     program = program_info(image, workload)
     tally = Tally()
     findings: dict[tuple[str, int, str], Finding] = {}

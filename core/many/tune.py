@@ -17,8 +17,7 @@ from core.devices.table import load_devices
 from core.errors import TilescopeError
 from core.gpu.jobs import BenchmarkJob, Timing
 from core.gpu.plan import Plan, Point
-from core.gpu.result import BenchmarkResult
-from core.gpu.sweep import Failure, done_by, failure_of
+from core.gpu.sweep import Outcome, done_by, failure_of
 from core.many.kernel_tuner_files import Entry
 from core.many.processes import spread, usual_jobs
 from core.many.scan import Scanned, Task, ranked, scan_point
@@ -38,15 +37,6 @@ class Candidate:
 
     point: Point
     values: Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What timing a candidate gave: a result, or a failure; and how long it took, in ms."""
-
-    result: BenchmarkResult | None
-    failure: Failure | None
-    took_ms: float
 
 
 def all_candidates(plan: Plan, names: Sequence[str]) -> list[Candidate]:
@@ -87,7 +77,7 @@ def configuration_of(point: Point, names: Sequence[str]) -> dict[str, int]:
     return {name: point.parameters[name] for name in names}
 
 
-def measure(executor: Executor, timing: Timing, candidate: Candidate) -> Measured:
+def measure(executor: Executor, timing: Timing, candidate: Candidate) -> Outcome:
     """Checks and times a candidate in the process that owns a GPU; its failures are told."""
     began = time.monotonic()
     job = BenchmarkJob(candidate.point.subject, timing)
@@ -96,7 +86,7 @@ def measure(executor: Executor, timing: Timing, candidate: Candidate) -> Measure
         result = done_by(executor, job)
     except TilescopeError as error:
         failure = failure_of(error)
-    return Measured(result, failure, 1e3 * (time.monotonic() - began))
+    return Outcome(candidate.point, "", time.monotonic() - began, result, failure)
 
 
 def chosen_order(

@@ -93,21 +93,20 @@ class Case:
         """The device's major revision."""
         return self.device.major
 
-    def balance(self, equal: bool) -> tuple[float, str]:
-        """The share of the SMs' time that `equal` blocks can fill, and how it comes about.
+    def balance(self, equal: bool) -> tuple[float, str, str]:
+        """The share of the SMs' time that `equal` blocks can fill, how, and what that assumes.
 
         Some SM gets at least ceil(blocks / SMs) of them, and takes that long.
         """
         blocks, sms = self.counts.workload.launch.grid.count, self.device.sms
         most = -(-blocks // sms)
         if not equal or blocks == sms * most:
-            return 1.0, ""
-        return blocks / (sms * most), f" x {blocks:,} / {sms * most:,} blocks"
-
-    @property
-    def sm_clocks(self) -> str:
-        """SMs times clock, as text."""
-        return self.clocks(self.device.boost_mhz)
+            return 1.0, "", ""
+        alike = (
+            f"; blocks are alike, and {blocks:,} of them over {sms} SMs leave one SM with "
+            f"{most:,} at least"
+        )
+        return blocks / (sms * most), f" x {blocks:,} / {sms * most:,} blocks", alike
 
     def clocks(self, mhz: float) -> str:
         """SMs times a clock, as text."""
@@ -117,10 +116,11 @@ class Case:
         self, name: str, units: int, unit: str, rate: int, assumes: str, *, equal: bool
     ) -> Ceiling:
         """A ceiling of `rate` units a clock in each SM; `equal`: each block needs as many."""
-        filled, blocks = self.balance(equal)
+        filled, blocks, alike = self.balance(equal)
         gflops = self.device.sms * self.device.boost_mhz / 1e3 * rate * self.flops / units * filled
         rates = f" x {rate}" if rate != 1 else ""
-        start, end = f"{self.sm_clocks}{rates} x ", f" = {number(gflops)} GFLOPS"
+        start = f"{self.clocks(self.device.boost_mhz)}{rates} x "
+        end = f" = {number(gflops)} GFLOPS"
         formula = f"{start}{self.flops:,} FLOP / {units:,} {unit}{blocks}{end}"
         work = f"{counted(self.flops, 'FLOP')} / {counted(units, unit)}"
         brief = f"{start}{work}{blocks if filled < _ALL else ''}{end}"
@@ -130,7 +130,7 @@ class Case:
             gflops,
             formula,
             self.counts.build,
-            self.balanced(assumes, equal),
+            assumes + alike,
             brief=brief,
         )
 
@@ -145,17 +145,6 @@ class Case:
         brief = f"{counted(self.flops, 'FLOP')} / {nbytes(loaded)}{end}"
         return Ceiling(
             name, NAMES[name], gflops, formula, build, assumes, binds, intensity, bandwidth, brief
-        )
-
-    def balanced(self, assumes: str, equal: bool) -> str:
-        """What a ceiling of the SMs assumes, with what their balance adds."""
-        if not self.balance(equal)[1]:
-            return assumes
-        blocks, sms = self.counts.workload.launch.grid.count, self.device.sms
-        most = -(-blocks // sms)
-        return (
-            f"{assumes}; blocks are alike, and {blocks:,} of them over {sms} SMs leave one SM with "
-            f"{most:,} at least"
         )
 
 
@@ -275,7 +264,7 @@ def _tensor(case: Case) -> Made:
     if odd := [name for name in done if name not in rates]:
         return f"how fast tensor cores multiply {odd[0]} is not in the table"
     halves = sum(flops / rates[name] for name, flops in done.items())
-    filled, blocks = case.balance(case.counts.alike)
+    filled, blocks, alike = case.balance(case.counts.alike)
     gflops = case.device.sms * mhz / 1e3 * rate * case.flops / halves * filled
     scale = f" x {number(case.flops / halves)}" if round(halves) != case.flops else ""
     start = f"{case.clocks(mhz)} x {number(rate)} FLOP a clock{scale}"
@@ -296,7 +285,7 @@ def _tensor(case: Case) -> Made:
         gflops,
         start + blocks + end,
         case.counts.build,
-        case.balanced(assumes, case.counts.alike),
+        assumes + alike,
         brief=start + (blocks if filled < _ALL else "") + end,
     )
 
@@ -305,9 +294,8 @@ def _fp32(case: Case) -> Made:
     if case.counts.work.tensor:
         return "its products are done by tensor cores"
     device = case.device
-    formula = (
-        f"2 x {device.cores_per_sm} cores x {case.sm_clocks} = {number(device.peak_gflops)} GFLOPS"
-    )
+    cores = f"2 x {device.cores_per_sm} cores x {case.clocks(device.boost_mhz)}"
+    formula = f"{cores} = {number(device.peak_gflops)} GFLOPS"
     assumes = "every core does a multiply-add in every clock"
     return Ceiling("fp32", NAMES["fp32"], device.peak_gflops, formula, "", assumes, brief=formula)
 
@@ -324,9 +312,6 @@ RULES: Mapping[str, Callable[[Case], Made]] = {
     "tensor": _tensor,
     "fp32": _fp32,
 }
-
-
-__all__ = ["NAMES", "Ceiling", "Ceilings", "ceilings"]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import comb, lcm
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.compiler.compiler import BuildKind
 from core.emulator.machine import Limits
@@ -159,6 +159,8 @@ _STEPS = (64, 128, 256)  # floats in a row: whole lines
 _LEAST = 512  # smaller launches are counted as they are
 _LEAST_EDGE = 1024  # the same, where N is no multiple: five sizes take longer than three
 _SIZES = ("m", "n", "k")
+_TABLES = ("tensor", "needs", "load_sectors", "store_sectors")  # of Work, beside its SUMS
+_ASKED = ("loaded_bytes", "stored_bytes", "loads")  # sums of Asked
 
 
 def measure_rung(
@@ -269,12 +271,15 @@ def _extrapolated(
         return None
     step = sizes[1] - sizes[0]
     edge = sizes[0] - step
-    rule = _Cubic(n // step - 1) if edge else _Line.through(small, target, n // step)
-    work = rule.work([c.work for c in small])
+    rule = _cubic(n // step - 1) if edge else _line(small, target, n // step)
+    work = _followed(rule, Work, [c.work for c in small], SUMS, _TABLES)
     if work is None:
         return None
-    written = Asked.of(work) if len(as_written) == 1 else rule.asked(as_written)
-    counters = rule.table([c.counters for c in small])
+    if len(as_written) == 1:
+        written: Asked | None = Asked.of(work)
+    else:
+        written = _followed(rule, Asked, as_written, _ASKED, ("load_sectors",))
+    counters = _table(rule, [c.counters for c in small])
     if written is None or counters is None:
         return None
     first = small[0]
@@ -322,74 +327,55 @@ def _whole(workload: Workload, names: Mapping[str, int]) -> Mapping[str, int]:
     return {name: sizes.get(name, -1) for name in names}
 
 
-class _Rule:
-    """Follows figures from small sizes to a large one."""
+Rule = Callable[[list[int]], int | None]
+"""A figure of a launch from those of small ones; None where they do not follow the rule."""
 
-    def _end(self, values: list[int]) -> int | None:
-        """A figure there; None where it does not follow the rule."""
-        raise NotImplementedError
 
-    def work(self, works: list[Work]) -> Work | None:
-        """The work there, if every figure follows the rule."""
-        names = ("tensor", "needs", "load_sectors", "store_sectors")
-        return self._whole(Work, works, SUMS, names)
+def _line(small: list[Counts], target: Workload, times: int) -> Rule:
+    """What a block needs, from three sizes to `times` the first, where `target` is."""
+    grids = [counts.workload.launch.grid.count for counts in small]
+    blocks = target.launch.grid.count
 
-    def asked(self, several: list[Asked]) -> Asked | None:
-        """What is asked there, likewise."""
-        return self._whole(
-            Asked, several, ("loaded_bytes", "stored_bytes", "loads"), ("load_sectors",)
-        )
-
-    def table(self, several: Sequence[Mapping[str, int]]) -> Mapping[str, int] | None:
-        """The figures of a table there, likewise; all have the same names."""
-        if any(table.keys() != several[0].keys() for table in several):
+    def end(values: list[int]) -> int | None:
+        if any(value % grid for value, grid in zip(values, grids, strict=True)):
             return None
-        ends = {key: self._end([table[key] for table in several]) for key in several[0]}
-        found = {key: end for key, end in ends.items() if end is not None}
-        return found if len(found) == len(ends) else None
+        a, b, c = (value // grid for value, grid in zip(values, grids, strict=True))
+        return (a + (b - a) * (times - 1)) * blocks if c - b == b - a else None
 
-    def _whole(
-        self, kind: type[T], parts: list[T], sums: tuple[str, ...], tables: tuple[str, ...]
-    ) -> T | None:
-        found: dict[str, object] = {
-            name: self._end([getattr(part, name) for part in parts]) for name in sums
-        }
-        for name in tables:
-            found[name] = self.table([getattr(part, name) for part in parts])
-        return None if None in found.values() else kind(**found)
+    return end
 
 
-@dataclass(frozen=True)
-class _Line(_Rule):
-    """What a block needs, from three sizes to a fourth: `grids` and `blocks` in number."""
-
-    grids: tuple[int, ...]
-    blocks: int
-    times: int
-
-    @classmethod
-    def through(cls, small: list[Counts], target: Workload, times: int) -> _Line:
-        """To `times` the first size, where `target` is."""
-        grids = tuple(counts.workload.launch.grid.count for counts in small)
-        return cls(grids, target.launch.grid.count, times)
-
-    def _end(self, values: list[int]) -> int | None:
-        if any(value % grid for value, grid in zip(values, self.grids, strict=True)):
-            return None
-        a, b, c = (value // grid for value, grid in zip(values, self.grids, strict=True))
-        return (a + (b - a) * (self.times - 1)) * self.blocks if c - b == b - a else None
-
-
-@dataclass(frozen=True)
-class _Cubic(_Rule):
+def _cubic(steps: int) -> Rule:
     """What a launch needs, from five sizes a step apart to one `steps` beyond the first."""
 
-    steps: int
-
-    def _end(self, values: list[int]) -> int | None:
+    def end(values: list[int]) -> int | None:
         """By Newton's forward differences; the fourth tells whether it is a cubic."""
-        end, left = 0, values
+        found, left = 0, values
         for order in range(4):
-            end += left[0] * comb(self.steps, order)
+            found += left[0] * comb(steps, order)
             left = [b - a for a, b in pairwise(left)]
-        return end if left == [0] else None
+        return found if left == [0] else None
+
+    return end
+
+
+def _table(rule: Rule, several: Sequence[Mapping[str, int]]) -> Mapping[str, int] | None:
+    """The figures of a table, if all have the same names and each follows the rule."""
+    if any(table.keys() != several[0].keys() for table in several):
+        return None
+    ends = {key: rule([table[key] for table in several]) for key in several[0]}
+    found = {key: end for key, end in ends.items() if end is not None}
+    return found if len(found) == len(ends) else None
+
+
+def _followed(
+    rule: Rule, kind: type[T], parts: list[T], sums: tuple[str, ...], tables: tuple[str, ...]
+) -> T | None:
+    """What parts lead to, if each of their figures follows the rule."""
+
+    def figures(name: str) -> list[Any]:
+        return [getattr(part, name) for part in parts]
+
+    found: dict[str, object] = {name: rule(figures(name)) for name in sums}
+    found |= {name: _table(rule, figures(name)) for name in tables}
+    return None if None in found.values() else kind(**found)

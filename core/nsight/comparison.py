@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from core.compiler.compiler import BuildKind
 from core.errors import TilescopeError
-from core.nsight.profile import ProfiledLaunch, chosen
+from core.nsight.profile import SOURCE_SUMS, ProfiledLaunch, chosen
 from core.rules.counters import COUNTERS, METRICS, Counters, Counts, counters_of
 from core.runs.counting import Counted, count
 
@@ -31,21 +31,12 @@ if TYPE_CHECKING:
 
     from core.launch import Workload
 
-# Metrics of the source page, and the sums of ours that they are.
-SOURCE_SUMS: Mapping[str, tuple[str, str]] = {
-    "memory_l2_theoretical_sectors_global": ("global", "sectors"),
-    "memory_l1_wavefronts_shared": ("shared", "wavefronts"),
-}
 _HIT_RATES = {
     "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct": "sectors that are loaded",
     "l1tex__t_sector_pipe_lsu_mem_global_op_st_hit_rate.pct": "sectors that are stored",
     "lts__t_sector_hit_rate.pct": "sectors that L2 is asked for",
 }
 _WORDS: Mapping[BuildKind, str] = {"as_compiled": "as compiled", "as_written": "as written (-G)"}
-_OTHER: Mapping[BuildKind, BuildKind] = {
-    "as_compiled": "as_written",
-    "as_written": "as_compiled",
-}
 
 
 @dataclass(frozen=True)
@@ -141,11 +132,12 @@ def compare(
             f"{','.join(list(METRICS.values())[:2])},…`, all of which docs/counting.md names."
         )
     tell = progress or (lambda done: None)
-    first = build or "as_compiled"
+    first: BuildKind = build or "as_compiled"
+    second: BuildKind = "as_written" if first == "as_compiled" else "as_compiled"
     counted = count(workload, kind=first, progress=lambda done: tell(done / 2))
     other: Counted | None = None
     if _differences(profiled, counted.counters):
-        other = count(workload, kind=_OTHER[first], progress=lambda done: tell((1 + done) / 2))
+        other = count(workload, kind=second, progress=lambda done: tell((1 + done) / 2))
         if build is None and _differences(profiled, other.counters) < _differences(
             profiled, counted.counters
         ):

@@ -10,6 +10,11 @@ from types import MappingProxyType
 from core.errors import TilescopeError
 from core.launch import Dim3, Launch, Workload
 
+SOURCE_SUMS: Mapping[str, tuple[str, str]] = {
+    "memory_l2_theoretical_sectors_global": ("global", "sectors"),
+    "memory_l1_wavefronts_shared": ("shared", "wavefronts"),
+}
+"""Metrics of the source page, and the sums of our counters that they are."""
 _NOTHING: Mapping[str, Mapping[int, float]] = MappingProxyType({})
 
 

@@ -9,10 +9,8 @@ from typing import Any
 
 from core.errors import TilescopeError
 from core.launch import Dim3
-from core.nsight.profile import ProfiledLaunch
+from core.nsight.profile import SOURCE_SUMS, ProfiledLaunch
 
-SOURCE_METRICS = ("memory_l2_theoretical_sectors_global", "memory_l1_wavefronts_shared")
-"""Counters of the source page that are ours as well: see `core.nsight.comparison`."""
 _NO_READER = (
     "Reading a report needs NVIDIA's ncu_report: `pip install ncu-report` (the extra ncu), or set "
     "PYTHONPATH to the folder extras/python of Nsight Compute; or export the report with "
@@ -82,7 +80,7 @@ def _by_line(action: Any) -> tuple[Mapping[str, Mapping[int, float]], str]:
     """Metrics of the source page by line, of the file that most of them fall into."""
     found: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
     weight: Counter[str] = Counter()
-    for name in SOURCE_METRICS:
+    for name in SOURCE_SUMS:
         metric = action.metric_by_name(name)
         if metric is None or not metric.num_instances():
             continue

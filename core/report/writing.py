@@ -36,10 +36,10 @@ def as_html(report: Report, fragment: bool = False) -> str:
 
 
 def _html(report: Report) -> Iterator[str]:
-    yield f"<h1>{_safe(report.title)}</h1>"
-    yield f'<p class="verdict">{_safe(report.verdict)}</p>'
+    yield f"<h1>{safe(report.title)}</h1>"
+    yield f'<p class="verdict">{safe(report.verdict)}</p>'
     yield '<h2>Launch</h2><table class="facts">'
-    yield "".join(f"<tr><th>{_safe(k)}</th><td>{_safe(v)}</td></tr>" for k, v in report.facts)
+    yield "".join(f"<tr><th>{safe(k)}</th><td>{safe(v)}</td></tr>" for k, v in report.facts)
     yield "</table>"
     if report.faults:
         yield "<h2>Findings</h2>"
@@ -48,10 +48,10 @@ def _html(report: Report) -> Iterator[str]:
         yield html_table(table)
         if table.heading == "By line" and report.pictures:
             yield from report.pictures
-    yield from (f'<p class="note">{_safe(note)}</p>' for note in report.notes)
+    yield from (f'<p class="note">{safe(note)}</p>' for note in report.notes)
     yield "<h2>Source</h2><p class='code'>"
     yield "<br>".join(
-        f"{number:>4}&nbsp; {_safe(line).replace('  ', '&nbsp; ')}"
+        f"{number:>4}&nbsp; {safe(line).replace('  ', '&nbsp; ')}"
         for number, line in enumerate(report.source, start=1)
     )
     yield "</p>"
@@ -60,19 +60,19 @@ def _html(report: Report) -> Iterator[str]:
 def html_table(table: Table) -> str:
     """One table with its heading."""
     heads = "".join(
-        f'<th class="r">{_safe(c)}</th>' if i in table.right else f"<th>{_safe(c)}</th>"
+        f'<th class="r">{safe(c)}</th>' if i in table.right else f"<th>{safe(c)}</th>"
         for i, c in enumerate(table.columns)
     )
     rows = "".join(
         "<tr>"
         + "".join(
-            f"<td{_class(table, i)}>{_safe(cell) or '&nbsp;'}</td>" for i, cell in enumerate(row)
+            f"<td{_class(table, i)}>{safe(cell) or '&nbsp;'}</td>" for i, cell in enumerate(row)
         )
         + "</tr>"
         for row in table.rows
     )
-    note = f'<p class="note">{_safe(table.note)}</p>' if table.note else ""
-    return f"<h2>{_safe(table.heading)}</h2><table><tr>{heads}</tr>{rows}</table>{note}"
+    note = f'<p class="note">{safe(table.note)}</p>' if table.note else ""
+    return f"<h2>{safe(table.heading)}</h2><table><tr>{heads}</tr>{rows}</table>{note}"
 
 
 def _class(table: Table, column: int) -> str:
@@ -82,12 +82,13 @@ def _class(table: Table, column: int) -> str:
 
 
 def _fault_html(fault: Fault) -> str:
-    place = f"<br><code>{fault.line}: {_safe(fault.code)}</code>" if fault.line > 0 else ""
-    words = f"<b>{_safe(fault.title)}</b><br>{_safe(fault.sentence)}{place}"
+    place = f"<br><code>{fault.line}: {safe(fault.code)}</code>" if fault.line > 0 else ""
+    words = f"<b>{safe(fault.title)}</b><br>{safe(fault.sentence)}{place}"
     return f'<div class="fault">{words}<div>{fault.picture}</div></div>'
 
 
-def _safe(text: str) -> str:
+def safe(text: str) -> str:
+    """A text that HTML takes for nothing else, and in which nothing acts unseen."""
     return escape(visible(text))
 
 

@@ -25,7 +25,6 @@ from core.findings.hazards import GlobalState, Hazards
 from core.findings.reporting import FaultCollector, Reporter, counted
 from core.gc_control import uncollected
 from core.launch import Workload
-from core.ptx.debug.model import DebugInfo
 from core.ptx.debug.variables import debug_info
 from core.rules.counters import CountingObserver, Tally
 from core.runs.blocks import (
@@ -39,7 +38,7 @@ from core.trace import Trace
 from core.trace.access import owner_of
 from core.trace.block import with_step
 from core.trace.finding import Finding
-from core.trace.program_info import ProgramInfo, program_info
+from core.trace.program_info import program_info
 
 if TYPE_CHECKING:
     from core.rules.l1 import L1Probe
@@ -120,20 +119,31 @@ def record(
         ran = len(blocks) if blocks is not None and only_recorded else workload.launch.grid.count
         must_be_runnable(workload.launch, ran)
     build = build or build_of(workload, kind)
-    entry = find_entry(build, workload.kernel)
-    module = module_of(build, entry)
-    debug = debug_info(module)
-    image = Image(module, entry, workload.launch, lambda name: watched_registers(debug, name))
+    image = image_of(workload, build)
     options = _Options(
         blocks, only_recorded, checks, limits or Limits(), record_bytes, order, seed, seconds
     )
     try:
-        return _Recording(workload, build, image, debug, options, progress, l1).trace()
+        return _Recording(workload, build, image, options, progress, l1).trace()
     except _BlocksWait:  # start again, this time with all blocks side by side
-        again = Image(module, image.function.name, workload.launch, image.watched)
-        return _Recording(
-            workload, build, again, debug, options, progress, l1, together=True
-        ).trace()
+        again = Image(image.module, image.function.name, workload.launch, image.watched)
+        return _Recording(workload, build, again, options, progress, l1, together=True).trace()
+
+
+def image_of(workload: Workload, build: Build) -> Image:
+    """What the workload's kernel sees; the registers of its variables are to be recorded.
+
+    Raises as `core.ptx.parser.parse` and `Image` do.
+    """
+    entry = find_entry(build, workload.kernel)
+    module = module_of(build, entry)
+    debug = debug_info(module)
+
+    def watched(function: str) -> frozenset[str]:
+        places = (one for variable in debug.variables_of(function) for one in variable.locations)
+        return frozenset(place.register for place in places if place.register is not None)
+
+    return Image(module, entry, workload.launch, watched)
 
 
 def _duration(seconds: float) -> str:
@@ -183,14 +193,10 @@ def run_part(
     """
     must_be_runnable(workload.launch, len(blocks))
     build = build_of(workload, kind)
-    entry = find_entry(build, workload.kernel)
-    module = module_of(build, entry)
-    debug = debug_info(module)
-    image = Image(module, entry, workload.launch, lambda name: watched_registers(debug, name))
     options = _Options(
         blocks, True, checks, limits or Limits(), RECORD_BYTES, "lockstep", 0, None, keep=False
     )
-    recording = _Recording(workload, build, image, debug, options, None, probe)
+    recording = _Recording(workload, build, image_of(workload, build), options, None, probe)
     try:
         recording.trace()
     except _BlocksWait:
@@ -210,23 +216,12 @@ class _BlocksWait(Exception):
     """Threads could not go on while other blocks had yet to run."""
 
 
-def watched_registers(debug: DebugInfo, function: str) -> frozenset[str]:
-    """The registers that source variables of a function live in."""
-    return frozenset(
-        location.register
-        for variable in debug.variables_of(function)
-        for location in variable.locations
-        if location.register is not None
-    )
-
-
 class _Recording:
     def __init__(
         self,
         workload: Workload,
         build: Build,
         image: Image,
-        debug: DebugInfo,
         options: _Options,
         progress: Progress | None,
         l1: Probe | None = None,
@@ -239,7 +234,7 @@ class _Recording:
         )
         self.workload, self.build, self.image, self.options = workload, build, image, options
         with uncollected():  # it goes through the source's words
-            self.program: ProgramInfo = program_info(image, workload, debug)
+            self.program = program_info(image, workload, debug_info(image.module))
         self.progress = progress or (lambda fraction: None)
         self.l1 = l1
         if l1 is not None:

@@ -8,7 +8,7 @@ import math
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, astuple, replace
+from dataclasses import asdict, astuple, fields, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.assembler.assembled_module import module_of
-from core.compiler.compiler import Build, find_entry
+from core.compiler.compiler import Build
 from core.compiler.cubin import MachineAccess
 from core.emulator.events import (
     AccessEvent,
@@ -52,7 +51,7 @@ from core.launch import (
 from core.launching.user_files import checked_size, promised
 from core.ptx.debug.variables import debug_info
 from core.rules.counters import Count, Counters
-from core.runs.recording import RECORD_BYTES, watched_registers
+from core.runs.recording import RECORD_BYTES, image_of
 from core.tensor_maps import TensorMap
 from core.trace import Trace
 from core.trace.finding import Finding
@@ -145,6 +144,12 @@ def is_laid_out_as(saved: Mapping[str, Any], image: Image) -> bool:
 
 
 _MOST_BUFFER_BYTES = 16 << 20
+_PLAIN = (  # of a workload
+    *("title", "source", "source_name", "kernel"),
+    *("flops", "rung", "arithmetic", "architecture"),
+)
+_TABLES = ("defines", "parameters", "headers")
+_SELDOM = ("start", "pointers", "is_own")  # of an array: written where they are not the default
 
 
 def trace_header(trace: Trace, pool: Pool) -> dict[str, Any]:
@@ -171,10 +176,8 @@ def trace_header(trace: Trace, pool: Pool) -> dict[str, Any]:
 
 
 def _build(build: Build, kernel: str) -> dict[str, Any]:
-    plain = ("kind", "source", "source_name", "options", "architecture", "ptx", "entries")
     return {
-        "compiler": build.compiler,
-        **{name: getattr(build, name) for name in plain},
+        **{one.name: getattr(build, one.name) for one in fields(build)},
         "defines": dict(build.defines),
         "instances": dict(build.instances),
         "diagnostics": [asdict(diagnostic) for diagnostic in build.diagnostics],
@@ -191,15 +194,9 @@ def _workload(workload: Workload, pool: Pool) -> dict[str, Any]:
     launch = workload.launch
     kept = _kept({a.name: a.data for a in launch.arrays})
     return {
-        **{name: getattr(workload, name) for name in ("title", "source", "source_name", "kernel")},
-        "defines": dict(workload.defines),
-        "headers": dict(workload.headers),
-        "architecture": workload.architecture,
-        "parameters": dict(workload.parameters),
+        **{name: getattr(workload, name) for name in _PLAIN},
+        **{name: dict(getattr(workload, name)) for name in _TABLES},
         "layout": None if workload.layout is None else asdict(workload.layout),
-        "flops": workload.flops,
-        "rung": workload.rung,
-        "arithmetic": workload.arithmetic,
         "grid": asdict(launch.grid),
         "block": asdict(launch.block),
         "cluster": None if launch.cluster is None else asdict(launch.cluster),
@@ -223,9 +220,7 @@ def _argument(argument: Argument, kept: Mapping[str, Any], pool: Pool) -> dict[s
         "written": argument.written,
         "map": None if argument.map is None else argument.map.encoded().hex(),
         "map_is_stored": argument.map_is_stored,
-        **({"start": argument.start} if argument.start else {}),
-        **({"pointers": argument.pointers} if argument.pointers else {}),
-        **({"is_own": True} if argument.is_own else {}),
+        **{name: getattr(argument, name) for name in _SELDOM if getattr(argument, name)},
         **({"texture": asdict(argument.texture)} if argument.texture is not None else {}),
         "data": pool.add(argument.data) if argument.name in kept else -1,
         "shape": argument.data.shape,
@@ -353,10 +348,7 @@ def trace_of(header: Mapping[str, Any], arrays: Arrays) -> Trace:
     build = _read_build(header["build"])
     if not build.options:  # no compiler of ours made it
         workload = replace(workload, ptx=build.ptx)
-    entry = find_entry(build, workload.kernel)
-    module = module_of(build, entry)
-    debug = debug_info(module)
-    image = Image(module, entry, workload.launch, lambda name: watched_registers(debug, name))
+    image = image_of(workload, build)
     regions = _Regions(image)
     records = tuple(_read_record(r, arrays, regions, image) for r in header["records"])
     return Trace(
@@ -368,7 +360,7 @@ def trace_of(header: Mapping[str, Any], arrays: Arrays) -> Trace:
         header["complete"],
         header["note"],
         header["issued"],
-        program_info(image, workload, debug),
+        program_info(image, workload, debug_info(image.module)),
         image,
         records,
         checked=header["checked"],
@@ -378,28 +370,22 @@ def trace_of(header: Mapping[str, Any], arrays: Arrays) -> Trace:
 
 
 def _read_build(plain: Mapping[str, Any]) -> Build:
-    return Build(
-        kind=plain["kind"],
-        source=plain["source"],
-        source_name=plain["source_name"],
-        defines=MappingProxyType(plain["defines"]),
-        options=tuple(plain["options"]),
-        architecture=plain["architecture"],
-        ptx=plain["ptx"],
-        diagnostics=tuple(Diagnostic(**d) for d in plain["diagnostics"]),
-        entries=tuple(plain["entries"]),
-        instances=MappingProxyType(plain.get("instances", {})),
-        compiler=plain.get("compiler", ""),
-        accesses=MappingProxyType(
-            {
-                kernel: tuple(
-                    MachineAccess(name, width, line, stretch, tuple((a, b) for a, b in loops))
-                    for name, width, line, stretch, loops in rows
-                )
-                for kernel, rows in plain.get("accesses", {}).items()
-            }
-        ),
-    )
+    accesses = {
+        kernel: tuple(
+            MachineAccess(name, width, line, stretch, tuple((a, b) for a, b in loops))
+            for name, width, line, stretch, loops in rows
+        )
+        for kernel, rows in plain.get("accesses", {}).items()
+    }
+    read = {
+        "defines": MappingProxyType(plain["defines"]),
+        "options": tuple(plain["options"]),
+        "diagnostics": tuple(Diagnostic(**d) for d in plain["diagnostics"]),
+        "entries": tuple(plain["entries"]),
+        "instances": MappingProxyType(plain.get("instances", {})),
+        "accesses": MappingProxyType(accesses),
+    }
+    return Build(**{**plain, **read})
 
 
 def _read_workload(plain: Mapping[str, Any], arrays: Arrays) -> Workload:
@@ -412,21 +398,10 @@ def _read_workload(plain: Mapping[str, Any], arrays: Arrays) -> Workload:
         tuple(_read_argument(a, arrays) for a in plain.get("symbols", ())),
         cluster=Dim3(**plain["cluster"]) if plain.get("cluster") else None,
     )
-    return Workload(
-        title=plain["title"],
-        source=plain["source"],
-        source_name=plain["source_name"],
-        kernel=plain["kernel"],
-        launch=launch,
-        defines=MappingProxyType(plain["defines"]),
-        parameters=MappingProxyType(plain["parameters"]),
-        layout=None if plain["layout"] is None else MatrixLayout(**plain["layout"]),
-        flops=plain["flops"],
-        rung=plain["rung"],
-        arithmetic=plain.get("arithmetic", "float32"),
-        headers=MappingProxyType(plain.get("headers", {})),
-        architecture=str(plain.get("architecture", "")),
-    )
+    known: dict[str, Any] = {name: plain[name] for name in _PLAIN if name in plain}
+    known |= {name: MappingProxyType(plain.get(name, {})) for name in _TABLES}
+    layout = None if plain["layout"] is None else MatrixLayout(**plain["layout"])
+    return Workload(launch=launch, layout=layout, **known)
 
 
 def _read_argument(plain: Mapping[str, Any], arrays: Arrays) -> Argument:
@@ -449,10 +424,8 @@ def _read_argument(plain: Mapping[str, Any], arrays: Arrays) -> Argument:
         plain.get("written"),
         tensor,
         texture,
-        plain.get("start", 0),
-        plain.get("map_is_stored", False),
-        plain.get("pointers", 0),
-        plain.get("is_own", False),
+        map_is_stored=plain.get("map_is_stored", False),
+        **{name: plain[name] for name in _SELDOM if name in plain},
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from core.cli.app import main
 from core.gpu.failures import WorkerFailure
-from core.many.kernel_tuner_files import read_cache, read_t4
+from core.many.kernel_tuner_files import read_cache
 from tests.core.gpu.fake_gpu import FAKE_DEVICE, FakeGpu
 
 ARGUMENTS = ["tune", "tiled", "--param", "tile=8,16,24,32", "--set", "n=96"]
@@ -44,7 +44,11 @@ def test_all_are_timed_kept_and_not_timed_again(capfd, gpu, tmp_path) -> None:
     cache = read_cache(tmp_path / "c.json")
     assert cache.device == FAKE_DEVICE.name
     assert cache.problem_size == (96,)
-    assert read_t4(tmp_path / "t.json") == cache.entries
+    results = json.loads((tmp_path / "t.json").read_text())["results"]
+    assert [one["configuration"] for one in results] == [e.configuration for e in cache.entries]
+    assert [one["measurements"][0]["value"] for one in results] == [
+        e.time_ms for e in cache.entries
+    ]
     gpu.jobs.clear()
     assert main([*ARGUMENTS, *MODEL, *files, "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["timed"] == 0

@@ -12,7 +12,7 @@ from core.gpu.failures import WorkerFailure
 from core.gpu.jobs import BenchmarkJob, RungSubject, Timing, WorkloadSubject
 from core.gpu.protocol import Sample
 from core.gpu.session import describe_devices
-from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument
+from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
 from tests.gpu import in_worker
 
 pytestmark = pytest.mark.gpu
@@ -38,8 +38,9 @@ def subject(body, n=1000, truth=None, shared=0):
         "__global__ void probe(const float* x, float* y, int n)\n"
         "{ int i = blockIdx.x * blockDim.x + threadIdx.x;\n" + body + "\n}"
     )
-    expected = None if truth is None else {"y": truth(x.astype(np.float64))}
-    return WorkloadSubject("probe", source, "probe.cu", "probe", launch, truth=expected, flops=n)
+    expected = None if truth is None else lambda: {"y": truth(x.astype(np.float64))}
+    workload = Workload("probe", source, "probe.cu", "probe", launch, expected=expected, flops=n)
+    return WorkloadSubject.of(workload)
 
 
 def run(gpu, job_subject, timing=QUICK):

@@ -44,7 +44,7 @@ def fake_benchmark(job):
     import signal
     import time
 
-    from core.gpu.protocol import report, stop_requested
+    from core.gpu.protocol import report, stop
 
     report(Stage("running the kernel once", 1.0))
     if job.subject.seed == 13:
@@ -65,7 +65,7 @@ def fake_benchmark(job):
         if job.subject.seed == 17 and index == 11:
             time.sleep(0.2)  # lets the frames out
             os.kill(os.getpid(), signal.SIGKILL)
-        if stop_requested():
+        if stop.is_set():
             return with_samples(begun, taken, "stopped", Readings())
     return with_samples(begun, taken, "stable", Readings(1980.0))
 

@@ -6,7 +6,7 @@ import time
 
 from core.errors import CompileError, GpuUnavailable, UnsupportedPtx
 from core.gpu.failures import WorkerFailure
-from core.gpu.protocol import Sample, Stage, report, stop_requested
+from core.gpu.protocol import Sample, Stage, report, stop
 
 
 def samples(count, pause=0.0):
@@ -19,7 +19,7 @@ def samples(count, pause=0.0):
 
 def until_stopped():
     index = 0
-    while not stop_requested():
+    while not stop.is_set():
         report(Sample(index, 1.0, 2.0))
         index += 1
         time.sleep(0.005)

@@ -28,7 +28,7 @@ from core.gpu.session import describe_devices
 from core.ladder import load_ladder
 from core.many import cluster as cluster_module
 from core.many import remote
-from core.many.cluster import Cluster, checked_address, spread_over
+from core.many.cluster import Cluster, checked_address
 from core.many.scan import Task, ranked, scan_point
 from tests.core.gpu import fake_jobs
 
@@ -139,7 +139,7 @@ def test_answers_failures_and_defects_come_back(machines, tmp_path, monkeypatch)
         folder.mkdir()
         with connected(machines, 2) as cluster:
             tasks = [(str(folder), number, 0.0) for number in range(30)]
-            found = dict(spread_over(cluster, noted, tasks))
+            found = dict(cluster.spread(noted, tasks))
             assert found == {number: number * number for number in range(30)}
             by = [line.split() for line in (folder / "done.txt").read_text().splitlines()]
             assert Counter(number for number, _ in by) == Counter(map(str, range(30)))
@@ -302,7 +302,7 @@ def test_400_points_while_two_workers_and_the_scheduler_are_killed(machines) -> 
             kills.append(what)
 
         threads = []
-        for place, one in spread_over(cluster, scan_point, tasks):
+        for place, one in cluster.spread(scan_point, tasks):
             found.append((place, one))
             if what := due.get(len(found)):
                 threads.append(threading.Thread(target=kill, args=(what,)))

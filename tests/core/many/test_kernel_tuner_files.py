@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import TilescopeError
-from core.many.kernel_tuner_files import Cache, Entry, read_cache, read_t4, write_cache, write_t4
+from core.many.kernel_tuner_files import Cache, Entry, read_cache, write_cache, write_t4
 
 CACHE = Cache(
     "NVIDIA H200",
@@ -34,10 +34,20 @@ def test_a_cache_comes_back_as_it_was(tmp_path) -> None:
     json.loads(path.read_text())
 
 
-def test_t4_comes_back_as_it_was(tmp_path) -> None:
+def test_t4_has_every_configuration_with_what_came_of_it(tmp_path) -> None:
     path = tmp_path / "t4.json"
     write_t4(path, CACHE)
-    assert read_t4(path) == CACHE.entries
+    first, *failed = json.loads(path.read_text())["results"]
+    assert first["configuration"] == {"tile_m": 64, "tile_k": 8}
+    assert first["times"]["runtimes"] == [1.2, 1.25, 1.5]
+    assert first["times"]["benchmark"] == 812.0
+    assert (first["invalidity"], first["correctness"]) == ("correct", 1)
+    assert [(m["name"], m["value"]) for m in first["measurements"]] == [
+        ("time", 1.25), ("GFLOP/s", 7.5),
+    ]  # fmt: skip
+    assert [one["invalidity"] for one in failed] == ["compile", "constraints", "runtime"]
+    assert not any(one["correctness"] or one["measurements"] for one in failed)
+    assert {one["timestamp"] for one in (first, *failed)} == {"2026-11-23"}
 
 
 @pytest.mark.filterwarnings("default")
@@ -115,5 +125,3 @@ def test_what_is_no_cache_is_a_sentence(tmp_path, text) -> None:
     path.write_text(text)
     with pytest.raises(TilescopeError, match="not a cache file of kernel_tuner"):
         read_cache(path)
-    with pytest.raises(TilescopeError, match="not a file of T4 results"):
-        read_t4(path)

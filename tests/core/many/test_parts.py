@@ -101,7 +101,7 @@ def test_bulk_copies_leave_their_footprints() -> None:
     marks = Footprints()
     for kind, reads, writes in (("load", there, here), ("store", here, there)):
         lanes = np.array([0])
-        marks.copy(TransferEvent(0, 0, 0, kind, lanes, (reads,), (writes,), ("group", 0), 1))
+        marks.on_transfer(TransferEvent(0, 0, 0, kind, lanes, (reads,), (writes,), ("group", 0), 1))
     wanted = [*range(16), *range(48, 64)]
     assert marks.read.keys() == marks.written.keys() == {"A"}
     assert np.flatnonzero(marks.read["A"]).tolist() == wanted

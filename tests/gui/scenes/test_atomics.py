@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rich.console import Console
 
+from core.cli.console import Terminal
 from core.cli.trace import show_trace
 from core.compiler.compiler import compile_ptx
 from core.explain.access import explain_access
@@ -105,7 +105,7 @@ def test_each_step_moves_what_the_launch_counts(trace):
 
 
 def test_the_terminal_lists_them(trace):
-    console = Console(file=io.StringIO(), width=120)
+    console = Terminal(file=io.StringIO(), width=120)
     show_trace(trace, console)
     text = console.file.getvalue()
     assert any("bins" in line and " atomic " in line for line in text.splitlines())
