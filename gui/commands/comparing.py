@@ -104,7 +104,7 @@ class Differing(QObject):
 
     def _start(self, search: Callable[[], int | None], said: str = "") -> None:
         self.a.playing, self._said = 0, said
-        self.search.submit(lambda progress: search())
+        self.search.submit(lambda _: search())
 
     def _found(self, step: int | None) -> None:
         if step is not None:
@@ -255,7 +255,7 @@ class Comparing(QObject):
     def _choose_kernel(self, name: str) -> None:
         now = self.b.configuration
         if now is not None and now.own is not None:
-            self.opener.submit(open_job(now.own.path, None, name, now.source))
+            self.opener.submit(open_job, now.own.path, None, name, now.source)
 
     def _turn(self, kind: Kind, name: str, value: int) -> None:
         now, origin, newest = self.b.configuration, self.b.origin, self.recorder.newest
@@ -294,7 +294,7 @@ class Comparing(QObject):
         own, source = versus.own, versus.source
         if own is not None and (not own.complete or not self._shows(own)):
             self.opener.submit(
-                open_job(own.path, own, None, source, source is not None, linked=not own.complete)
+                open_job, own.path, own, None, source, source is not None, linked=not own.complete
             )
         else:
             self.recorder.ask(versus, self.a.block)

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QWidget
 
 from core.cancelling import cancelled_by
 from core.errors import Cancelled, TilescopeError
-from gui.background.work import Job, Progress, Worker
+from gui.background.work import Progress, Worker
 from gui.commands.window import Window
 from gui.docks.dock_area import DockArea, ViewDock
 from gui.pictures.files import SUFFIXES, Picture, write_picture
@@ -384,7 +384,7 @@ class Exporter(QObject):
             QGuiApplication.restoreOverrideCursor()
         self._tasks.append(task)
         self._say_doing()
-        self.writer.submit(_job(task, Picture(content)))
+        self.writer.submit(_write, task, Picture(content))
 
     # ---- how it goes
 
@@ -444,15 +444,13 @@ class _Copied:
         return data
 
 
-def _job(task: Task, picture: Picture) -> Job:
-    def job(_: Progress) -> object:
-        with cancelled_by(task.given_up.is_set):
-            if task.path is not None:
-                return write_picture(picture, task.path)
-            assert isinstance(picture.content, QImage)
-            return _Copied(picture.content, picture.encoded())
-
-    return job
+def _write(_: Progress, task: Task, picture: Picture) -> object:
+    """The job of making a file of a picture, or what goes to the clipboard."""
+    with cancelled_by(task.given_up.is_set):
+        if task.path is not None:
+            return write_picture(picture, task.path)
+        assert isinstance(picture.content, QImage)
+        return _Copied(picture.content, picture.encoded())
 
 
 def _unmade(task: Task) -> str:

@@ -47,7 +47,7 @@ class Profiling(QObject):
         self.main.message.show_message(
             self._said, kind="info", label="Stop (Ctrl+.)", action=self.cancel
         )
-        self.worker.submit(profile_job(path, trace.workload))
+        self.worker.submit(profile_job, path, trace.workload)
 
     def cancel(self) -> None:
         """Give it up; what is shown stays."""

@@ -178,7 +178,7 @@ class Recorder(QObject):
         looks = Looks(self.session.heat, self.session.warp_trail)
         self._given = self.conditions
         self.worker.submit(
-            record_job(self.ladder, configuration, block, self._standpoint(), looks, self._given)
+            record_job, self.ladder, configuration, block, self._standpoint(), looks, self._given
         )
 
     def _standpoint(self) -> Standpoint | None:
@@ -206,7 +206,7 @@ class Recorder(QObject):
             self.counter.cancel()
         elif not self.counter.busy or launch != self._counting:
             self._counting = launch
-            self.counter.submit(count_job(recorded.trace))
+            self.counter.submit(count_job, recorded.trace)
 
     def _take_counts(self, counted: Any) -> None:
         self.session.counted = counted

@@ -125,7 +125,7 @@ class Teaching(QObject):
     def read_course(self) -> None:
         """Read the course and the progress, in the background; `course_read` says when."""
         if self.progress is None:
-            self.worker.submit(course_job(self.path, random.SystemRandom().randrange(MOST_SEED)))
+            self.worker.submit(course_job, self.path, random.SystemRandom().randrange(MOST_SEED))
         else:
             self.course_read.emit()
 
@@ -156,7 +156,7 @@ class Teaching(QObject):
         if self._waits_for_course(partial(self.open_path, path)):
             return
         self._at, self._opened = 0, ()
-        self.worker.submit(lessons_job(path))
+        self.worker.submit(lessons_job, path)
 
     def ask_for_file(self) -> None:
         """Ask for a lesson's file and begin it."""
@@ -200,7 +200,7 @@ class Teaching(QObject):
         )
         if name:
             pairs = [(one.name, one.link) for one in moments]
-            self.drafter.submit(draft_job(pairs, self._ladder, Path(name)))
+            self.drafter.submit(draft_job, pairs, self._ladder, Path(name))
 
     def begin_review(self) -> None:
         """Ask five questions of lessons that were begun, with other numbers."""
@@ -363,7 +363,7 @@ class Teaching(QObject):
         self.session.update(veiled=step.veil, answered=False, lit=None, pick_target=None, playing=0)
         self._look()
         self.worker.submit(
-            pose_job(self._recorders, sitting.question, sitting.numbers, sitting.seed)
+            pose_job, self._recorders, sitting.question, sitting.numbers, sitting.seed
         )
 
     def _look(self, *, again: bool = False) -> None:
@@ -449,7 +449,7 @@ class Teaching(QObject):
             return
         sitting.stage = "marking"
         panel.show_sitting(sitting)
-        self.worker.submit(mark_job(sitting.posed, answer, sure))
+        self.worker.submit(mark_job, sitting.posed, answer, sure)
 
     def _check_goals(self) -> None:
         """A kernel was recorded: if it is the answer to an exercise, mark it."""
@@ -531,7 +531,7 @@ class Teaching(QObject):
         target = question.target if isinstance(question, Click) else None
         self.session.update(pick_target=target)
         panel.show_sitting(sitting, asked)
-        self.worker.submit(foresee_job(asked.posed))
+        self.worker.submit(foresee_job, asked.posed)
         self.asked.emit()
         if sitting.is_built:
             if self.session.page != "step":
@@ -557,7 +557,7 @@ class Teaching(QObject):
     def work_out_answer(self) -> None:
         """Work the question's answer out; `answer_known` brings it."""
         if self.sitting is not None and self.sitting.posed is not None:
-            self.worker.submit(reveal_job(self.sitting.posed))
+            self.worker.submit(reveal_job, self.sitting.posed)
 
     def reveal(self, wanted: Answer) -> None:
         """Show the answer to the room: nobody gave one, and none is kept."""
@@ -650,7 +650,7 @@ class Teaching(QObject):
             return
         self._at = sitting.at
         self._watch()
-        self.worker.submit(lessons_job(sitting.question.lesson.file))
+        self.worker.submit(lessons_job, sitting.question.lesson.file)
 
     def _say(self, sentence: str) -> None:
         self.main.message.show_message(sentence)

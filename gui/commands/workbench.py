@@ -129,7 +129,7 @@ class Workbench(QObject):
         text = self.source.draft.text
         pasted = checksum(text)
         self.source.draft.drop(f"{UNTITLED}#{pasted}")
-        self.opener.submit(open_job(UNTITLED, None, None, text, pasted=pasted))
+        self.opener.submit(open_job, UNTITLED, None, None, text, pasted=pasted)
 
     def run_original(self) -> None:
         """Put the text before any edit back into the editor, and run it."""
@@ -208,9 +208,9 @@ class Workbench(QObject):
             self.list_wanted.emit(Path(path))
             return
         if path.endswith(".npz"):
-            self.opener.submit(load_job(path, self.recorder.ladder))
+            self.opener.submit(load_job, path, self.recorder.ladder)
             return
-        self.opener.submit(open_job(path, self.launches.get(path), None))
+        self.opener.submit(open_job, path, self.launches.get(path), None)
 
     def recent_files(self) -> list[tuple[str, str]]:
         """The files that were shown last, the latest first: each a path and its name and kernel."""
@@ -225,7 +225,7 @@ class Workbench(QObject):
         own = self.launches.get(path)
         if own is not None:
             self.session.playing = 0
-            self.opener.submit(open_job(path, own, None))
+            self.opener.submit(open_job, path, own, None)
 
     def reopen(
         self,
@@ -241,7 +241,8 @@ class Workbench(QObject):
         """
         assert wanted.own is not None
         self._given = given
-        job = open_job(
+        self.opener.submit(
+            open_job,
             wanted.own.path,
             wanted.own,
             None,
@@ -250,7 +251,6 @@ class Workbench(QObject):
             block=block,
             pasted=wanted.pasted,
         )
-        self.opener.submit(job)
 
     def show_form(self, configuration: Configuration) -> None:
         """Show the form of a configuration that is a launch of a file's kernel."""
@@ -278,11 +278,11 @@ class Workbench(QObject):
         if now.own.path.endswith(PTX):
             known = now.own.arguments
             changed = tuple((n, str(value) if n == name else t) for n, t in known)
-            self.opener.submit(follow_job(now, replace(now.own, arguments=changed)))
+            self.opener.submit(follow_job, now, replace(now.own, arguments=changed))
             return
         text = self._newest_text()
         if kind == "constant" and (len(text) > LARGE or _ASKS_COMPILER.search(text)):
-            self.opener.submit(turn_job(now, text, name, value))
+            self.opener.submit(turn_job, now, text, name, value)
             return
         try:
             self.recorder.ask(turned(now, text, kind, name, value))
@@ -299,14 +299,14 @@ class Workbench(QObject):
     def _choose_kernel(self, name: str) -> None:
         now = self.session.configuration
         if now is not None and now.own is not None:
-            self.opener.submit(open_job(now.own.path, None, name, now.source, pasted=now.pasted))
+            self.opener.submit(open_job, now.own.path, None, name, now.source, pasted=now.pasted)
 
     def _fit_form(self, now: Configuration, text: str, source: str | None) -> bool:
         """Have the form follow an edited signature; whether that records by itself."""
         if now.own is None:
             return False
         edited = source is not None or now.untitled
-        self.opener.submit(open_job(now.own.path, now.own, None, text, edited, pasted=now.pasted))
+        self.opener.submit(open_job, now.own.path, now.own, None, text, edited, pasted=now.pasted)
         return True
 
     def _take(self, opened: Any) -> None:
@@ -349,7 +349,7 @@ class Workbench(QObject):
                 self.form.show_errors({"defines": str(error)})
                 return
         if launch.path.endswith(PTX) and launch.arguments != now.own.arguments:
-            self.opener.submit(follow_job(now, launch))
+            self.opener.submit(follow_job, now, launch)
             return
         self.recorder.ask(replace(now, own=renumbered(now.own, launch, self._newest_text())))
 

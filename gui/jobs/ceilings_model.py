@@ -89,7 +89,7 @@ class CeilingsModel(QObject):
         elif asked != self._asked:
             self._asked = asked
             known = _counted.get(asked[0])
-            self._counter.submit(work.ceilings_job(self._ladder, wanted, device, asked[0], known))
+            self._counter.submit(work.ceilings_job, self._ladder, wanted, device, asked[0], known)
         return found
 
     def is_counted(self, wanted: Configuration) -> bool:
@@ -140,8 +140,9 @@ class CeilingsModel(QObject):
         if missing and not (self._placer.busy and keys <= self._under_way and enough):
             tell = self._intensity.emit
             self._under_way, self._since, self._counts = keys, time.monotonic(), count
-            job = work.intensities_job(self._ladder, missing, known, tell, count=count)
-            self._placer.submit(job)
+            self._placer.submit(
+                work.intensities_job, self._ladder, missing, known, tell, count=count
+            )
 
     def placing_text(self) -> str:
         """How many of the runs are placed, where that takes longer than a moment; else ""."""
@@ -172,7 +173,7 @@ class CeilingsModel(QObject):
         """Ask the driver, the first time."""
         if not self._looked_for_gpus:
             self._looked_for_gpus = True
-            self._driver.submit(work.devices_job())
+            self._driver.submit(work.devices_job)
 
     def take_devices(self, devices: Iterable[Device]) -> None:
         """These are this machine's GPUs, if it has any."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from core.trace.pipeline import Actor, Moment, Pipeline, Stage, pipeline
@@ -17,9 +16,9 @@ _PLURAL = {"TMA box": "TMA boxes", "bulk copy": "bulk copies"}
 _SHORT = {"bulk copy": "bulk", "TMA store": "TMA st", "TMA box": "TMA"}
 
 
-def pipeline_job(trace: Trace, block: BlockTrace) -> Callable[..., Pipeline | str]:
+def pipeline_job(_: object, trace: Trace, block: BlockTrace) -> Pipeline | str:
     """A job for `gui.background.work.Worker` that reads the block's record."""
-    return lambda _: pipeline(block, trace.shared_arrays)
+    return pipeline(block, trace.shared_arrays)
 
 
 def stage_name(number: int, stage: Stage) -> Words:
