@@ -39,7 +39,7 @@ from gui.scenes.selection import (
     Origin,
     Unit,
 )
-from gui.scenes.settings import Setting, Settings, one_of
+from gui.scenes.settings import Setting, Settings, checked_choice, one_of
 from gui.scenes.shown import Shown
 from gui.scenes.versions import Versions
 
@@ -62,9 +62,7 @@ def _offered(name: str) -> Callable[[Session, str], str]:
 
     def fit(session: Session, value: str) -> str:
         choices = session.offered.get(name, ())
-        if choices and value not in choices:
-            raise ValueError(f"expected one of {', '.join(filter(None, choices))}, not {value!r}")
-        return value
+        return checked_choice(value, choices) if choices else value
 
     return fit
 
@@ -137,7 +135,7 @@ class Session(Settings):
     """The source line that the user selected (not the one being executed)."""
     element: Setting[Element | None] = Setting(None, lambda self, e: self.fit_element(e))
     """The selected array element; None if the launch has no such element."""
-    bank: Setting[int | None] = Setting(None, lambda _, bank: asking.a_bank(bank))
+    bank: Setting[int | None] = Setting(None, asking.checked_bank)
     """The selected bank of shared memory, 0..31."""
     sector: Setting[int | None] = Setting(None, _whole)
     """The selected sector of global memory, counted from the start of the array accessed last."""
@@ -203,13 +201,13 @@ class Session(Settings):
     """Registers of a thread there."""
     shared: Setting[int | None] = Setting(None, _whole)
     """Bytes of shared memory of a block there."""
-    veiled: Setting[frozenset[str]] = Setting(frozenset(), lambda _, n: asking.checked_veils(n))
+    veiled: Setting[frozenset[str]] = Setting(frozenset(), asking.checked_veils)
     """The parts that a question veils: names of `core.lessons.lesson.VEILS`."""
     answered: Setting[bool] = Setting(False, lambda _, on: bool(on))
     """Whether what is veiled is so for a later question: the present one is answered."""
     lit: Setting[Lit | None] = Setting(None)
     """What views light: the right answer beside the learner's own."""
-    pick_target: Setting[Target | None] = Setting(None, lambda _, t: asking.checked_target(t))
+    pick_target: Setting[Target | None] = Setting(None, asking.checked_target)
     """What a question asks to click; a click on such a thing emits `picked` and does no more."""
     trouble: Setting[str] = Setting("")
     """Why there is no trace, and what to do, in a sentence or two; views show it instead."""
