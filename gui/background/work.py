@@ -23,6 +23,11 @@ P = ParamSpec("P")
 log = logging.getLogger(__name__)
 
 
+def sentence_of(error: object, otherwise: str = "That failed") -> str:
+    """What the error of a job says; of one that nobody foresaw `otherwise`, and the error."""
+    return str(error) if isinstance(error, TilescopeError) else f"{otherwise}: {error!r}."
+
+
 class Worker(QObject):
     """Runs jobs off the UI thread; a new job cancels the one before it, unless `keeps_all`.
 

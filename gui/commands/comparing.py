@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, QTimer
 from core.errors import ParameterError, TilescopeError
 from core.launching.file_launch import FieldErrors, FileLaunch
 from gui.background.coalescing import Coalescer
-from gui.background.work import Worker
+from gui.background.work import Worker, sentence_of
 from gui.commands.moments import Moments
 from gui.commands.recording import CONDITIONS, Recorder
 from gui.commands.window import Window
@@ -143,7 +143,7 @@ class Comparing(QObject):
             getattr(self.a, f"{name}_changed").connect(self._take_conditions)
         self.a.veiled_changed.connect(self._veil)
         self.a.answered_changed.connect(self._veil)
-        self.b.configuration_changed.connect(self._show_form)
+        self.b.configuration_changed.connect(self.column.show_launch)
         self.b.trace_changed.connect(self._on_trace)
         self.opener.finished.connect(self._opened)
         self.opener.failed.connect(self._report)
@@ -313,9 +313,6 @@ class Comparing(QObject):
         self.recorder.ask(wanted, self.a.block)
         self.a.versus = wanted
 
-    def _show_form(self, configuration: Configuration) -> None:
-        self.column.show_launch(configuration)
-
     def _on_trace(self, trace: object) -> None:
         self.column.form.show_progress(None)
         self.column.form.show_facts(launch_text(self.b))
@@ -333,6 +330,5 @@ class Comparing(QObject):
             form.show_error(str(error))
         elif isinstance(error, FieldErrors):
             form.file.show_errors(dict(error.fields))
-        if not isinstance(error, TilescopeError):
-            error = TilescopeError(f"Recording failed unexpectedly: {error!r}.")
-        self.main.message.show_message(f"{self.naming.b}: {error}")
+        said = sentence_of(error, "Recording failed unexpectedly")
+        self.main.message.show_message(f"{self.naming.b}: {said}")

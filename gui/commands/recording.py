@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import Cancelled, TilescopeError
-from gui.background.work import Worker
+from gui.background.work import Worker, sentence_of
 from gui.jobs.record_work import Recorded, count_job, record_job
 from gui.scenes.prefetch import Looks, Standpoint
 from gui.scenes.selection import Conditions, Configuration
@@ -214,8 +214,7 @@ class Recorder(QObject):
     def _report(self, error: object) -> None:
         if isinstance(error, Cancelled):
             return
-        if isinstance(error, MemoryError):
-            error = TilescopeError(_NO_MEMORY)
-        elif not isinstance(error, TilescopeError):
-            error = TilescopeError(f"Recording failed unexpectedly: {error!r}.")
+        if not isinstance(error, TilescopeError):
+            said = sentence_of(error, "Recording failed unexpectedly")
+            error = TilescopeError(_NO_MEMORY if isinstance(error, MemoryError) else said)
         self.failed.emit(error)

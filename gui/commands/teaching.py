@@ -17,7 +17,7 @@ from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog
 
 from core.errors import ParameterError, TilescopeError
-from gui.background.work import Worker
+from gui.background.work import Worker, sentence_of
 from gui.commands.focus import focus_page
 from gui.commands.window import Window
 from gui.jobs.lesson_work import (
@@ -98,21 +98,17 @@ class Teaching(QObject):
         self._ladder: Ladder = window.recorder.ladder
         self._at = 0  # where to begin in a lesson that is read
         self._watched = QFileSystemWatcher(self)
-        self._settle = QTimer(self)
+        self._settle = QTimer(self, singleShot=True, interval=SETTLED_MS)
         self._watched.fileChanged.connect(lambda _: self._settle.start())
-        self._settle.setSingleShot(True)
-        self._settle.setInterval(SETTLED_MS)
         self._settle.timeout.connect(self._reload)
-        self._slide = QTimer(self)
-        self._slide.setSingleShot(True)
-        self._slide.setInterval(SLID_MS)
+        self._slide = QTimer(self, singleShot=True, interval=SLID_MS)
         self._slide.timeout.connect(self._follow_slider)
         self.worker = Worker(self, "lessons")
         self.worker.finished.connect(self._take)
         self.worker.failed.connect(self._fail)
         self.drafter = Worker(self, "drafts")  # of its own: a draft must end no question's work
         self.drafter.finished.connect(self._take)
-        self.drafter.failed.connect(lambda error: self._say(_sentence(error)))
+        self.drafter.failed.connect(lambda error: self._say(sentence_of(error)))
         window.recorder.recorded.connect(self._check_goals)
 
     def close(self) -> None:
@@ -584,7 +580,7 @@ class Teaching(QObject):
             self._slide_to(int(wanted[0]))
 
     def _fail(self, error: object) -> None:
-        sentence = _sentence(error)
+        sentence = sentence_of(error)
         sitting, panel = self.sitting, self.panel
         if self.progress is None and self.path is not None:
             sentence += " Answers are not kept meanwhile."
@@ -658,7 +654,3 @@ class Teaching(QObject):
     def numbers(self) -> Mapping[str, Setting]:
         """What the question's variant sets; empty without a question."""
         return self.sitting.numbers if self.sitting is not None else {}
-
-
-def _sentence(error: object) -> str:
-    return str(error) if isinstance(error, TilescopeError) else f"That failed: {error!r}."

@@ -17,7 +17,7 @@ from core.foreign_text import visible
 from core.launching.file_launch import LARGE, FileLaunch, split_defines
 from core.launching.user_files import read_source, write_source
 from gui.background.coalescing import Coalescer
-from gui.background.work import Worker
+from gui.background.work import Worker, sentence_of
 from gui.commands.waiting import Waiting
 from gui.commands.window import Window
 from gui.jobs.opening import NO_NUMBER, Loaded, Opened, follow_job, load_job, open_job, turn_job
@@ -354,10 +354,8 @@ class Workbench(QObject):
         self.recorder.ask(replace(now, own=renumbered(now.own, launch, self._newest_text())))
 
     def _refuse(self, error: object) -> None:
-        if not isinstance(error, TilescopeError):
-            error = TilescopeError(f"The file could not be opened: {error!r}.")
         self.session.trouble = NOTHING_OPEN
-        self._say(str(error))
+        self._say(sentence_of(error, "The file could not be opened"))
 
     def _say(self, sentence: str) -> None:
         self.main.message.show_message(sentence)

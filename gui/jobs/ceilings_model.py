@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import CompileError, TilescopeError
-from gui.background.work import Worker
+from gui.background.work import Worker, sentence_of
 from gui.jobs import ceilings_work as work
 from gui.scenes import ceilings as scene
 
@@ -105,11 +105,9 @@ class CeilingsModel(QObject):
 
     def _on_failure(self, error: object) -> None:
         self._asked = None
-        if not isinstance(error, TilescopeError):
-            error = f"Counting failed unexpectedly: {error!r}."
-        elif isinstance(error, CompileError):
-            error = f"The source does not compile: {error}"
-        self.failed.emit(str(error))
+        said = sentence_of(error, "Counting failed unexpectedly")
+        is_source = isinstance(error, CompileError)
+        self.failed.emit(f"The source does not compile: {said}" if is_source else said)
 
     # ---- measured runs
 

@@ -61,9 +61,8 @@ class CourseRead:
 
 @dataclass(frozen=True)
 class LessonsRead:
-    """Lessons from files: `wanted` is a file or a folder."""
+    """Lessons from files."""
 
-    wanted: Path
     lessons: tuple[Lesson, ...]
 
 
@@ -99,7 +98,7 @@ def lessons_job(_: Advance, path: Path) -> LessonsRead:
     from core.lessons.course import lesson_files
     from core.lessons.reading import read_lesson
 
-    return LessonsRead(path, tuple(read_lesson(file) for file in lesson_files(path)))
+    return LessonsRead(tuple(read_lesson(file) for file in lesson_files(path)))
 
 
 def pose_job(

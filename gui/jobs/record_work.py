@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from core.runs.counting import Counted
     from core.trace import Trace
     from gui.background.work import Progress
+    from gui.scenes.profile import Profile
 
 DEFAULT = Conditions()
 WHOLE_LAUNCH_FLOPS = 8_000_000
@@ -150,6 +151,19 @@ def count_job(progress: Progress, trace: Trace) -> Counted:
 
     with within(COUNTING_S, f"The launch was not counted within {COUNTING_S:.0f} s."):
         return count(trace.workload, build=trace.build, progress=progress)
+
+
+def profile_job(progress: Progress, path: Path, workload: Workload) -> Profile:
+    """Reads a profile, counts the launch and compares; gives a `gui.scenes.profile.Profile`.
+
+    The build is the one whose counters agree with more of the profile's. Raises TilescopeError.
+    """
+    from core.nsight.comparison import compare, read_profile
+    from gui.scenes.profile import Profile
+
+    launches = read_profile(path)
+    with within(2 * COUNTING_S, f"The launch was not counted within {2 * COUNTING_S:.0f} s."):
+        return Profile(compare(launches, workload, progress=progress), workload, path.name)
 
 
 def prepare(
