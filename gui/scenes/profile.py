@@ -85,26 +85,13 @@ def _totals(profile: Profile, space: str) -> Iterator[ProfileRow]:
     for one in by_way:
         measure = COUNTERS[one.name].measure
         if measure.space == space and one.theirs is not None and (one.ours or one.theirs):
-            yield _row(one, one.theirs)
+            way = WAYS[_way(one)]
+            place = f"{space} {way if way.endswith('s') else f'{way}s'}"
+            yield ProfileRow(place, measure.noun, one.ours, one.theirs, one.why)
 
 
 def _way(one: Compared) -> str:
     return COUNTERS[one.name].way
-
-
-def _row(one: Compared, theirs: float) -> ProfileRow:
-    counter = COUNTERS[one.name]
-    return ProfileRow(
-        f"{counter.measure.space} {_plural(WAYS[counter.way])}",
-        counter.measure.noun,
-        one.ours,
-        theirs,
-        one.why,
-    )
-
-
-def _plural(way: str) -> str:
-    return way if way.endswith("s") else f"{way}s"
 
 
 def first_difference(rows: tuple[ProfileRow | str, ...]) -> ProfileRow | None:
