@@ -61,7 +61,7 @@ def explain_fetches(trace: Trace, block: BlockTrace, topic: Fetched, step: int) 
             else "No lane of this block has loaded it so far.",
             tuple(_requests(block, loads)),
         ),
-        *_reasons(trace, block, array, topic, loads, step),
+        *_reasons(trace, block, array, topic, flat, loads, step),
         _place(array, topic, flat),
         *([_sharing(loads)] if loads else []),
     ]
@@ -107,6 +107,7 @@ def _reasons(
     block: BlockTrace,
     array: Array,
     topic: Fetched,
+    flat: int,
     loads: list[tuple[int, Ints]],
     step: int,
 ) -> list[Section]:
@@ -124,7 +125,6 @@ def _reasons(
     lines: list[str] = []
     if needed:
         said.append(f"The block computes {plural(needed, 'element')} {where}, and each needs it.")
-        flat = _flat(array, topic)
         whole, requests, all_copies = _in_all(block, array.name, flat)
         if whole >= needed:
             rest = f", {grouped(count)} of {times(whole)} so far" if count < whole else ""
@@ -187,10 +187,6 @@ def _needed(trace: Trace, history: History, array: Array, topic: Fetched) -> tup
         return int(np.count_nonzero(rows == row)), f"in row {row} of {result.name}"
     column = topic.index[1]
     return int(np.count_nonzero(places == column)), f"in column {column} of {result.name}"
-
-
-def _flat(array: Array, topic: Fetched) -> int:
-    return int(np.ravel_multi_index(topic.index, array.shape))
 
 
 def _place(array: Array, topic: Fetched, flat: int) -> Section:
