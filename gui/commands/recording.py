@@ -36,22 +36,16 @@ class Stopped(TilescopeError):
 class Recorder(QObject):
     """Keeps the session's trace in step with its configuration.
 
-    Signals: `started()`, `progressed(fraction)`, `arrived()` when the session has a new trace,
-    `recorded()` when that is shown, `stopped()`, `failed(TilescopeError)`. When recording fails the
-    session keeps the trace it has.
+    Signals: `arrived()` when the session has a new trace, `recorded()` when that is shown,
+    `failed(TilescopeError)`, when it keeps the trace it has. `worker` says when it is at work.
 
     Of a large launch only the block looked at is recorded; the whole of it is then counted by a
-    second worker, and `counting_changed` says whether it is at work. Should that fail, the counts
-    of the block stay, and are said to be.
+    second worker, `counter`. Should that fail, the counts of the block stay, and are said to be.
     """
 
-    started = Signal()
-    progressed = Signal(float)
     arrived = Signal()
     recorded = Signal()
-    stopped = Signal()
     failed = Signal(object)
-    counting_changed = Signal(bool)
 
     def __init__(self, session: Session, ladder: Ladder, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -63,14 +57,9 @@ class Recorder(QObject):
         self._counting: tuple[Configuration, str] | None = None
         self._given = Conditions()  # of what was recorded last
         self.worker = Worker(self, "recorder")
-        self.worker.started.connect(self.started)
-        self.worker.progressed.connect(self.progressed)
-        self.worker.idle.connect(self.stopped)
         self.worker.finished.connect(self._take)
         self.worker.failed.connect(self._report)
         self.counter = Worker(self, "counter")
-        self.counter.started.connect(lambda: self.counting_changed.emit(True))
-        self.counter.idle.connect(lambda: self.counting_changed.emit(False))
         self.counter.finished.connect(self._take_counts)
         session.configuration_changed.connect(self._record)
         for name in CONDITIONS:

@@ -7,7 +7,7 @@ the window records itself. What is veiled, lit and to be clicked are settings of
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,6 @@ from gui.jobs.lesson_work import (
     CourseRead,
     Drafted,
     LessonsRead,
-    Marked,
     Recorders,
     Revealed,
     course_job,
@@ -39,7 +38,7 @@ from gui.jobs.lesson_work import (
 from gui.looks.theme import theme_names
 from gui.scenes.course import EXERCISES
 from gui.scenes.link import Named, parse_link
-from gui.scenes.sitting import Sitting
+from gui.scenes.sitting import Reply, Sitting
 from gui.scenes.text import plural
 from gui.views.answer_fields import ClickField, SliderField
 from gui.views.lesson_panel import LessonPanel
@@ -47,7 +46,7 @@ from gui.views.lesson_panel import LessonPanel
 if TYPE_CHECKING:
     from core.ladder import Ladder
     from core.lessons.course import Again, Course
-    from core.lessons.lesson import Lesson, Setting
+    from core.lessons.lesson import Lesson
     from core.lessons.link import Link
     from core.lessons.marking import Answer
     from core.lessons.progress import Answered, Origin, Progress
@@ -66,12 +65,11 @@ class Teaching(QObject):
     """The lessons of one window.
 
     `course_read()` says that the course and the learner's progress are there, or have changed;
-    `begun()` and `left()` that a lesson is shown and no more, `asked()` that a question is there,
-    `answer_known(Revealed)` what its answer is, for who presents it.
+    `asked()` that a question is there, `left()` that no lesson is shown any more,
+    `answer_known(Revealed)` what a question's answer is, for who presents it.
     """
 
     course_read = Signal()
-    begun = Signal()
     asked = Signal()
     answer_known = Signal(object)
     left = Signal()
@@ -246,7 +244,6 @@ class Teaching(QObject):
         marks = {} if sitting.origin != "lesson" else self._earlier(sitting.questions)
         sitting.marks.update(marks)
         self._show_panel()
-        self.begun.emit()
         self._open()
 
     def _earlier(self, questions: Sequence[Again]) -> dict[int, Any]:
@@ -485,7 +482,7 @@ class Teaching(QObject):
             self._take_lessons(result)
         elif isinstance(result, Asked):
             self._take_question(result)
-        elif isinstance(result, Marked):
+        elif isinstance(result, Reply):
             self._take_mark(result)
         elif isinstance(result, Drafted):
             self.main.message.show_message(
@@ -535,19 +532,19 @@ class Teaching(QObject):
             self.session.view = "Source"
             self._check_goals()
 
-    def _take_mark(self, marked: Marked) -> None:
+    def _take_mark(self, reply: Reply) -> None:
         sitting, panel = self.sitting, self.panel
         if sitting is None or panel is None or sitting.stage != "marking":
             return
-        kept = sitting.take(marked.answer, marked.sure, marked.verdict)
+        kept = sitting.take(reply)
         if kept is not None:
             self._keep(kept)
         if sitting.is_told and sitting.tells:
-            self._reveal(marked.verdict.wanted, marked.answer)
+            self._reveal(reply.verdict.wanted, reply.answer)
         panel.show_sitting(sitting)
         if sitting.is_told and not sitting.tells:
             self.go(1)  # a test goes on by itself
-        elif self.session.trace is not None and marked.answer != self.session.trace.workload.source:
+        elif self.session.trace is not None and reply.answer != self.session.trace.workload.source:
             self._check_goals()  # another text was run meanwhile
 
     def work_out_answer(self) -> None:
@@ -650,7 +647,3 @@ class Teaching(QObject):
 
     def _say(self, sentence: str) -> None:
         self.main.message.show_message(sentence)
-
-    def numbers(self) -> Mapping[str, Setting]:
-        """What the question's variant sets; empty without a question."""
-        return self.sitting.numbers if self.sitting is not None else {}

@@ -30,10 +30,9 @@ class Waiting(QObject):
         self._calm = QTimer(self, singleShot=True, interval=CALM_MS)
         self._calm.timeout.connect(self._show_sign)
         self.recorder.arrived.connect(self._take_sign_away)
-        for begun in (opener.started, self.recorder.started):
-            begun.connect(self._begin)
-        for ended in (opener.idle, self.recorder.stopped):
-            ended.connect(self._end)
+        for worker in (opener, self.recorder.worker):
+            worker.started.connect(self._begin)
+            worker.idle.connect(self._end)
 
     def stop(self) -> None:
         """Give up what is read, recorded or counted; what is shown stays."""

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.errors import TilescopeError
+from gui.scenes.sitting import Reply
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
     from core.lessons.course import Again, Course
     from core.lessons.lesson import Lesson, Setting
-    from core.lessons.marking import Answer, Verdict
+    from core.lessons.marking import Answer
     from core.lessons.posing import Posed
     from core.lessons.progress import Progress
     from core.lessons.situation import Recorder
@@ -30,15 +31,6 @@ class Asked:
 
     posed: Posed
     several: bool = False
-
-
-@dataclass(frozen=True)
-class Marked:
-    """An answer and what it is worth."""
-
-    answer: Answer
-    sure: bool
-    verdict: Verdict
 
 
 @dataclass(frozen=True)
@@ -126,11 +118,11 @@ def foresee_job(_: Advance, posed: Posed) -> None:
         str(posed.why)
 
 
-def mark_job(_: Advance, posed: Posed, answer: Answer, sure: bool) -> Marked:
+def mark_job(_: Advance, posed: Posed, answer: Answer, sure: bool) -> Reply:
     """Marks an answer."""
     from core.lessons.marking import mark
 
-    return Marked(answer, sure, mark(posed, answer))
+    return Reply(answer, sure, mark(posed, answer))
 
 
 @dataclass(frozen=True)
