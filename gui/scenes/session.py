@@ -22,7 +22,7 @@ from core.ladder.rung import DEFAULT_SEED
 from gui.scenes import asking
 from gui.scenes.breakpoints import OtherBreakpoints, Steps, carried_over, nearest_stop, stops_of
 from gui.scenes.correspondence import Anchor
-from gui.scenes.draft import line_heirs, line_map
+from gui.scenes.draft import line_map
 from gui.scenes.refresh_queue import Turns
 from gui.scenes.selection import (
     COMPARED_VIEWS,
@@ -538,7 +538,7 @@ class Session(Settings):
         another = left != self._key
         if not another and old.workload.source == trace.workload.source:
             return
-        places = (line_map if another else line_heirs)(old.workload.source, trace.workload.source)
+        places = line_map(old.workload.source, trace.workload.source, heirs=not another)
         if another:
             self.kept.leave(left, self.breakpoints)
         self.values["line"] = places.get(self.values["line"])
