@@ -231,8 +231,7 @@ class Comparing(QObject):
         self.moments.open_moment(parse_link(preset.link, self.ladder, ()))
 
     def _shown(self) -> Configuration | None:
-        origin = self.a.origin
-        return origin.configuration if origin is not None else self.a.configuration
+        return self.a.asked_for or self.a.configuration
 
     def _choose_rung(self, name: str) -> None:
         shown = self._shown()

@@ -164,8 +164,8 @@ class Moments(QObject):
         self.awaited, self.key, self._instead = moment, wanted.key, instead
 
     def _arrive(self) -> None:
-        shown = self.session.origin.configuration.key if self.session.origin is not None else ""
-        if self.awaited is not None and shown != self.key:
+        shown = self.session.asked_for
+        if self.awaited is not None and (shown is None or shown.key != self.key):
             if self.workbench.opener.busy:
                 return  # what was asked for before it
             self.awaited = None  # something else was asked for since

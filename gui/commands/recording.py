@@ -72,10 +72,7 @@ class Recorder(QObject):
 
         That may not be what was asked for last, which may have failed.
         """
-        if self.worker.busy:
-            return self._under_way
-        origin = self.session.origin
-        return origin.configuration if origin is not None else None
+        return self._under_way if self.worker.busy else self.session.asked_for
 
     def configure(self, rung: str, parameters: Mapping[str, int] | None = None) -> None:
         """Ask for a rung with parameters; the rest take the rung's defaults.

@@ -376,8 +376,8 @@ class Teaching(QObject):
         self._visit(link, ladder, text, front=FRONT)
 
     def _shown_rung(self) -> str:
-        origin = self.session.origin
-        return origin.configuration.rung if origin is not None else ""
+        shown = self.session.asked_for
+        return shown.rung if shown is not None else ""
 
     def _visit(self, link: Link, ladder: Ladder, source: str = "", front: str = "") -> None:
         self.recorder.ladder = ladder
@@ -449,10 +449,9 @@ class Teaching(QObject):
         sitting = self.sitting
         if sitting is None or sitting.posed is None or sitting.stage != "asked":
             return
-        origin = self.session.origin
-        if not sitting.is_built or origin is None or self.session.trace is None:
+        if not sitting.is_built or self.session.trace is None:
             return
-        if origin.configuration != self.session.configuration:
+        if self.session.asked_for != self.session.configuration:
             return  # what is shown is still what was there before, or the text did not compile
         if self._shown_rung() == sitting.posed.link.rung:
             self._answer(self.session.trace.workload.source, True)

@@ -265,10 +265,9 @@ class Workbench(QObject):
             self.session.turns.offer(self, self._show_knobs)
 
     def _show_knobs(self) -> None:
-        origin, trace = self.session.origin, self.session.trace
-        own = origin.configuration.own if origin is not None else None
-        if own is not None and trace is not None:
-            self.main.form.show_knobs(knob_rows(trace.workload, own))
+        shown, trace = self.session.asked_for, self.session.trace
+        if shown is not None and shown.own is not None and trace is not None:
+            self.main.form.show_knobs(knob_rows(trace.workload, shown.own))
 
     def _turn(self, kind: Kind, name: str, value: int) -> None:
         """Set a number of the shown file: an argument, a macro, or a constant in its text."""
@@ -334,7 +333,7 @@ class Workbench(QObject):
 
     def _settle(self) -> None:
         """A rung's edited text that now runs as its own file is no longer an edit of the rung."""
-        shown = self.session.origin.configuration if self.session.origin is not None else None
+        shown = self.session.asked_for
         if shown is not None and shown.untitled and shown.source is not None:
             self.source.draft.forget(shown.source)
 

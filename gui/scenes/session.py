@@ -248,7 +248,7 @@ class Session(Settings):
         if trace is not None:
             self.versions.note(self._key, trace.workload.source)
         self._shown.trace = trace
-        if not self._shown.is_of_launch(self._counted) or self._counted_for != self._asked_for:
+        if not self._shown.is_of_launch(self._counted) or self._counted_for != self.asked_for:
             self._counted = None
         if self.values["profile"] is not None and self.fit_profile(self.profile) is None:
             self.values["profile"] = None
@@ -270,6 +270,14 @@ class Session(Settings):
         self.announce(before, extra=("trace", "block", "counts"))
 
     @property
+    def asked_for(self) -> Configuration | None:
+        """What the shown trace was recorded for, with the arguments of a user's kernel.
+
+        `configuration` may be asked for since. None for a trace from elsewhere.
+        """
+        return self.origin.configuration if self.origin is not None else None
+
+    @property
     def block_trace(self) -> BlockTrace | None:
         """The record of the selected block."""
         return self._shown.block
@@ -286,7 +294,7 @@ class Session(Settings):
     @counted.setter
     def counted(self, counted: Counted | None) -> None:
         if counted is not self._counted and (counted is None or self._shown.is_of_launch(counted)):
-            self._counted, self._counted_for = counted, self._asked_for
+            self._counted, self._counted_for = counted, self.asked_for
             self.tell(frozenset({"counts"}))
 
     @property
@@ -498,11 +506,6 @@ class Session(Settings):
     def fit_profile(self, profile: Profile | None) -> Profile | None:
         """The profile if it is of the shown launch."""
         return profile if self._shown.is_of_launch(profile) else None
-
-    @property
-    def _asked_for(self) -> Configuration | None:
-        """What the shown trace was recorded for: it has the arguments of a user's kernel."""
-        return self.origin.configuration if self.origin is not None else None
 
     def _open_block(self, block: int) -> None:
         values = self.values
