@@ -139,7 +139,6 @@ def draft_job(
     """Makes a lesson of moments, writes it, and checks it."""
     import re
 
-    from core.errors import TilescopeError
     from core.files import replace_file
     from core.lessons.checking import check_lesson
     from core.lessons.drafting import lesson_of

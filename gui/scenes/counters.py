@@ -141,11 +141,9 @@ def counters_caption(session: Session) -> str:
     scope = "The whole launch" if session.counts_complete else _recorded(session)
     said = ", and ".join(sentences) or "nothing"
     met = counts.counters.totals.get("barriers")
-    waits = () if met is None or not met.value else (_barriers(met.value),)
+    waits = []
+    if met is not None and met.value:
+        waits = [f"Its warps came to {plural(met.value, 'barrier')}, summed over the warps."]
     assembly = None if session.trace is None else session.trace.assembly
     doubts = () if assembly is None or assembly.exact else assembly.sentences
     return " ".join((capital(f"{scope} moved {said}."), *waits, *doubts))
-
-
-def _barriers(count: int) -> str:
-    return f"Its warps came to {plural(count, 'barrier')}, summed over the warps."

@@ -235,7 +235,8 @@ def parse_link(text: str, ladder: Ladder, themes: tuple[str, ...]) -> Moment:
         key = next(iter(theirs))
         raise ParameterError(f"The link says `vs.{key}` but not which kernel: add vs=NAME.")
     own = None if name in ladder else launch_of(unquote(name), pairs)
-    source, check = pairs.pop("source", None), pairs.pop("check", None) if own is not None else None
+    source = pairs.pop("source", None)
+    check = pairs.pop("check", None) if own is not None else None
     _refuse_unknown(pairs, None if own is not None else ladder[name], EXTRAS)
     theme, element = pairs.pop("theme", None), pairs.pop("element", None)
     if theme is not None:

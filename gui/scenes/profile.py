@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from core.launch import Workload
     from core.nsight.comparison import Compared, Comparison
 
-_BUILDS = {"as_compiled": "as compiled", "as_written": "as written"}
-
 
 @dataclass(frozen=True, eq=False)
 class Profile:
@@ -106,7 +104,7 @@ def profile_caption(profile: Profile, row: ProfileRow | None = None) -> str:
     equal, same = (sum(one.equal for one in both) for both in (there, comparison.lines))
     parts = [
         f"{profile.file}, launch {comparison.profiled.number}, beside the build "
-        f"{_BUILDS[comparison.build]}: {_agree(equal, len(there), 'counter')} equal"
+        f"{comparison.build.replace('_', ' ')}: {_agree(equal, len(there), 'counter')} equal"
     ]
     if comparison.lines:
         parts.append(f", and {_agree(same, len(comparison.lines), 'figure')} by line")
