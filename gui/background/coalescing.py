@@ -31,9 +31,7 @@ class Coalescer(QObject):
         super().__init__(parent)
         self._busy = False
         self._waiting: dict[Hashable, Any] = {}  # the newest values, by what they are of
-        self._patience = QTimer(self)
-        self._patience.setSingleShot(True)
-        self._patience.setInterval(PATIENCE_MS)
+        self._patience = QTimer(self, singleShot=True, interval=PATIENCE_MS)
         self._patience.timeout.connect(self._give_up)
         self._clock = QElapsedTimer()
 

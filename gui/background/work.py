@@ -1,55 +1,31 @@
 """Background work: one job at a time, the newest request wins, results arrive by signal.
 
-A job is a function that is given `progress`: it calls `progress(fraction)` now and then, and asks
-`core.cancelling` whether it is still wanted. It runs in a thread of its own and touches no widget.
+A job is a function whose first argument is `progress`: it calls `progress(fraction)` now and then,
+and asks `core.cancelling` whether it is still wanted. It runs in a thread of its own and touches no
+widget.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Concatenate, ParamSpec
 
-from PySide6.QtCore import QMetaObject, QObject, Qt, QThread, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 
 from core.cancelling import cancelled_by
 from core.errors import TilescopeError
 
 Progress = Callable[[float], None]
-Job = Callable[[Progress], Any]
+P = ParamSpec("P")
 
 log = logging.getLogger(__name__)
 
 
-class _Runner(QObject):
-    """Lives in the worker thread and runs what it is sent."""
-
-    done = Signal(int, object)
-    failed = Signal(int, object)
-    progressed = Signal(int, float)
-
-    def __init__(self, wanted: Callable[[int], bool]) -> None:
-        super().__init__()
-        self._wanted = wanted
-
-    @Slot(int, object)
-    def run(self, ticket: int, job: Job) -> None:
-        if not self._wanted(ticket):
-            return
-        try:
-            with cancelled_by(lambda: not self._wanted(ticket)):
-                result = job(lambda fraction: self.progressed.emit(ticket, float(fraction)))
-        except TilescopeError as error:
-            self.failed.emit(ticket, error)
-        except Exception as error:  # handed to the window, which may not ask for it any more
-            log.exception("The job of %s failed", self.thread().objectName())
-            self.failed.emit(ticket, error)
-        else:
-            self.done.emit(ticket, result)
-
-    @Slot()
-    def rest(self) -> None:
-        """Comes after all that was sent before it."""
+def sentence_of(error: object, otherwise: str = "That failed") -> str:
+    """What the error of a job says; of one that nobody foresaw `otherwise`, and the error."""
+    return str(error) if isinstance(error, TilescopeError) else f"{otherwise}: {error!r}."
 
 
 class Worker(QObject):
@@ -65,44 +41,45 @@ class Worker(QObject):
     finished = Signal(object)
     failed = Signal(object)
     idle = Signal()
-    _send = Signal(int, object)
+    _done = Signal(int, object)  # these three from the worker's thread, with the job's ticket
+    _broken = Signal(int, object)
+    _advanced = Signal(int, float)
 
     def __init__(
         self, parent: QObject | None = None, name: str = "worker", *, keeps_all: bool = False
     ) -> None:
         """keeps_all: every job is done, in order, as where each writes a file of its own."""
         super().__init__(parent)
+        self._name = name
         self._keeps_all = keeps_all
         self._ticket = 0  # of the newest job
         self._busy = False
         self._is_closed = False
-        self._thread = QThread()
-        self._thread.setObjectName(name)
-        self._runner = _Runner(self._wanted)
-        self._runner.moveToThread(self._thread)
-        self._send.connect(self._runner.run)
-        self._runner.done.connect(self._on_done)
-        self._runner.failed.connect(self._on_failed)
-        self._runner.progressed.connect(self._on_progress)
+        self._thread = ThreadPoolExecutor(1, name)  # begins with the first job
+        self._done.connect(self._on_done)
+        self._broken.connect(self._on_failed)
+        self._advanced.connect(self._on_progress)
 
     @property
     def busy(self) -> bool:
         """Whether a job is waiting or running."""
         return self._busy
 
-    def submit(self, job: Job) -> None:
-        """Run a job as soon as the one before it has given up, or is done; none after `close`.
+    def submit(
+        self, job: Callable[Concatenate[Progress, P], Any], *args: P.args, **kwargs: P.kwargs
+    ) -> None:
+        """Run `job(progress, *args, **kwargs)` as soon as the one before has given up, or is done.
 
-        A slider that is let go of while its window closes may still send its last value.
+        After `close` none is run: a slider that is let go of while its window closes may still send
+        its last value.
         """
         if self._is_closed:
             return
-        if not self._thread.isRunning():
-            self._thread.start()
         self._ticket += 1
         self._busy = True
         self.started.emit()
-        self._send.emit(self._ticket, job)
+        ticket = self._ticket
+        self._thread.submit(self._run, ticket, lambda told: job(told, *args, **kwargs))
 
     def cancel(self) -> None:
         """Ask the running job to give up; its result is dropped."""
@@ -111,18 +88,28 @@ class Worker(QObject):
 
     def close(self) -> None:
         """Cancel, or do all that is left to do, and wait until the thread has ended."""
-        if self._keeps_all and self._thread.isRunning():
-            QMetaObject.invokeMethod(
-                self._runner, "rest", Qt.ConnectionType.BlockingQueuedConnection
-            )
         self._is_closed = True  # whoever is told that nothing is left to do may send something
         self.cancel()
-        self._thread.quit()
-        self._thread.wait()
+        self._thread.shutdown()
 
     def _wanted(self, ticket: int) -> bool:
         """Whether a job is still to be done, and told of. Called from both threads."""
         return self._keeps_all or ticket == self._ticket
+
+    def _run(self, ticket: int, job: Callable[[Progress], Any]) -> None:
+        """Do a job, in the worker's thread; what comes of it goes to the UI thread by signal."""
+        if not self._wanted(ticket):
+            return
+        try:
+            with cancelled_by(lambda: not self._wanted(ticket)):
+                result = job(lambda fraction: self._advanced.emit(ticket, float(fraction)))
+        except TilescopeError as error:
+            self._broken.emit(ticket, error)
+        except Exception as error:  # handed to the window, which may not ask for it any more
+            log.exception("The job of %s failed", self._name)
+            self._broken.emit(ticket, error)
+        else:
+            self._done.emit(ticket, result)
 
     def _settle(self, ticket: int) -> None:
         """Nothing is left to do after the newest job; whoever was told of it may have sent one."""

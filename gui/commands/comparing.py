@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, QTimer
 from core.errors import ParameterError, TilescopeError
 from core.launching.file_launch import FieldErrors, FileLaunch
 from gui.background.coalescing import Coalescer
-from gui.background.work import Worker
+from gui.background.work import Worker, sentence_of
 from gui.commands.moments import Moments
 from gui.commands.recording import CONDITIONS, Recorder
 from gui.commands.window import Window
@@ -104,7 +104,7 @@ class Differing(QObject):
 
     def _start(self, search: Callable[[], int | None], said: str = "") -> None:
         self.a.playing, self._said = 0, said
-        self.search.submit(lambda progress: search())
+        self.search.submit(lambda _: search())
 
     def _found(self, step: int | None) -> None:
         if step is not None:
@@ -143,7 +143,7 @@ class Comparing(QObject):
             getattr(self.a, f"{name}_changed").connect(self._take_conditions)
         self.a.veiled_changed.connect(self._veil)
         self.a.answered_changed.connect(self._veil)
-        self.b.configuration_changed.connect(self._show_form)
+        self.b.configuration_changed.connect(self.column.show_launch)
         self.b.trace_changed.connect(self._on_trace)
         self.opener.finished.connect(self._opened)
         self.opener.failed.connect(self._report)
@@ -231,8 +231,7 @@ class Comparing(QObject):
         self.moments.open_moment(parse_link(preset.link, self.ladder, ()))
 
     def _shown(self) -> Configuration | None:
-        origin = self.a.origin
-        return origin.configuration if origin is not None else self.a.configuration
+        return self.a.asked_for or self.a.configuration
 
     def _choose_rung(self, name: str) -> None:
         shown = self._shown()
@@ -255,7 +254,7 @@ class Comparing(QObject):
     def _choose_kernel(self, name: str) -> None:
         now = self.b.configuration
         if now is not None and now.own is not None:
-            self.opener.submit(open_job(now.own.path, None, name, now.source))
+            self.opener.submit(open_job, now.own.path, None, name, now.source)
 
     def _turn(self, kind: Kind, name: str, value: int) -> None:
         now, origin, newest = self.b.configuration, self.b.origin, self.recorder.newest
@@ -294,7 +293,7 @@ class Comparing(QObject):
         own, source = versus.own, versus.source
         if own is not None and (not own.complete or not self._shows(own)):
             self.opener.submit(
-                open_job(own.path, own, None, source, source is not None, linked=not own.complete)
+                open_job, own.path, own, None, source, source is not None, linked=not own.complete
             )
         else:
             self.recorder.ask(versus, self.a.block)
@@ -313,9 +312,6 @@ class Comparing(QObject):
         self.recorder.ask(wanted, self.a.block)
         self.a.versus = wanted
 
-    def _show_form(self, configuration: Configuration) -> None:
-        self.column.show_launch(configuration)
-
     def _on_trace(self, trace: object) -> None:
         self.column.form.show_progress(None)
         self.column.form.show_facts(launch_text(self.b))
@@ -333,6 +329,5 @@ class Comparing(QObject):
             form.show_error(str(error))
         elif isinstance(error, FieldErrors):
             form.file.show_errors(dict(error.fields))
-        if not isinstance(error, TilescopeError):
-            error = TilescopeError(f"Recording failed unexpectedly: {error!r}.")
-        self.main.message.show_message(f"{self.naming.b}: {error}")
+        said = sentence_of(error, "Recording failed unexpectedly")
+        self.main.message.show_message(f"{self.naming.b}: {said}")

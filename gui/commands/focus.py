@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import shiboken6
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt
@@ -133,15 +133,17 @@ SIDEWAYS = {Qt.Key.Key_Left, Qt.Key.Key_Right}
 PAGE_KEYS = {Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
 FIGURELESS = NAVIGATION | SIDEWAYS | {Qt.Key.Key_Space}
 """Keys that a question's field of a number leaves to the window, beside letters."""
-KEEPERS = (
-    QAbstractSlider,
-    QAbstractItemView,
-    QAbstractSpinBox,
-    QComboBox,
-    QAbstractButton,
-    QPlainTextEdit,
-    QLineEdit,
-)
+FIELD = NAVIGATION | SIDEWAYS | PAGE_KEYS | {Qt.Key.Key_Minus}
+KEPT: Mapping[type[QWidget], set[Qt.Key]] = {
+    QAbstractSlider: NAVIGATION | SIDEWAYS,
+    QAbstractItemView: {Qt.Key.Key_Up, Qt.Key.Key_Down},
+    QAbstractSpinBox: FIELD,
+    QComboBox: FIELD,
+    QAbstractButton: {Qt.Key.Key_Space},
+    QPlainTextEdit: set(),  # what is typed
+    QLineEdit: set(),
+}
+"""The keys that widgets keep from the window's shortcuts, by their kind."""
 
 
 class FocusKeys(QObject):
@@ -174,7 +176,7 @@ class FocusKeys(QObject):
         for widget in self._watched:
             if shiboken6.isValid(widget):
                 widget.removeEventFilter(self)
-        self._watched = [w for w in _line(focused) if w is focused or isinstance(w, KEEPERS)]
+        self._watched = [w for w in _line(focused) if w is focused or isinstance(w, tuple(KEPT))]
         for widget in self._watched:
             widget.installEventFilter(self)
         if QApplication.mouseButtons() != Qt.MouseButton.NoButton:
@@ -244,12 +246,4 @@ def _is_typed(event: QKeyEvent) -> bool:
 
 
 def _kept_keys(widget: QObject) -> set[Qt.Key]:
-    if isinstance(widget, QAbstractSlider):
-        return NAVIGATION | SIDEWAYS
-    if isinstance(widget, QAbstractItemView):
-        return {Qt.Key.Key_Up, Qt.Key.Key_Down}
-    if isinstance(widget, QAbstractSpinBox | QComboBox):
-        return NAVIGATION | SIDEWAYS | PAGE_KEYS | {Qt.Key.Key_Minus}
-    if isinstance(widget, QAbstractButton):
-        return {Qt.Key.Key_Space}
-    return set()
+    return next((keys for kind, keys in KEPT.items() if isinstance(widget, kind)), set())

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
-from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
 from gui.commands.window import Window
 from gui.docks.dock_area import units
-from gui.looks.theme import current_theme
 from gui.views.lesson_panel import LessonPanel
 
 LEAST, USUAL, MOST = 22, 31, 60  # widths of the column, in digits
@@ -70,8 +68,7 @@ class LeftColumn(QObject):
     @property
     def width(self) -> int:
         """Pixels with which the column comes back: those it had, or its usual ones."""
-        digit = QFontMetrics(current_theme().font()).horizontalAdvance("0")
-        return self._width or min(USUAL * digit, self.main.width() // 5)
+        return self._width or min(USUAL * units()[0], self.main.width() // 5)
 
     def toggle(self) -> None:
         """Show or hide the column; from now on it stays so."""
@@ -113,7 +110,7 @@ class LeftColumn(QObject):
 
     def restyle(self) -> None:
         """Take up the theme's type."""
-        digit = QFontMetrics(current_theme().font()).horizontalAdvance("0")
+        digit, _ = units()
         self.main.left.setMinimumWidth(LEAST * digit)
         self.main.left.setMaximumWidth(MOST * digit)
         self._fits = False
@@ -123,7 +120,7 @@ class LeftColumn(QObject):
 
     def _take_width(self) -> None:
         """The usual width for the type, or as much of it as the window has room for."""
-        usual = USUAL * QFontMetrics(current_theme().font()).horizontalAdvance("0")
+        usual = USUAL * units()[0]
         left = min(usual, self.main.width() // 5)
         self._fits = left == usual
         self.take(left)

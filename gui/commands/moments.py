@@ -43,7 +43,8 @@ class Moments(QObject):
         self.session = window.session
         self.recorder = window.recorder
         self.awaited: Moment | None = None  # the one that is being recorded
-        self._key = ""  # of the source that it is about
+        self.key = ""
+        """Names the source of the moment that was opened last."""
         self._instead = ""
         self._excuse = ""
         self._sentence = ""
@@ -53,14 +54,9 @@ class Moments(QObject):
         workbench.opener.failed.connect(self._give_up)
         workbench.opened.connect(self._show_opened)
 
-    @property
-    def key(self) -> str:
-        """Names the source of the moment that was opened last."""
-        return self._key
-
     def _show_opened(self, key: str) -> None:
         """A file is shown step by step, unless a link or a session has chosen its page."""
-        if self.awaited is None or self._key != key:
+        if self.awaited is None or self.key != key:
             self.main.show_page("step")
 
     def copy_link(self) -> None:
@@ -165,11 +161,11 @@ class Moments(QObject):
         else:
             self.main.show_page(moment.page or "step")
         show_pages(self.session, moment)
-        self.awaited, self._key, self._instead = moment, wanted.key, instead
+        self.awaited, self.key, self._instead = moment, wanted.key, instead
 
     def _arrive(self) -> None:
-        shown = self.session.origin.configuration.key if self.session.origin is not None else ""
-        if self.awaited is not None and shown != self._key:
+        shown = self.session.asked_for
+        if self.awaited is not None and (shown is None or shown.key != self.key):
             if self.workbench.opener.busy:
                 return  # what was asked for before it
             self.awaited = None  # something else was asked for since

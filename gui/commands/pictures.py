@@ -15,8 +15,8 @@ from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QImage
 from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QWidget
 
 from core.cancelling import cancelled_by
-from core.errors import Cancelled, TilescopeError
-from gui.background.work import Job, Progress, Worker
+from core.errors import Cancelled
+from gui.background.work import Progress, Worker, sentence_of
 from gui.commands.window import Window
 from gui.docks.dock_area import DockArea, ViewDock
 from gui.pictures.files import SUFFIXES, Picture, write_picture
@@ -228,8 +228,7 @@ class Exporter(QObject):
         self.writer.failed.connect(self._failed)
         self._tasks: deque[Task] = deque()  # those that the worker has, the one under way first
         self._hidden: deque[Task] = deque()  # those whose view is being made ready
-        self._waiting = QTimer(self)  # for what a hidden view works out
-        self._waiting.setInterval(TICK_MS)
+        self._waiting = QTimer(self, interval=TICK_MS)  # for what a hidden view works out
         self._waiting.timeout.connect(self._paint_hidden)
         self._waited_ms = 0
         self._said = ""
@@ -307,8 +306,7 @@ class Exporter(QObject):
         made ready first, which takes a moment; one that is, is painted before this returns.
         """
         if path.suffix.lower() not in SUFFIXES:
-            sentence = f"{path.name} is neither .png nor .pdf. Choose one of the two."
-            self._complain(TilescopeError(sentence))
+            self._complain(f"{path.name} is neither .png nor .pdf. Choose one of the two.")
             return
         self._take(Task(name, path, scale))
 
@@ -333,13 +331,13 @@ class Exporter(QObject):
         if place is not None and place.page not in ("", "step"):
             sentence = waits(self.main.session, f"a picture of {task.name}")
             if sentence:
-                self._complain(TilescopeError(sentence))
+                self._complain(sentence)
                 return
         view = self.views().get(task.name)
         if view is not None:
             self._paint(task, view)
         elif task.name not in self.gallery.places():
-            self._complain(TilescopeError(f"There is no view {task.name}."))
+            self._complain(f"There is no view {task.name}.")
         else:
             self._hidden.append(task)
             if len(self._hidden) == 1:
@@ -384,7 +382,7 @@ class Exporter(QObject):
             QGuiApplication.restoreOverrideCursor()
         self._tasks.append(task)
         self._say_doing()
-        self.writer.submit(_job(task, Picture(content)))
+        self.writer.submit(_write, task, Picture(content))
 
     # ---- how it goes
 
@@ -404,13 +402,11 @@ class Exporter(QObject):
         if isinstance(error, Cancelled):
             self._say(_unmade(task))
         else:
-            self._complain(error)
+            self._complain(sentence_of(error, "The picture could not be made"))
         self._say_doing()
 
-    def _complain(self, error: object) -> None:
-        if not isinstance(error, TilescopeError):
-            error = TilescopeError(f"The picture could not be made: {error!r}.")
-        self.main.message.show_message(str(error))
+    def _complain(self, sentence: str) -> None:
+        self.main.message.show_message(sentence)
 
     def _say_doing(self) -> None:
         if self._tasks:
@@ -444,15 +440,13 @@ class _Copied:
         return data
 
 
-def _job(task: Task, picture: Picture) -> Job:
-    def job(_: Progress) -> object:
-        with cancelled_by(task.given_up.is_set):
-            if task.path is not None:
-                return write_picture(picture, task.path)
-            assert isinstance(picture.content, QImage)
-            return _Copied(picture.content, picture.encoded())
-
-    return job
+def _write(_: Progress, task: Task, picture: Picture) -> object:
+    """The job of making a file of a picture, or what goes to the clipboard."""
+    with cancelled_by(task.given_up.is_set):
+        if task.path is not None:
+            return write_picture(picture, task.path)
+        assert isinstance(picture.content, QImage)
+        return _Copied(picture.content, picture.encoded())
 
 
 def _unmade(task: Task) -> str:

@@ -8,10 +8,9 @@ from typing import Any
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog
 
-from core.errors import TilescopeError
-from gui.background.work import Worker
+from gui.background.work import Worker, sentence_of
 from gui.commands.window import Window
-from gui.jobs.profile_work import profile_job
+from gui.jobs.record_work import profile_job
 
 PROFILES = "Profiles of Nsight Compute (*.ncu-rep *.csv *.txt *.log)"
 NO_LAUNCH = "There is no launch to compare a profile with: choose a kernel, or open a file."
@@ -47,7 +46,7 @@ class Profiling(QObject):
         self.main.message.show_message(
             self._said, kind="info", label="Stop (Ctrl+.)", action=self.cancel
         )
-        self.worker.submit(profile_job(path, trace.workload))
+        self.worker.submit(profile_job, path, trace.workload)
 
     def cancel(self) -> None:
         """Give it up; what is shown stays."""
@@ -68,9 +67,8 @@ class Profiling(QObject):
         self.main.step_page.front("Counters")
 
     def _refuse(self, error: object) -> None:
-        if not isinstance(error, TilescopeError):
-            error = TilescopeError(f"The profile could not be compared: {error!r}.")
-        self.main.message.show_message(str(error))
+        said = sentence_of(error, "The profile could not be compared")
+        self.main.message.show_message(said)
 
     def _unsay(self) -> None:
         if self.main.message.sentence == self._said:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import Cancelled, TilescopeError
-from gui.background.work import Worker
+from gui.background.work import Worker, sentence_of
 from gui.jobs.record_work import Recorded, count_job, record_job
 from gui.scenes.prefetch import Looks, Standpoint
 from gui.scenes.selection import Conditions, Configuration
@@ -36,22 +36,16 @@ class Stopped(TilescopeError):
 class Recorder(QObject):
     """Keeps the session's trace in step with its configuration.
 
-    Signals: `started()`, `progressed(fraction)`, `arrived()` when the session has a new trace,
-    `recorded()` when that is shown, `stopped()`, `failed(TilescopeError)`. When recording fails the
-    session keeps the trace it has.
+    Signals: `arrived()` when the session has a new trace, `recorded()` when that is shown,
+    `failed(TilescopeError)`, when it keeps the trace it has. `worker` says when it is at work.
 
     Of a large launch only the block looked at is recorded; the whole of it is then counted by a
-    second worker, and `counting_changed` says whether it is at work. Should that fail, the counts
-    of the block stay, and are said to be.
+    second worker, `counter`. Should that fail, the counts of the block stay, and are said to be.
     """
 
-    started = Signal()
-    progressed = Signal(float)
     arrived = Signal()
     recorded = Signal()
-    stopped = Signal()
     failed = Signal(object)
-    counting_changed = Signal(bool)
 
     def __init__(self, session: Session, ladder: Ladder, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -63,14 +57,9 @@ class Recorder(QObject):
         self._counting: tuple[Configuration, str] | None = None
         self._given = Conditions()  # of what was recorded last
         self.worker = Worker(self, "recorder")
-        self.worker.started.connect(self.started)
-        self.worker.progressed.connect(self.progressed)
-        self.worker.idle.connect(self.stopped)
         self.worker.finished.connect(self._take)
         self.worker.failed.connect(self._report)
         self.counter = Worker(self, "counter")
-        self.counter.started.connect(lambda: self.counting_changed.emit(True))
-        self.counter.idle.connect(lambda: self.counting_changed.emit(False))
         self.counter.finished.connect(self._take_counts)
         session.configuration_changed.connect(self._record)
         for name in CONDITIONS:
@@ -83,10 +72,7 @@ class Recorder(QObject):
 
         That may not be what was asked for last, which may have failed.
         """
-        if self.worker.busy:
-            return self._under_way
-        origin = self.session.origin
-        return origin.configuration if origin is not None else None
+        return self._under_way if self.worker.busy else self.session.asked_for
 
     def configure(self, rung: str, parameters: Mapping[str, int] | None = None) -> None:
         """Ask for a rung with parameters; the rest take the rung's defaults.
@@ -178,7 +164,7 @@ class Recorder(QObject):
         looks = Looks(self.session.heat, self.session.warp_trail)
         self._given = self.conditions
         self.worker.submit(
-            record_job(self.ladder, configuration, block, self._standpoint(), looks, self._given)
+            record_job, self.ladder, configuration, block, self._standpoint(), looks, self._given
         )
 
     def _standpoint(self) -> Standpoint | None:
@@ -206,7 +192,7 @@ class Recorder(QObject):
             self.counter.cancel()
         elif not self.counter.busy or launch != self._counting:
             self._counting = launch
-            self.counter.submit(count_job(recorded.trace))
+            self.counter.submit(count_job, recorded.trace)
 
     def _take_counts(self, counted: Any) -> None:
         self.session.counted = counted
@@ -214,8 +200,7 @@ class Recorder(QObject):
     def _report(self, error: object) -> None:
         if isinstance(error, Cancelled):
             return
-        if isinstance(error, MemoryError):
-            error = TilescopeError(_NO_MEMORY)
-        elif not isinstance(error, TilescopeError):
-            error = TilescopeError(f"Recording failed unexpectedly: {error!r}.")
+        if not isinstance(error, TilescopeError):
+            said = sentence_of(error, "Recording failed unexpectedly")
+            error = TilescopeError(_NO_MEMORY if isinstance(error, MemoryError) else said)
         self.failed.emit(error)

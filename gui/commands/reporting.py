@@ -47,7 +47,8 @@ class Reporter(QObject):
         self._last: _Run | None = None
         self.recorder.failed.connect(self._on_failure)
         self.recorder.recorded.connect(self._on_recorded)
-        self.recorder.counting_changed.connect(lambda _: self.show_size())
+        self.recorder.counter.started.connect(self.show_size)
+        self.recorder.counter.idle.connect(self.show_size)
         self.session.trace_changed.connect(lambda _: self.show_size())
         self.session.page_changed.connect(self._on_page)
         self.session.veiled_changed.connect(lambda _: self._veil())

@@ -7,7 +7,7 @@ the window records itself. What is veiled, lit and to be clicked are settings of
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog
 
 from core.errors import ParameterError, TilescopeError
-from gui.background.work import Worker
+from gui.background.work import Worker, sentence_of
 from gui.commands.focus import focus_page
 from gui.commands.window import Window
 from gui.jobs.lesson_work import (
@@ -25,7 +25,6 @@ from gui.jobs.lesson_work import (
     CourseRead,
     Drafted,
     LessonsRead,
-    Marked,
     Recorders,
     Revealed,
     course_job,
@@ -39,7 +38,7 @@ from gui.jobs.lesson_work import (
 from gui.looks.theme import theme_names
 from gui.scenes.course import EXERCISES
 from gui.scenes.link import Named, parse_link
-from gui.scenes.sitting import Sitting
+from gui.scenes.sitting import Reply, Sitting
 from gui.scenes.text import plural
 from gui.views.answer_fields import ClickField, SliderField
 from gui.views.lesson_panel import LessonPanel
@@ -47,7 +46,7 @@ from gui.views.lesson_panel import LessonPanel
 if TYPE_CHECKING:
     from core.ladder import Ladder
     from core.lessons.course import Again, Course
-    from core.lessons.lesson import Lesson, Setting
+    from core.lessons.lesson import Lesson
     from core.lessons.link import Link
     from core.lessons.marking import Answer
     from core.lessons.progress import Answered, Origin, Progress
@@ -66,12 +65,11 @@ class Teaching(QObject):
     """The lessons of one window.
 
     `course_read()` says that the course and the learner's progress are there, or have changed;
-    `begun()` and `left()` that a lesson is shown and no more, `asked()` that a question is there,
-    `answer_known(Revealed)` what its answer is, for who presents it.
+    `asked()` that a question is there, `left()` that no lesson is shown any more,
+    `answer_known(Revealed)` what a question's answer is, for who presents it.
     """
 
     course_read = Signal()
-    begun = Signal()
     asked = Signal()
     answer_known = Signal(object)
     left = Signal()
@@ -98,21 +96,17 @@ class Teaching(QObject):
         self._ladder: Ladder = window.recorder.ladder
         self._at = 0  # where to begin in a lesson that is read
         self._watched = QFileSystemWatcher(self)
-        self._settle = QTimer(self)
+        self._settle = QTimer(self, singleShot=True, interval=SETTLED_MS)
         self._watched.fileChanged.connect(lambda _: self._settle.start())
-        self._settle.setSingleShot(True)
-        self._settle.setInterval(SETTLED_MS)
         self._settle.timeout.connect(self._reload)
-        self._slide = QTimer(self)
-        self._slide.setSingleShot(True)
-        self._slide.setInterval(SLID_MS)
+        self._slide = QTimer(self, singleShot=True, interval=SLID_MS)
         self._slide.timeout.connect(self._follow_slider)
         self.worker = Worker(self, "lessons")
         self.worker.finished.connect(self._take)
         self.worker.failed.connect(self._fail)
         self.drafter = Worker(self, "drafts")  # of its own: a draft must end no question's work
         self.drafter.finished.connect(self._take)
-        self.drafter.failed.connect(lambda error: self._say(_sentence(error)))
+        self.drafter.failed.connect(lambda error: self._say(sentence_of(error)))
         window.recorder.recorded.connect(self._check_goals)
 
     def close(self) -> None:
@@ -125,7 +119,7 @@ class Teaching(QObject):
     def read_course(self) -> None:
         """Read the course and the progress, in the background; `course_read` says when."""
         if self.progress is None:
-            self.worker.submit(course_job(self.path, random.SystemRandom().randrange(MOST_SEED)))
+            self.worker.submit(course_job, self.path, random.SystemRandom().randrange(MOST_SEED))
         else:
             self.course_read.emit()
 
@@ -156,7 +150,7 @@ class Teaching(QObject):
         if self._waits_for_course(partial(self.open_path, path)):
             return
         self._at, self._opened = 0, ()
-        self.worker.submit(lessons_job(path))
+        self.worker.submit(lessons_job, path)
 
     def ask_for_file(self) -> None:
         """Ask for a lesson's file and begin it."""
@@ -200,7 +194,7 @@ class Teaching(QObject):
         )
         if name:
             pairs = [(one.name, one.link) for one in moments]
-            self.drafter.submit(draft_job(pairs, self._ladder, Path(name)))
+            self.drafter.submit(draft_job, pairs, self._ladder, Path(name))
 
     def begin_review(self) -> None:
         """Ask five questions of lessons that were begun, with other numbers."""
@@ -250,7 +244,6 @@ class Teaching(QObject):
         marks = {} if sitting.origin != "lesson" else self._earlier(sitting.questions)
         sitting.marks.update(marks)
         self._show_panel()
-        self.begun.emit()
         self._open()
 
     def _earlier(self, questions: Sequence[Again]) -> dict[int, Any]:
@@ -363,7 +356,7 @@ class Teaching(QObject):
         self.session.update(veiled=step.veil, answered=False, lit=None, pick_target=None, playing=0)
         self._look()
         self.worker.submit(
-            pose_job(self._recorders, sitting.question, sitting.numbers, sitting.seed)
+            pose_job, self._recorders, sitting.question, sitting.numbers, sitting.seed
         )
 
     def _look(self, *, again: bool = False) -> None:
@@ -383,8 +376,8 @@ class Teaching(QObject):
         self._visit(link, ladder, text, front=FRONT)
 
     def _shown_rung(self) -> str:
-        origin = self.session.origin
-        return origin.configuration.rung if origin is not None else ""
+        shown = self.session.asked_for
+        return shown.rung if shown is not None else ""
 
     def _visit(self, link: Link, ladder: Ladder, source: str = "", front: str = "") -> None:
         self.recorder.ladder = ladder
@@ -449,17 +442,16 @@ class Teaching(QObject):
             return
         sitting.stage = "marking"
         panel.show_sitting(sitting)
-        self.worker.submit(mark_job(sitting.posed, answer, sure))
+        self.worker.submit(mark_job, sitting.posed, answer, sure)
 
     def _check_goals(self) -> None:
         """A kernel was recorded: if it is the answer to an exercise, mark it."""
         sitting = self.sitting
         if sitting is None or sitting.posed is None or sitting.stage != "asked":
             return
-        origin = self.session.origin
-        if not sitting.is_built or origin is None or self.session.trace is None:
+        if not sitting.is_built or self.session.trace is None:
             return
-        if origin.configuration != self.session.configuration:
+        if self.session.asked_for != self.session.configuration:
             return  # what is shown is still what was there before, or the text did not compile
         if self._shown_rung() == sitting.posed.link.rung:
             self._answer(self.session.trace.workload.source, True)
@@ -489,7 +481,7 @@ class Teaching(QObject):
             self._take_lessons(result)
         elif isinstance(result, Asked):
             self._take_question(result)
-        elif isinstance(result, Marked):
+        elif isinstance(result, Reply):
             self._take_mark(result)
         elif isinstance(result, Drafted):
             self.main.message.show_message(
@@ -531,7 +523,7 @@ class Teaching(QObject):
         target = question.target if isinstance(question, Click) else None
         self.session.update(pick_target=target)
         panel.show_sitting(sitting, asked)
-        self.worker.submit(foresee_job(asked.posed))
+        self.worker.submit(foresee_job, asked.posed)
         self.asked.emit()
         if sitting.is_built:
             if self.session.page != "step":
@@ -539,25 +531,25 @@ class Teaching(QObject):
             self.session.view = "Source"
             self._check_goals()
 
-    def _take_mark(self, marked: Marked) -> None:
+    def _take_mark(self, reply: Reply) -> None:
         sitting, panel = self.sitting, self.panel
         if sitting is None or panel is None or sitting.stage != "marking":
             return
-        kept = sitting.take(marked.answer, marked.sure, marked.verdict)
+        kept = sitting.take(reply)
         if kept is not None:
             self._keep(kept)
         if sitting.is_told and sitting.tells:
-            self._reveal(marked.verdict.wanted, marked.answer)
+            self._reveal(reply.verdict.wanted, reply.answer)
         panel.show_sitting(sitting)
         if sitting.is_told and not sitting.tells:
             self.go(1)  # a test goes on by itself
-        elif self.session.trace is not None and marked.answer != self.session.trace.workload.source:
+        elif self.session.trace is not None and reply.answer != self.session.trace.workload.source:
             self._check_goals()  # another text was run meanwhile
 
     def work_out_answer(self) -> None:
         """Work the question's answer out; `answer_known` brings it."""
         if self.sitting is not None and self.sitting.posed is not None:
-            self.worker.submit(reveal_job(self.sitting.posed))
+            self.worker.submit(reveal_job, self.sitting.posed)
 
     def reveal(self, wanted: Answer) -> None:
         """Show the answer to the room: nobody gave one, and none is kept."""
@@ -584,7 +576,7 @@ class Teaching(QObject):
             self._slide_to(int(wanted[0]))
 
     def _fail(self, error: object) -> None:
-        sentence = _sentence(error)
+        sentence = sentence_of(error)
         sitting, panel = self.sitting, self.panel
         if self.progress is None and self.path is not None:
             sentence += " Answers are not kept meanwhile."
@@ -650,15 +642,7 @@ class Teaching(QObject):
             return
         self._at = sitting.at
         self._watch()
-        self.worker.submit(lessons_job(sitting.question.lesson.file))
+        self.worker.submit(lessons_job, sitting.question.lesson.file)
 
     def _say(self, sentence: str) -> None:
         self.main.message.show_message(sentence)
-
-    def numbers(self) -> Mapping[str, Setting]:
-        """What the question's variant sets; empty without a question."""
-        return self.sitting.numbers if self.sitting is not None else {}
-
-
-def _sentence(error: object) -> str:
-    return str(error) if isinstance(error, TilescopeError) else f"That failed: {error!r}."

@@ -25,19 +25,14 @@ class Waiting(QObject):
         super().__init__(window)
         self.main, self.opener, self.recorder = window, opener, window.recorder
         self._said = ""
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(PATIENCE_MS)
+        self._timer = QTimer(self, singleShot=True, interval=PATIENCE_MS)
         self._timer.timeout.connect(self._say)
-        self._calm = QTimer(self)
-        self._calm.setSingleShot(True)
-        self._calm.setInterval(CALM_MS)
+        self._calm = QTimer(self, singleShot=True, interval=CALM_MS)
         self._calm.timeout.connect(self._show_sign)
         self.recorder.arrived.connect(self._take_sign_away)
-        for begun in (opener.started, self.recorder.started):
-            begun.connect(self._begin)
-        for ended in (opener.idle, self.recorder.stopped):
-            ended.connect(self._end)
+        for worker in (opener, self.recorder.worker):
+            worker.started.connect(self._begin)
+            worker.idle.connect(self._end)
 
     def stop(self) -> None:
         """Give up what is read, recorded or counted; what is shown stays."""

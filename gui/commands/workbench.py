@@ -17,7 +17,7 @@ from core.foreign_text import visible
 from core.launching.file_launch import LARGE, FileLaunch, split_defines
 from core.launching.user_files import read_source, write_source
 from gui.background.coalescing import Coalescer
-from gui.background.work import Worker
+from gui.background.work import Worker, sentence_of
 from gui.commands.waiting import Waiting
 from gui.commands.window import Window
 from gui.jobs.opening import NO_NUMBER, Loaded, Opened, follow_job, load_job, open_job, turn_job
@@ -129,7 +129,7 @@ class Workbench(QObject):
         text = self.source.draft.text
         pasted = checksum(text)
         self.source.draft.drop(f"{UNTITLED}#{pasted}")
-        self.opener.submit(open_job(UNTITLED, None, None, text, pasted=pasted))
+        self.opener.submit(open_job, UNTITLED, None, None, text, pasted=pasted)
 
     def run_original(self) -> None:
         """Put the text before any edit back into the editor, and run it."""
@@ -208,9 +208,9 @@ class Workbench(QObject):
             self.list_wanted.emit(Path(path))
             return
         if path.endswith(".npz"):
-            self.opener.submit(load_job(path, self.recorder.ladder))
+            self.opener.submit(load_job, path, self.recorder.ladder)
             return
-        self.opener.submit(open_job(path, self.launches.get(path), None))
+        self.opener.submit(open_job, path, self.launches.get(path), None)
 
     def recent_files(self) -> list[tuple[str, str]]:
         """The files that were shown last, the latest first: each a path and its name and kernel."""
@@ -225,7 +225,7 @@ class Workbench(QObject):
         own = self.launches.get(path)
         if own is not None:
             self.session.playing = 0
-            self.opener.submit(open_job(path, own, None))
+            self.opener.submit(open_job, path, own, None)
 
     def reopen(
         self,
@@ -241,7 +241,8 @@ class Workbench(QObject):
         """
         assert wanted.own is not None
         self._given = given
-        job = open_job(
+        self.opener.submit(
+            open_job,
             wanted.own.path,
             wanted.own,
             None,
@@ -250,7 +251,6 @@ class Workbench(QObject):
             block=block,
             pasted=wanted.pasted,
         )
-        self.opener.submit(job)
 
     def show_form(self, configuration: Configuration) -> None:
         """Show the form of a configuration that is a launch of a file's kernel."""
@@ -265,10 +265,9 @@ class Workbench(QObject):
             self.session.turns.offer(self, self._show_knobs)
 
     def _show_knobs(self) -> None:
-        origin, trace = self.session.origin, self.session.trace
-        own = origin.configuration.own if origin is not None else None
-        if own is not None and trace is not None:
-            self.main.form.show_knobs(knob_rows(trace.workload, own))
+        shown, trace = self.session.asked_for, self.session.trace
+        if shown is not None and shown.own is not None and trace is not None:
+            self.main.form.show_knobs(knob_rows(trace.workload, shown.own))
 
     def _turn(self, kind: Kind, name: str, value: int) -> None:
         """Set a number of the shown file: an argument, a macro, or a constant in its text."""
@@ -278,11 +277,11 @@ class Workbench(QObject):
         if now.own.path.endswith(PTX):
             known = now.own.arguments
             changed = tuple((n, str(value) if n == name else t) for n, t in known)
-            self.opener.submit(follow_job(now, replace(now.own, arguments=changed)))
+            self.opener.submit(follow_job, now, replace(now.own, arguments=changed))
             return
         text = self._newest_text()
         if kind == "constant" and (len(text) > LARGE or _ASKS_COMPILER.search(text)):
-            self.opener.submit(turn_job(now, text, name, value))
+            self.opener.submit(turn_job, now, text, name, value)
             return
         try:
             self.recorder.ask(turned(now, text, kind, name, value))
@@ -299,14 +298,14 @@ class Workbench(QObject):
     def _choose_kernel(self, name: str) -> None:
         now = self.session.configuration
         if now is not None and now.own is not None:
-            self.opener.submit(open_job(now.own.path, None, name, now.source, pasted=now.pasted))
+            self.opener.submit(open_job, now.own.path, None, name, now.source, pasted=now.pasted)
 
     def _fit_form(self, now: Configuration, text: str, source: str | None) -> bool:
         """Have the form follow an edited signature; whether that records by itself."""
         if now.own is None:
             return False
         edited = source is not None or now.untitled
-        self.opener.submit(open_job(now.own.path, now.own, None, text, edited, pasted=now.pasted))
+        self.opener.submit(open_job, now.own.path, now.own, None, text, edited, pasted=now.pasted)
         return True
 
     def _take(self, opened: Any) -> None:
@@ -334,7 +333,7 @@ class Workbench(QObject):
 
     def _settle(self) -> None:
         """A rung's edited text that now runs as its own file is no longer an edit of the rung."""
-        shown = self.session.origin.configuration if self.session.origin is not None else None
+        shown = self.session.asked_for
         if shown is not None and shown.untitled and shown.source is not None:
             self.source.draft.forget(shown.source)
 
@@ -349,15 +348,13 @@ class Workbench(QObject):
                 self.form.show_errors({"defines": str(error)})
                 return
         if launch.path.endswith(PTX) and launch.arguments != now.own.arguments:
-            self.opener.submit(follow_job(now, launch))
+            self.opener.submit(follow_job, now, launch)
             return
         self.recorder.ask(replace(now, own=renumbered(now.own, launch, self._newest_text())))
 
     def _refuse(self, error: object) -> None:
-        if not isinstance(error, TilescopeError):
-            error = TilescopeError(f"The file could not be opened: {error!r}.")
         self.session.trouble = NOTHING_OPEN
-        self._say(str(error))
+        self._say(sentence_of(error, "The file could not be opened"))
 
     def _say(self, sentence: str) -> None:
         self.main.message.show_message(sentence)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
 from core.cancelling import check, within
 from core.errors import TilescopeError
-from gui.background.work import Job, Progress, Worker
+from gui.background.work import Progress, Worker
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
+    from core.launching.file_launch import FileLaunch
     from gui.scenes.benchmark import CeilingKey, Measured
 
 REGISTER_TILES = 30  # the first rung whose threads compute more than one element
@@ -51,7 +52,7 @@ class CeilingCounter(QObject):
         if missing and not self.busy:
             self._tried.update(m.ceiling_key for m in missing)
             missing.sort(key=self._effort)
-            self._worker.submit(ceilings_job(self._ladder, missing, self._counted.emit))
+            self._worker.submit(ceilings_job, self._ladder, missing, self._counted.emit)
 
     @property
     def left(self) -> int:
@@ -73,48 +74,42 @@ class CeilingCounter(QObject):
 
 
 def ceilings_job(
-    ladder: Ladder, wanted: Sequence[Measured], tell: Callable[[object, object], None]
-) -> Job:
+    progress: Progress,
+    ladder: Ladder,
+    wanted: Sequence[Measured],
+    tell: Callable[[object, object], None],
+) -> None:
     """The work of counting results' launches; `tell(key, (name, GFLOPS))` comes for each.
 
     What cannot be counted gives None in place of the pair.
     """
+    from core.gpu.achieved import achieved
 
-    def job(progress: Progress) -> Any:
-        from core.gpu.achieved import achieved
-
-        for place, measured in enumerate(wanted):
-            try:
-                with within(COUNTING_S, f"It was not counted within {COUNTING_S:.0f} s."):
-                    lowest = achieved(measured.result, ladder).ceilings.lowest
-            except (TilescopeError, KeyError) as error:  # too long, or another version's rung
-                check()
-                log.info("no ceiling of %s: %s", measured.result.title, error)
-                tell(measured.ceiling_key, None)
-            else:
-                tell(measured.ceiling_key, (lowest.name, lowest.gflops))
-            progress((place + 1) / len(wanted))
-        return None
-
-    return job
+    for place, measured in enumerate(wanted):
+        try:
+            with within(COUNTING_S, f"It was not counted within {COUNTING_S:.0f} s."):
+                lowest = achieved(measured.result, ladder).ceilings.lowest
+        except (TilescopeError, KeyError) as error:  # too long, or another version's rung
+            check()
+            log.info("no ceiling of %s: %s", measured.result.title, error)
+            tell(measured.ceiling_key, None)
+        else:
+            tell(measured.ceiling_key, (lowest.name, lowest.gflops))
+        progress((place + 1) / len(wanted))
 
 
-def file_job(path: Path) -> Job:
+def file_job(_: Progress, path: Path) -> tuple[str, str, FileLaunch]:
     """The work of reading a file to sweep; gives its name, its source and a launch to begin with.
 
     The launch has `{n}` and `{tile}` where they can be made out. Raises TilescopeError.
     """
+    from core.compiler.kernel_signature import kernel_names
+    from core.launching.guess import guess_launch
+    from core.launching.user_files import read_source
+    from gui.scenes.benchmark import templated
 
-    def job(progress: Progress) -> Any:
-        from core.compiler.kernel_signature import kernel_names
-        from core.launching.guess import guess_launch
-        from core.launching.user_files import read_source
-        from gui.scenes.benchmark import templated
-
-        source = read_source(path)
-        names = kernel_names(source)
-        if not names:
-            raise TilescopeError(f"{path.name} has no kernel: mark a function __global__.")
-        return path.name, source, templated(guess_launch(source, str(path), names[0]))
-
-    return job
+    source = read_source(path)
+    names = kernel_names(source)
+    if not names:
+        raise TilescopeError(f"{path.name} has no kernel: mark a function __global__.")
+    return path.name, source, templated(guess_launch(source, str(path), names[0]))

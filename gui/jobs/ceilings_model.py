@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import CompileError, TilescopeError
-from gui.background.work import Worker
+from gui.background.work import Worker, sentence_of
 from gui.jobs import ceilings_work as work
 from gui.scenes import ceilings as scene
 
@@ -89,7 +89,7 @@ class CeilingsModel(QObject):
         elif asked != self._asked:
             self._asked = asked
             known = _counted.get(asked[0])
-            self._counter.submit(work.ceilings_job(self._ladder, wanted, device, asked[0], known))
+            self._counter.submit(work.ceilings_job, self._ladder, wanted, device, asked[0], known)
         return found
 
     def is_counted(self, wanted: Configuration) -> bool:
@@ -105,11 +105,9 @@ class CeilingsModel(QObject):
 
     def _on_failure(self, error: object) -> None:
         self._asked = None
-        if not isinstance(error, TilescopeError):
-            error = f"Counting failed unexpectedly: {error!r}."
-        elif isinstance(error, CompileError):
-            error = f"The source does not compile: {error}"
-        self.failed.emit(str(error))
+        said = sentence_of(error, "Counting failed unexpectedly")
+        is_source = isinstance(error, CompileError)
+        self.failed.emit(f"The source does not compile: {said}" if is_source else said)
 
     # ---- measured runs
 
@@ -140,8 +138,9 @@ class CeilingsModel(QObject):
         if missing and not (self._placer.busy and keys <= self._under_way and enough):
             tell = self._intensity.emit
             self._under_way, self._since, self._counts = keys, time.monotonic(), count
-            job = work.intensities_job(self._ladder, missing, known, tell, count=count)
-            self._placer.submit(job)
+            self._placer.submit(
+                work.intensities_job, self._ladder, missing, known, tell, count=count
+            )
 
     def placing_text(self) -> str:
         """How many of the runs are placed, where that takes longer than a moment; else ""."""
@@ -172,7 +171,7 @@ class CeilingsModel(QObject):
         """Ask the driver, the first time."""
         if not self._looked_for_gpus:
             self._looked_for_gpus = True
-            self._driver.submit(work.devices_job())
+            self._driver.submit(work.devices_job)
 
     def take_devices(self, devices: Iterable[Device]) -> None:
         """These are this machine's GPUs, if it has any."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.cancelling import is_cancelled, within
 from core.errors import GpuFailure, GpuUnavailable, TilescopeError
-from gui.background.work import Job, Progress
+from gui.background.work import Progress
 from gui.scenes.benchmark import size_parameters
 from gui.scenes.selection import Configuration
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from core.devices.table import Capability, Device
     from core.ladder import Ladder
     from core.launch import Workload
+    from core.models.ceilings import Ceilings
     from core.models.counts import Counts
     from gui.scenes.ceilings import Run
 
@@ -81,22 +82,23 @@ def workload_of(ladder: Ladder, wanted: Configuration) -> Workload:
 
 
 def ceilings_job(
-    ladder: Ladder, wanted: Configuration, device: Device, key: Key, counted: Counts | None
-) -> Job:
+    progress: Progress,
+    ladder: Ladder,
+    wanted: Configuration,
+    device: Device,
+    key: Key,
+    counted: Counts | None,
+) -> tuple[Key, Ceilings]:
     """The work of finding a launch's ceilings on a device; gives `(key, Ceilings)`.
 
     `counted` are its counts, where they are known; `key` was made before its file is read here.
     """
+    from core.models.ceilings import ceilings
 
-    def job(progress: Progress) -> Any:
-        from core.models.ceilings import ceilings
-
-        too_long = f"The launch was not counted within {COUNTING_S:.0f} s: choose a smaller size."
-        with within(COUNTING_S, too_long):
-            counts = counted or _measured(ladder, wanted, "as_compiled", progress)
-        return key, ceilings(counts, device)
-
-    return job
+    too_long = f"The launch was not counted within {COUNTING_S:.0f} s: choose a smaller size."
+    with within(COUNTING_S, too_long):
+        counts = counted or _measured(ladder, wanted, "as_compiled", progress)
+    return key, ceilings(counts, device)
 
 
 def _measured(
@@ -117,44 +119,40 @@ def _measured(
 
 
 def intensities_job(
+    _: Progress,
     ladder: Ladder,
     runs: Iterable[Run],
     known: set[object],
     tell: Callable[[object, float], None],
     *,
     count: bool = True,
-) -> Job:
+) -> None:
     """The work of finding where runs stand on the plot; `tell(run key, FLOP/B)` comes for each.
 
     First those that were counted before the program was given away. The others, with `count`, are
     counted as compiled, which takes a fraction of the time: the loads from global memory are those
     of the source unless the compiler drops some.
     """
+    from core.models.counts import measure_rung
 
-    def job(progress: Progress) -> Any:
-        from core.models.counts import measure_rung
-
-        wanted = list(runs)
-        for run in wanted:
-            found = None if run.key in known or is_cancelled() else _counted_before(ladder, run)
-            if found is not None:
-                known.add(run.key)
-                tell(run.key, found)
-        for run in wanted if count else ():
-            if run.key in known or is_cancelled():
-                continue
+    wanted = list(runs)
+    for run in wanted:
+        found = None if run.key in known or is_cancelled() else _counted_before(ladder, run)
+        if found is not None:
             known.add(run.key)
-            try:
-                rung = ladder[run.rung]
-                counts = measure_rung(rung, run.parameters, written=False)
-            except (TilescopeError, KeyError):
-                known.discard(run.key)  # cancelled, or a result of another version's rung
-                continue
-            if counts.intensity:
-                tell(run.key, counts.intensity)
-        return None
-
-    return job
+            tell(run.key, found)
+    for run in wanted if count else ():
+        if run.key in known or is_cancelled():
+            continue
+        known.add(run.key)
+        try:
+            rung = ladder[run.rung]
+            counts = measure_rung(rung, run.parameters, written=False)
+        except (TilescopeError, KeyError):
+            known.discard(run.key)  # cancelled, or a result of another version's rung
+            continue
+        if counts.intensity:
+            tell(run.key, counts.intensity)
 
 
 def _counted_before(ladder: Ladder, run: Run) -> float | None:
@@ -166,25 +164,21 @@ def _counted_before(ladder: Ladder, run: Run) -> float | None:
         return None
 
 
-def devices_job() -> Job:
+def devices_job(_: Progress) -> tuple[Device, ...]:
     """The work of asking the driver for this machine's GPUs; gives a tuple of `Device`.
 
     GPUs that are alike are one.
     """
+    from core.gpu.achieved import reported_device
+    from core.gpu.executor import GpuWorker
+    from core.gpu.session import describe_devices
 
-    def job(progress: Progress) -> Any:
-        from core.gpu.achieved import reported_device
-        from core.gpu.executor import GpuWorker
-        from core.gpu.session import describe_devices
-
-        with GpuWorker() as worker:
-            try:
-                reports = worker.submit(describe_devices).result()
-            except (GpuUnavailable, GpuFailure):
-                return ()
-        return tuple(dict.fromkeys(reported_device(report) for report in reports))
-
-    return job
+    with GpuWorker() as worker:
+        try:
+            reports = worker.submit(describe_devices).result()
+        except (GpuUnavailable, GpuFailure):
+            return ()
+    return tuple(dict.fromkeys(reported_device(report) for report in reports))
 
 
 @dataclass(frozen=True)
@@ -200,23 +194,21 @@ class Compiled:
 _OLDEST = "7.5"  # the compiler makes no code for older ones
 
 
-def resources_job(ladder: Ladder, wanted: Configuration, capability: Capability) -> Job:
+def resources_job(
+    _: Progress, ladder: Ladder, wanted: Configuration, capability: Capability
+) -> Compiled:
     """The work of compiling a launch's kernel for a compute capability; gives a `Compiled`."""
+    from core.models.compiled import compiled_resources
 
-    def job(progress: Progress) -> Any:
-        from core.models.compiled import compiled_resources
-
-        key, workload = key_of(wanted), workload_of(ladder, wanted)
-        version, note = capability.name, ""
-        if (capability.major, version) < (7, _OLDEST):
-            version = _OLDEST
-            note = (
-                "The compiler makes no code for so old a GPU: the registers are those of compute "
-                f"capability {_OLDEST} (Turing)."
-            )
-        return Compiled(key, capability.name, compiled_resources(workload, version), note)
-
-    return job
+    key, workload = key_of(wanted), workload_of(ladder, wanted)
+    version, note = capability.name, ""
+    if (capability.major, version) < (7, _OLDEST):
+        version = _OLDEST
+        note = (
+            "The compiler makes no code for so old a GPU: the registers are those of compute "
+            f"capability {_OLDEST} (Turing)."
+        )
+    return Compiled(key, capability.name, compiled_resources(workload, version), note)
 
 
 @dataclass(frozen=True)
@@ -227,31 +219,27 @@ class FirstOrderCounts:
     phases: int
 
 
-def first_order_job(ladder: Ladder, wanted: Configuration) -> Job:
+def first_order_job(progress: Progress, ladder: Ladder, wanted: Configuration) -> FirstOrderCounts:
     """The work of counting what a block loads and computes; gives `FirstOrderCounts`."""
+    from core.models.counts import along
+    from core.runs.recording import record
 
-    def job(progress: Progress) -> Any:
-        from core.models.counts import along
-        from core.runs.recording import record
+    counts = _measured(ladder, wanted, "as_written", progress)
 
-        counts = _measured(ladder, wanted, "as_written", progress)
+    def phases(n: int | None) -> int:
+        workload = workload_of(ladder, sized(ladder, wanted, n))
+        trace = record(workload, blocks=[0], only_recorded=True, checks=False)
+        return len(trace.block(0).phases)
 
-        def phases(n: int | None) -> int:
-            workload = workload_of(ladder, sized(ladder, wanted, n))
-            trace = record(workload, blocks=[0], only_recorded=True, checks=False)
-            return len(trace.block(0).phases)
-
-        sizes: set[int] = set()
-        if wanted.own is None and wanted.source is None:  # an edited one may do anything elsewhere
-            parts = dict(ladder[wanted.rung].check(**wanted.parameters))
-            sizes = {parts.pop(name) for name in ("m", "n", "k") if name in parts}
-        if len(sizes) == 1:
-            found = along(sizes.pop(), phases, *filter(None, parts.values()))
-        else:
-            found = phases(None)
-        return FirstOrderCounts(counts, found)
-
-    return job
+    sizes: set[int] = set()
+    if wanted.own is None and wanted.source is None:  # an edited one may do anything elsewhere
+        parts = dict(ladder[wanted.rung].check(**wanted.parameters))
+        sizes = {parts.pop(name) for name in ("m", "n", "k") if name in parts}
+    if len(sizes) == 1:
+        found = along(sizes.pop(), phases, *filter(None, parts.values()))
+    else:
+        found = phases(None)
+    return FirstOrderCounts(counts, found)
 
 
 def choose_device(live: Iterable[Device], recorded: Iterable[str]) -> str:

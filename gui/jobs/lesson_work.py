@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.errors import TilescopeError
+from gui.scenes.sitting import Reply
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
     from core.lessons.course import Again, Course
     from core.lessons.lesson import Lesson, Setting
-    from core.lessons.marking import Answer, Verdict
+    from core.lessons.marking import Answer
     from core.lessons.posing import Posed
     from core.lessons.progress import Progress
     from core.lessons.situation import Recorder
-    from gui.background.work import Job
     from gui.background.work import Progress as Advance
 
 
@@ -31,15 +31,6 @@ class Asked:
 
     posed: Posed
     several: bool = False
-
-
-@dataclass(frozen=True)
-class Marked:
-    """An answer and what it is worth."""
-
-    answer: Answer
-    sure: bool
-    verdict: Verdict
 
 
 @dataclass(frozen=True)
@@ -62,9 +53,8 @@ class CourseRead:
 
 @dataclass(frozen=True)
 class LessonsRead:
-    """Lessons from files: `wanted` is a file or a folder."""
+    """Lessons from files."""
 
-    wanted: Path
     lessons: tuple[Lesson, ...]
 
 
@@ -83,74 +73,56 @@ class Recorders:
         return self._of[id(ladder)][1]
 
 
-def course_job(path: Path | None, seed: int) -> Job:
+def course_job(_: Advance, path: Path | None, seed: int) -> CourseRead:
     """Reads the course, and the progress in a file; with `seed` for one that begins."""
+    from core.lessons.course import course_lesson, load_course
+    from core.lessons.progress import Progress, load_progress
 
-    def job(advance: Advance) -> CourseRead:
-        from core.lessons.course import course_lesson, load_course
-        from core.lessons.progress import Progress, load_progress
-
-        course = load_course()
-        lessons = tuple(course_lesson(name) for name in course.order)
-        there = path is not None and path.exists()
-        progress = load_progress(path) if there and path is not None else Progress(seed)
-        return CourseRead(course, lessons, progress)
-
-    return job
+    course = load_course()
+    lessons = tuple(course_lesson(name) for name in course.order)
+    there = path is not None and path.exists()
+    progress = load_progress(path) if there and path is not None else Progress(seed)
+    return CourseRead(course, lessons, progress)
 
 
-def lessons_job(path: Path) -> Job:
+def lessons_job(_: Advance, path: Path) -> LessonsRead:
     """Reads a lesson's file, or all of a folder."""
+    from core.lessons.course import lesson_files
+    from core.lessons.reading import read_lesson
 
-    def job(advance: Advance) -> LessonsRead:
-        from core.lessons.course import lesson_files
-        from core.lessons.reading import read_lesson
-
-        return LessonsRead(path, tuple(read_lesson(file) for file in lesson_files(path)))
-
-    return job
+    return LessonsRead(tuple(read_lesson(file) for file in lesson_files(path)))
 
 
-def pose_job(recorders: Recorders, again: Again, values: Mapping[str, Setting], seed: int) -> Job:
+def pose_job(
+    _: Advance, recorders: Recorders, again: Again, values: Mapping[str, Setting], seed: int
+) -> Asked:
     """Works a question out."""
+    from core.lessons.lesson import Click
+    from core.lessons.posing import pose, right_answer
 
-    def job(advance: Advance) -> Asked:
-        from core.lessons.lesson import Click
-        from core.lessons.posing import pose, right_answer
-
-        recorder = recorders.of(again.lesson.ladder)
-        posed = pose(again.lesson, again.step, recorder, values, seed)
-        question = again.step.question
-        if not isinstance(question, Click):
-            return Asked(posed)
-        right = right_answer(posed)
-        return Asked(posed, question.every and isinstance(right, list) and len(right) > 1)
-
-    return job
+    recorder = recorders.of(again.lesson.ladder)
+    posed = pose(again.lesson, again.step, recorder, values, seed)
+    question = again.step.question
+    if not isinstance(question, Click):
+        return Asked(posed)
+    right = right_answer(posed)
+    return Asked(posed, question.every and isinstance(right, list) and len(right) > 1)
 
 
-def foresee_job(posed: Posed) -> Job:
+def foresee_job(_: Advance, posed: Posed) -> None:
     """Records the launches that the answer and its explanation need, while the learner thinks."""
+    from core.lessons.posing import right_answer
 
-    def job(advance: Advance) -> None:
-        from core.lessons.posing import right_answer
-
-        with suppress(TilescopeError):  # said once it is asked for
-            right_answer(posed)
-            str(posed.why)
-
-    return job
+    with suppress(TilescopeError):  # said once it is asked for
+        right_answer(posed)
+        str(posed.why)
 
 
-def mark_job(posed: Posed, answer: Answer, sure: bool) -> Job:
+def mark_job(_: Advance, posed: Posed, answer: Answer, sure: bool) -> Reply:
     """Marks an answer."""
+    from core.lessons.marking import mark
 
-    def job(advance: Advance) -> Marked:
-        from core.lessons.marking import mark
-
-        return Marked(answer, sure, mark(posed, answer))
-
-    return job
+    return Reply(answer, sure, mark(posed, answer))
 
 
 @dataclass(frozen=True)
@@ -161,38 +133,31 @@ class Drafted:
     steps: int
 
 
-def draft_job(moments: Sequence[tuple[str, str]], ladder: Ladder, path: Path) -> Job:
+def draft_job(
+    _: Advance, moments: Sequence[tuple[str, str]], ladder: Ladder, path: Path
+) -> Drafted:
     """Makes a lesson of moments, writes it, and checks it."""
+    import re
 
-    def job(advance: Advance) -> Drafted:
-        import re
+    from core.files import replace_file
+    from core.lessons.checking import check_lesson
+    from core.lessons.drafting import lesson_of
+    from core.lessons.reading import read_lesson
 
-        from core.errors import TilescopeError
-        from core.files import replace_file
-        from core.lessons.checking import check_lesson
-        from core.lessons.drafting import lesson_of
-        from core.lessons.reading import read_lesson
-
-        title = path.stem.replace("_", " ")
-        name = re.sub(r"[^A-Za-z0-9_-]+", "-", path.stem)[:32].strip("-") or "lesson"
-        replace_file(path, lesson_of(moments, ladder, name, title))
-        lesson = read_lesson(path)
-        for trouble in check_lesson(lesson):
-            if trouble is not None:
-                raise TilescopeError(f"{path.name} was written, but {trouble}")
-        return Drafted(path, len(lesson.steps))
-
-    return job
+    title = path.stem.replace("_", " ")
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", path.stem)[:32].strip("-") or "lesson"
+    replace_file(path, lesson_of(moments, ladder, name, title))
+    lesson = read_lesson(path)
+    for trouble in check_lesson(lesson):
+        if trouble is not None:
+            raise TilescopeError(f"{path.name} was written, but {trouble}")
+    return Drafted(path, len(lesson.steps))
 
 
-def reveal_job(posed: Posed) -> Job:
+def reveal_job(_: Advance, posed: Posed) -> Revealed:
     """Works out the answer of a question."""
+    from core.lessons.marking import answer_text
+    from core.lessons.posing import right_answer
 
-    def job(advance: Advance) -> Revealed:
-        from core.lessons.marking import answer_text
-        from core.lessons.posing import right_answer
-
-        wanted = right_answer(posed)
-        return Revealed(wanted, answer_text(posed, wanted), posed.why)
-
-    return job
+    wanted = right_answer(posed)
+    return Revealed(wanted, answer_text(posed, wanted), posed.why)

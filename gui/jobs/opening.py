@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from core.errors import Cancelled, TilescopeError
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from core.ladder import Ladder
     from core.launch import Workload
     from core.launching.file_launch import FileLaunch
-    from gui.background.work import Job, Progress
+    from gui.background.work import Progress
     from gui.jobs.record_work import Recorded
     from gui.scenes.selection import Configuration
 
@@ -45,6 +45,7 @@ class Loaded:
 
 
 def open_job(
+    _: Progress,
     path: str,
     known: FileLaunch | None,
     kernel: str | None,
@@ -53,7 +54,7 @@ def open_job(
     linked: bool = False,
     block: int | None = None,
     pasted: str = "",
-) -> Job:
+) -> Opened:
     """The work of opening `path`; gives an `Opened`, or raises TilescopeError.
 
     `known` is a launch to go on from, `kernel` one to guess anew. `text` stands in for the file's,
@@ -61,79 +62,67 @@ def open_job(
     leaves empty is guessed, and what the source has not is an error. `block` and `pasted` go
     along.
     """
+    from core.launching.guess import launch_of
+    from core.launching.ptx_guess import opened_ptx
+    from core.launching.user_files import must_be_short_enough, read_source
+    from core.side_process.client import apart
 
-    def job(_: Progress) -> Any:
-        from core.launching.guess import launch_of
-        from core.launching.ptx_guess import opened_ptx
-        from core.launching.user_files import must_be_short_enough, read_source
-        from core.side_process.client import apart
+    if path.endswith(".ptx"):
+        opened = apart(opened_ptx, path, known, kernel, text)
+        return Opened(*opened, text if is_edit else None, block, pasted)
+    source = text if text is not None else read_source(Path(path))
+    must_be_short_enough(source, "The text")
+    found = apart(launch_of, source, path, known, kernel, linked)
+    is_own = found[0].path == path
+    if not is_own:  # the kernels lie in a file that this one includes
+        source = read_source(Path(found[0].path))
+    if known is None or linked:
+        from core.runs.fitting import tried
 
-        if path.endswith(".ptx"):
-            opened = apart(opened_ptx, path, known, kernel, text)
-            return Opened(*opened, text if is_edit else None, block, pasted)
-        source = text if text is not None else read_source(Path(path))
-        must_be_short_enough(source, "The text")
-        found = apart(launch_of, source, path, known, kernel, linked)
-        is_own = found[0].path == path
-        if not is_own:  # the kernels lie in a file that this one includes
-            source = read_source(Path(found[0].path))
-        if known is None or linked:
-            from core.runs.fitting import tried
-
-            found = (tried(source, found[0], known), *found[1:])
-        edited = source if text is not None and is_edit and is_own else None
-        return Opened(*found, edited, block, pasted)
-
-    return job
+        found = (tried(source, found[0], known), *found[1:])
+    edited = source if text is not None and is_edit and is_own else None
+    return Opened(*found, edited, block, pasted)
 
 
-def follow_job(shown: Configuration, after: FileLaunch) -> Job:
+def follow_job(_: Progress, shown: Configuration, after: FileLaunch) -> Configuration:
     """The work of fitting a PTX file's launch to an argument that was changed.
 
     Gives the `Configuration`; what cannot be fitted stays as it is typed, and says so when it runs.
     """
+    from core.launching.ptx_guess import followed_ptx
+    from core.side_process.client import apart
 
-    def job(_: Progress) -> Any:
-        from core.launching.ptx_guess import followed_ptx
-        from core.side_process.client import apart
-
-        assert shown.own is not None
-        try:
-            fitted = apart(followed_ptx, after.path, shown.own, after, shown.source)
-        except Cancelled:
-            raise
-        except TilescopeError:
-            fitted = after
-        return replace(shown, own=fitted)
-
-    return job
+    assert shown.own is not None
+    try:
+        fitted = apart(followed_ptx, after.path, shown.own, after, shown.source)
+    except Cancelled:
+        raise
+    except TilescopeError:
+        fitted = after
+    return replace(shown, own=fitted)
 
 
-def load_job(path: str, ladder: Ladder) -> Job:
+def load_job(_: Progress, path: str, ladder: Ladder) -> Loaded:
     """The work of reading a saved trace; gives a `Loaded`, or raises TilescopeError."""
+    from core.runs.storage import load_trace
+    from gui.jobs.record_work import Recorded, prepare
+    from gui.scenes.link import checksum
+    from gui.scenes.selection import Configuration, Origin
 
-    def job(_: Progress) -> Any:
-        from core.runs.storage import load_trace
-        from gui.jobs.record_work import Recorded, prepare
-        from gui.scenes.link import checksum
-        from gui.scenes.selection import Configuration, Origin
-
-        trace = load_trace(Path(path))
-        if not trace.recorded_blocks:
-            raise TilescopeError(f"{path} has counts, but no block to step through.")
-        workload, form = trace.workload, None
-        source = workload.source
-        if workload.rung in ladder.names:
-            original = ladder[workload.rung].source
-            edited = source if source != original else None
-            shown = Configuration(workload.rung, workload.parameters, edited)
-        else:
-            original, form = source, form_of(workload)
-            shown = Configuration("", {}, source, form.launch, checksum(source))
-        prepare(trace, trace.recorded_blocks[0])
-        return Loaded(Recorded(trace, Origin(shown, original)), form)
-
-    return job
+    trace = load_trace(Path(path))
+    if not trace.recorded_blocks:
+        raise TilescopeError(f"{path} has counts, but no block to step through.")
+    workload, form = trace.workload, None
+    source = workload.source
+    if workload.rung in ladder.names:
+        original = ladder[workload.rung].source
+        edited = source if source != original else None
+        shown = Configuration(workload.rung, workload.parameters, edited)
+    else:
+        original, form = source, form_of(workload)
+        shown = Configuration("", {}, source, form.launch, checksum(source))
+    prepare(trace, trace.recorded_blocks[0])
+    return Loaded(Recorded(trace, Origin(shown, original)), form)
 
 
 def form_of(workload: Workload) -> Opened:
@@ -164,19 +153,15 @@ def form_of(workload: Workload) -> Opened:
     return Opened(*found, workload.source)
 
 
-def turn_job(shown: Configuration, text: str, name: str, value: int) -> Job:
+def turn_job(_: Progress, shown: Configuration, text: str, name: str, value: int) -> Configuration:
     """The work of setting a constant in a large text; gives the `Configuration` with it.
 
     Raises TilescopeError where it is no longer there.
     """
+    from core.side_process.client import apart
+    from gui.scenes.launch_form import turned
 
-    def job(_: Progress) -> Any:
-        from core.side_process.client import apart
-        from gui.scenes.launch_form import turned
-
-        try:
-            return apart(turned, shown, text, "constant", name, value)
-        except KeyError:
-            raise TilescopeError(NO_NUMBER.format(name)) from None
-
-    return job
+    try:
+        return apart(turned, shown, text, "constant", name, value)
+    except KeyError:
+        raise TilescopeError(NO_NUMBER.format(name)) from None

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from core.ladder import Ladder
     from core.launch import Workload
     from core.launching.file_launch import FileLaunch
+    from core.runs.counting import Counted
     from core.trace import Trace
-    from gui.background.work import Job, Progress
+    from gui.background.work import Progress
+    from gui.scenes.profile import Profile
 
 DEFAULT = Conditions()
 WHOLE_LAUNCH_FLOPS = 8_000_000
@@ -103,59 +105,65 @@ def _ptx_workload(launch: FileLaunch, edited: str | None, seed: int) -> tuple[Wo
 
 
 def record_job(
+    progress: Progress,
     ladder: Ladder,
     wanted: Configuration,
     block: int,
     at: Standpoint | None = None,
     looks: Looks | None = None,
     given: Conditions = DEFAULT,
-) -> Job:
+) -> Recorded:
     """The work of recording a configuration's launch; gives a `Recorded`.
 
     `at` and `looks` are where and how the record that is shown now is looked at: the new one
     probably will be so, too, and what is shown of it is worked out ahead.
     """
+    from core.runs.recording import CutShort, record
+    from core.source.constants import knobs
 
-    def job(progress: Progress) -> Any:
-        from core.runs.recording import CutShort, record
-        from core.source.constants import knobs
-
-        workload, original = make_workload(ladder, wanted, given)
-        whole = runs_whole(workload)
-        block_shown = min(block, workload.launch.grid.count - 1)
-        try:
-            trace = record(
-                workload,
-                blocks=None if whole else [block_shown],
-                only_recorded=not whole,
-                order=given.order,
-                seed=given.seed,
-                progress=progress,
-            )
-        except CutShort as error:  # what ran until then is shown all the same
-            trace = error.so_far
-        mapping = ladder[wanted.rung].mapping if wanted.own is None else None
-        twin = mapping.other if mapping is not None else ""
-        continues = at is not None and at.source in (source_key(trace), twin)
-        with uncollected():  # the colours of a text of a megabyte are a million objects
-            prepare(trace, block_shown, at if continues else None, looks)
-            if wanted.own is not None:
-                knobs(workload.source)  # kept there
-        return Recorded(trace, Origin(wanted, original, twin))
-
-    return job
+    workload, original = make_workload(ladder, wanted, given)
+    whole = runs_whole(workload)
+    block_shown = min(block, workload.launch.grid.count - 1)
+    try:
+        trace = record(
+            workload,
+            blocks=None if whole else [block_shown],
+            only_recorded=not whole,
+            order=given.order,
+            seed=given.seed,
+            progress=progress,
+        )
+    except CutShort as error:  # what ran until then is shown all the same
+        trace = error.so_far
+    mapping = ladder[wanted.rung].mapping if wanted.own is None else None
+    twin = mapping.other if mapping is not None else ""
+    continues = at is not None and at.source in (source_key(trace), twin)
+    with uncollected():  # the colours of a text of a megabyte are a million objects
+        prepare(trace, block_shown, at if continues else None, looks)
+        if wanted.own is not None:
+            knobs(workload.source)  # kept there
+    return Recorded(trace, Origin(wanted, original, twin))
 
 
-def count_job(trace: Trace) -> Job:
+def count_job(progress: Progress, trace: Trace) -> Counted:
     """The work of counting the whole launch of a trace; gives a `core.runs.counting.Counted`."""
+    from core.runs.counting import count
 
-    def job(progress: Progress) -> Any:
-        from core.runs.counting import count
+    with within(COUNTING_S, f"The launch was not counted within {COUNTING_S:.0f} s."):
+        return count(trace.workload, build=trace.build, progress=progress)
 
-        with within(COUNTING_S, f"The launch was not counted within {COUNTING_S:.0f} s."):
-            return count(trace.workload, build=trace.build, progress=progress)
 
-    return job
+def profile_job(progress: Progress, path: Path, workload: Workload) -> Profile:
+    """Reads a profile, counts the launch and compares; gives a `gui.scenes.profile.Profile`.
+
+    The build is the one whose counters agree with more of the profile's. Raises TilescopeError.
+    """
+    from core.nsight.comparison import compare, read_profile
+    from gui.scenes.profile import Profile
+
+    launches = read_profile(path)
+    with within(2 * COUNTING_S, f"The launch was not counted within {2 * COUNTING_S:.0f} s."):
+        return Profile(compare(launches, workload, progress=progress), workload, path.name)
 
 
 def prepare(

@@ -13,6 +13,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, Union
 
+from gui.scenes.settings import checked_choice
+
 LANES, SECTOR = 32, 32  # lanes of a warp, and banks; bytes
 
 if TYPE_CHECKING:  # what it imports loads the emulator: only a lesson needs that
@@ -113,7 +115,7 @@ class Lit:
         return "   ".join(words for words in (self.words("right"), self.words("given")) if words)
 
 
-def checked_veils(names: Iterable[str]) -> frozenset[str]:
+def checked_veils(_: object, names: Iterable[str]) -> frozenset[str]:
     """The names as a set. Raises ValueError for one that is not a veil."""
     from core.lessons.lesson import VEILS
 
@@ -124,19 +126,14 @@ def checked_veils(names: Iterable[str]) -> frozenset[str]:
     return found
 
 
-def checked_target(target: str | None) -> Target | None:
+def checked_target(_: object, target: Target | None) -> Target | None:
     """The target if there is such a thing to click. Raises ValueError for another."""
     from core.lessons.lesson import TARGETS
 
-    for known in TARGETS:
-        if target == known:
-            return known
-    if target is not None:
-        raise ValueError(f"expected one of {', '.join(TARGETS)}, not {target!r}")
-    return None
+    return None if target is None else checked_choice(target, TARGETS)
 
 
-def a_bank(bank: int | None) -> int | None:
+def checked_bank(_: object, bank: int | None) -> int | None:
     """The bank if there is such a one. Raises ValueError for another."""
     if bank is not None and not 0 <= bank < LANES:
         raise ValueError(f"expected a bank from 0 to {LANES - 1}, not {bank!r}")
@@ -149,9 +146,7 @@ def checked_order(_: object, order: WarpOrder) -> WarpOrder:
         return order
     from core.emulator.run_queue import ORDERS
 
-    if order not in ORDERS:
-        raise ValueError(f"expected one of {', '.join(ORDERS)}, not {order!r}")
-    return order
+    return checked_choice(order, ORDERS)
 
 
 def waits(session: Session, what: str) -> str:

@@ -14,14 +14,13 @@ import numpy as np
 
 from gui.scenes.grids import EMPTY
 from gui.scenes.history import Ints, history_of
+from gui.scenes.selection import WARP_SIZE
 from gui.scenes.text import elements_name, join, numbers_name
 from gui.scenes.weak_memo import last_for_each
 
 if TYPE_CHECKING:
     from core.emulator.events import Span, TransferEvent
     from core.trace import Array, BlockTrace
-
-_WARP = 32
 
 
 def operations_at(block: BlockTrace, step: int) -> list[TransferEvent]:
@@ -109,7 +108,7 @@ def _itemsize(block: BlockTrace, name: str) -> int:
 def warps_of(block: BlockTrace, events: Iterable[TransferEvent]) -> tuple[int, ...]:
     """The warps that multiply, or whose lanes begin copies."""
     lanes = np.concatenate([e.lanes for e in events]) - block.lanes.start
-    return tuple(np.unique(lanes // _WARP).tolist())
+    return tuple(np.unique(lanes // WARP_SIZE).tolist())
 
 
 def operations_words(block: BlockTrace, step: int, arrays: Iterable[Array]) -> str:

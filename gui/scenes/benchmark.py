@@ -35,6 +35,7 @@ from core.gpu.result import BenchmarkResult, DeviceReport, Readings, load_record
 from core.gpu.sweep import Ended, Lane, LaneClosed, Outcome, Progress, Started, Sweep, Told, Update
 from core.launching.user_files import read_source
 from gui.scenes.bench_places import LOCAL, Addresses
+from gui.scenes.ceilings import block_text
 from gui.scenes.differences import factor
 from gui.scenes.joining import Joined, Joining, Refused, Said
 from gui.scenes.text import capital, grouped, plural, spaced
@@ -301,7 +302,7 @@ def _gpus(devices: Sequence[DeviceReport]) -> str:
     )
 
 
-def point_text(point: Point) -> str:
+def point_text(point: Point | BenchmarkResult) -> str:
     """A kernel and its parameters in short."""
     sizes = parameters_text(point.parameters)
     return f"{point.title} ({sizes})" if sizes else point.title
@@ -389,8 +390,7 @@ def live_sentence(live: Live) -> str:
 def measured_sentence(measured: Measured) -> str:
     """What the plot of a result's launches shows."""
     result = measured.result
-    sizes = parameters_text(result.parameters)
-    title = f"{result.title} ({sizes})" if sizes else result.title
+    title = point_text(result)
     if result.ok is False:
         return f"{title}: a wrong result, so it was not timed."
     where = f"{measured.when} on {result.device.name}"
@@ -565,11 +565,11 @@ class ResultRow:
 
     title: str
     details: str
-    gflops: float | None
-    low: float | None
-    high: float | None
-    gbs: float | None
     notes: str
+    gflops: float | None = None
+    low: float | None = None
+    high: float | None = None
+    gbs: float | None = None
     trouble: str = ""
     measured: Measured | None = None
 
@@ -589,7 +589,6 @@ class ResultRow:
 def result_row(measured: Measured) -> ResultRow:
     """A result as a row."""
     result = measured.result
-    block = " × ".join(str(n) for n in result.block if n > 1) or "1"
     trouble = "wrong result" if result.ok is False else ""
     if measured.failure is not None:
         trouble = measured.failure.title
@@ -597,7 +596,7 @@ def result_row(measured: Measured) -> ResultRow:
         trouble = CLOCK_FELL
     return ResultRow(
         title=result.title,
-        details=parameters_text(result.parameters) or f"block {block}",
+        details=parameters_text(result.parameters) or block_text(result.block),
         gflops=None if result.ok is False else result.gflops,
         low=result.gflops_p5,
         high=result.gflops_p95,
@@ -625,14 +624,9 @@ def _notes(measured: Measured) -> str:
 def failure_row(outcome: Outcome) -> ResultRow:
     """A point that gave nothing, as a row."""
     assert outcome.failure is not None
-    details = parameters_text(outcome.point.parameters)
     return ResultRow(
         title=outcome.point.title,
-        details=details,
-        gflops=None,
-        low=None,
-        high=None,
-        gbs=None,
+        details=parameters_text(outcome.point.parameters),
         notes=f"{outcome.failure.message} ({outcome.lane})",
         trouble=outcome.failure.title,
     )

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from core.models.ceilings import Ceilings
     from core.models.counts import Counts
 
-_TEXTS = {"as_written": "as written", "as_compiled": "as compiled", "": ""}
-
 
 @dataclass(frozen=True)
 class Row:
@@ -69,7 +67,7 @@ def rows(found: Ceilings) -> tuple[Row, ...]:
             state="binding" if name == found.binding else "above" if one.binds else "textbook",
             formula=spaced(one.brief),
             assumes=spaced(one.assumes),
-            counts=_TEXTS[one.build],
+            counts=one.build.replace("_", " "),
             exact=spaced(one.formula),
         )
         for name, one in found.ceilings.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from core.rules.counters import SPACES, UNITS, WAYS
@@ -71,10 +71,7 @@ def counter_rows(
     rows: list[CounterRow] = []
     if grouping == "array":
         for name, counts in counters.by_array.items():
-            found = _rows_of(name, counts, None)
-            if name in trace.constants:
-                found = tuple(replace(row, constant=True) for row in found)
-            rows += found
+            rows += _rows_of(name, counts, constant=name in trace.constants)
         order = [a.name for a in trace.arrays] + [a.name for a in trace.shared_arrays]
         rows.sort(key=lambda r: order.index(r.place) if r.place in order else len(order))
     else:
@@ -96,7 +93,7 @@ def sections(rows: tuple[CounterRow, ...]) -> tuple[CounterRow | str, ...]:
 
 def total_rows(trace: Trace | Counted) -> tuple[CounterRow, ...]:
     """The sums over the launch, one row for each space and way to access it."""
-    return _rows_of("all", trace.counters.totals, None)
+    return _rows_of("all", trace.counters.totals)
 
 
 def _recorded(session: Session) -> str:
@@ -104,19 +101,17 @@ def _recorded(session: Session) -> str:
     return f"Block {blocks[0]} alone" if len(blocks) == 1 else "The recorded blocks"
 
 
-def _rows_of(place: str, counts: Mapping[str, Count], line: int | None) -> tuple[CounterRow, ...]:
+def _rows_of(
+    place: str, counts: Mapping[str, Count], line: int | None = None, *, constant: bool = False
+) -> tuple[CounterRow, ...]:
     rows = []
     for space, unit in UNITS.items():
         for short, access in WAYS.items():
             requests = counts.get(f"{space}_{short}_requests")
             moved = counts.get(f"{space}_{short}_{unit}")
-            if requests is None or not requests.value or moved is None:
-                continue
-            rows.append(
-                CounterRow(
-                    place, space, access, requests.value, moved.value, moved.ideal, unit, line
-                )
-            )
+            if requests is not None and requests.value and moved is not None:
+                cost = requests.value, moved.value, moved.ideal
+                rows.append(CounterRow(place, space, access, *cost, unit, line, constant))
     return tuple(rows)
 
 
@@ -146,11 +141,9 @@ def counters_caption(session: Session) -> str:
     scope = "The whole launch" if session.counts_complete else _recorded(session)
     said = ", and ".join(sentences) or "nothing"
     met = counts.counters.totals.get("barriers")
-    waits = () if met is None or not met.value else (_barriers(met.value),)
+    waits = []
+    if met is not None and met.value:
+        waits = [f"Its warps came to {plural(met.value, 'barrier')}, summed over the warps."]
     assembly = None if session.trace is None else session.trace.assembly
     doubts = () if assembly is None or assembly.exact else assembly.sentences
     return " ".join((capital(f"{scope} moved {said}."), *waits, *doubts))
-
-
-def _barriers(count: int) -> str:
-    return f"Its warps came to {plural(count, 'barrier')}, summed over the warps."

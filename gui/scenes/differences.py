@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -206,96 +206,63 @@ def _arrays(a: Trace, b: Trace) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
+FACTS: tuple[tuple[str, Better, int, str], ...] = (
+    ("Bytes moved from and to global memory", "less", 0, "32 bytes a sector"),
+    ("FLOP for each byte moved", "more", 2, "Arithmetic over bytes moved"),
+    ("Global sectors, % of use", "", 1, "Least sectors over those moved"),
+    ("Barriers, summed over warps", "", 0, "Of blocks and parts of them"),
+    ("Threads in a block", "", 0, ""),
+    ("Blocks", "", 0, ""),
+    ("Shared memory in a block, bytes", "", 0, "Static or dynamic"),
+    ("Phases", "", 0, "Iterations of the kernel's main loop"),
+)
+"""Of a launch: what it is, which way is good, its decimals, and where it comes from."""
+
+
 def _launches(a: Session, b: Session) -> tuple[Difference | str, ...]:
     """Facts of both launches, and what can be worked out of the counts and the arithmetic."""
-    facts: list[tuple[str, Callable[[Session], float | None], Better, int, str]] = [
-        ("Bytes moved from and to global memory", moved_bytes, "less", 0, "32 bytes a sector"),
-        ("FLOP for each byte moved", intensity, "more", 2, "Arithmetic over bytes moved"),
-        ("Global sectors, % of use", efficiency, "", 1, "Least sectors over those moved"),
-        ("Barriers, summed over warps", barriers, "", 0, "Of blocks and parts of them"),
-        ("Threads in a block", threads, "", 0, ""),
-        ("Blocks", blocks, "", 0, ""),
-        ("Shared memory in a block, bytes", shared_bytes, "", 0, "Static or dynamic"),
-        ("Phases", phases, "", 0, "Iterations of the kernel's main loop"),
+    rows = [
+        Difference(label, of_a, of_b, better, digits, tip)
+        for (label, better, digits, tip), of_a, of_b in zip(
+            FACTS, _facts(a), _facts(b), strict=True
+        )
+        if of_a or of_b
     ]
-    rows = []
-    for label, get, better, digits, tip in facts:
-        values = get(a), get(b)
-        if any(values):
-            rows.append(Difference(label, values[0], values[1], better, digits, tip))
     return ("Launch", *rows)
 
 
-def moved_bytes(session: Session) -> float | None:
-    """Bytes that the launch moved between global memory and the multiprocessors, by sectors."""
-    return SECTOR * _sectors(session)[0]
-
-
-def efficiency(session: Session) -> float | None:
-    """Percent of the sectors moved that the data needed; None where none were moved."""
-    moved, ideal = _sectors(session)
-    return 100 * ideal / moved if moved else None
-
-
-def intensity(session: Session) -> float | None:
-    """Floating-point operations for each byte moved, of the whole launch; None where unknown."""
-    moved = moved_bytes(session)
-    trace = session.trace
-    if trace is None or not session.counts_complete or not moved or not trace.workload.flops:
-        return None
-    return trace.workload.flops / moved
-
-
-def barriers(session: Session) -> float | None:
-    """Barriers that warps came to, over the launch; None where a saved trace did not count them."""
-    totals = session.counts.counters.totals if session.counts is not None else {}
-    return totals["barriers"].value if "barriers" in totals else None
-
-
-def threads(session: Session) -> float | None:
-    """Threads of a block."""
-    return session.trace.workload.launch.block.count if session.trace is not None else None
-
-
-def blocks(session: Session) -> float | None:
-    """Blocks of the launch."""
-    return session.trace.workload.launch.grid.count if session.trace is not None else None
-
-
-def phases(session: Session) -> float | None:
-    """Phases of the block that is looked at."""
-    return len(session.block_trace.phases) if session.block_trace is not None else None
-
-
-def shared_bytes(session: Session) -> float | None:
-    """Shared memory of a block."""
-    trace = session.trace
-    if trace is None:
-        return None
+def _facts(session: Session) -> tuple[float | None, ...]:
+    """The figures of `FACTS` for a session that shows a launch; None for what is not known."""
+    trace, block, counts = session.trace, session.block_trace, session.counts
+    assert trace is not None
+    assert block is not None
+    assert counts is not None
+    launch, flops, totals = trace.workload.launch, trace.workload.flops, counts.counters.totals
+    sectors, ideal = _in_all(totals, "global")
     static = sum(array.nbytes for array in trace.shared_arrays)
-    return max(static, trace.workload.launch.shared_bytes)
+    return (
+        SECTOR * sectors,
+        flops / (SECTOR * sectors) if flops and sectors and session.counts_complete else None,
+        100 * ideal / sectors if sectors else None,
+        totals["barriers"].value if "barriers" in totals else None,
+        launch.block.count,
+        launch.grid.count,
+        max(static, launch.shared_bytes),
+        len(block.phases),
+    )
 
 
-def _sectors(session: Session) -> tuple[int, int]:
-    counts = session.counts
-    if counts is None:
-        return 0, 0
-    found = [
-        count
-        for name, count in counts.counters.totals.items()
-        if name.startswith("global") and name.endswith("_sectors")
-    ]
+def _in_all(totals: Mapping[str, Count], space: str) -> tuple[int, int]:
+    """What is moved of one memory over all ways to access it, and the least that would do."""
+    unit = UNITS[space]
+    found = [c for n, c in totals.items() if n.startswith(space) and n.endswith(f"_{unit}")]
     return sum(c.value for c in found), sum(c.ideal for c in found)
 
 
 def moved(a: Session, b: Session, space: str) -> Difference | None:
     """What both launches move of one memory in all; None where neither moves anything."""
-    unit = UNITS[space]
-    values = []
-    for session in (a, b):
-        totals = session.counts.counters.totals if session.counts is not None else {}
-        names = [n for n in totals if n.startswith(space) and n.endswith(f"_{unit}")]
-        values.append(sum(totals[n].value for n in names))
+    counts = [session.counts.counters.totals if session.counts else {} for session in (a, b)]
+    values = [_in_all(totals, space)[0] for totals in counts]
     better: Better = "less" if all(values) and alike(a, b) else ""
     return Difference(space, values[0], values[1], better) if any(values) else None
 

@@ -19,30 +19,18 @@ MOST_COMPARED = 2000  # lines of a changed part, and pairs of lines in it
 _IDENTITY: Mapping[int, int] = MappingProxyType({})
 
 
-def line_map(compiled: str, text: str) -> Mapping[int, int]:
-    """Lines of `compiled` (from 1) that stand unchanged in `text`, with their places there."""
-    old, new = compiled.split("\n"), text.split("\n")
-    return MappingProxyType(
-        {
-            a: b
-            for same, before, after in _parts(old, new)
-            if same
-            for a, b in zip(before, after, strict=True)
-        }
-    )
+def line_map(compiled: str, text: str, *, heirs: bool = False) -> Mapping[int, int]:
+    """Lines of `compiled` (from 1) that stand unchanged in `text`, with their places there.
 
-
-def line_heirs(compiled: str, text: str) -> Mapping[int, int]:
-    """As `line_map`, and for each line that was changed the one that it became.
-
-    A line that was deleted has none.
+    With `heirs` also each line that was changed, with the one that it became; one that was deleted
+    has none.
     """
     old, new = compiled.split("\n"), text.split("\n")
     found: dict[int, int] = {}
     for same, before, after in _parts(old, new):
         if same:
             found.update(zip(before, after, strict=True))
-        elif after:
+        elif after and heirs:
             found.update(_most_alike(old, new, before, after))
     return MappingProxyType(found)
 
@@ -209,7 +197,7 @@ class Draft:
     def _all_heirs(self) -> Mapping[int, int]:
         if self._heirs is None:
             never = self.compiled == NEVER
-            self._heirs = _IDENTITY if never else line_heirs(self.compiled, self._text)
+            self._heirs = _IDENTITY if never else line_map(self.compiled, self._text, heirs=True)
         return self._heirs
 
     def _leave_for(self, key: str, text: str) -> str:

@@ -44,7 +44,8 @@ def faulty_name(access: Access, thread: int) -> str:
 
 def thread_words(access: Access, thread: int) -> str:
     """What a thread at fault does: `loads B[9], outside B (9 elements): a fault; …`."""
-    return f"{_does(access, 1)} {_what(access, [thread])}: a fault; {_instead(access)}"
+    instead = "nothing is stored" if access.kind == "store" else "the emulator gives 0"
+    return f"{_does(access, 1)} {_what(access, [thread])}: a fault; {instead}"
 
 
 def words(access: Access, threads: Sequence[int], noun: str = "thread") -> str:
@@ -62,10 +63,6 @@ def at_fault(access: Access, first: int = 0, count: int | None = None) -> list[i
 def _does(access: Access, count: int) -> str:
     place = " to" if access.kind == "store" and access.fault == "out_of_bounds" else ""
     return f"{verb_of(access.kind, count)}{place}"
-
-
-def _instead(access: Access) -> str:
-    return {"store": "nothing is stored"}.get(access.kind, "the emulator gives 0")
 
 
 def _what(access: Access, threads: Sequence[int]) -> str:

@@ -244,21 +244,6 @@ class Grid:
 WRAP_BYTES = 128  # a 1-D array is wrapped at a whole number of these: rows are cache lines
 MOST_ROWS = 16  # structures below each other, a row each; more stand side by side, too
 
-__all__ = [
-    "EMPTY",
-    "Grid",
-    "Owned",
-    "Rect",
-    "bounding_box",
-    "close_up",
-    "grids_of",
-    "is_product",
-    "owned_by",
-    "rectangles",
-    "scrolled",
-    "shares_of",
-]
-
 
 def grids_of(trace: Trace) -> tuple[Grid, ...]:
     """A, B and C where the launch is a product of matrices; otherwise each array below the last."""

@@ -335,8 +335,6 @@ class Origins:
 BEFORE = -2
 """In place of a phase: all that comes before the first one."""
 
-__all__ = ["BEFORE", "History", "Ints", "history_of", "is_global"]
-
 _LOAD, _STORE, _ATOMIC = EventKind.LOAD, EventKind.STORE, EventKind.ATOMIC
 
 

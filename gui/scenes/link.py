@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -36,7 +36,7 @@ from gui.scenes.session import Session
 from gui.scenes.step_views import VIEW_NAMES
 
 if TYPE_CHECKING:
-    from core.ladder import Ladder
+    from core.ladder import Ladder, Rung
 
 T = TypeVar("T")
 
@@ -153,17 +153,6 @@ def pairs_of(launch: FileLaunch, prefix: str = "") -> Iterator[str]:
             yield f"{prefix}{quote(key)}={quote(text, safe=PLAIN)}"
 
 
-def refuse_unknown(keys: Mapping[str, str], more: tuple[str, ...], prefix: str = "") -> None:
-    """Raise ParameterError for a key that a link to a file cannot have."""
-    for key in keys:
-        if key not in more:
-            said = [name for name in more if name not in ("source", "check")]
-            names = ", ".join([*FIELDS, f"{ARGUMENT}NAME", *said])
-            raise ParameterError(
-                f"The link sets `{prefix}{key}`, unknown in a launch of a file: use {names}."
-            )
-
-
 LONGEST = 8000  # characters of a link that may be typed at any prompt
 LONGEST_READ = 2 * LONGEST  # what is read may have been quoted by a program on its way
 PLACES = ("block", "step", "thread", "line", "bank", "sector")
@@ -239,19 +228,19 @@ def parse_link(text: str, ladder: Ladder, themes: tuple[str, ...]) -> Moment:
         raise ParameterError(f"The link names no kernel of the ladder: `{name}`; try {EXAMPLE}.")
     pairs = link_pairs(query)
     other = pairs.pop(VERSUS, None)
-    theirs = {key.removeprefix(f"{VERSUS}."): pairs.pop(key) for key in [*pairs] if _is_other(key)}
+    prefix = f"{VERSUS}."
+    others = [key for key in pairs if key.startswith(prefix)]
+    theirs = {key.removeprefix(prefix): pairs.pop(key) for key in others}
     if theirs and other is None:
         key = next(iter(theirs))
         raise ParameterError(f"The link says `vs.{key}` but not which kernel: add vs=NAME.")
     own = None if name in ladder else launch_of(unquote(name), pairs)
-    if own is not None:
-        refuse_unknown(pairs, (*EXTRAS, "source", "check"))
-    else:
-        _check_keys(name, pairs, ladder, (*EXTRAS, "source"), "")
-    theme, source = pairs.pop("theme", None), pairs.pop("source", None)
-    check, element = pairs.pop("check", None), pairs.pop("element", None)
-    if theme is not None and theme not in themes:
-        raise ParameterError(f"The link's theme is `{theme}`: use {', '.join(themes)}.")
+    source = pairs.pop("source", None)
+    check = pairs.pop("check", None) if own is not None else None
+    _refuse_unknown(pairs, None if own is not None else ladder[name], EXTRAS)
+    theme, element = pairs.pop("theme", None), pairs.pop("element", None)
+    if theme is not None:
+        _one_of("theme is", theme, themes)
     view, large = pairs.pop("view", None), _switch(LARGE, pairs.pop(LARGE, "0"))
     if view is not None and view not in VIEW_NAMES:
         raise ParameterError(f"The link's view is `{view}`: use one of {', '.join(VIEW_NAMES)}.")
@@ -360,19 +349,21 @@ def parse_element(text: str) -> Element:
     return found[1], index
 
 
-def _is_other(key: str) -> bool:
-    return key.startswith(f"{VERSUS}.")
-
-
-def _check_keys(
-    name: str, keys: Mapping[str, str], ladder: Ladder, more: tuple[str, ...], prefix: str
+def _refuse_unknown(
+    keys: Iterable[str], rung: Rung | None, more: Iterable[str] = (), prefix: str = ""
 ) -> None:
-    known = sorted(p.name for p in ladder[name].parameters)
+    """Raise ParameterError for a key that a link to a rung, or to a file, cannot have.
+
+    `more` are those that it can have besides the launch's own.
+    """
+    what = "a file" if rung is None else rung.name
+    known = [*FIELDS, f"{ARGUMENT}NAME"] if rung is None else sorted(rung.defaults)
+    known += more
     for key in keys:
-        if key not in known and key not in more:
-            names = ", ".join([*known, *(m for m in more if m != "source")])
+        if key not in known:
             raise ParameterError(
-                f"The link sets `{prefix}{key}`, unknown in a launch of {name}: use {names}."
+                f"The link sets `{prefix}{key}`, unknown in a launch of {what}: "
+                f"use {', '.join(known)}."
             )
 
 
@@ -385,13 +376,13 @@ def _versus(
     source = values.pop("source", None)
     edited = unpack(source) if source is not None else None
     if own is not None:
-        refuse_unknown(values, (), f"{VERSUS}.")
+        _refuse_unknown(values, None, prefix=f"{VERSUS}.")
         return Configuration("", {}, edited, own)
     if name not in ladder:
         raise ParameterError(f"The link compares with no kernel of the ladder: `{name}`.")
-    _check_keys(name, values, ladder, (), f"{VERSUS}.")
-    numbers = {key: _number(f"{VERSUS}.{key}", value) for key, value in values.items()}
     rung = ladder[name]
+    _refuse_unknown(values, rung, prefix=f"{VERSUS}.")
+    numbers = {key: _number(f"{VERSUS}.{key}", value) for key, value in values.items()}
     common = {key: value for key, value in first.items() if key in rung.defaults}
     return Configuration(name, {**rung.defaults, **common, **numbers}, edited)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -34,7 +34,6 @@ from gui.scenes.outside import Guards, idle, zero_filled
 from gui.scenes.selection import WARP_SIZE
 from gui.scenes.text import (
     block_name,
-    capital,
     elements_name,
     join,
     part_name,
@@ -126,28 +125,22 @@ def _done(access: Access, lanes: int) -> str:
     return f"{plural(lanes, 'thread')} {verb} {what}{place}"
 
 
-def _leaving(block_trace: BlockTrace, step: int) -> str:
-    lanes = int(np.count_nonzero(block_trace.active(step)))
-    if lanes == block_trace.n_threads:
-        return "all its threads have left the kernel"
-    return f"{plural(lanes, 'thread')} {'have' if lanes > 1 else 'has'} left the kernel"
-
-
-def _meeting(block_trace: BlockTrace, step: int) -> str:
-    lanes = int(np.count_nonzero(block_trace.active(step)))
-    if lanes == block_trace.n_threads:
-        return "all threads of the block have met at the barrier"
-    return f"{plural(lanes, 'thread')} of {block_trace.n_threads} have met at the barrier"
-
-
 def _event(block_trace: BlockTrace, step: int) -> str:
-    line = int(block_trace.line[step])
-    names: Mapping[int, str] = {
-        EventKind.LINE: f"threads come to line {line}",
-        EventKind.BARRIER: _meeting(block_trace, step),
-        EventKind.EXIT: _leaving(block_trace, step),
-    }
-    return names.get(int(block_trace.kind[step]), capital(f"line {line}"))
+    """What happens at a step that accesses nothing: `4 threads have left the kernel`."""
+    line, kind = int(block_trace.line[step]), int(block_trace.kind[step])
+    lanes = int(np.count_nonzero(block_trace.active(step)))
+    all_of_them = lanes == block_trace.n_threads
+    if kind == EventKind.LINE:
+        return f"threads come to line {line}"
+    if kind == EventKind.BARRIER and all_of_them:
+        return "all threads of the block have met at the barrier"
+    if kind == EventKind.BARRIER:
+        return f"{plural(lanes, 'thread')} of {block_trace.n_threads} have met at the barrier"
+    if kind == EventKind.EXIT and all_of_them:
+        return "all its threads have left the kernel"
+    if kind == EventKind.EXIT:
+        return f"{plural(lanes, 'thread')} {'have' if lanes > 1 else 'has'} left the kernel"
+    return f"Line {line}"
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -347,8 +347,7 @@ def _others(block: BlockTrace, pc: int, most: int) -> Iterator[Access]:
 LOOKED_AT = 64  # illegal accesses of a block that room is made for
 
 
-@dataclass(frozen=True)
-class Reach:
+class Reach(NamedTuple):
     """Rows below an array, columns right of it, rows above and columns left of it."""
 
     down: int = 0
@@ -357,16 +356,11 @@ class Reach:
     left: int = 0
 
     def __bool__(self) -> bool:
-        return any((self.down, self.across, self.up, self.left))
+        return any(self)
 
     def __or__(self, other: Reach) -> Reach:
         """The further of the two on each side."""
-        return Reach(
-            max(self.down, other.down),
-            max(self.across, other.across),
-            max(self.up, other.up),
-            max(self.left, other.left),
-        )
+        return Reach(*map(max, self, other))
 
 
 class Reaches:
@@ -390,7 +384,7 @@ class Reaches:
             extent = (counts[0] * (pitch[0] + gap[0]), counts[1] * (pitch[1] + gap[1]))
             grid = replace(grid, gap=gap, extent=extent, rows=extent[0], columns=extent[1])
         both = self.masked(grid) | self.faults(grid)
-        return replace(grid, overhang=(both.down, both.across), before=(both.up, both.left))
+        return replace(grid, overhang=both[:2], before=both[2:])
 
     def masked(self, grid: Grid) -> Reach:
         """How far the first and the last block's masked-off threads reach beyond the array."""
@@ -461,8 +455,7 @@ def _beyond(grid: Grid, rows: Ints, columns: Ints) -> Reach:
     if not len(rows):
         return Reach()
     down, across = int(rows.max()) - grid.extent[0] + 1, int(columns.max()) - grid.extent[1] + 1
-    up, left = -int(rows.min()), -int(columns.min())
-    return Reach(max(0, down), max(0, across), max(0, up), max(0, left))
+    return Reach() | Reach(down, across, -int(rows.min()), -int(columns.min()))
 
 
 def _first_and_last_steps(block: BlockTrace) -> list[int]:

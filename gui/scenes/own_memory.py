@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gui.scenes.text import join, numbers_name, plural, value_text, verb_of
+from gui.scenes.text import join, plural, value_text, verb_of
 from gui.scenes.warp import LANES
 from gui.scenes.weak_memo import last_for_each, once_for_each
 
@@ -133,8 +133,3 @@ def _caption(access: Access, warp: int, words: tuple[OwnWord, ...], lanes: int) 
     if len(words) == 1:
         return f"{subject}: one word serves {plural(lanes, 'lane')}, a broadcast."
     return f"{subject}: {len(words)} different words, one after another."
-
-
-def lanes_text(word: OwnWord) -> str:
-    """The lanes of a word in few characters."""
-    return numbers_name(word.lanes)

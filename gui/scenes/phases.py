@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -55,16 +54,6 @@ def shape_of(table: PhaseTable) -> TableShape:
     )
 
 
-def shaped(job: Callable[..., PhaseTable]) -> Callable[..., tuple[PhaseTable, TableShape]]:
-    """A job that makes a table, with its shape."""
-
-    def work(progress: object) -> tuple[PhaseTable, TableShape]:
-        table = job(progress)
-        return table, shape_of(table)
-
-    return work
-
-
 def _lines(cell: tuple[Entry, ...]) -> list[str]:
     return [line for entry in cell for line in folded(entry.short)]
 
@@ -107,11 +96,12 @@ def small_enough(session: Session, ladder: Ladder) -> tuple[str, Configuration] 
     return shape, replace(now, parameters=found[1])
 
 
-def table_job(trace: Trace, block: BlockTrace) -> Callable[..., PhaseTable]:
-    """A job for `gui.background.work.Worker` that makes the table."""
+def table_job(_: object, trace: Trace, block: BlockTrace) -> tuple[PhaseTable, TableShape]:
+    """A job for `gui.background.work.Worker` that makes the table, with its shape."""
     from core.explain.phase_table import phase_table
 
-    return lambda _: phase_table(trace, block)
+    table = phase_table(trace, block)
+    return table, shape_of(table)
 
 
 def lit_column(session: Session, table: PhaseTable) -> int:

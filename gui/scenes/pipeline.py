@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from core.trace.pipeline import Actor, Moment, Pipeline, Stage, pipeline
@@ -17,9 +16,9 @@ _PLURAL = {"TMA box": "TMA boxes", "bulk copy": "bulk copies"}
 _SHORT = {"bulk copy": "bulk", "TMA store": "TMA st", "TMA box": "TMA"}
 
 
-def pipeline_job(trace: Trace, block: BlockTrace) -> Callable[..., Pipeline | str]:
+def pipeline_job(_: object, trace: Trace, block: BlockTrace) -> Pipeline | str:
     """A job for `gui.background.work.Worker` that reads the block's record."""
-    return lambda _: pipeline(block, trace.shared_arrays)
+    return pipeline(block, trace.shared_arrays)
 
 
 def stage_name(number: int, stage: Stage) -> Words:
@@ -77,37 +76,34 @@ def sentence(made: Pipeline, place: int, *, judged: bool = True) -> str:
     """A moment in words. Not `judged`: without what would be a finding."""
     m = made.moments[place]
     who = _who(m)
-    one = len(m.warps) == 1 or m.origin >= 0
+    s = "s" if len(m.warps) == 1 or m.origin >= 0 else ""  # of what one does
     stages = f"{'stage' if len(m.stages) == 1 else 'stages'} {numbers_name(m.stages)}"
-    phase = f"phase {m.phase} of {m.barrier}"
     if m.kind == "fill":
         own = " of this block" if m.origin >= 0 else ""
-        return f"{who} {'fills' if one else 'fill'} {stages}{own} by {_times(m)}: fill {m.filling}"
+        return f"{who} fill{s} {stages}{own} by {_times(m)}: fill {m.filling}"
     if m.kind == "land":
-        is_ = "is" if len(m.stages) == 1 else "are"
-        return f"{phase} is over: fill {m.filling} is there, {stages} {is_} ready to be read"
+        ready = f"{stages} {'is' if len(m.stages) == 1 else 'are'} ready to be read"
+        return f"phase {m.phase} of {m.barrier} is over: fill {m.filling} is there, {ready}"
     if m.kind == "read":
         held = [made.held(stage, place) for stage in m.stages]
         fills = sorted({h.number for h in held if h is not None})
         what = f"fill {numbers_name(fills)}" if fills else "nothing"
         early = judged and is_early(made, place)
         late = ", before it is known to be there" if early else ""
-        return f"{who} {'reads' if one else 'read'} {stages} by {_times(m)}: {what}{late}"
+        return f"{who} read{s} {stages} by {_times(m)}: {what}{late}"
     if m.kind == "block":
-        return (
-            f"{who} {'waits' if one else 'wait'} at {m.barrier} until its phase {m.phase} is over"
-        )
-    if m.kind == "pass" and m.phase < 0:
-        passes = f"{who} {'passes' if one else 'pass'} {m.barrier}"
-        return f"{passes}: nothing to wait for in the first round"
+        return f"{who} wait{s} at {m.barrier} until its phase {m.phase} is over"
     if m.kind == "pass":
-        return f"{who} {'passes' if one else 'pass'} {m.barrier}, whose phase {m.phase} is over"
+        passes = f"{who} {'passes' if s else 'pass'} {m.barrier}"
+        if m.phase < 0:
+            return f"{passes}: nothing to wait for in the first round"
+        return f"{passes}, whose phase {m.phase} is over"
     if m.kind == "arrive":
-        return f"{who} {'arrives' if one else 'arrive'} at {m.barrier}, phase {m.phase}"
+        return f"{who} arrive{s} at {m.barrier}, phase {m.phase}"
     if m.kind == "meet":
-        return f"{who} {'comes' if one else 'come'} to the barrier of the block, __syncthreads()"
+        return f"{who} come{s} to the barrier of the block, __syncthreads()"
     came = f": fill {m.filling} is there" if m.stages else ""
-    return f"{who} {'waits' if one else 'wait'} by {m.how}{came}"
+    return f"{who} wait{s} by {m.how}{came}"
 
 
 def _who(moment: Moment) -> str:

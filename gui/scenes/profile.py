@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from core.launch import Workload
     from core.nsight.comparison import Compared, Comparison
 
-_BUILDS = {"as_compiled": "as compiled", "as_written": "as written"}
-
 
 @dataclass(frozen=True, eq=False)
 class Profile:
@@ -85,26 +83,13 @@ def _totals(profile: Profile, space: str) -> Iterator[ProfileRow]:
     for one in by_way:
         measure = COUNTERS[one.name].measure
         if measure.space == space and one.theirs is not None and (one.ours or one.theirs):
-            yield _row(one, one.theirs)
+            way = WAYS[_way(one)]
+            place = f"{space} {way if way.endswith('s') else f'{way}s'}"
+            yield ProfileRow(place, measure.noun, one.ours, one.theirs, one.why)
 
 
 def _way(one: Compared) -> str:
     return COUNTERS[one.name].way
-
-
-def _row(one: Compared, theirs: float) -> ProfileRow:
-    counter = COUNTERS[one.name]
-    return ProfileRow(
-        f"{counter.measure.space} {_plural(WAYS[counter.way])}",
-        counter.measure.noun,
-        one.ours,
-        theirs,
-        one.why,
-    )
-
-
-def _plural(way: str) -> str:
-    return way if way.endswith("s") else f"{way}s"
 
 
 def first_difference(rows: tuple[ProfileRow | str, ...]) -> ProfileRow | None:
@@ -119,7 +104,7 @@ def profile_caption(profile: Profile, row: ProfileRow | None = None) -> str:
     equal, same = (sum(one.equal for one in both) for both in (there, comparison.lines))
     parts = [
         f"{profile.file}, launch {comparison.profiled.number}, beside the build "
-        f"{_BUILDS[comparison.build]}: {_agree(equal, len(there), 'counter')} equal"
+        f"{comparison.build.replace('_', ' ')}: {_agree(equal, len(there), 'counter')} equal"
     ]
     if comparison.lines:
         parts.append(f", and {_agree(same, len(comparison.lines), 'figure')} by line")

@@ -74,9 +74,9 @@ class Saved:
 
 def selection(session: Session) -> dict[str, Any]:
     """The fields of `Saved` that a session holds."""
-    shown = session.origin.configuration if session.origin is not None else session.configuration
     names = ("versus", "block", "step", "thread", "line", "unit", "speed")
-    return {"configuration": shown, **{name: getattr(session, name) for name in names}}
+    kept = {name: getattr(session, name) for name in names}
+    return {"configuration": session.asked_for or session.configuration, **kept}
 
 
 def default_path() -> Path:

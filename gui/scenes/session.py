@@ -22,7 +22,7 @@ from core.ladder.rung import DEFAULT_SEED
 from gui.scenes import asking
 from gui.scenes.breakpoints import OtherBreakpoints, Steps, carried_over, nearest_stop, stops_of
 from gui.scenes.correspondence import Anchor
-from gui.scenes.draft import line_heirs, line_map
+from gui.scenes.draft import line_map
 from gui.scenes.refresh_queue import Turns
 from gui.scenes.selection import (
     COMPARED_VIEWS,
@@ -39,7 +39,7 @@ from gui.scenes.selection import (
     Origin,
     Unit,
 )
-from gui.scenes.settings import Setting, Settings, one_of
+from gui.scenes.settings import Setting, Settings, checked_choice, one_of
 from gui.scenes.shown import Shown
 from gui.scenes.versions import Versions
 
@@ -62,9 +62,7 @@ def _offered(name: str) -> Callable[[Session, str], str]:
 
     def fit(session: Session, value: str) -> str:
         choices = session.offered.get(name, ())
-        if choices and value not in choices:
-            raise ValueError(f"expected one of {', '.join(filter(None, choices))}, not {value!r}")
-        return value
+        return checked_choice(value, choices) if choices else value
 
     return fit
 
@@ -137,7 +135,7 @@ class Session(Settings):
     """The source line that the user selected (not the one being executed)."""
     element: Setting[Element | None] = Setting(None, lambda self, e: self.fit_element(e))
     """The selected array element; None if the launch has no such element."""
-    bank: Setting[int | None] = Setting(None, lambda _, bank: asking.a_bank(bank))
+    bank: Setting[int | None] = Setting(None, asking.checked_bank)
     """The selected bank of shared memory, 0..31."""
     sector: Setting[int | None] = Setting(None, _whole)
     """The selected sector of global memory, counted from the start of the array accessed last."""
@@ -203,13 +201,13 @@ class Session(Settings):
     """Registers of a thread there."""
     shared: Setting[int | None] = Setting(None, _whole)
     """Bytes of shared memory of a block there."""
-    veiled: Setting[frozenset[str]] = Setting(frozenset(), lambda _, n: asking.checked_veils(n))
+    veiled: Setting[frozenset[str]] = Setting(frozenset(), asking.checked_veils)
     """The parts that a question veils: names of `core.lessons.lesson.VEILS`."""
     answered: Setting[bool] = Setting(False, lambda _, on: bool(on))
     """Whether what is veiled is so for a later question: the present one is answered."""
     lit: Setting[Lit | None] = Setting(None)
     """What views light: the right answer beside the learner's own."""
-    pick_target: Setting[Target | None] = Setting(None, lambda _, t: asking.checked_target(t))
+    pick_target: Setting[Target | None] = Setting(None, asking.checked_target)
     """What a question asks to click; a click on such a thing emits `picked` and does no more."""
     trouble: Setting[str] = Setting("")
     """Why there is no trace, and what to do, in a sentence or two; views show it instead."""
@@ -250,7 +248,7 @@ class Session(Settings):
         if trace is not None:
             self.versions.note(self._key, trace.workload.source)
         self._shown.trace = trace
-        if not self._shown.is_of_launch(self._counted) or self._counted_for != self._asked_for:
+        if not self._shown.is_of_launch(self._counted) or self._counted_for != self.asked_for:
             self._counted = None
         if self.values["profile"] is not None and self.fit_profile(self.profile) is None:
             self.values["profile"] = None
@@ -272,6 +270,14 @@ class Session(Settings):
         self.announce(before, extra=("trace", "block", "counts"))
 
     @property
+    def asked_for(self) -> Configuration | None:
+        """What the shown trace was recorded for, with the arguments of a user's kernel.
+
+        `configuration` may be asked for since. None for a trace from elsewhere.
+        """
+        return self.origin.configuration if self.origin is not None else None
+
+    @property
     def block_trace(self) -> BlockTrace | None:
         """The record of the selected block."""
         return self._shown.block
@@ -288,7 +294,7 @@ class Session(Settings):
     @counted.setter
     def counted(self, counted: Counted | None) -> None:
         if counted is not self._counted and (counted is None or self._shown.is_of_launch(counted)):
-            self._counted, self._counted_for = counted, self._asked_for
+            self._counted, self._counted_for = counted, self.asked_for
             self.tell(frozenset({"counts"}))
 
     @property
@@ -501,11 +507,6 @@ class Session(Settings):
         """The profile if it is of the shown launch."""
         return profile if self._shown.is_of_launch(profile) else None
 
-    @property
-    def _asked_for(self) -> Configuration | None:
-        """What the shown trace was recorded for: it has the arguments of a user's kernel."""
-        return self.origin.configuration if self.origin is not None else None
-
     def _open_block(self, block: int) -> None:
         values = self.values
         values["block"] = self._shown.open(block)
@@ -540,7 +541,7 @@ class Session(Settings):
         another = left != self._key
         if not another and old.workload.source == trace.workload.source:
             return
-        places = (line_map if another else line_heirs)(old.workload.source, trace.workload.source)
+        places = line_map(old.workload.source, trace.workload.source, heirs=not another)
         if another:
             self.kept.leave(left, self.breakpoints)
         self.values["line"] = places.get(self.values["line"])

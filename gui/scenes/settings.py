@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Generic, TypeVar, overload
 
@@ -41,13 +41,15 @@ class Setting(Generic[T]):
 
 def one_of(*choices: str) -> Callable[[Any, Any], str]:
     """A `fit` for a setting that has one of a few values; raises ValueError for another."""
+    return lambda _, value: checked_choice(value, choices)
 
-    def fit(_: Any, value: Any) -> str:
-        if value not in choices:
-            raise ValueError(f"expected one of {', '.join(choices)}, not {value!r}")
-        return str(value)
 
-    return fit
+def checked_choice(value: T, choices: Iterable[str]) -> T:
+    """The value, if it is one of the choices. Raises ValueError for another."""
+    choices = tuple(choices)
+    if value not in choices:
+        raise ValueError(f"expected one of {', '.join(filter(None, choices))}, not {value!r}")
+    return value
 
 
 class Settings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from core.runs.counting import Counted
     from core.trace import BlockTrace, Trace
     from gui.scenes.profile import Profile
+
+_LAUNCH = attrgetter("source", "kernel", "defines", "parameters", "launch.grid", "launch.block")
+"""What two workloads have in common if they are of one launch."""
 
 
 class Shown:
@@ -74,15 +78,7 @@ class Shown:
         """Whether counts, or a profile's, are of the launch that was recorded."""
         if counted is None or self.trace is None:
             return False
-        a, b = counted.workload, self.trace.workload
-        return (a.source, a.kernel, a.defines, a.parameters, a.launch.grid, a.launch.block) == (
-            b.source,
-            b.kernel,
-            b.defines,
-            b.parameters,
-            b.launch.grid,
-            b.launch.block,
-        )
+        return bool(_LAUNCH(counted.workload) == _LAUNCH(self.trace.workload))
 
     def stops(self, places: frozenset[Breakpoint]) -> Steps:
         """The block's steps at which any of the breakpoints stops, ascending, each once."""

@@ -128,39 +128,39 @@ class Sitting:
         self.hints += 1
         return hints[self.hints - 1]
 
-    def take(self, answer: Answer, sure: bool, verdict: Verdict) -> Answered | None:
+    def take(self, reply: Reply) -> Answered | None:
         """An answer was marked: what is to be kept of it, or None where nothing is.
 
         A near one may be given once more before the explanation; a kernel until it is right.
         """
-        self.reply = Reply(answer, sure, verdict)
-        right = verdict.mark == "right"
+        self.reply, mark = reply, reply.verdict.mark
+        right = mark == "right"
         if self.is_built and not right:
             self.stage = "asked"
             return None
-        kept = self._answered(verdict, sure)
+        kept = self._answered(reply)
         if self.attempt == 0:
-            self.marks[self.at] = "near" if self.solved else verdict.mark
+            self.marks[self.at] = "near" if self.solved else mark
         elif right:
             self.marks[self.at] = "near"
-        once_more = verdict.mark == "near" and self.attempt == 0 and self.tells
+        once_more = mark == "near" and self.attempt == 0 and self.tells
         self.stage = "asked" if once_more else "told"
         self.attempt += once_more
         return kept
 
-    def _answered(self, verdict: Verdict, sure: bool) -> Answered:
+    def _answered(self, reply: Reply) -> Answered:
         from core.lessons.progress import Answered
 
         step = self.question.step
         return Answered(
             step.name,
             step.concepts,
-            verdict.mark,
-            sure=sure,
+            reply.verdict.mark,
+            sure=reply.sure,
             attempt=self.attempt,
             hints=self.hints + self.solved,
             values=MappingProxyType(dict(self.numbers)),
-            belief=verdict.belief,
+            belief=reply.verdict.belief,
             origin=self.origin,
             seconds=round(time.monotonic() - self._begun, 1),
             when=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from core.trace import BlockTrace, Value
+    from core.trace import Array, BlockTrace, SharedArray, Value
+
+    AnyArray = Array | SharedArray
 
 _TIMES = re.compile(r"(?<=[\w);]) x (?=[0-9(])")
 _GROUPS = re.compile(r"(?<![\w.,:/`=\[])[0-9]{1,3}(?:,[0-9]{3})+(?![\w\]`]|,\w)")
@@ -151,11 +153,6 @@ def _cut(name: str, head: float, width: Callable[[str], float], room: float) -> 
 
 # Elements, threads and shares in the field's words: `A[0..31, 4]`, `(3, 0)`, `12.5 %`.
 
-
-if TYPE_CHECKING:
-    from core.trace import Array, BlockTrace, SharedArray
-
-    AnyArray = Array | SharedArray
 
 MOST_FIELDS = 3  # of a structure that are named one by one
 

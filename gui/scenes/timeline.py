@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from core.trace import EventKind
 from gui.scenes import faults
 from gui.scenes.text import FILL, element_name, fills, grouped, part_name, plural, verb_of
 from gui.scenes.weak_memo import last_for_each
@@ -44,14 +45,13 @@ class Timeline:
         self.ahead = self.bands[0].first if trace.filling.before else 0
         """How many steps fill tiles before the first phase."""
         self._line = np.asarray(trace.line)
-        kinds = np.asarray(trace.kind)
-        codes = {name: [code] for name, code in event_codes().items()}
-        codes["store"] += codes.pop("atomic")
-        accesses = np.asarray(trace.access_steps)
+        kinds, accesses = np.asarray(trace.kind), np.asarray(trace.access_steps)
+        loads = kinds[accesses] == EventKind.LOAD
         self._steps = {
-            name: accesses[np.isin(kinds[accesses], codes[name])] for name in ("load", "store")
+            "load": accesses[loads],
+            "store": accesses[~loads],  # and atomics
+            "barrier": np.flatnonzero(kinds == EventKind.BARRIER),
         }
-        self._steps["barrier"] = np.flatnonzero(np.isin(kinds, codes["barrier"]))
 
     def steps(self, mark: str) -> NDArray[np.intp]:
         """Steps that carry a mark ("load", "store" or "barrier"), ascending."""
@@ -89,13 +89,6 @@ def _timeline(block: BlockTrace, faults: tuple[int, ...]) -> Timeline:
     return Timeline(block, faults)
 
 
-def event_codes() -> dict[str, int]:
-    """The record's event kinds by lower-case name."""
-    from core.trace import EventKind
-
-    return {kind.name.lower(): int(kind) for kind in EventKind}
-
-
 def step_label(session: Session) -> str:
     """Where the clock stands, counted from 0 as in links, and the last step: "38 / 88"."""
     if not session.n_steps:
@@ -111,8 +104,7 @@ def step_words(trace: BlockTrace, step: int) -> str:
         lanes = int(np.count_nonzero(access.active | access.faulty))
         verb = f"{verb_of(access.kind)}{'s' if lanes == 1 else ''}"
         return f"{words}: {plural(lanes, 'thread')} {verb} {access.target}"
-    barrier = int(trace.kind[step]) == event_codes()["barrier"]
-    return f"{words}: barrier" if barrier else words
+    return f"{words}: barrier" if trace.kind[step] == EventKind.BARRIER else words
 
 
 def phase_label(session: Session) -> str:
@@ -134,10 +126,10 @@ def event_caption(session: Session) -> str:
     access = trace.access(step)
     if access is not None:
         return _access_sentence(session, access, who, several)
-    kind = {code: name for name, code in event_codes().items()}[int(trace.kind[step])]
-    if kind == "barrier":
+    kind = trace.kind[step]
+    if kind == EventKind.BARRIER:
         return f"{who} wait{'' if several else 's'} at the barrier of line {line}."
-    if kind == "exit":
+    if kind == EventKind.EXIT:
         return f"{who} leave{'' if several else 's'} the kernel."
     return f"{who} {'are' if several else 'is'} at line {line}."
 

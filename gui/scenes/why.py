@@ -23,7 +23,6 @@ from gui.scenes.text import block_name, element_name, grouped, plural
 from gui.scenes.weak_memo import last_for_each
 
 if TYPE_CHECKING:
-    from core.rules.counters import Counters
     from core.trace import Array, BlockTrace, Trace
     from gui.scenes.session import Session
 
@@ -61,7 +60,7 @@ def explain_fetches(trace: Trace, block: BlockTrace, topic: Fetched, step: int) 
             else "No lane of this block has loaded it so far.",
             tuple(_requests(block, loads)),
         ),
-        *_reasons(trace, block, array, topic, loads, step),
+        *_reasons(trace, block, array, topic, flat, loads, step),
         _place(array, topic, flat),
         *([_sharing(loads)] if loads else []),
     ]
@@ -107,6 +106,7 @@ def _reasons(
     block: BlockTrace,
     array: Array,
     topic: Fetched,
+    flat: int,
     loads: list[tuple[int, Ints]],
     step: int,
 ) -> list[Section]:
@@ -124,7 +124,6 @@ def _reasons(
     lines: list[str] = []
     if needed:
         said.append(f"The block computes {plural(needed, 'element')} {where}, and each needs it.")
-        flat = _flat(array, topic)
         whole, requests, all_copies = _in_all(block, array.name, flat)
         if whole >= needed:
             rest = f", {grouped(count)} of {times(whole)} so far" if count < whole else ""
@@ -187,10 +186,6 @@ def _needed(trace: Trace, history: History, array: Array, topic: Fetched) -> tup
         return int(np.count_nonzero(rows == row)), f"in row {row} of {result.name}"
     column = topic.index[1]
     return int(np.count_nonzero(places == column)), f"in column {column} of {result.name}"
-
-
-def _flat(array: Array, topic: Fetched) -> int:
-    return int(np.ravel_multi_index(topic.index, array.shape))
 
 
 def _place(array: Array, topic: Fetched, flat: int) -> Section:
@@ -282,17 +277,9 @@ def topic_of_row(row: CounterRow) -> Place:
 def topic_of_line(session: Session, line: int, column: str) -> Place:
     """The total of a source line: "sectors" or "wavefronts", of the first way in `WAYS`."""
     space = "global" if column == "sectors" else "shared"
-    counts = counters_of(session).by_line.get(line, {}) if session.trace is not None else {}
+    counts = session.counts.counters.by_line.get(line, {}) if session.counts is not None else {}
     found = [w for w in WAYS if counts.get(f"{space}_{w}_requests", Count()).value]
     return Place(space, found[0] if found else "ld", line)
-
-
-def counters_of(session: Session) -> Counters:
-    """The counters that the window shows; there must be a trace."""
-    shown = getattr(session, "counts", None) or session.trace
-    assert shown is not None
-    counters: Counters = shown.counters
-    return counters
 
 
 def explain(session: Session, topic: Topic) -> Explanation:
@@ -306,16 +293,15 @@ def explain(session: Session, topic: Topic) -> Explanation:
 
 
 def _explain(session: Session, topic: Step | Place | Fetched) -> Explanation:
-    block = session.block_trace
-    if session.trace is None or block is None or not block.n_steps:
+    block, shown = session.block_trace, session.counts
+    if session.trace is None or shown is None or block is None or not block.n_steps:
         return Explanation("Nothing has been recorded yet.", ())
     if isinstance(topic, Fetched):
         if not session.fit_element((topic.array, topic.index)):
             return Explanation("The launch that is shown now has no such element.", ())
         return explain_fetches(session.trace, block, topic, session.step)
     if isinstance(topic, Place):
-        counters = counters_of(session)
-        counts = counters.totals
+        counters, counts = shown.counters, shown.counters.totals
         if topic.line is not None:
             counts = counters.by_line.get(topic.line, {})
         elif topic.array is not None:

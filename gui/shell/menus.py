@@ -155,7 +155,10 @@ def _look(window: Window) -> list[Command]:
 
 
 def _look_at(window: Window, name: str) -> None:
-    if not look_at(window, name):
+    """Bring a view to the front: in the comparison, if that is open and has it."""
+    if window.session.page == "compare" and name in DOCKS:
+        window.session.compared_view = DOCKS[name]
+    else:
         window.show_page("step")
         window.step_page.front(name)
 
@@ -239,14 +242,6 @@ def next_view(window: Window) -> None:
     compare_page(window)
     place = COMPARED_VIEWS.index(window.session.compared_view) + 1
     window.session.compared_view = COMPARED_VIEWS[place % len(COMPARED_VIEWS)]
-
-
-def look_at(window: Window, name: str) -> bool:
-    """Show a view of the step page in the comparison, if that is open and has it."""
-    if window.session.page != "compare" or name not in DOCKS:
-        return False
-    window.session.compared_view = DOCKS[name]
-    return True
 
 
 def build_menus(

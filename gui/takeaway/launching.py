@@ -38,13 +38,13 @@ def opened(text: str, ladder: Ladder, themes: tuple[str, ...], progress: Progres
     TilescopeError for what is none of these, or cannot be recorded.
     """
     if text.endswith(".npz") and "?" not in text:
-        return _showing(load_job(text, ladder)(progress).recorded)
+        return _showing(load_job(progress, text, ladder).recorded)
     if "?" not in text and text not in ladder and names_file(text):
         text = f"{quote(str(Path(text).absolute()))}?"
     moment = parse_link(text, ladder, themes)
     wanted = _configuration(moment, ladder, progress)
-    job = record_job(ladder, wanted, moment.first_block or 0, given=moment.given)
-    session = _showing(job(progress))
+    block = moment.first_block or 0
+    session = _showing(record_job(progress, ladder, wanted, block, given=moment.given))
     session.update(**asdict(moment.given))
     go_to(session, moment)
     return session
@@ -75,6 +75,6 @@ def _configuration(moment: Moment, ladder: Ladder, progress: Progress) -> Config
         return Configuration(moment.rung, parameters, moment.source)
     is_text = moment.own.path == UNTITLED and moment.source is not None
     pasted = checksum(moment.source or "") if is_text else ""
-    job = open_job(moment.own.path, moment.own, None, moment.source, linked=True)
-    found = job(progress)
+    own = moment.own
+    found = open_job(progress, own.path, own, None, moment.source, linked=True)
     return Configuration("", {}, found.edited, found.launch, pasted)

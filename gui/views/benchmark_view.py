@@ -655,7 +655,7 @@ class BenchmarkView(PageView):
 
     def add_file(self, path: Path) -> None:
         """Read a file, ask how its kernel is launched, and take it into the sweep."""
-        self._opener.submit(file_job(path))
+        self._opener.submit(file_job, path)
 
     def _ask_about(self, found: Any) -> None:
         name, source, launch = found

@@ -306,7 +306,7 @@ class FirstOrderList(QScrollArea):
         size = None if text == AS_CONFIGURED else int(text)
         self.caption.setText("Counting the launch …")
         wanted = work.sized(self._ladder, self._configuration, size)
-        self._counter.submit(work.first_order_job(self._ladder, wanted))
+        self._counter.submit(work.first_order_job, self._ladder, wanted)
 
     def _on_counted(self, found: Any) -> None:
         for place in reversed(range(self.rows.count())):

@@ -452,7 +452,7 @@ class OccupancyView(PageView):
         """Have the driver asked, once, the kernel compiled and the launch counted."""
         if not self._looked_for_gpus:
             self._looked_for_gpus = True
-            self._driver.submit(work.devices_job())
+            self._driver.submit(work.devices_job)
         configuration = self.session.configuration
         if configuration is None:
             return
@@ -468,7 +468,7 @@ class OccupancyView(PageView):
             self.capability.name,
         ):
             self.caption.setText("Compiling the kernel …")
-            self._compiler.submit(work.resources_job(self.ladder, configuration, self.capability))
+            self._compiler.submit(work.resources_job, self.ladder, configuration, self.capability)
         else:
             self._take_needs(self._compiled.resources)
 

@@ -6,8 +6,9 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath
 
 from gui.looks.theme import Theme
-from gui.scenes.own_memory import AS_WRITTEN, OwnScene, lanes_text
+from gui.scenes.own_memory import AS_WRITTEN, OwnScene
 from gui.scenes.session import Session
+from gui.scenes.text import numbers_name
 from gui.scenes.warp import LANES
 from gui.views.drawing_tools import (
     CENTRE,
@@ -125,9 +126,8 @@ class OwnMemoryPainter:
                 [f"{word.name} = {word.value}", word.value, ""], self.small, box.width()
             )
             text(self.p, box, said, ink, self.small, CENTRE, elide=False)
-            who = shortest_fit(
-                [f"lanes {lanes_text(word)}", lanes_text(word), ""], self.small, box.width()
-            )
+            lanes = numbers_name(word.lanes)
+            who = shortest_fit([f"lanes {lanes}", lanes, ""], self.small, box.width())
             below = QRectF(box.left(), box.bottom() + 1, box.width(), self.line)
             text(self.p, below, who, theme.color("text_dim"), self.small, CENTRE, elide=False)
         mine = [

@@ -41,7 +41,6 @@ from gui.scenes.phases import (
     folded,
     lit_column,
     phases_caption,
-    shaped,
     small_enough,
     table_job,
     why_no_table,
@@ -320,7 +319,7 @@ class PhaseView(SessionView):
         if reason or block is None or trace is None:
             self.worker.cancel()
         else:
-            self.worker.submit(shaped(table_job(trace, block)))
+            self.worker.submit(table_job, trace, block)
 
     def _offer(self, reason: str) -> None:
         found = small_enough(self.session, self._ladder) if reason and self._ladder else None

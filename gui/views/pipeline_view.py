@@ -416,7 +416,7 @@ class PipelineView(SessionView):
             self.worker.cancel()
             return
         self.reason = "The record is being read …"
-        self.worker.submit(pipeline_job(trace, block))
+        self.worker.submit(pipeline_job, trace, block)
 
     def _show(self, made: Pipeline | str) -> None:
         self.made, self.reason = (None, spaced(made)) if isinstance(made, str) else (made, "")

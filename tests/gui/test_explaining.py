@@ -130,11 +130,8 @@ def test_a_hidden_table_is_not_made(qtbot, session) -> None:
 
 
 def test_a_table_that_cannot_be_made_says_why(qtbot, session, monkeypatch) -> None:
-    def broken(trace, block):
-        def job(progress):
-            raise RuntimeError("out of luck")
-
-        return job
+    def broken(progress, trace, block):
+        raise RuntimeError("out of luck")
 
     monkeypatch.setattr("gui.views.phase_view.table_job", broken)
     view = PhaseView(session)

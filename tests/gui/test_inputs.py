@@ -64,7 +64,7 @@ def test_they_stay_for_other_rungs_and_sizes_until_the_defaults_come_back(tiled,
 
 def test_a_lesson_sets_both_as_one_change_and_records_once(tiled, qtbot):
     session, started = tiled.session, []
-    tiled.recorder.started.connect(lambda: started.append(session.inputs))
+    tiled.recorder.worker.started.connect(lambda: started.append(session.inputs))
     wanted = parse_link("tiled?n=4&tile=2&inputs=places", tiled.recorder.ladder, theme_names())
     recorded(tiled, qtbot, lambda: tiled.moments.open_moment(wanted))
     assert started == ["places"]

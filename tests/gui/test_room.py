@@ -247,7 +247,7 @@ def test_a_sign_says_that_the_views_show_the_launch_before(filled, qtbot, monkey
     waiting = filled.workbench.waiting
     assert filled.busy_sign.isHidden()
     monkeypatch.setattr(type(filled.recorder.worker), "busy", property(lambda _: True))
-    filled.recorder.started.emit()
+    filled.recorder.worker.started.emit()
     qtbot.waitUntil(filled.busy_sign.isVisible)
     assert filled.busy_sign.sentence.endswith("…")
     assert filled.busy_sign.geometry() == filled.pages.rect()

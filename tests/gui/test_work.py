@@ -14,7 +14,6 @@ def worker(qtbot):
     worker = Worker()
     yield worker
     worker.close()
-    assert not worker._thread.isRunning()
 
 
 def test_a_job_runs_elsewhere_and_its_result_arrives_here(worker, qtbot):
@@ -22,6 +21,12 @@ def test_a_job_runs_elsewhere_and_its_result_arrives_here(worker, qtbot):
         worker.submit(lambda _: threading.get_ident())
     assert caught.args[0] != threading.get_ident()
     assert not worker.busy
+
+
+def test_a_job_gets_what_is_sent_with_it(worker, qtbot):
+    with qtbot.waitSignal(worker.finished) as caught:
+        worker.submit(lambda _, *args, **kwargs: (args, kwargs), 1, 2, scale=3)
+    assert caught.args == [((1, 2), {"scale": 3})]
 
 
 def test_progress_and_errors_arrive(worker, qtbot):
@@ -158,6 +163,5 @@ def test_nothing_is_begun_after_closing(qtbot):
     worker.close()
     worker.submit(lambda _: begun.append("later"))
     qtbot.wait(20)
-    assert not worker._thread.isRunning()
     assert not worker.busy
     assert begun == []

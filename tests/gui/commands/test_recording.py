@@ -66,14 +66,11 @@ def test_after_a_launch_failed_blocks_are_those_of_the_one_shown(recorder, qtbot
 def test_going_from_block_to_block_the_launch_is_counted_once(recorder, qtbot, monkeypatch):
     begun = []
 
-    def patient(trace):
-        def job(progress):
-            while not is_cancelled():
-                time.sleep(0.001)
-            raise Cancelled("given up")
-
+    def patient(progress, trace):
         begun.append(trace.recorded_blocks)
-        return job
+        while not is_cancelled():
+            time.sleep(0.001)
+        raise Cancelled("given up")
 
     monkeypatch.setattr("gui.commands.recording.count_job", patient)
     with qtbot.waitSignal(recorder.recorded, timeout=MS):
@@ -84,7 +81,7 @@ def test_going_from_block_to_block_the_launch_is_counted_once(recorder, qtbot, m
     assert begun == [(0,)]
     with qtbot.waitSignal(recorder.recorded, timeout=MS):
         recorder.ask(LARGE)
-    assert len(begun) == 2
+    qtbot.waitUntil(lambda: len(begun) == 2, timeout=MS)
 
 
 def test_another_argument_of_a_file_is_another_launch(recorder, qtbot, tmp_path):

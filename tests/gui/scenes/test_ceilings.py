@@ -176,7 +176,7 @@ def test_the_third_seeds_cliff() -> None:
 def test_the_fifth_seeds_counts(ladder) -> None:
     """Tile 16, 1024 x 1024: 256 threads, 4,096 blocks; a phase: 512 loads, 8,192 operations."""
     wanted = Configuration("tiled", {"n": 1024, "tile": 16})
-    found = first_order_job(ladder, wanted)(lambda part: None)
+    found = first_order_job(lambda part: None, ladder, wanted)
     assert found.phases == 64
     figures = [one.figure for one in sm.first_order(found.counts, found.phases)]
     assert figures == ["256", "4\u202f096", "64", "512", "8\u202f192", "16"]
@@ -186,7 +186,8 @@ def test_the_fifth_seeds_counts(ladder) -> None:
 @pytest.mark.parametrize(("n", "tile", "phases"), [(1536, 12, 128), (10_000, 32, 313)])
 def test_phases_of_any_size_and_tile(ladder, n, tile, phases) -> None:
     rung = "tiled_bounds" if n % tile else "tiled"
-    found = first_order_job(ladder, Configuration(rung, {"n": n, "tile": tile}))(lambda part: None)
+    wanted = Configuration(rung, {"n": n, "tile": tile})
+    found = first_order_job(lambda part: None, ladder, wanted)
     assert found.phases == phases
     tiles = 2 * n * -(-n // tile) * n
     assert found.counts.transfers == tiles  # each element once for every block that needs it

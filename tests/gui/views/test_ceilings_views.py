@@ -93,15 +93,12 @@ def test_a_calculation_is_copied_with_exact_figures(qtbot, qapp, ceilings) -> No
 
 @pytest.mark.slow
 def test_every_measured_run_is_placed_and_said_to_be(qtbot, ceilings, monkeypatch) -> None:
-    def job(ladder, runs, known, tell, *, count=True):
-        def work(progress):
-            for place, run in enumerate(runs if count else ()):
-                if place:  # the first is of another version's rung
-                    tell(run.key, 1.0 + place)
-                while place == 3 and not go.wait(0.01) and not is_cancelled():
-                    pass
-
-        return work
+    def job(progress, ladder, runs, known, tell, *, count=True):
+        for place, run in enumerate(runs if count else ()):
+            if place:  # the first is of another version's rung
+                tell(run.key, 1.0 + place)
+            while place == 3 and not go.wait(0.01) and not is_cancelled():
+                pass
 
     go = threading.Event()
     monkeypatch.setattr("gui.jobs.ceilings_model._intensities", {})
@@ -124,13 +121,10 @@ def test_every_measured_run_is_placed_and_said_to_be(qtbot, ceilings, monkeypatc
 
 @pytest.mark.slow
 def test_recorded_runs_are_placed_while_the_launch_is_counted(qtbot, ceilings, monkeypatch) -> None:
-    def job(ladder, wanted, device, key, counts):
-        def work(progress):
-            while not is_cancelled():
-                time.sleep(0.01)
-            raise Cancelled("Stopped.")
-
-        return work
+    def job(progress, ladder, wanted, device, key, counts):
+        while not is_cancelled():
+            time.sleep(0.01)
+        raise Cancelled("Stopped.")
 
     for kept in ("_intensities", "_counted", "_made"):
         monkeypatch.setattr(f"gui.jobs.ceilings_model.{kept}", {})

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from gui.scenes.draft import Draft, line_heirs, line_map
+from gui.scenes.draft import Draft, line_map
 
 OLD = "a\nb\nc\nd\ne"
 
@@ -59,7 +59,7 @@ def test_every_line_that_is_not_deleted_has_an_heir():
             new.append(line + "  // more" if what == "edit" else line)
             if what == "below":
                 new.append("")
-        found = line_heirs("\n".join(old), "\n".join(new))
+        found = line_map("\n".join(old), "\n".join(new), heirs=True)
         same = {a: b for a, b in heirs.items() if new[b - 1] == old[a - 1]}
         assert {a: found[a] for a in same} == same
         edited = heirs.keys() - same.keys()
@@ -69,10 +69,10 @@ def test_every_line_that_is_not_deleted_has_an_heir():
 def test_a_rewritten_text_takes_no_time():
     a, b = (["\n".join(f"{name}{i} = {i};" for i in range(20_000))] for name in "ab")
     start = time.process_time()
-    assert len(line_heirs(a[0], b[0])) == 20_000
-    assert len(line_heirs(a[0], b[0] + "\nmore")) == 20_000
+    assert len(line_map(a[0], b[0], heirs=True)) == 20_000
+    assert len(line_map(a[0], b[0] + "\nmore", heirs=True)) == 20_000
     long = "x" * 65_000
-    assert dict(line_heirs(f"{long}a", f"{long}b\n{long}c")) == {1: 1}
+    assert dict(line_map(f"{long}a", f"{long}b\n{long}c", heirs=True)) == {1: 1}
     assert time.process_time() - start < 2
 
 
