@@ -67,7 +67,6 @@ from gui.views.drawing_tools import (
     inset,
     nothing,
     pen,
-    shortest_fit,
     text,
     text_on,
     texts,
@@ -253,7 +252,6 @@ def _whole(size: float) -> float:
 
 
 HAIRLINES_FROM = 5.0  # pixels a cell
-MOST_TITLES = 200
 
 
 @dataclass(frozen=True)
@@ -271,6 +269,29 @@ class ArrayPicture:
     def rects(self, rows: Ints, columns: Ints) -> list[QRectF]:
         """Cells as few rectangles."""
         return [cells_rect(self.box, self.cell, part) for part in rectangles(rows, columns)]
+
+    def draw(self, what: str, p: QPainter, kept: Pixmaps) -> None:
+        """Draw the "cells", the "values" in them, or the "lines" between them, without smoothing.
+
+        Most steps write nothing to shared memory, and then the picture that is kept is the same.
+        """
+        grid, cell = self.grid, self.cell
+        draw: Callable[[QPainter], None] = getattr(self, f"draw_{what}")
+        written: tuple[bytes, ...] = ()
+        if what != "lines":
+            held = grid.writers if what == "cells" else grid.values
+            written = grid.written.tobytes(), held.tobytes()
+        sizes = self.box.getRect(), cell.width(), cell.height()
+        state = self.theme.key, self.threads, self.writers, grid.array.shape, sizes, written
+
+        def sharply(q: QPainter) -> None:
+            q.save()
+            q.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+            draw(q)
+            q.restore()
+
+        part = f"{what} of {grid.array.name}"
+        kept.draw(p, part, self.box.adjusted(0, 0, 1, 1), state, sharply)
 
     def draw_cells(self, p: QPainter) -> None:
         """Written cells in the colour of the thread that wrote them last, others hatched."""
@@ -316,47 +337,6 @@ class ArrayPicture:
             every = grid.array.shape[-2]
             p.setPen(pen(theme.color("text_dim"), 1))
             p.drawLines([QLineF(box.left(), y, box.right(), y) for y in down[every - 1 :: every]])
-
-
-class SharedGround:
-    """Keeps the pictures of a view's arrays from one step to the next.
-
-    Most steps write nothing to shared memory, and then nothing here changes.
-    """
-
-    def __init__(self) -> None:
-        self._arrays: dict[str, Pixmaps] = {}
-        self.banks = Pixmaps()
-        self._titles: dict[Hashable, tuple[float, str]] = {}
-
-    def known(self, of: Hashable, make: Callable[[], tuple[float, str]]) -> tuple[float, str]:
-        """What was made of an array's title, which stays the same for many steps."""
-        if of not in self._titles:
-            if len(self._titles) > MOST_TITLES:
-                self._titles.clear()
-            self._titles[of] = make()
-        return self._titles[of]
-
-    def draw(self, what: str, p: QPainter, array: ArrayPicture) -> None:
-        """Draw the "cells" of an array, the "values" in them, or the "lines" between them."""
-        grid, cell = array.grid, array.cell
-        draw: Callable[[QPainter], None] = getattr(array, f"draw_{what}")
-        written: tuple[bytes, ...] = ()
-        if what != "lines":
-            held = grid.writers if what == "cells" else grid.values
-            written = grid.written.tobytes(), held.tobytes()
-        sizes = array.box.getRect(), cell.width(), cell.height()
-        state = array.theme.key, array.threads, array.writers, grid.array.shape, sizes, written
-
-        def sharply(q: QPainter) -> None:
-            hint = QPainter.RenderHint.Antialiasing
-            smooth = q.testRenderHint(hint)
-            q.setRenderHint(hint, False)
-            draw(q)
-            q.setRenderHint(hint, smooth)
-
-        kept = self._arrays.setdefault(grid.array.name, Pixmaps())
-        kept.draw(p, what, array.box.adjusted(0, 0, 1, 1), state, sharply)
 
 
 def _plain(grid: SharedGrid, color: object) -> NDArray[np.uint8]:
@@ -545,10 +525,8 @@ LANES_FROM, VALUES_FROM = 11.0, 26.0  # pixels a cell
 class SharedPainter:
     """The arrays with what is written and touched, and the bank columns."""
 
-    def __init__(
-        self, painter: QPainter, theme: Theme, session: Session, ground: SharedGround
-    ) -> None:
-        self.p, self.theme, self.session, self.ground = painter, theme, session, ground
+    def __init__(self, painter: QPainter, theme: Theme, session: Session, kept: Pixmaps) -> None:
+        self.p, self.theme, self.session, self.kept = painter, theme, session, kept
         block = session.block_trace
         self._threads = block.n_threads if block is not None else 1
 
@@ -563,26 +541,21 @@ class SharedPainter:
             whole = geometry.bank_title.united(geometry.labels).united(geometry.readout)
             draw_veil(self.p, whole, self.theme, veil_words(self.session))
         elif scene.banks is not None:
-            kept = self.ground.banks
-            BankPainter(self.p, self.theme, self.session, kept, geometry).draw(scene.banks)
+            BankPainter(self.p, self.theme, self.session, self.kept, geometry).draw(scene.banks)
 
     def _draw_title(self, grid: SharedGrid, box: QRectF) -> None:
         p, theme = self.p, self.theme
         font, small = theme.font("body", bold=True), theme.font("small")
-        done = int(np.count_nonzero(grid.written))
-        wide, words = self.ground.known(
-            ("title", grid.array.name, grid.array.shape, done, box.width(), theme.key),
-            lambda: self._title(grid, done, box.width()),
-        )
         text(p, box, grid.array.name, theme.color("text"), font, LEFT)
-        rest = box.adjusted(wide, 0, 0, 0)
+        rest = box.adjusted(QFontMetricsF(font).horizontalAdvance(grid.array.name) + 8, 0, 0, 0)
+        words = that_fits([*self._sizes(grid), ""], small, rest.width())
         text(p, rest, words, theme.color("text_dim"), small, LEFT, elide=False)
 
-    def _title(self, grid: SharedGrid, done: int, room: float) -> tuple[float, str]:
-        """The width of an array's name, and its size with how much of it is written."""
-        font, small = self.theme.font("body", bold=True), self.theme.font("small")
-        wide = QFontMetricsF(font).horizontalAdvance(grid.array.name) + 8
-        size, whole = " × ".join(str(n) for n in grid.array.shape), grid.size
+    @staticmethod
+    def _sizes(grid: SharedGrid) -> list[str]:
+        """An array's size with how much of it is written, the longest form first."""
+        done, whole = int(np.count_nonzero(grid.written)), grid.size
+        size = " × ".join(str(n) for n in grid.array.shape)
         if not done:
             states = ["empty"]
         elif done == whole:
@@ -590,25 +563,24 @@ class SharedPainter:
         else:  # a share takes less room than two counts, and says as much
             share = f"{100 * done // whole} %"
             states = [f"{done} of {whole} written", f"{share} written", share]
-        choices = [f"{size}   {state}" for state in states] + [size]
-        return wide, shortest_fit(choices, small, room - wide)
+        return [*(f"{size}   {state}" for state in states), size]
 
     def _draw_grid(self, grid: SharedGrid, box: QRectF, cell: QSizeF) -> None:
-        p, theme, ground = self.p, self.theme, self.ground
+        p, theme, kept = self.p, self.theme, self.kept
         told = not self.session.hides("shared.writers")
         array = ArrayPicture(grid, box, cell, theme, self._threads, told)
         p.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-        ground.draw("cells", p, array)
+        array.draw("cells", p, kept)
         strong = theme.color("load" if grid.verb == "loads" else "store")
         soft = QColor(strong)
         soft.setAlphaF(0.30)
         fill(p, array.rects(*np.divmod(grid.block_lit, grid.columns)), soft)
         valued = cell.width() >= VALUES_FROM and cell.height() >= LANES_FROM
         if valued:
-            ground.draw("values", p, array)
+            array.draw("values", p, kept)
         fill(p, array.rects(*np.divmod(np.unique(grid.warp_lit), grid.columns)), strong)
         self._draw_bank_cells(array)
-        ground.draw("lines", p, array)
+        array.draw("lines", p, kept)
         frame(p, [box], pen(theme.color("border"), 1))
         p.setRenderHint(QPainter.RenderHint.Antialiasing, True)
         self._draw_words(array, text_on(strong), valued=valued)
@@ -677,7 +649,7 @@ class SharedView(PointedView):
         self._turn, self._turned, self._pointed = 0, 0, -1
         self._scene: SharedScene | None = None
         self._geometry: SharedGeometry | None = None
-        self._ground = SharedGround()
+        self._kept = Pixmaps()
         self.pad = PickPad(session, self, ("bank", "lane", "thread"), self._pad_box)
 
     def _pad_box(self) -> QRectF:
@@ -845,7 +817,7 @@ class SharedView(PointedView):
             box = QRectF(self.rect()).adjusted(4, 4, -4, -4)
             draw_veil(painter, box, theme, veil_words(self.session))
             return
-        SharedPainter(painter, theme, self.session, self._ground).draw(scene, geometry)
+        SharedPainter(painter, theme, self.session, self._kept).draw(scene, geometry)
         words = self._readout(scene)
         text(painter, geometry.readout, words, theme.color("text"), theme.font("small"), LEFT)
         lit = self.session.lit

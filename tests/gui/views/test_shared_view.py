@@ -13,7 +13,8 @@ from gui.scenes.session import Session
 from gui.scenes.shared import SharedGrid, SharedScene
 from gui.scenes.why import Step, explain
 from gui.views.bank_map_painter import BankMapPainter
-from gui.views.shared_view import ArrayPicture, SharedGround, SharedView, shared_geometry
+from gui.views.drawing_tools import Pixmaps
+from gui.views.shared_view import ArrayPicture, SharedView, shared_geometry
 
 BOX = QRectF(12, 4, 470, 330)
 
@@ -67,7 +68,7 @@ def test_arrays_lie_beside_or_below_each_other(light, shapes, below):
         assert min(cell.width(), cell.height()) >= 2.0
 
 
-def painted(ground, one, light, scale=1.0):
+def painted(kept, one, light, scale=1.0):
     image = QImage(200, 100, QImage.Format.Format_ARGB32)
     image.fill(0)
     painter = QPainter(image)
@@ -75,7 +76,7 @@ def painted(ground, one, light, scale=1.0):
     assert session.trace is None
     cell = shared_geometry(SharedScene("", (one,), None), BOX, light).cells[0] * scale
     array = ArrayPicture(one, QRectF(0, 0, 160, 80), cell, light, 32)
-    ground.draw("cells", painter, array)
+    array.draw("cells", painter, kept)
     painter.end()
     return bytes(image.constBits())
 
@@ -83,12 +84,12 @@ def painted(ground, one, light, scale=1.0):
 def test_the_ground_is_painted_again_only_when_something_was_written(light, monkeypatch):
     drawn, draw = [], ArrayPicture.draw_cells
     monkeypatch.setattr(ArrayPicture, "draw_cells", lambda *a: (drawn.append(1), draw(*a)))
-    ground, full, empty = SharedGround(), grid("t", 8, 8), grid("t", 8, 8, written=False)
-    first = painted(ground, full, light)
-    assert painted(ground, full, light) == first
+    kept, full, empty = Pixmaps(), grid("t", 8, 8), grid("t", 8, 8, written=False)
+    first = painted(kept, full, light)
+    assert painted(kept, full, light) == first
     assert len(drawn) == 1
-    assert painted(ground, empty, light) != first
-    assert painted(ground, full, load_theme("dark")) != first
+    assert painted(kept, empty, light) != first
+    assert painted(kept, full, load_theme("dark")) != first
     assert len(drawn) == 3
 
 
