@@ -26,7 +26,8 @@ from PySide6.QtWidgets import QWidget
 
 from gui.looks.theme import Theme
 from gui.pictures.vectors import is_vector
-from gui.scenes.grids import rectangles
+from gui.scenes.grids import Rect, rectangles
+from gui.scenes.history import Ints
 
 # Small drawing tools that the painted views share.
 
@@ -34,7 +35,7 @@ from gui.scenes.grids import rectangles
 CENTRE = Qt.AlignmentFlag.AlignCenter
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_WHOLE = int(Qt.TextFlag.TextDontClip)
+_UNCUT = int(Qt.TextFlag.TextDontClip)
 
 
 def pen(color: QColor, width: float = 1.0, style: Qt.PenStyle = Qt.PenStyle.SolidLine) -> QPen:
@@ -84,6 +85,49 @@ def inset(rect: QRectF, by: float) -> QRectF:
     return rect.adjusted(by, by, -by, -by)
 
 
+@dataclass(frozen=True)
+class Cells:
+    """Cells of one size in rows and columns: where they lie in whole pixels.
+
+    `left` and `top` are the corner of cell (0, 0), `wide` and `high` a cell's sides, in pixels.
+    """
+
+    left: float
+    top: float
+    wide: float
+    high: float
+
+    def rect(self, part: Rect, least: float = 0.0) -> QRectF:
+        """A part (row, column, rows, columns), at least `least` wide and high about its middle."""
+        row, column, rows, columns = part
+        left, right = (self.left + self.wide * c for c in (column, column + columns))
+        top, bottom = (self.top + self.high * r for r in (row, row + rows))
+        (left, right), (top, bottom) = _whole(left, right, least), _whole(top, bottom, least)
+        return QRectF(left, top, right - left, bottom - top)
+
+    def at(self, point: QPointF) -> tuple[float, float]:
+        """Row and column of a pixel, with how far it lies into the cell."""
+        return (point.y() - self.top) / self.high, (point.x() - self.left) / self.wide
+
+    def sides(self, rows: Ints, columns: Ints) -> NDArray[np.float64]:
+        """Many single cells as `rect` gives them: left, top, width and height, float64 (4, n)."""
+        left, right = (np.rint(self.left + self.wide * c) for c in (columns, columns + 1))
+        top, bottom = (np.rint(self.top + self.high * r) for r in (rows, rows + 1))
+        return np.stack([left, top, right - left, bottom - top])
+
+    def rects(self, rows: Ints, columns: Ints) -> list[QRectF]:
+        """The same as rectangles."""
+        return list(map(QRectF, *self.sides(rows, columns).tolist()))
+
+
+def _whole(first: float, last: float, least: float) -> tuple[int, int]:
+    """The ends of a side in whole pixels, about its middle where it would be shorter."""
+    if round(last) - round(first) < least:
+        middle = (round(first) + round(last)) / 2
+        return round(middle - least / 2), round(middle + least / 2)
+    return round(first), round(last)
+
+
 def text(
     painter: QPainter,
     rect: QRectF,
@@ -101,7 +145,7 @@ def text(
         metrics = QFontMetricsF(font)
         if metrics.horizontalAdvance(words) > rect.width():
             words = metrics.elidedText(words, Qt.TextElideMode.ElideRight, rect.width())
-    painter.drawText(rect, int(align) | _WHOLE, words)
+    painter.drawText(rect, int(align) | _UNCUT, words)
 
 
 def that_fits(choices: Sequence[str], font: QFont, width: float) -> str:
@@ -124,7 +168,7 @@ def texts(
     """Many short texts of one colour and font; none is cut."""
     painter.setFont(font)
     painter.setPen(color)
-    flags = int(align) | _WHOLE
+    flags = int(align) | _UNCUT
     for rect, words in places:
         painter.drawText(rect, flags, words)
 
@@ -169,10 +213,11 @@ def fitting(font: QFont, sample: str, width: float) -> QFont:
     return font
 
 
-def link(start: QPointF, end: QPointF) -> QPainterPath:
-    """A curve between two points that leaves and arrives vertically."""
-    path = QPainterPath(start)
-    middle = (start.y() + end.y()) / 2
+def link(upper: QRectF, lower: QRectF) -> QPainterPath:
+    """A curve from below a rectangle to above another; it leaves and arrives vertically."""
+    start = QPointF(upper.center().x(), upper.bottom() + 2)
+    end = QPointF(lower.center().x(), lower.top() - 1)
+    path, middle = QPainterPath(start), (start.y() + end.y()) / 2
     path.cubicTo(QPointF(start.x(), middle), QPointF(end.x(), middle), end)
     return path
 
@@ -392,7 +437,6 @@ def _picture(box: QRect, ratio: float, draw: Callable[[QPainter], None]) -> QPix
 MOST_TYPES = 12
 MOST_WORDS = 4096  # in one type
 _SHARES = {Qt.AlignmentFlag.AlignLeft: 0.0, Qt.AlignmentFlag.AlignRight: 1.0}
-_PLAIN = int(Qt.TextFlag.TextDontClip)
 
 
 class _Type:
@@ -450,7 +494,7 @@ def write(
     painter.setPen(color)
     left, top, wide, high = sides
     if not _pixel_for_pixel(painter):
-        flags = int(align) | _PLAIN
+        flags = int(align) | _UNCUT
         for rect, word in zip(map(QRectF, *sides.tolist()), words, strict=True):
             painter.drawText(rect, flags, word)
         return

@@ -109,12 +109,12 @@ class MatrixDrawing:
             return
         first_row, first_column, rows, columns = self._visible(grid)
         box = self.layout.rect(grid, self.view, (first_row, first_column, rows, columns))
-        origin = self.layout.origin(grid, self.view)
+        cells = self.layout.cells(grid, self.view)
         self.p.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         self.p.setPen(pen(self.theme.color("grid"), 1))
         left, right, top, bottom = box.left(), box.right(), box.top(), box.bottom()
-        down = np.rint(origin.y() + self.scale * (first_row + np.arange(rows + 1)))
-        across = np.rint(origin.x() + self.across * (first_column + np.arange(columns + 1)))
+        down = np.rint(cells.top + self.scale * (first_row + np.arange(rows + 1)))
+        across = np.rint(cells.left + self.across * (first_column + np.arange(columns + 1)))
         lines = [QLineF(left, y, right, y) for y in down.tolist()]
         lines += [QLineF(x, top, x, bottom) for x in across.tolist()]
         self.p.drawLines(lines)
@@ -131,13 +131,13 @@ class MatrixDrawing:
         if any(grid.gap):
             frame(self.p, self._planes(grid), pen(self.theme.color("text_dim"), 1))
             return
-        box, origin = self.layout.box(grid, self.view), self.layout.origin(grid, self.view)
+        box, cells = self.layout.box(grid, self.view), self.layout.cells(grid, self.view)
         self.p.setPen(pen(self.theme.color("text_dim"), 1))
         for column in range(wide, grid.extent[1], wide):
-            x = round(origin.x() + column * self.across)
+            x = round(cells.left + column * self.across)
             self.p.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
         for row in range(high, grid.extent[0] if high > 1 else 0, high):
-            y = round(origin.y() + row * self.scale)
+            y = round(cells.top + row * self.scale)
             self.p.drawLine(QPointF(box.left(), y), QPointF(box.right(), y))
 
     def _planes(self, grid: Grid) -> list[QRectF]:
@@ -160,11 +160,11 @@ class MatrixDrawing:
 
     def _visible(self, grid: Grid) -> Rect:
         """The rectangle of cells that is in the window."""
-        origin = self.layout.origin(grid, self.view)
-        left = max(grid.left, int(-origin.x() // self.across))
-        top = max(grid.top, int(-origin.y() // self.scale))
-        right = int((self.window.width() - origin.x()) // self.across) + 1
-        bottom = int((self.window.height() - origin.y()) // self.scale) + 1
+        cells = self.layout.cells(grid, self.view)
+        left = max(grid.left, int(-cells.left // self.across))
+        top = max(grid.top, int(-cells.top // self.scale))
+        right = int((self.window.width() - cells.left) // self.across) + 1
+        bottom = int((self.window.height() - cells.top) // self.scale) + 1
         right = min(grid.left + grid.columns, right)
         bottom = min(grid.top + grid.rows, bottom)
         return top, left, max(0, bottom - top), max(0, right - left)
@@ -178,7 +178,7 @@ class MatrixDrawing:
 
     def _cells(self, grid: Grid, flats: Ints) -> list[QRectF]:
         """The cell of each element."""
-        return self.layout.cell_rects(grid, self.view, *grid.cells(flats))
+        return self.layout.cells(grid, self.view).rects(*grid.cells(flats))
 
     def _initial(self, grid: Grid) -> NDArray[np.generic] | None:
         trace = self.session.trace
@@ -213,7 +213,7 @@ class MatrixDrawing:
             place = np.minimum(np.searchsorted(but, flats[shown]), len(but) - 1)
             seen[shown[but[place] == flats[shown]]] = False
         words = [value_text(value, digits, decimals) for value in values[seen].tolist()]
-        sides = self.layout.cell_sides(grid, self.view, *grid.cells(flats[seen]))
+        sides = self.layout.cells(grid, self.view).sides(*grid.cells(flats[seen]))
         write(self.p, sides, words, color, font)
 
     def _outline(self, grid: Grid, flats: Ints, name: str, width: float) -> None:
@@ -654,14 +654,14 @@ class MatrixGround(MatrixDrawing):
 
     def _draw_numbers(self, grid: Grid, side: float, line: float, color: QColor) -> None:
         across, down = tick_step(TICK_ROOM, self.across), tick_step(line * 1.15, self.scale)
-        box, origin = self.layout.around(grid, self.view), self.layout.origin(grid, self.view)
+        box, cells = self.layout.around(grid, self.view), self.layout.cells(grid, self.view)
         top, left, rows, columns = self._visible(grid)
         shown = np.arange(-(-left // across) * across, left + columns, across)
-        middle = origin.x() + (shown + 0.5) * self.across
+        middle = cells.left + (shown + 0.5) * self.across
         sides = _boxes(middle - 30, max(box.top() - line - 2, 2.0), 60, line)
         self._write_seen(sides, list(map(grid.column_name, shown.tolist())), color, CENTRE)
         shown = np.arange(-(-top // down) * down, top + rows, down)
-        middle = origin.y() + (shown + 0.5) * self.scale
+        middle = cells.top + (shown + 0.5) * self.scale
         sides = _boxes(max(box.left() - 6, side - 4) - 60, middle - line / 2, 60, line)
         self._write_seen(sides, list(map(grid.row_name, shown.tolist())), color, RIGHT)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtCore import QRectF
 from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath
 
 from gui.looks.theme import Theme
@@ -108,13 +108,7 @@ class OwnMemoryPainter:
         path = QPainterPath()
         for word, box in zip(shown, boxes, strict=True):
             for lane in word.lanes:
-                start = self.lanes[lane]
-                path.addPath(
-                    link(
-                        QPointF(start.center().x(), start.bottom() + 2),
-                        QPointF(box.center().x(), box.top() - 1),
-                    )
-                )
+                path.addPath(link(self.lanes[lane], box))
         self.p.strokePath(path, pen(self._color, 1.0))
         strong = theme.tint("load" if scene.verb == "loads" else "store", 1.0)
         fill(self.p, boxes, strong)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, QSizeF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
@@ -58,6 +57,7 @@ from gui.views.base import PointedView
 from gui.views.drawing_tools import (
     CENTRE,
     LEFT,
+    Cells,
     Pixmaps,
     draw_cells,
     fill,
@@ -95,48 +95,29 @@ VALUE = 1.3  # lines of text that a cell with its value is high
 LEAST_SHARE = 0.5  # of the widest array's room, for one of few columns
 
 
-@dataclass
-class SharedGeometry:
-    """Where the arrays and the bank columns lie, in the widget's coordinates."""
-
-    grids: list[QRectF]
-    cells: list[QSizeF]
-    titles: list[QRectF]
-    bank_title: QRectF
-    banks: QRectF
-    labels: QRectF
-    readout: QRectF
-
-
-def cells_rect(box: QRectF, cell: QSizeF, rect: tuple[int, int, int, int]) -> QRectF:
-    """A rectangle of cells (row, column, rows, columns) of a grid in whole pixels."""
-    row, column, rows, columns = rect
-    wide, high = cell.width(), cell.height()
-    left, right = round(box.left() + column * wide), round(box.left() + (column + columns) * wide)
-    top, bottom = round(box.top() + row * high), round(box.top() + (row + rows) * high)
-    return QRectF(left, top, right - left, bottom - top)
-
-
-def cells_sides(box: QRectF, cell: QSizeF, rows: Ints, columns: Ints) -> NDArray[np.float64]:
-    """Many single cells as `cells_rect` gives them: left, top, width, height, float64 (4, n)."""
-    wide, high = cell.width(), cell.height()
-    left, right = (np.rint(box.left() + c * wide) for c in (columns, columns + 1))
-    top, bottom = (np.rint(box.top() + r * high) for r in (rows, rows + 1))
-    return np.stack([left, top, right - left, bottom - top])
-
-
 @dataclass(frozen=True)
-class _Place:
+class ArrayPlace:
     """Where one array lies, with its title."""
 
-    grid: QRectF
-    cell: QSizeF
+    cells: Cells
+    box: QRectF
     title: QRectF
 
     @property
     def legible(self) -> float:
         """The smaller side of a cell."""
-        return min(self.cell.width(), self.cell.height())
+        return min(self.cells.wide, self.cells.high)
+
+
+@dataclass
+class SharedGeometry:
+    """Where the arrays and the bank columns lie, in the widget's coordinates."""
+
+    arrays: list[ArrayPlace]
+    bank_title: QRectF
+    banks: QRectF
+    labels: QRectF
+    readout: QRectF
 
 
 def depends_on(scene: SharedScene) -> Hashable:
@@ -164,19 +145,11 @@ def shared_geometry(scene: SharedScene, box: QRectF, theme: Theme) -> SharedGeom
             places = _arrays(scene.grids, box, whole - LEAST * line, head, theme)
             for_banks = LEAST * line
     most = 16.0 if _many_words(scene) else 4.0
-    deepest = max(place.grid.bottom() for place in places)
+    deepest = max(place.box.bottom() for place in places)
     bank_height = min(box.top() + whole - deepest, max(for_banks, most * line))
     banks = QRectF(box.left(), labels.top() - bank_height, box.width(), bank_height)
     bank_title = QRectF(box.left(), banks.top() - line - 3, box.width(), line)
-    return SharedGeometry(
-        [place.grid for place in places],
-        [place.cell for place in places],
-        [place.title for place in places],
-        bank_title,
-        banks,
-        labels,
-        readout,
-    )
+    return SharedGeometry(places, bank_title, banks, labels, readout)
 
 
 def _many_words(scene: SharedScene) -> bool:
@@ -186,7 +159,7 @@ def _many_words(scene: SharedScene) -> bool:
 
 def _arrays(
     grids: tuple[SharedGrid, ...], box: QRectF, height: float, head: float, theme: Theme
-) -> list[_Place]:
+) -> list[ArrayPlace]:
     """The arrays in the upper part of a box, beside or below each other."""
     room = QRectF(box.left(), box.top(), box.width(), max(height, 0.0))
     points = theme.sizes.body
@@ -198,32 +171,36 @@ def _arrays(
 
 def _beside(
     grids: tuple[SharedGrid, ...], room: QRectF, head: float, gap: float, points: float
-) -> list[_Place]:
+) -> list[ArrayPlace]:
     shares = _shares(grids, room.width() - gap * (len(grids) - 1))
     places, left, top = [], room.left(), room.top() + head + 2
     for grid, share in zip(grids, shares, strict=True):
-        cell = _cell(grid, share, max(room.height() - head - 2, 0.0), points)
-        width = grid.columns * cell.width()
-        title = QRectF(left, room.top(), max(width, share), head)
-        places.append(_Place(QRectF(left, top, width, grid.rows * cell.height()), cell, title))
-        left += max(width, share) + gap
+        size = _cell(grid, share, max(room.height() - head - 2, 0.0), points)
+        width = max(grid.columns * size.width(), share)
+        title = QRectF(left, room.top(), width, head)
+        places.append(_place(grid, left, top, size, title))
+        left += width + gap
     return places
 
 
 def _below(
     grids: tuple[SharedGrid, ...], room: QRectF, head: float, gap: float, points: float
-) -> list[_Place]:
+) -> list[ArrayPlace]:
     free = room.height() - len(grids) * (head + 2) - gap * (len(grids) - 1)
     rows = sum(grid.rows for grid in grids)
     places, top = [], room.top()
     for grid in grids:
-        cell = _cell(grid, room.width(), max(free * grid.rows / rows, 0.0), points)
+        size = _cell(grid, room.width(), max(free * grid.rows / rows, 0.0), points)
         title = QRectF(room.left(), top, room.width(), head)
-        top += head + 2
-        size = QSizeF(grid.columns * cell.width(), grid.rows * cell.height())
-        places.append(_Place(QRectF(QPointF(room.left(), top), size), cell, title))
-        top += size.height() + gap
+        places.append(_place(grid, room.left(), top + head + 2, size, title))
+        top = places[-1].box.bottom() + gap
     return places
+
+
+def _place(grid: SharedGrid, left: float, top: float, size: QSizeF, title: QRectF) -> ArrayPlace:
+    cells = Cells(left, top, size.width(), size.height())
+    box = QRectF(left, top, grid.columns * cells.wide, grid.rows * cells.high)
+    return ArrayPlace(cells, box, title)
 
 
 def _shares(grids: tuple[SharedGrid, ...], width: float) -> list[float]:
@@ -256,11 +233,11 @@ HAIRLINES_FROM = 5.0  # pixels a cell
 
 @dataclass(frozen=True)
 class ArrayPicture:
-    """One array as it is drawn: where, with cells of which size, and for how many threads."""
+    """One array as it is drawn: where, and for how many threads."""
 
     grid: SharedGrid
     box: QRectF
-    cell: QSizeF
+    cells: Cells
     theme: Theme
     threads: int
     writers: bool = True
@@ -268,21 +245,21 @@ class ArrayPicture:
 
     def rects(self, rows: Ints, columns: Ints) -> list[QRectF]:
         """Cells as few rectangles."""
-        return [cells_rect(self.box, self.cell, part) for part in rectangles(rows, columns)]
+        return [self.cells.rect(part) for part in rectangles(rows, columns)]
 
     def draw(self, what: str, p: QPainter, kept: Pixmaps) -> None:
         """Draw the "cells", the "values" in them, or the "lines" between them, without smoothing.
 
         Most steps write nothing to shared memory, and then the picture that is kept is the same.
         """
-        grid, cell = self.grid, self.cell
+        grid = self.grid
         draw: Callable[[QPainter], None] = getattr(self, f"draw_{what}")
         written: tuple[bytes, ...] = ()
         if what != "lines":
             held = grid.writers if what == "cells" else grid.values
             written = grid.written.tobytes(), held.tobytes()
-        sizes = self.box.getRect(), cell.width(), cell.height()
-        state = self.theme.key, self.threads, self.writers, grid.array.shape, sizes, written
+        shape = grid.array.shape
+        state = self.theme.key, self.threads, self.writers, shape, self.cells, written
 
         def sharply(q: QPainter) -> None:
             q.save()
@@ -300,8 +277,9 @@ class ArrayPicture:
         empty = self.rects(*np.nonzero(~grid.written & grid.present))
         fill(p, empty, theme.color("field"))
         fill(p, empty, hatch(theme.color("border")))
-        lut, plain = theme.owner_lut("thread", self.threads), theme.color("border").getRgb()
-        pixels = lut[np.maximum(grid.writers, 0)].copy() if self.writers else _plain(grid, plain)
+        pixels = np.full((grid.rows, grid.columns, 4), theme.color("border").getRgb(), np.uint8)
+        if self.writers:
+            pixels = theme.owner_lut("thread", self.threads)[np.maximum(grid.writers, 0)]
         pixels[..., 3] = np.where(grid.written, 150, 0)
         data = np.ascontiguousarray(pixels)
         columns, rows = grid.columns, grid.rows
@@ -321,15 +299,15 @@ class ArrayPicture:
         values = self.grid.values
         few = decimals_of(values[self.grid.written])
         words = [value_text(value, decimals=few) for value in values[rows, columns].tolist()]
-        sides = cells_sides(self.box, self.cell, rows, columns)
-        write(p, sides, words, ink, value_font(self.theme, self.cell))
+        font = value_font(self.theme, self.cells)
+        write(p, self.cells.sides(rows, columns), words, ink, font)
 
     def draw_lines(self, p: QPainter) -> None:
         """Hairlines between cells that are large enough, and a line between slices."""
-        grid, box, cell, theme = self.grid, self.box, self.cell, self.theme
-        down = np.rint(box.top() + np.arange(1, grid.rows) * cell.height()).tolist()
-        across = np.rint(box.left() + np.arange(1, grid.columns) * cell.width()).tolist()
-        if min(cell.width(), cell.height()) >= HAIRLINES_FROM:
+        grid, box, cells, theme = self.grid, self.box, self.cells, self.theme
+        down = np.rint(cells.top + np.arange(1, grid.rows) * cells.high).tolist()
+        across = np.rint(cells.left + np.arange(1, grid.columns) * cells.wide).tolist()
+        if min(cells.wide, cells.high) >= HAIRLINES_FROM:
             p.setPen(pen(theme.color("panel", 0.75), 1))
             p.drawLines([QLineF(box.left(), y, box.right(), y) for y in down])
             p.drawLines([QLineF(x, box.top(), x, box.bottom()) for x in across])
@@ -339,16 +317,11 @@ class ArrayPicture:
             p.drawLines([QLineF(box.left(), y, box.right(), y) for y in down[every - 1 :: every]])
 
 
-def _plain(grid: SharedGrid, color: object) -> NDArray[np.uint8]:
-    """One colour for every cell: uint8 (rows, columns, 4)."""
-    return np.tile(np.array(color, np.uint8), (grid.rows, grid.columns, 1))
-
-
-def value_font(theme: Theme, cell: QSizeF) -> QFont:
+def value_font(theme: Theme, cells: Cells) -> QFont:
     """The type of the values in cells of a size."""
     font = theme.mono()
     sample = QFontMetricsF(font).horizontalAdvance("−0.00")
-    font.setPointSizeF(min(theme.sizes.small, font.pointSizeF() * 0.88 * cell.width() / sample))
+    font.setPointSizeF(min(theme.sizes.small, font.pointSizeF() * 0.88 * cells.wide / sample))
     return font
 
 
@@ -532,11 +505,9 @@ class SharedPainter:
 
     def draw(self, scene: SharedScene, geometry: SharedGeometry) -> None:
         """Everything."""
-        for grid, box, title, cell in zip(
-            scene.grids, geometry.grids, geometry.titles, geometry.cells, strict=True
-        ):
-            self._draw_grid(grid, box, cell)
-            self._draw_title(grid, title)
+        for grid, place in zip(scene.grids, geometry.arrays, strict=True):
+            self._draw_grid(grid, place)
+            self._draw_title(grid, place.title)
         if scene.banks is not None and self.session.hides("shared.banks"):
             whole = geometry.bank_title.united(geometry.labels).united(geometry.readout)
             draw_veil(self.p, whole, self.theme, veil_words(self.session))
@@ -565,23 +536,23 @@ class SharedPainter:
             states = [f"{done} of {whole} written", f"{share} written", share]
         return [*(f"{size}   {state}" for state in states), size]
 
-    def _draw_grid(self, grid: SharedGrid, box: QRectF, cell: QSizeF) -> None:
-        p, theme, kept = self.p, self.theme, self.kept
+    def _draw_grid(self, grid: SharedGrid, place: ArrayPlace) -> None:
+        p, theme, kept, cells = self.p, self.theme, self.kept, place.cells
         told = not self.session.hides("shared.writers")
-        array = ArrayPicture(grid, box, cell, theme, self._threads, told)
+        array = ArrayPicture(grid, place.box, cells, theme, self._threads, told)
         p.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         array.draw("cells", p, kept)
         strong = theme.color("load" if grid.verb == "loads" else "store")
         soft = QColor(strong)
         soft.setAlphaF(0.30)
         fill(p, array.rects(*np.divmod(grid.block_lit, grid.columns)), soft)
-        valued = cell.width() >= VALUES_FROM and cell.height() >= LANES_FROM
+        valued = cells.wide >= VALUES_FROM and cells.high >= LANES_FROM
         if valued:
             array.draw("values", p, kept)
         fill(p, array.rects(*np.divmod(np.unique(grid.warp_lit), grid.columns)), strong)
         self._draw_bank_cells(array)
         array.draw("lines", p, kept)
-        frame(p, [box], pen(theme.color("border"), 1))
+        frame(p, [place.box], pen(theme.color("border"), 1))
         p.setRenderHint(QPainter.RenderHint.Antialiasing, True)
         self._draw_words(array, text_on(strong), valued=valued)
 
@@ -598,7 +569,7 @@ class SharedPainter:
 
     def _draw_words(self, array: ArrayPicture, ink: QColor, *, valued: bool) -> None:
         """Over the cells that the warp touches, their values or the lanes, and whose they are."""
-        p, theme, grid, box, cell = self.p, self.theme, array.grid, array.box, array.cell
+        p, theme, grid, cells = self.p, self.theme, array.grid, array.cells
         if not len(grid.warp_lit):
             return
         lit: dict[int, list[int]] = {}
@@ -608,24 +579,23 @@ class SharedPainter:
         if valued:
             there = grid.written[rows, columns]
             array.write_values(p, rows[there], columns[there], ink)
-        elif min(cell.width(), cell.height()) >= LANES_FROM:
+        elif min(cells.wide, cells.high) >= LANES_FROM:
             large = theme.font("small")
-            large.setPointSizeF(min(theme.sizes.small, cell.height() * 0.5))
-            font = fitting(large, "00", cell.width() - 3)
+            large.setPointSizeF(min(theme.sizes.small, cells.high * 0.5))
+            font = fitting(large, "00", cells.wide - 3)
             every = 1 if font.pointSizeF() >= LEAST_BANK * theme.sizes.small else 4
             names = [
                 ("" if lanes[0] % every else str(lanes[0])) if len(lanes) == 1 else f"×{len(lanes)}"
                 for lanes in lit.values()
             ]
-            sides = cells_sides(box, cell, rows, columns)
-            write(p, sides, names, ink, font if every == 1 else large)
+            write(p, cells.sides(rows, columns), names, ink, font if every == 1 else large)
         lanes_lit = {self.session.lane: "selected"}
         hovered = hovered_lane(self.session)
         if hovered is not None:
             lanes_lit[hovered] = "hover"
         for lane, name in lanes_lit.items():
             mine = [divmod(flat, grid.columns) for flat, lanes in lit.items() if lane in lanes]
-            framed = [cells_rect(box, cell, (*place, 1, 1)) for place in mine]
+            framed = [cells.rect((*place, 1, 1)) for place in mine]
             frame(p, framed, pen(theme.color(name), 2))
 
 
@@ -845,15 +815,15 @@ class SharedView(PointedView):
     def _cells_of_lanes(self, scene: SharedScene, g: SharedGeometry) -> dict[int, list[QRectF]]:
         """The cells that each lane of the warp touches."""
         found: dict[int, list[QRectF]] = {}
-        for grid, box, cell in zip(scene.grids, g.grids, g.cells, strict=True):
+        for grid, place in zip(scene.grids, g.arrays, strict=True):
             for flat, lane in zip(grid.warp_lit.tolist(), grid.warp_lanes.tolist(), strict=True):
-                rect = cells_rect(box, cell, (*divmod(flat, grid.columns), 1, 1))
+                rect = place.cells.rect((*divmod(flat, grid.columns), 1, 1))
                 found.setdefault(lane, []).append(rect)
         return found
 
     @staticmethod
     def _cells_of_element(scene: SharedScene, g: SharedGeometry, pick: Pick) -> list[QRectF]:
-        for grid, box, cell in zip(scene.grids, g.grids, g.cells, strict=True):
+        for grid, place in zip(scene.grids, g.arrays, strict=True):
             if not isinstance(pick, int) and grid.array.name == pick.array:
                 shape = grid.array.shape
                 typed = pick.index  # it may be of no element
@@ -862,7 +832,7 @@ class SharedView(PointedView):
                 ):
                     return []
                 flat = int(np.ravel_multi_index(typed, shape))
-                return [cells_rect(box, cell, (*divmod(flat, grid.columns), 1, 1))]
+                return [place.cells.rect((*divmod(flat, grid.columns), 1, 1))]
         return []
 
     # ---- words about what is pointed at
@@ -944,11 +914,10 @@ class SharedView(PointedView):
         scene, geometry = self._scene, self.geometry_now()
         if scene is None or geometry is None:
             return None
-        for grid, box, cell in zip(scene.grids, geometry.grids, geometry.cells, strict=True):
-            if box.contains(point):
-                row = min(int((point.y() - box.top()) / cell.height()), grid.rows - 1)
-                column = min(int((point.x() - box.left()) / cell.width()), grid.columns - 1)
-                flat = row * grid.columns + column
+        for grid, place in zip(scene.grids, geometry.arrays, strict=True):
+            if place.box.contains(point):
+                row, column = map(int, place.cells.at(point))
+                flat = min(row, grid.rows - 1) * grid.columns + min(column, grid.columns - 1)
                 if flat >= grid.size:
                     return None
                 lanes = grid.warp_lanes[grid.warp_lit == flat]

@@ -432,7 +432,7 @@ class StripPainter:
         color = self.theme.color(name)
         area = start.united(end).adjusted(-4, -4, 4, 4)
         state = name, corner(start), corner(end)
-        draw = partial(_draw_thick, path=_path(start, end), theme=self.theme, color=color)
+        draw = partial(_draw_thick, path=link(start, end), theme=self.theme, color=color)
         self.kept.draw(self.p, name, area, state, draw)
         frame(self.p, [inset(end, -0.5)], pen(color, 1.8))
 
@@ -561,7 +561,7 @@ def _cell_of_lane(scene: WarpScene, g: WarpGeometry) -> dict[int, QRectF]:
 def _draw_paths(p: QPainter, joined: list[tuple[QRectF, QRectF]], color: QColor) -> None:
     paths = QPainterPath()
     for start, end in joined:
-        paths.addPath(_path(start, end))
+        paths.addPath(link(start, end))
     p.setBrush(Qt.BrushStyle.NoBrush)
     p.setPen(pen(color, 1.0))  # wider is drawn eight times slower
     p.drawPath(paths)
@@ -574,11 +574,6 @@ def _draw_thick(p: QPainter, path: QPainterPath, theme: Theme, color: QColor) ->
     p.drawPath(path)
     p.setPen(pen(color, 1.8))
     p.drawPath(path)
-
-
-def _path(start: QRectF, end: QRectF) -> QPainterPath:
-    top = QPointF(start.center().x(), start.bottom() + 2)
-    return link(top, QPointF(end.center().x(), end.top() - 1))
 
 
 def corner(rect: QRectF) -> tuple[float, float, float, float]:

@@ -47,7 +47,7 @@ def test_elements_and_places_of_many_cells_are_those_of_each(trace):
         assert grid.flats(shown).tolist() == [grid.flat(*cell) for cell in cells]
         rows, columns = np.array(cells).T
         each = [layout.rect(grid, view, (*cell, 1, 1)) for cell in cells]
-        assert layout.cell_rects(grid, view, rows, columns) == each
+        assert layout.cells(grid, view).rects(rows, columns) == each
 
 
 @pytest.mark.parametrize("heat", [False, True])
