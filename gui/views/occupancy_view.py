@@ -358,7 +358,7 @@ class _Model(RowModel[Device]):
 class DeviceTable(RowTable):
     """The table; `chosen(name)` is emitted when a row is selected."""
 
-    chosen = Signal(object)
+    chosen = Signal(str)
 
     def __init__(self) -> None:
         model = _Model()
@@ -374,7 +374,7 @@ class DeviceTable(RowTable):
 
     def _on_row(self, index: QModelIndex) -> None:
         if index.isValid():
-            self.chosen.emit(self.rows.devices[index.row()])
+            self.chosen.emit(self.rows.devices[index.row()].name)
 
 
 # The page: plots with fields, an SM that is filled, counts, devices.
@@ -436,10 +436,8 @@ class OccupancyView(PageView):
         self.show_amount()
         self._show_cliff()
         if self.session.device:
-            place = self.sm_box.place_of(self.session.device)
-            if place >= 0 and place != self.sm_box.currentIndex():
-                with QSignalBlocker(self.sm_box):
-                    self.sm_box.setCurrentIndex(place)
+            with QSignalBlocker(self.sm_box):
+                self.sm_box.choose(self.session.device)
         if configuration is not None:
             if names & {"configuration", *NEEDS} and self.example is not None:
                 with QSignalBlocker(self.example_box):
@@ -708,6 +706,4 @@ def _scrolled(*widgets: QWidget) -> QScrollArea:
     scroll.setFrameShape(QFrame.Shape.NoFrame)
     scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     scroll.setWidget(filled)
-    scroll.viewport().setAutoFillBackground(False)
-    filled.setAutoFillBackground(False)
     return scroll

@@ -113,14 +113,11 @@ class DeviceBox(QComboBox):
             chosen = "{}.{}".format(*self._live[chosen].compute_capability)
         return find_capability(chosen)[0]
 
-    def place_of(self, name: str) -> int:
-        """Where a device or capability of that name stands; -1 for nowhere."""
+    def choose(self, name: str) -> None:
+        """Choose a device or capability, if there is one of that name."""
         live = [device.name for device in self._live]
-        return live.index(name) if name in live else self.findData(name)
-
-    def choose(self, device: Device) -> None:
-        """Choose a device of this machine or of the table."""
-        if (place := self.place_of(device.name)) >= 0:
+        place = live.index(name) if name in live else self.findData(name)
+        if place >= 0:
             self.setCurrentIndex(place)
 
 

@@ -888,14 +888,8 @@ class SharedView(PointedView):
         hover = self._hover_at(event.position())
         if hover is None or event.button() != Qt.MouseButton.LeftButton or self._picked(hover):
             return
-        chosen: dict[str, object] = {}
-        if hover.thread is not None:
-            chosen["thread"] = hover.thread
-        if hover.element is not None:
-            chosen["element"] = hover.element
-        if hover.bank is not None:
-            chosen["bank"] = hover.bank
-        self.session.update(**chosen)
+        found = {"thread": hover.thread, "element": hover.element, "bank": hover.bank}
+        self.session.update(**{name: one for name, one in found.items() if one is not None})
 
     def _picked(self, hover: Hover) -> bool:
         """Answer with what was clicked, if a question asks for such a thing."""
