@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -149,7 +149,7 @@ def text(
 
 
 def that_fits(choices: Sequence[str], font: QFont, width: float) -> str:
-    """The first of the texts that is no wider; the last where none is."""
+    """The first of the texts that is no wider than `width`; the last where none is."""
     metrics = QFontMetricsF(font)
     return next((c for c in choices if metrics.horizontalAdvance(c) <= width), choices[-1])
 
@@ -171,19 +171,6 @@ def texts(
     flags = int(align) | _UNCUT
     for rect, words in places:
         painter.drawText(rect, flags, words)
-
-
-def shortest_fit(choices: Sequence[str], font: QFont, width: float) -> str:
-    """The first of the choices that fits into `width`, else an empty text."""
-    metrics = QFontMetricsF(font)
-    return next((c for c in choices if metrics.horizontalAdvance(c) <= width), "")
-
-
-def upright_text(
-    painter: QPainter, rect: QRectF, words: str, color: QColor, font: QFont, align: Qt.AlignmentFlag
-) -> None:
-    """Text that reads from bottom to top; `align` is as if the rectangle lay on its side."""
-    upright_texts(painter, [(rect, words)], color, font, align)
 
 
 def upright_texts(
@@ -439,36 +426,32 @@ MOST_WORDS = 4096  # in one type
 _SHARES = {Qt.AlignmentFlag.AlignLeft: 0.0, Qt.AlignmentFlag.AlignRight: 1.0}
 
 
-class _Type:
-    """The words of one font, as they were laid out."""
+class _Laid(dict[str, tuple[QStaticText, float]]):
+    """The words of one font, laid out when they are first asked for, and their widths."""
 
     def __init__(self, font: QFont) -> None:
-        metrics = QFontMetricsF(font)
-        self.height, self._advance = metrics.height(), metrics.horizontalAdvance
-        self.laid: dict[str, QStaticText] = {}
-        self.wide: dict[str, float] = {}
+        super().__init__()
+        self.metrics = QFontMetricsF(font)
 
-    def know(self, words: Sequence[str]) -> None:
-        """Lay out what is new of the words."""
-        if len(self.laid) > MOST_WORDS:
-            self.laid.clear()
-            self.wide.clear()
-        for word in set(words) - self.laid.keys():
-            laid = QStaticText(word)
-            laid.setTextFormat(Qt.TextFormat.PlainText)
-            self.laid[word], self.wide[word] = laid, self._advance(word)
+    def __missing__(self, word: str) -> tuple[QStaticText, float]:
+        laid = QStaticText(word)
+        laid.setTextFormat(Qt.TextFormat.PlainText)
+        self[word] = laid, self.metrics.horizontalAdvance(word)
+        return self[word]
 
 
-_types: dict[str, _Type] = {}
+_types: dict[str, _Laid] = {}
 
 
-def _type_of(font: QFont) -> _Type:
+def _laid_in(font: QFont) -> _Laid:
     key = font.key()
-    found = _types.pop(key, None) or _Type(font)
-    _types[key] = found  # the last one used comes last
-    if len(_types) > MOST_TYPES:
-        del _types[next(iter(_types))]
-    return found
+    if key not in _types:
+        if len(_types) == MOST_TYPES:
+            _types.clear()
+        _types[key] = _Laid(font)
+    if len(_types[key]) > MOST_WORDS:
+        _types[key].clear()
+    return _types[key]
 
 
 def _pixel_for_pixel(painter: QPainter) -> bool:
@@ -498,14 +481,13 @@ def write(
         for rect, word in zip(map(QRectF, *sides.tolist()), words, strict=True):
             painter.drawText(rect, flags, word)
         return
-    known = _type_of(font)
-    known.know(words)
-    advances = np.fromiter(map(known.wide.__getitem__, words), np.float64, len(words))
+    known = _laid_in(font)
+    laid = [known[word] for word in words]
+    advances = np.array([advance for _, advance in laid])
     share = next((share for side, share in _SHARES.items() if align & side), 0.5)
-    x, y = left + share * (wide - advances), top + (high - known.height) / 2
-    places, laid = map(QPointF, x.tolist(), y.tolist()), map(known.laid.__getitem__, words)
-    for _ in map(painter.drawStaticText, places, laid):
-        pass
+    x, y = left + share * (wide - advances), top + (high - known.metrics.height()) / 2
+    for place, (words_laid, _) in zip(map(QPointF, x.tolist(), y.tolist()), laid, strict=True):
+        painter.drawStaticText(place, words_laid)
 
 
 # The mark of an illegal access in every view: a cross in a frame, in the colour of errors.
@@ -600,8 +582,13 @@ class _Pen:
             text(self.p, place, key.words, self.theme.color("text_dim"), self.font, LEFT)
 
 
-def _brief(keys: Sequence[Key]) -> list[Key]:
-    return [replace(key, words=key.short or key.words) for key in keys]
+def _shorter(keys: Sequence[Key]) -> Iterator[Sequence[Key]]:
+    """The keys, then with fewer words, then without the last ones."""
+    if keys:
+        yield keys
+    brief = [replace(key, words=key.short or key.words) for key in keys]
+    for count in range(len(keys), 0, -1):
+        yield brief[:count]
 
 
 def draw_legend(painter: QPainter, box: QRectF, theme: Theme, keys: Sequence[Key]) -> None:
@@ -611,12 +598,11 @@ def draw_legend(painter: QPainter, box: QRectF, theme: Theme, keys: Sequence[Key
     """
     if box.isEmpty():
         return
-    tool, shown = _Pen(painter, theme), list(keys)
-    brief = False
-    while shown:
+    tool = _Pen(painter, theme)
+    for shown in _shorter(keys):
+        wide = max(map(tool.width, shown))
         for columns in (1, 2):
             rows = -(-len(shown) // columns)
-            wide = max(map(tool.width, shown))
             fits = wide * columns + BETWEEN * (columns - 1) <= box.width()
             if fits and rows * TIGHT * tool.line <= box.height():
                 row = min(LOOSE * tool.line, box.height() / rows)
@@ -625,8 +611,6 @@ def draw_legend(painter: QPainter, box: QRectF, theme: Theme, keys: Sequence[Key
                     left = box.left() + across * (wide + BETWEEN)
                     tool.draw(key, left, box.top() + down * row, row)
                 return
-        shown = shown[:-1] if brief else _brief(shown)
-        brief = True
 
 
 def draw_legend_row(
@@ -636,16 +620,13 @@ def draw_legend_row(
 
     With a `veil` what lies below is covered first.
     """
-    tool, shown = _Pen(painter, theme), list(keys)
-    brief = False
-    while shown and sum(map(tool.width, shown)) + BETWEEN * (len(shown) - 1) > box.width():
-        shown = shown[:-1] if brief else _brief(shown)
-        brief = True
-    if not shown:
-        return
-    if veil is not None:
-        painter.fillRect(box, veil)
-    left = box.left()
-    for key in shown:
-        tool.draw(key, left, box.top(), box.height())
-        left += tool.width(key) + BETWEEN
+    tool = _Pen(painter, theme)
+    for shown in _shorter(keys):
+        if sum(map(tool.width, shown)) + BETWEEN * (len(shown) - 1) <= box.width():
+            if veil is not None:
+                painter.fillRect(box, veil)
+            left = box.left()
+            for key in shown:
+                tool.draw(key, left, box.top(), box.height())
+                left += tool.width(key) + BETWEEN
+            return

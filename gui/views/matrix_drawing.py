@@ -45,7 +45,7 @@ from gui.views.drawing_tools import (
     pen,
     text,
     text_on,
-    upright_text,
+    upright_texts,
     write,
 )
 from gui.views.matrix_layout import VALUE_WIDTH, MatrixLayout, Transform
@@ -383,7 +383,7 @@ class MatrixOutside(MatrixDrawing):
         else:
             top = max(box.center().y() - need / 2, whole.top())
             area = QRectF(box.left(), top, box.width(), need)
-            upright_text(self.p, area, words, color, small, RIGHT)
+            upright_texts(self.p, [(area, words)], color, small, RIGHT)
 
 
 # What stays the same from step to step: grids, owners, inputs, names, indices and the legend.

@@ -20,10 +20,10 @@ from gui.views.drawing_tools import (
     inset,
     link,
     pen,
-    shortest_fit,
     text,
     text_on,
     texts,
+    that_fits,
 )
 from gui.views.veil import draw_veil
 
@@ -71,7 +71,7 @@ class OwnMemoryPainter:
         foot = QRectF(self.box.left(), self.box.bottom() - self.line, self.box.width(), self.line)
         words = AS_WRITTEN[scene.space]
         first = words.partition(". ")[0] + "."
-        said = shortest_fit([words, first], self.small, foot.width())
+        said = that_fits([words, first, ""], self.small, foot.width())
         text(self.p, foot, said, theme.color("text_dim"), self.small, LEFT)
         lane = self.session.lane
         mine = next((word for word in scene.words if lane in word.lanes), None)
@@ -115,11 +115,11 @@ class OwnMemoryPainter:
         frame(self.p, boxes, pen(theme.color("panel"), 1))
         ink = text_on(strong)
         for word, box in zip(shown, boxes, strict=True):
-            said = shortest_fit(
+            said = that_fits(
                 [f"{word.name} = {word.value}", word.value, ""], self.small, box.width()
             )
             text(self.p, box, said, ink, self.small, CENTRE, elide=False)
-            who = shortest_fit(
+            who = that_fits(
                 [f"lanes {lanes_text(word)}", lanes_text(word), ""], self.small, box.width()
             )
             below = QRectF(box.left(), box.bottom() + 1, box.width(), self.line)

@@ -71,7 +71,7 @@ from gui.views.drawing_tools import (
     text_on,
     texts,
     that_fits,
-    upright_text,
+    upright_texts,
     write,
 )
 from gui.views.lit import draw_lit, draw_lit_legend
@@ -455,7 +455,7 @@ class BankPainter:
         if wide <= body.width() and body.height() >= metrics.height() * 0.8:
             text(p, body, label, ink, small, elide=False)
         elif wide <= body.height():
-            upright_text(p, body, label, ink, small, CENTRE)
+            upright_texts(p, [(body, label)], ink, small, CENTRE)
 
     @staticmethod
     def _places(banks: BankScene, lane: int | None) -> list[tuple[int, int]]:

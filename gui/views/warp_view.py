@@ -59,10 +59,10 @@ from gui.views.drawing_tools import (
     link,
     nothing,
     pen,
-    shortest_fit,
     text,
     text_on,
     texts,
+    that_fits,
     upright_texts,
 )
 from gui.views.drawing_tools import COLOR as FAULT
@@ -537,7 +537,7 @@ def _labels(named: list[tuple[QRectF, LineStrip]], font: QFont) -> list[Placed]:
         shown = [(area, shorter(line.touched)) for area, line in named]
         if all(metrics.horizontalAdvance(words) <= area.width() for area, words in shown):
             return shown
-    return [(area, shortest_fit((words,), font, area.width())) for area, words in shown]
+    return [(area, that_fits((words, ""), font, area.width())) for area, words in shown]
 
 
 def _tight(touched: str) -> str:
