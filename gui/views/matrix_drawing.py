@@ -45,6 +45,7 @@ from gui.views.drawing_tools import (
     pen,
     text,
     text_on,
+    texts,
     upright_texts,
     write,
 )
@@ -80,27 +81,16 @@ class MatrixDrawing:
         self.scale, self.across = view.scale, view.across
         self.values_fit = self.across >= VALUE_WIDTH and self.scale >= VALUE_HEIGHT
 
-    def _draw_cells_colored(self, grid: Grid, flats: Ints, colors: NDArray[np.uint8]) -> None:
-        """Fill each element's cell with its colour (uint8[n, 4])."""
-        self._draw_picture(grid, picture_of(grid, flats, colors))
-
     def _draw_picture(self, grid: Grid, picture: CellPicture) -> None:
         if picture.image is None:
             for color, rows, columns in picture.parts:
-                self._fill_cells(grid, rows, columns, color)
+                self._fill(grid, rectangles(rows, columns), color)
             return
         smooth = self.scale < 1
         self.p.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, smooth)
         draw_cells(self.p, self.layout.rect(grid, self.view, picture.box, 1), picture.image)
 
-    def _fill_cells(
-        self, grid: Grid, rows: Ints, columns: Ints, color: QColor, least: float = 0.0
-    ) -> None:
-        self._fill_rectangles(grid, rectangles(rows, columns), color, least)
-
-    def _fill_rectangles(
-        self, grid: Grid, cells: Sequence[Rect], color: QColor, least: float = 0.0
-    ) -> None:
+    def _fill(self, grid: Grid, cells: Sequence[Rect], color: QColor, least: float = 0.0) -> None:
         fill(self.p, [self.layout.rect(grid, self.view, r, least) for r in cells], color)
 
     def _draw_hairlines(self, grid: Grid) -> None:
@@ -300,92 +290,6 @@ def tick_step(room: float, scale: float) -> int:
     return step
 
 
-# Draws where the threads that a bounds check masks off would have gone, beyond the matrices.
-
-
-ZERO_FROM = 9.0  # pixels a cell: one figure fits where a value does not
-
-
-class MatrixOutside(MatrixDrawing):
-    """Hatched cells outside a grid, in the room that the layout leaves for them."""
-
-    def draw_outside(self, grid: Grid, marks: GridMarks) -> None:
-        """Where masked-off threads would have gone, beyond the matrix."""
-        rows, columns = marks.outside
-        if not len(rows) or not any(grid.overhang + grid.before + grid.gap):
-            return
-        color = self.theme.color("guard")
-        unique = np.unique(np.stack([rows, columns], axis=1), axis=0)
-        cells = [
-            self.layout.rect(grid, self.view, (r, c, 1, 1))
-            for r, c in self._within_room(grid, unique).tolist()
-        ]
-        fill(self.p, cells, hatch(color))
-        if self.scale >= GRID_FROM:
-            frame(self.p, cells, pen(color, 1, Qt.PenStyle.DotLine))
-        if marks.filled and self.scale >= ZERO_FROM:
-            font = self.theme.mono()
-            font.setPointSizeF(min(self.theme.sizes.body, 0.55 * self.scale))
-            self.p.setFont(font)
-            self.p.setPen(self.theme.color("text"))
-            for cell in cells:
-                self.p.drawText(cell, Qt.AlignmentFlag.AlignCenter, "0")
-
-    def draw_faults(self, grid: Grid, marks: GridMarks) -> None:
-        """What threads at fault wanted, mostly beyond the matrix."""
-        rows, columns = marks.faults
-        if not len(rows):
-            return
-        places = np.unique(np.stack([rows, columns], axis=1), axis=0)
-        starts = np.array([grid.top, grid.left])
-        ends = starts + np.array([grid.rows, grid.columns])
-        near = (places >= starts - grid.before) & (places < ends + grid.overhang)
-        cells = [
-            self.layout.rect(grid, self.view, (r, c, 1, 1), 3)
-            for r, c in self._within_room(grid, places[near.all(axis=1)]).tolist()
-        ]
-        crossed_out(self.p, self.theme, cells)
-
-    def _within_room(self, grid: Grid, places: Ints) -> Ints:
-        """The rows and columns (n, 2) that have room.
-
-        Where there are others, the furthest row or column of the room says how many.
-        """
-        starts = grid.top, grid.left
-        ends = grid.top + grid.rows, grid.left + grid.columns
-        for axis in (0, 1):
-            if grid.room[axis] < grid.overhang[axis]:
-                last = ends[axis] + grid.room[axis] - 1
-                self._tell_further(grid, places[places[:, axis] >= last], axis, last)
-                places = places[places[:, axis] < last]
-            if grid.room_before[axis] < grid.before[axis]:
-                first = starts[axis] - grid.room_before[axis]
-                self._tell_further(grid, places[places[:, axis] <= first], axis, first)
-                places = places[places[:, axis] > first]
-        return places
-
-    def _tell_further(self, grid: Grid, further: Ints, axis: int, last: int) -> None:
-        """In the last row (axis 0) or column of the room, how many further ones there are."""
-        if not len(further):
-            return
-        count = plural(len(np.unique(further[:, axis])), ("row", "column")[axis])
-        across = further[:, 1 - axis]
-        first, wide = int(across.min()), int(np.ptp(across)) + 1
-        cells = (last, first, 1, wide) if axis == 0 else (first, last, wide, 1)
-        box, whole = self.layout.rect(grid, self.view, cells), self.layout.box(grid, self.view)
-        small, color = self.theme.font("small"), self.theme.color("text_dim")
-        words = f"… {count} more"
-        need = QFontMetricsF(small).horizontalAdvance(words) + 2
-        if axis == 0:
-            left = max(min(box.left(), whole.right() - need), 2.0)
-            area = QRectF(left, box.top(), need, box.height())
-            text(self.p, area, words, color, small, LEFT, elide=False)
-        else:
-            top = max(box.center().y() - need / 2, whole.top())
-            area = QRectF(box.left(), top, box.width(), need)
-            upright_texts(self.p, [(area, words)], color, small, RIGHT)
-
-
 # What stays the same from step to step: grids, owners, inputs, names, indices and the legend.
 
 
@@ -565,7 +469,7 @@ class MatrixGround(MatrixDrawing):
     def _draw_owners(self, grid: Grid, own: Owned) -> None:
         block = self.session.block_trace
         lut = self.theme.owner_lut("thread", block.n_threads if block else 1)
-        self._draw_cells_colored(grid, own.flats, lut[own.threads])
+        self._draw_picture(grid, picture_of(grid, own.flats, lut[own.threads]))
         edge = self.layout.rect(grid, self.view, own.box, 3)
         frame(self.p, [edge], pen(self.theme.color("text_dim"), 1.2))
 
@@ -705,9 +609,10 @@ def _boxes(*sides: float | NDArray[np.floating]) -> NDArray[np.float64]:
 
 THIN = 4  # pixels: in a thinner band nothing shows through
 LEAST_LIT = 4.0  # pixels that what a step touches is wide and high
+ZERO_FROM = 9.0  # pixels a cell: one figure fits where a value does not
 
 
-class MatrixMarks(MatrixOutside):
+class MatrixMarks(MatrixDrawing):
     """The picture over the ground, drawn at every step."""
 
     def draw(self, scene: MatrixScene, *, loads: bool) -> None:
@@ -732,8 +637,8 @@ class MatrixMarks(MatrixOutside):
             if self.scale >= OUTLINE_FROM:
                 self._outline(grid, own, "selected", 2.4)
             self.p.setClipping(False)
-            self.draw_outside(grid, marks)
-            self.draw_faults(grid, marks)
+            self._draw_outside(grid, marks)
+            self._draw_faults(grid, marks)
         self._draw_crosshair(scene)
 
     def _draw_crosshair(self, scene: MatrixScene) -> None:
@@ -805,7 +710,7 @@ class MatrixMarks(MatrixOutside):
         kept = _kept_for(marks)
         if "trail" not in kept:
             kept["trail"] = rectangles(*grid.cells(marks.trail))
-        self._fill_rectangles(grid, kept["trail"], self.theme.color("load", 0.24), 1.0)
+        self._fill(grid, kept["trail"], self.theme.color("load", 0.24), 1.0)
 
     def _draw_tiles(self, grid: Grid, marks: GridMarks) -> None:
         for tile in marks.tiles:
@@ -832,8 +737,7 @@ class MatrixMarks(MatrixOutside):
             if not len(flats):
                 continue
             color = self.theme.tint(marks.verb, strength)
-            rows, columns = grid.cells(flats)
-            self._fill_cells(grid, rows, columns, color, LEAST_LIT)
+            self._fill(grid, rectangles(*grid.cells(flats)), color, LEAST_LIT)
             if self.scale >= GRID_FROM:
                 self._draw_gaps(grid, flats[self._seen(grid, flats)])
             self._rewrite(grid, marks, flats, text_on(color))
@@ -899,6 +803,79 @@ class MatrixMarks(MatrixOutside):
             values[again] = new[place[again]]
         self._write_values(grid, flats, values, ink)
 
+    def _draw_outside(self, grid: Grid, marks: GridMarks) -> None:
+        """Where masked-off threads would have gone, beyond the matrix."""
+        rows, columns = marks.outside
+        if not len(rows) or not any(grid.overhang + grid.before + grid.gap):
+            return
+        color = self.theme.color("guard")
+        unique = np.unique(np.stack([rows, columns], axis=1), axis=0)
+        cells = [
+            self.layout.rect(grid, self.view, (r, c, 1, 1))
+            for r, c in self._within_room(grid, unique).tolist()
+        ]
+        fill(self.p, cells, hatch(color))
+        if self.scale >= GRID_FROM:
+            frame(self.p, cells, pen(color, 1, Qt.PenStyle.DotLine))
+        if marks.filled and self.scale >= ZERO_FROM:
+            font = self.theme.mono()
+            font.setPointSizeF(min(self.theme.sizes.body, 0.55 * self.scale))
+            texts(self.p, [(cell, "0") for cell in cells], self.theme.color("text"), font)
+
+    def _draw_faults(self, grid: Grid, marks: GridMarks) -> None:
+        """What threads at fault wanted, mostly beyond the matrix."""
+        rows, columns = marks.faults
+        if not len(rows):
+            return
+        places = np.unique(np.stack([rows, columns], axis=1), axis=0)
+        starts = np.array([grid.top, grid.left])
+        ends = starts + np.array([grid.rows, grid.columns])
+        near = (places >= starts - grid.before) & (places < ends + grid.overhang)
+        cells = [
+            self.layout.rect(grid, self.view, (r, c, 1, 1), 3)
+            for r, c in self._within_room(grid, places[near.all(axis=1)]).tolist()
+        ]
+        crossed_out(self.p, self.theme, cells)
+
+    def _within_room(self, grid: Grid, places: Ints) -> Ints:
+        """The rows and columns (n, 2) that have room.
+
+        Where there are others, the furthest row or column of the room says how many.
+        """
+        starts = grid.top, grid.left
+        ends = grid.top + grid.rows, grid.left + grid.columns
+        for axis in (0, 1):
+            if grid.room[axis] < grid.overhang[axis]:
+                last = ends[axis] + grid.room[axis] - 1
+                self._tell_further(grid, places[places[:, axis] >= last], axis, last)
+                places = places[places[:, axis] < last]
+            if grid.room_before[axis] < grid.before[axis]:
+                first = starts[axis] - grid.room_before[axis]
+                self._tell_further(grid, places[places[:, axis] <= first], axis, first)
+                places = places[places[:, axis] > first]
+        return places
+
+    def _tell_further(self, grid: Grid, further: Ints, axis: int, last: int) -> None:
+        """In the last row (axis 0) or column of the room, how many further ones there are."""
+        if not len(further):
+            return
+        count = plural(len(np.unique(further[:, axis])), ("row", "column")[axis])
+        across = further[:, 1 - axis]
+        first, wide = int(across.min()), int(np.ptp(across)) + 1
+        cells = (last, first, 1, wide) if axis == 0 else (first, last, wide, 1)
+        box, whole = self.layout.rect(grid, self.view, cells), self.layout.box(grid, self.view)
+        small, color = self.theme.font("small"), self.theme.color("text_dim")
+        words = f"… {count} more"
+        need = QFontMetricsF(small).horizontalAdvance(words) + 2
+        if axis == 0:
+            left = max(min(box.left(), whole.right() - need), 2.0)
+            area = QRectF(left, box.top(), need, box.height())
+            text(self.p, area, words, color, small, LEFT, elide=False)
+        else:
+            top = max(box.center().y() - need / 2, whole.top())
+            area = QRectF(box.left(), top, box.width(), need)
+            upright_texts(self.p, [(area, words)], color, small, RIGHT)
+
     def draw_pointed(
         self, scene: MatrixScene, own: Sequence[Owned], others: Sequence[Owned] = ()
     ) -> None:
@@ -932,19 +909,18 @@ class MatrixMarks(MatrixOutside):
 
     def cells_of_thread(self, grid: Grid, thread: int, own: Sequence[Owned]) -> list[QRectF]:
         """The cells that a thread of the block stores."""
-        mine = [share.flats[share.threads == thread] for share in shares_of(own, grid)]
-        flats = np.concatenate([EMPTY, *mine])
+        flats = _stored_by(thread, grid, own)
         return self._cells(grid, flats[self._seen(grid, flats)])
 
     def _of_thread(self, grid: Grid, thread: int, own: Sequence[Owned]) -> Ints:
         """What a thread touches of a grid at this step, and what it stores of the result."""
         block = self.session.block_trace
         assert block is not None
-        now = EMPTY
-        if not self.session.hides("matrices.loaded"):
-            now = touched_by(block, grid.array.name, self.session.step, thread)
-        mine = [share.flats[share.threads == thread] for share in shares_of(own, grid)]
-        return np.concatenate([now, *mine])
+        mine = _stored_by(thread, grid, own)
+        if self.session.hides("matrices.loaded"):
+            return mine
+        now = touched_by(block, grid.array.name, self.session.step, thread)
+        return np.concatenate([now, mine])
 
     def _about(self, own: Sequence[Owned], others: Sequence[Owned]) -> str:
         hover, block = self.session.hover, self.session.block_trace
@@ -957,8 +933,7 @@ class MatrixMarks(MatrixOutside):
                 return self._about_element(grid, flat_of(grid, element[1]), known)
         thread = self.session.thread
         words = f"Thread {name_of_thread(block, thread)}, warp {thread // 32}, lane {thread % 32}"
-        shares = [(grid, share) for grid in self.layout.grids for share in shares_of(own, grid)]
-        stored = [(grid, share.flats[share.threads == thread]) for grid, share in shares]
+        stored = [(grid, _stored_by(thread, grid, own)) for grid in self.layout.grids]
         names = [elements_name(grid.array, mine) for grid, mine in stored if len(mine)]
         return f"{words}, stores {join(names)}" if names else words
 
@@ -986,6 +961,12 @@ class MatrixMarks(MatrixOutside):
         if number == self.session.block:
             return words
         return f"{words} of block {block_name(block)}"
+
+
+def _stored_by(thread: int, grid: Grid, own: Sequence[Owned]) -> Ints:
+    """What a thread stores of a grid, of what its block does."""
+    mine = [share.flats[share.threads == thread] for share in shares_of(own, grid)]
+    return np.concatenate([EMPTY, *mine])
 
 
 @once_for_each
