@@ -50,6 +50,7 @@ from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.views.base import Caption, SessionView
 from gui.views.veil import Veil, draw_veil
+from gui.views.widgets import action_button
 
 if TYPE_CHECKING:
     from core.explain.phase_table import Entry, PhaseTable
@@ -201,11 +202,8 @@ class PhaseView(SessionView):
         self.worker = Worker(self, "phase table")
         self.worker.finished.connect(self._show)
         self.worker.failed.connect(self._say)
-        self.copy = QToolButton()
-        self.copy.setText("Copy")
-        self.copy.setProperty("role", "action")
-        self.copy.setToolTip("Copy the table as text, Markdown or LaTeX")
-        self.copy.setAccessibleName("Copy the phase table")
+        tip = "Copy the table as text, Markdown or LaTeX"
+        self.copy = action_button("Copy", tip, "Copy the phase table")
         self.copy.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self.copy)
         for name in COPIES:

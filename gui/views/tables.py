@@ -40,6 +40,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.looks.theme import current_theme
+from gui.views.drawing_tools import LEFT, RIGHT
 
 # Cells of a table that changes with the clock, drawn without the style's help.
 
@@ -79,8 +80,6 @@ class PlainCells(QStyledItemDelegate):
 
 
 Row = TypeVar("Row")
-LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 PADDING = 24  # pixels beside a text: the style sheet's, and a little air
 
 
@@ -262,7 +261,6 @@ MARK, PLACE_EDGE, GAP = 9, 12, 12  # pixels: a mark's size, the row's margin, be
 AT_ONCE = 40  # rows that are laid out in one event
 CROSS = 8  # a cross's size; what can be clicked is larger
 WRAP = int(Qt.TextFlag.TextWordWrap)
-PLACE_LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 LEFT_TOP = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
 ROW = Qt.ItemDataRole.UserRole
 
@@ -299,9 +297,8 @@ class PlaceList(QListWidget):
         self.setItemDelegate(_Drawn(self))
         self.setMouseTracking(True)
         self.setUniformItemSizes(False)
-        self.setLayoutMode(
-            QListWidget.LayoutMode.Batched
-        )  # to wrap a thousand sentences takes long
+        batched = QListWidget.LayoutMode.Batched  # to wrap a thousand sentences takes long
+        self.setLayoutMode(batched)
         self.setBatchSize(AT_ONCE)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
@@ -427,7 +424,5 @@ def _write(
     shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(right - left, 0))
     painter.setFont(font)
     painter.setPen(current_theme().color(color))
-    painter.drawText(
-        QRect(left, line.top(), max(right - left, 0), line.height()), PLACE_LEFT, shown
-    )
+    painter.drawText(QRect(left, line.top(), max(right - left, 0), line.height()), int(LEFT), shown)
     return left + metrics.horizontalAdvance(shown) + GAP
