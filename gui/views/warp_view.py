@@ -356,153 +356,11 @@ def _shift(placed: StripLine, by: float) -> None:
         rect.translate(by, 0)
 
 
-# Draws the strip of memory that a warp's access touches, and the links from its lanes.
-
-
 STALE = 0.5  # strength of the colour of what an earlier step used
 LEAST = 0.75  # of the theme's small type: smaller numbers are left out
 TINY = 0.6  # the same where cells lie apart
-
-
-class StripPainter:
-    """Sectors and lines with what is used of them and what is waste, and a curve from each lane.
-
-    What does not depend on the selected or hovered lane is kept as a picture.
-    """
-
-    def __init__(
-        self,
-        painter: QPainter,
-        theme: Theme,
-        scene: WarpScene,
-        geometry: WarpGeometry,
-        kept: Pixmaps,
-    ) -> None:
-        self.p, self.theme, self.scene, self.geometry = painter, theme, scene, geometry
-        self.kept = kept
-        self.meaning = "load" if scene.verb == "loads" else "store"
-        self.strong = theme.tint(self.meaning, 1.0 if scene.live else STALE)
-
-    def draw_strip(self) -> None:
-        """The lines of memory with their names."""
-        scene, g = self.scene, self.geometry
-        if not g.strip:
-            return
-        area = self._strip_area()
-        state = (
-            self.meaning,
-            scene.live,
-            g.cell_width,
-            tuple((line.fetched, line.lanes) for line in scene.lines),
-            tuple(corner(placed.box) for placed in g.strip),
-        )
-        self.kept.draw(self.p, "strip", area.adjusted(-2, -2, 2, 2), state, self._draw_lines)
-        small, dim = self.theme.font("small"), self.theme.color("text_dim")
-        named = [
-            (placed.label, line)
-            for line, placed in zip(scene.lines, g.strip, strict=True)
-            if not placed.label.isEmpty()
-        ]
-        if g.labelled:
-            texts(self.p, [(area, _who(line)) for area, line in named], dim, small, RIGHT)
-        elif g.rows == 1:
-            for area, line in named:
-                text(self.p, area, line.label, dim, small, LEFT)
-        else:
-            texts(self.p, _labels(named, small), dim, small, LEFT)
-
-    def draw_links(self, chosen: dict[int, str]) -> None:
-        """A curve from each lane to what it touches; `chosen` lanes in the colours named."""
-        p, theme, g = self.p, self.theme, self.geometry
-        ends = _cell_of_lane(self.scene, g)
-        starts = g.names or g.lanes
-        if g.rows == 1:
-            joined = [(starts[i], rect) for i, rect in ends.items() if i not in chosen]
-            area = QRectF(starts[0].topLeft(), starts[-1].bottomRight()).united(self._strip_area())
-            state = self.meaning, tuple((*corner(start), *corner(end)) for start, end in joined)
-            color = theme.color(self.meaning, 0.55)
-            p.setOpacity(1.0 if self.scene.live else STALE)
-            self.kept.draw(p, "links", area, state, lambda q: _draw_paths(q, joined, color))
-            p.setOpacity(1.0)
-        for lane in chosen.keys() & ends.keys():
-            self._draw_chosen(starts[lane], ends[lane], chosen[lane])
-
-    def _draw_chosen(self, start: QRectF, end: QRectF, name: str) -> None:
-        """The curve of a selected or hovered lane, and a frame around what it touches."""
-        color = self.theme.color(name)
-        area = start.united(end).adjusted(-4, -4, 4, 4)
-        state = name, corner(start), corner(end)
-        draw = partial(_draw_thick, path=link(start, end), theme=self.theme, color=color)
-        self.kept.draw(self.p, name, area, state, draw)
-        frame(self.p, [inset(end, -0.5)], pen(color, 1.8))
-
-    def _strip_area(self) -> QRectF:
-        area = QRectF()
-        for placed in self.geometry.strip:
-            area = area.united(placed.box)
-        return area
-
-    def _draw_lines(self, p: QPainter) -> None:
-        theme, scene, g, strong = self.theme, self.scene, self.geometry, self.strong
-        used: list[QRectF] = []
-        waste: list[QRectF] = []
-        idle: list[QRectF] = []
-        frames: list[QRectF] = []
-        boxes: list[QRectF] = []
-        for line, placed in zip(scene.lines, g.strip, strict=True):
-            for number, rect in enumerate(placed.sectors):
-                (frames if line.fetched[number] else idle).append(rect)
-            boxes.append(inset(placed.box, -1.5))
-            for cell, rect in placed.cells.items():
-                (used if line.lanes[cell] else waste).append(rect)
-        fill(p, idle, theme.color("raised"))
-        spare = "waste" if scene.excess else "border"
-        fill(p, waste, theme.tint(spare, 0.28))
-        fill(p, waste, hatch(theme.color(spare)))
-        fill(p, [r.adjusted(0.5, 0.5, -0.5, -0.5) for r in used], strong)
-        frame(p, frames, pen(strong, 1.4))
-        frame(p, boxes, pen(theme.color("border"), 1))
-        self._draw_words(p, text_on(strong))
-
-    def _numbering(self, single: list[Placed]) -> tuple[QFont, int]:
-        """The type of lane numbers, and every how many of them are written; 0 for none."""
-        small = self.theme.font("small")
-        narrowest = min(area.width() for area, _ in single)
-        longest = max((words for _, words in single), key=len)
-        font = fitting(small, longest, narrowest - 3)
-        if font.pointSizeF() >= LEAST * self.theme.sizes.small:
-            return font, 1
-        joined = sum(_adjoin(a[0], b[0]) for a, b in pairwise(single))
-        if joined < len(single) // 2:  # a number over its neighbours would hide what they are
-            return font, int(font.pointSizeF() >= TINY * self.theme.sizes.small)
-        need = QFontMetricsF(small).horizontalAdvance(longest) + 4
-        return small, next((n for n in (2, 4, 8) if n * narrowest >= need), 0)
-
-    def _draw_words(self, p: QPainter, ink: QColor) -> None:
-        """The lane that uses a cell, or how many do."""
-        small = self.theme.font("small")
-        runs = [
-            run
-            for line, placed in zip(self.scene.lines, self.geometry.strip, strict=True)
-            for run in _runs(line, placed)
-        ]
-        single = [(area, f"{lanes[0]}") for area, lanes in runs if len(lanes) == 1]
-        if single and not self.geometry.labelled:
-            font, every = self._numbering(single)
-            shown = [place for place in single if every and int(place[1]) % every == 0]
-            texts(p, shown, ink, font)
-        level: list[Placed] = []
-        upright: list[Placed] = []
-        for area, lanes in runs:
-            if len(lanes) > 1:
-                words = f"×{len(lanes)}"
-                room = QFontMetricsF(small).horizontalAdvance(words) + 2
-                if room <= area.width():
-                    level.append((area, words))
-                elif room <= area.height() + 2 and area.width() > 8:
-                    upright.append((area, words))
-        upright_texts(p, upright, ink, small, CENTRE)
-        texts(p, level, ink, small)
+STALE_LANES = 0.45  # strength of the lanes' colours where the access is not of this step
+LEAST_LANE = 0.7  # of the theme's small type: what is smaller is left out
 
 
 def _adjoin(first: QRectF, second: QRectF) -> bool:
@@ -581,13 +439,6 @@ def corner(rect: QRectF) -> tuple[float, float, float, float]:
     return rect.getRect()  # type: ignore[return-value]
 
 
-# Draws one scene of the warp view.
-
-
-STALE_LANES = 0.45  # strength of the lanes' colours where the access is not of this step
-LEAST_LANE = 0.7  # of the theme's small type: what is smaller is left out
-
-
 def _figures(scene: WarpScene) -> tuple[Figure, ...]:
     """What the access counts."""
     verdict = "conflict" if scene.excess else "ideal"
@@ -607,7 +458,10 @@ def _figures(scene: WarpScene) -> tuple[Figure, ...]:
 
 
 class WarpPainter:
-    """Figures, lanes, the strip of memory and the links between them, the block's warps."""
+    """Figures, lanes, the strip of memory and the links between them, the block's warps.
+
+    What does not depend on the selected or hovered lane is kept as a picture.
+    """
 
     def __init__(
         self,
@@ -620,11 +474,11 @@ class WarpPainter:
     ) -> None:
         self.p, self.theme, self.scene, self.geometry = painter, theme, scene, geometry
         self.session, self.kept = session, kept
+        self.meaning = "load" if scene.verb == "loads" else "store"
 
     def draw(self) -> None:
         """Everything; fills and curves are paler where the access is not of this step."""
         lit, hides, g = self._lit_lanes(), self.session.hides, self.geometry
-        strip = StripPainter(self.p, self.theme, self.scene, g, self.kept)
         if hides("warp.figures"):
             draw_veil(self.p, g.figures.united(g.bar), self.theme, veil_words(self.session))
         else:
@@ -633,8 +487,8 @@ class WarpPainter:
         if hides("warp.sectors"):
             draw_veil(self.p, g.below_lanes(), self.theme, veil_words(self.session))
         else:
-            strip.draw_strip()
-            strip.draw_links({self.session.lane: "selected"} | dict.fromkeys(lit, "hover"))
+            self._draw_strip()
+            self._draw_links({self.session.lane: "selected"} | dict.fromkeys(lit, "hover"))
             if not hides("warp.elements"):
                 self._draw_readout()
         if not (hides("warp.figures") or hides("warp.sectors")):
@@ -681,6 +535,124 @@ class WarpPainter:
                 yield pick, [sectors[pick]] if pick in sectors else []
             elif 0 <= pick - first < len(self.geometry.lanes):
                 yield pick, [self.geometry.lanes[pick - first]]
+
+    def _draw_strip(self) -> None:
+        """The lines of memory with their names."""
+        scene, g = self.scene, self.geometry
+        if not g.strip:
+            return
+        area = self._strip_area()
+        state = (
+            self.meaning,
+            scene.live,
+            g.cell_width,
+            tuple((line.fetched, line.lanes) for line in scene.lines),
+            tuple(corner(placed.box) for placed in g.strip),
+        )
+        self.kept.draw(self.p, "strip", area.adjusted(-2, -2, 2, 2), state, self._draw_lines)
+        small, dim = self.theme.font("small"), self.theme.color("text_dim")
+        named = [
+            (placed.label, line)
+            for line, placed in zip(scene.lines, g.strip, strict=True)
+            if not placed.label.isEmpty()
+        ]
+        if g.labelled:
+            texts(self.p, [(area, _who(line)) for area, line in named], dim, small, RIGHT)
+        elif g.rows == 1:
+            for area, line in named:
+                text(self.p, area, line.label, dim, small, LEFT)
+        else:
+            texts(self.p, _labels(named, small), dim, small, LEFT)
+
+    def _draw_links(self, chosen: dict[int, str]) -> None:
+        """A curve from each lane to what it touches; `chosen` lanes in the colours named."""
+        p, theme, g = self.p, self.theme, self.geometry
+        ends = _cell_of_lane(self.scene, g)
+        starts = g.names or g.lanes
+        if g.rows == 1:
+            joined = [(starts[i], rect) for i, rect in ends.items() if i not in chosen]
+            area = QRectF(starts[0].topLeft(), starts[-1].bottomRight()).united(self._strip_area())
+            state = self.meaning, tuple((*corner(start), *corner(end)) for start, end in joined)
+            color = theme.color(self.meaning, 0.55)
+            p.setOpacity(1.0 if self.scene.live else STALE)
+            self.kept.draw(p, "links", area, state, lambda q: _draw_paths(q, joined, color))
+            p.setOpacity(1.0)
+        for lane in chosen.keys() & ends.keys():
+            self._draw_chosen(starts[lane], ends[lane], chosen[lane])
+
+    def _draw_chosen(self, start: QRectF, end: QRectF, name: str) -> None:
+        """The curve of a selected or hovered lane, and a frame around what it touches."""
+        color = self.theme.color(name)
+        area = start.united(end).adjusted(-4, -4, 4, 4)
+        state = name, corner(start), corner(end)
+        draw = partial(_draw_thick, path=link(start, end), theme=self.theme, color=color)
+        self.kept.draw(self.p, name, area, state, draw)
+        frame(self.p, [inset(end, -0.5)], pen(color, 1.8))
+
+    def _strip_area(self) -> QRectF:
+        area = QRectF()
+        for placed in self.geometry.strip:
+            area = area.united(placed.box)
+        return area
+
+    def _draw_lines(self, p: QPainter) -> None:
+        theme, scene, strip = self.theme, self.scene, self.geometry.strip
+        strong = theme.tint(self.meaning, 1.0 if scene.live else STALE)
+        sectors: dict[bool, list[QRectF]] = {True: [], False: []}  # whether they are fetched
+        cells: dict[bool, list[QRectF]] = {True: [], False: []}  # whether they are used
+        for line, placed in zip(scene.lines, strip, strict=True):
+            for number, rect in enumerate(placed.sectors):
+                sectors[line.fetched[number]].append(rect)
+            for cell, rect in placed.cells.items():
+                cells[bool(line.lanes[cell])].append(rect)
+        fill(p, sectors[False], theme.color("raised"))
+        spare = "waste" if scene.excess else "border"
+        fill(p, cells[False], theme.tint(spare, 0.28))
+        fill(p, cells[False], hatch(theme.color(spare)))
+        fill(p, [inset(rect, 0.5) for rect in cells[True]], strong)
+        frame(p, sectors[True], pen(strong, 1.4))
+        frame(p, [inset(placed.box, -1.5) for placed in strip], pen(theme.color("border"), 1))
+        self._draw_words(p, text_on(strong))
+
+    def _numbering(self, single: list[Placed]) -> tuple[QFont, int]:
+        """The type of lane numbers, and every how many of them are written; 0 for none."""
+        small = self.theme.font("small")
+        narrowest = min(area.width() for area, _ in single)
+        longest = max((words for _, words in single), key=len)
+        font = fitting(small, longest, narrowest - 3)
+        if font.pointSizeF() >= LEAST * self.theme.sizes.small:
+            return font, 1
+        joined = sum(_adjoin(a[0], b[0]) for a, b in pairwise(single))
+        if joined < len(single) // 2:  # a number over its neighbours would hide what they are
+            return font, int(font.pointSizeF() >= TINY * self.theme.sizes.small)
+        need = QFontMetricsF(small).horizontalAdvance(longest) + 4
+        return small, next((n for n in (2, 4, 8) if n * narrowest >= need), 0)
+
+    def _draw_words(self, p: QPainter, ink: QColor) -> None:
+        """The lane that uses a cell, or how many do."""
+        small = self.theme.font("small")
+        runs = [
+            run
+            for line, placed in zip(self.scene.lines, self.geometry.strip, strict=True)
+            for run in _runs(line, placed)
+        ]
+        single = [(area, f"{lanes[0]}") for area, lanes in runs if len(lanes) == 1]
+        if single and not self.geometry.labelled:
+            font, every = self._numbering(single)
+            shown = [place for place in single if every and int(place[1]) % every == 0]
+            texts(p, shown, ink, font)
+        level: list[Placed] = []
+        upright: list[Placed] = []
+        for area, lanes in runs:
+            if len(lanes) > 1:
+                words = f"×{len(lanes)}"
+                room = QFontMetricsF(small).horizontalAdvance(words) + 2
+                if room <= area.width():
+                    level.append((area, words))
+                elif room <= area.height() + 2 and area.width() > 8:
+                    upright.append((area, words))
+        upright_texts(p, upright, ink, small, CENTRE)
+        texts(p, level, ink, small)
 
     def _draw_figures(self) -> None:
         scene, g = self.scene, self.geometry
@@ -756,7 +728,7 @@ class WarpPainter:
         theme, scene, g = self.theme, self.scene, self.geometry
         small = theme.font("small")
         numbers = fitting(small, "00", g.lanes[0].width() - 1)
-        tight = numbers if numbers.pointSizeF() >= LEAST_LANE * theme.sizes.small else small
+        legible = numbers.pointSizeF() >= LEAST_LANE * theme.sizes.small
         colors = theme.owner_lut("thread", threads)
         numbered: dict[str, list[Placed]] = {}
         for first, last, words in scene.one_row_per_y:
@@ -769,9 +741,7 @@ class WarpPainter:
         for lane, rect in enumerate(g.lanes):
             thread = scene.warp * LANES + lane
             if lane < len(scene.threads) and scene.active[lane]:
-                owner = colors[thread]
-                background = theme.color("panel")
-                background.setRgb(int(owner[0]), int(owner[1]), int(owner[2]))
+                background = QColor(*colors[thread, :3].tolist())
                 if not scene.live:
                     background = blend(theme.color("panel"), background, STALE_LANES)
                 fill(p, [rect], background)
@@ -782,21 +752,19 @@ class WarpPainter:
             else:
                 fill(p, [rect], theme.color("inactive", 0.55))
                 ink = theme.color("text_dim")
-            if numbers.pointSizeF() >= LEAST_LANE * theme.sizes.small or lane % 4 == 0:
+            if legible or lane % 4 == 0:
                 numbered.setdefault(ink.name(), []).append((rect, str(lane)))
         for name, places in numbered.items():
-            texts(p, places, QColor(name), tight)
+            texts(p, places, QColor(name), numbers if legible else small)
 
     def _draw_group(self, p: QPainter, span: QRectF, words: tuple[str, str]) -> None:
         theme = self.theme
         y, x = words
         full = f"threadIdx {x}" if not y else f"{y},  {x}"
-        metrics = QFontMetricsF(theme.font("small"))
-        room = span.width() - 6
-        for choice in (full, f"{y}, {x}" if y else x, y or x, (y or x).replace(" ", "")):
-            if metrics.horizontalAdvance(choice) <= room:
-                text(p, span, choice, theme.color("text_dim"), theme.font("small"), elide=False)
-                break
+        small = theme.font("small")
+        choices = (full, f"{y}, {x}" if y else x, y or x, (y or x).replace(" ", ""), "")
+        words_shown = that_fits(choices, small, span.width() - 6)
+        text(p, span, words_shown, theme.color("text_dim"), small, elide=False)
         p.setPen(pen(theme.color("text_faint"), 1))
         base = span.bottom() + 0.5
         p.drawLine(QPointF(span.left() + 2, base), QPointF(span.right() - 2, base))
@@ -824,10 +792,9 @@ class WarpPainter:
             words = f"{who} {scene.faults[lane]}"
         else:
             words = f"{who} takes no part in this access"
-        metrics = QFontMetricsF(theme.font("small"))
-        if metrics.horizontalAdvance(words + at) <= g.readout.width():
-            words += at  # whole, or not at all
-        text(p, g.readout, words, theme.color("text"), theme.font("small"), LEFT)
+        small = theme.font("small")
+        words = that_fits((words + at, words), small, g.readout.width())
+        text(p, g.readout, words, theme.color("text"), small, LEFT)
 
     def _draw_overview(self) -> None:
         p, scene, g = self.p, self.scene, self.geometry
@@ -881,11 +848,10 @@ class WarpPainter:
         hover = self.session.hover
         if hover is None:
             return set()
-        if hover.thread is None and self.session.hides("warp.elements"):
-            return set()
         if hover.thread is not None:
             return {hover.thread % LANES} if hover.thread // LANES == scene.warp else set()
-        lanes = range(len(scene.threads))
+        if self.session.hides("warp.elements"):
+            return set()
         if hover.element is not None:
             name, index = hover.element
             if name != scene.array:
@@ -896,7 +862,7 @@ class WarpPainter:
         if hover.sector is not None:
             start = hover.sector
             inside = (scene.addresses >= start) & (scene.addresses < start + SECTOR)
-            return {i for i in lanes if inside[i] and scene.active[i]}
+            return set(np.flatnonzero(inside & scene.active).tolist())
         return set()
 
 
@@ -985,13 +951,11 @@ class WarpView(PointedView):
         return step if access is not None and access.space in TITLES else -1
 
     def restyle(self) -> None:
-        """Lay out anew for the theme's type."""
         self._geometry = None
         self._kept = Pixmaps()
         super().restyle()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Lay out anew."""
         self._geometry = None
         super().resizeEvent(event)
         self.pad.follow()
@@ -1014,7 +978,6 @@ class WarpView(PointedView):
     # ---- drawing
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the scene, or say why there is none."""
         theme = current_theme()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
