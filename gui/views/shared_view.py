@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -119,10 +119,19 @@ class SharedGeometry:
     labels: QRectF
     readout: QRectF
 
+    def column(self, bank: int) -> QRectF:
+        """A bank's column with its number."""
+        wide = self.banks.width() / BANKS
+        whole = self.banks.united(self.labels)
+        return QRectF(whole.left() + bank * wide, whole.top(), wide, whole.height())
 
-def depends_on(scene: SharedScene) -> Hashable:
-    """All of a scene that says where things lie."""
-    return tuple((grid.rows, grid.columns) for grid in scene.grids), _many_words(scene)
+    def words(self, banks: BankScene, bank: int) -> list[QRectF]:
+        """Where the words asked of a bank stand, from the bottom up."""
+        line, column = self.readout.height(), self.column(bank)
+        high = min((self.banks.height() - line) / max(1, banks.highest), 3.4 * line)
+        left, wide, bottom = column.left() + 1, column.width() - 2, self.banks.bottom()
+        places = range(len(banks.words[bank]))
+        return [QRectF(left, bottom - (place + 1) * high, wide, high) for place in places]
 
 
 def shared_geometry(scene: SharedScene, box: QRectF, theme: Theme) -> SharedGeometry:
@@ -386,22 +395,10 @@ class BankPainter:
             self.kept.draw(self.p, "asked", area, state, lambda q: self._draw_asked(q, banks))
         self._draw_marks(banks)
 
-    def _column(self, bank: int) -> float:
-        return self.g.banks.left() + bank * self.wide
-
-    def _words(self, banks: BankScene, bank: int) -> list[QRectF]:
-        """Where the words asked of a bank stand, from the bottom up."""
-        room = self.g.banks.height() - self.line
-        high = min(room / max(1, banks.highest), 3.4 * self.line)
-        left, bottom = self._column(bank) + 1, self.g.banks.bottom()
-        return [
-            QRectF(left, bottom - (number + 1) * high, self.wide - 2, high)
-            for number in range(len(banks.words[bank]))
-        ]
-
     def _label(self, bank: int) -> QRectF:
-        labels = self.g.labels
-        return QRectF(self._column(bank), labels.top(), self.wide, labels.height())
+        column = self.g.column(bank)
+        column.setTop(self.g.labels.top())
+        return column
 
     def _numbered(self, bank: int) -> bool:
         """Whether there is room for a bank's number."""
@@ -410,7 +407,8 @@ class BankPainter:
     def _draw_columns(self, p: QPainter) -> None:
         """The empty columns with their numbers."""
         top, high = self.g.banks.top(), self.g.banks.height()
-        columns = [QRectF(self._column(i) + 1, top, self.wide - 2, high) for i in range(BANKS)]
+        lefts = [self.g.column(bank).left() for bank in range(BANKS)]
+        columns = [QRectF(left + 1, top, self.wide - 2, high) for left in lefts]
         fill(p, columns, self.theme.color("raised", 0.6))
         numbers = [(self._label(i), str(i)) for i in range(BANKS) if self._numbered(i)]
         texts(p, numbers, self.theme.color("text_faint"), self.theme.font("small"))
@@ -428,7 +426,7 @@ class BankPainter:
             times = banks.passes[bank]
             conflict = counted and banks.conflicts > 0 and times > 1
             strong = alarm if conflict else calm
-            rects = self._words(banks, bank)
+            rects = self.g.words(banks, bank)
             fill(p, [_body(rect) for rect in rects], strong)
             for word, rect in zip(asked, rects, strict=True):
                 self._draw_word(p, word, _body(rect), strong)
@@ -457,31 +455,24 @@ class BankPainter:
         elif wide <= body.height():
             upright_texts(p, [(body, label)], ink, small, CENTRE)
 
-    @staticmethod
-    def _places(banks: BankScene, lane: int | None) -> list[tuple[int, int]]:
-        """The bank of each word of a lane, and which it is there."""
-        return banks.of_lane.get(lane, []) if lane is not None else []
-
     def _draw_marks(self, banks: BankScene) -> None:
         """The words of the selected and the hovered lane, and the hovered bank."""
         marks = {"selected": self.session.lane, "hover": hovered_lane(self.session)}
         for name, lane in marks.items():
-            rects = [self._words(banks, bank)[number] for bank, number in self._places(banks, lane)]
+            places = banks.of_lane.get(lane, []) if lane is not None else []
+            rects = [self.g.words(banks, bank)[number] for bank, number in places]
             found = [inset(_body(rect), 0.5) for rect in rects if rect.height() > 4]
             frame(self.p, found, pen(self.theme.color(name), 1.6))
         chosen = self.session.bank
         if chosen is not None:
-            corner = QRectF(self._column(chosen), self.g.banks.top(), 1, 1)
-            column = self._label(chosen).united(corner)
-            frame(self.p, [column], pen(self.theme.color("accent"), 2))
+            frame(self.p, [self.g.column(chosen)], pen(self.theme.color("accent"), 2))
         hover = self.session.hover
         if hover is not None and hover.bank is not None:
-            label, top = self._label(hover.bank), self.g.banks.top()
+            label = self._label(hover.bank)
             fill(self.p, [label], self.theme.color("panel"))
             number = [(label, str(hover.bank))]
             texts(self.p, number, self.theme.color("text"), self.theme.font("small"))
-            column = QRectF(label.left(), top, self.wide, label.bottom() - top)
-            frame(self.p, [column], pen(self.theme.color("hover"), 2))
+            frame(self.p, [self.g.column(hover.bank)], pen(self.theme.color("hover"), 2))
 
 
 def _body(rect: QRectF) -> QRectF:
@@ -504,7 +495,6 @@ class SharedPainter:
         self._threads = block.n_threads if block is not None else 1
 
     def draw(self, scene: SharedScene, geometry: SharedGeometry) -> None:
-        """Everything."""
         for grid, place in zip(scene.grids, geometry.arrays, strict=True):
             self._draw_grid(grid, place)
             self._draw_title(grid, place.title)
@@ -572,9 +562,7 @@ class SharedPainter:
         p, theme, grid, cells = self.p, self.theme, array.grid, array.cells
         if not len(grid.warp_lit):
             return
-        lit: dict[int, list[int]] = {}
-        for flat, lane in zip(grid.warp_lit.tolist(), grid.warp_lanes.tolist(), strict=True):
-            lit.setdefault(flat, []).append(lane)
+        lit = grid.lanes_of
         rows, columns = np.divmod(np.fromiter(lit, np.int64, len(lit)), grid.columns)
         if valued:
             there = grid.written[rows, columns]
@@ -618,7 +606,6 @@ class SharedView(PointedView):
         self._map: BankMap | None = None
         self._turn, self._turned, self._pointed = 0, 0, -1
         self._scene: SharedScene | None = None
-        self._geometry: SharedGeometry | None = None
         self._kept = Pixmaps()
         self.pad = PickPad(session, self, ("bank", "lane", "thread"), self._pad_box)
 
@@ -639,24 +626,15 @@ class SharedView(PointedView):
 
     @property
     def scene(self) -> SharedScene | None:
-        """What is drawn now."""
         return self._scene
 
     def refresh(self, names: frozenset[str]) -> None:
         """Work out the scene; hovering only repaints."""
         if names - {"hover"}:
             trace, block, step = self.session.trace, self.session.block_trace, self.session.step
-            known = trace is not None and block is not None and block.n_steps > 0
-            before, self._scene = (
-                self._scene,
-                (
-                    shared_scene(trace, block, step, self.session.warp)  # type: ignore[arg-type]
-                    if known
-                    else None
-                ),
-            )
-            if not (before and self._scene and depends_on(before) == depends_on(self._scene)):
-                self._geometry = None
+            self._scene = None
+            if trace is not None and block is not None and block.n_steps:
+                self._scene = shared_scene(trace, block, step, self.session.warp)
             if names & {"trace", "block", "step", "thread"}:
                 self._turn = 0
             self._make_map()
@@ -669,11 +647,6 @@ class SharedView(PointedView):
         if self._map is not None:
             words = f"{self._map.title}. {verdict(self._map)}"
         self.say(self.caption, words, part="shared.caption")
-
-    def restyle(self) -> None:
-        """Lay out anew for the theme's type."""
-        self._geometry = None
-        super().restyle()
 
     # ---- by bank
 
@@ -753,19 +726,17 @@ class SharedView(PointedView):
         return Hover(thread=thread, bank=self._pointed // WORD % BANKS)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Lay out anew."""
-        self._geometry = None
         super().resizeEvent(event)
         self.pad.follow()
 
     def geometry_now(self) -> SharedGeometry | None:
         """The layout of what is drawn now."""
-        if self._geometry is None and self._scene is not None and self._scene.grids:
-            theme = current_theme()
-            edge = theme.spacing.margin
-            box = QRectF(self.rect()).adjusted(edge, 4, -edge, -theme.spacing.gap)
-            self._geometry = shared_geometry(self._scene, box, theme)
-        return self._geometry
+        if self._scene is None or not self._scene.grids:
+            return None
+        theme = current_theme()
+        edge = theme.spacing.margin
+        box = QRectF(self.rect()).adjusted(edge, 4, -edge, -theme.spacing.gap)
+        return shared_geometry(self._scene, box, theme)
 
     # ---- drawing
 
@@ -803,10 +774,7 @@ class SharedView(PointedView):
         first = self.session.warp * LANES if lit.target == "thread" else 0
         for pick in {*lit.right, *lit.given}:
             if isinstance(pick, int) and lit.target == "bank":
-                wide = g.banks.width() / BANKS
-                left = g.banks.left() + pick * wide
-                high = g.labels.bottom() - g.banks.top()
-                yield pick, [QRectF(left + 1, g.banks.top(), wide - 2, high)]
+                yield pick, [g.column(pick).adjusted(1, 0, -1, 0)]
             elif isinstance(pick, int):
                 yield pick, lanes.get(pick - first, [])
             else:
@@ -816,9 +784,10 @@ class SharedView(PointedView):
         """The cells that each lane of the warp touches."""
         found: dict[int, list[QRectF]] = {}
         for grid, place in zip(scene.grids, g.arrays, strict=True):
-            for flat, lane in zip(grid.warp_lit.tolist(), grid.warp_lanes.tolist(), strict=True):
+            for flat, lanes in grid.lanes_of.items():
                 rect = place.cells.rect((*divmod(flat, grid.columns), 1, 1))
-                found.setdefault(lane, []).append(rect)
+                for lane in lanes:
+                    found.setdefault(lane, []).append(rect)
         return found
 
     @staticmethod
@@ -914,8 +883,8 @@ class SharedView(PointedView):
                 flat = min(row, grid.rows - 1) * grid.columns + min(column, grid.columns - 1)
                 if flat >= grid.size:
                     return None
-                lanes = grid.warp_lanes[grid.warp_lit == flat]
-                thread = self.session.warp * LANES + int(lanes[0]) if len(lanes) == 1 else None
+                lanes = grid.lanes_of.get(flat, [])
+                thread = self.session.warp * LANES + lanes[0] if len(lanes) == 1 else None
                 return Hover(thread=thread, element=(grid.array.name, grid.array.index(flat)))
         whole = geometry.banks.united(geometry.labels)
         if whole.contains(point):
@@ -928,11 +897,7 @@ class SharedView(PointedView):
     ) -> Hover:
         if scene.banks is None:
             return Hover(bank=bank)
-        asked = scene.banks.words[bank]
-        line = QFontMetricsF(current_theme().font("small")).height()
-        high = min((g.banks.height() - line) / max(1, scene.banks.highest), 3.4 * line)
-        number = int((g.banks.bottom() - point.y()) // high)
-        thread = None
-        if 0 <= number < len(asked) and len(asked[number].lanes) == 1:
-            thread = scene.banks.warp * LANES + asked[number].lanes[0]
-        return Hover(thread=thread, bank=bank)
+        for word, box in zip(scene.banks.words[bank], g.words(scene.banks, bank), strict=True):
+            if box.top() < point.y() <= box.bottom() and len(word.lanes) == 1:
+                return Hover(thread=scene.banks.warp * LANES + word.lanes[0], bank=bank)
+        return Hover(bank=bank)
