@@ -140,11 +140,9 @@ class PointedView(SessionView):
         return element_menu(self.session, hover.element, self)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Tell the session what is pointed at."""
         self.point_at(event.position())
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Nothing is pointed at any more."""
         self.session.hover = None
         super().leaveEvent(event)
 
@@ -197,7 +195,6 @@ class Caption(QLabel):
             self.update()
 
     def event(self, event: QEvent) -> bool:
-        """Give the tooltip when it is asked for."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             QToolTip.showText(event.globalPos(), self._text, self)
             return True

@@ -294,7 +294,6 @@ class FirstOrderList(QScrollArea):
         self._count()
 
     def close_worker(self) -> None:
-        """End the counting and wait for it."""
         self._counter.close()
 
     def _count(self) -> None:
@@ -573,7 +572,6 @@ class CeilingsView(PageView):
         self._ask()
 
     def shut_down(self) -> None:
-        """End the work and wait for it."""
         super().shut_down()
         self._later.stop()
         self.model.close()
@@ -581,7 +579,6 @@ class CeilingsView(PageView):
     # ---- building
 
     def restyle(self) -> None:
-        """Take up the theme's colours."""
         self.plot.draw()
         self.show_legend(self._keys)
         self.list.draw()
@@ -655,7 +652,6 @@ class CeilingsView(PageView):
         )
 
     def pictures(self) -> dict[str, QWidget]:
-        """The plot, and the list beside it."""
         return {"Roofline": self.plot, "Ceilings": self.list}
 
     def _connect(self) -> None:

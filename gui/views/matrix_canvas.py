@@ -189,7 +189,6 @@ class MatrixCanvas(PointedView):
         self.update()
 
     def restyle(self) -> None:
-        """Lay out anew for the theme's type."""
         self._relayout()
         super().restyle()
 
@@ -407,7 +406,6 @@ class MatrixCanvas(PointedView):
             self.click_at(event.position())
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom about the pointer."""
         self.zoom(1.0015 ** event.angleDelta().y(), event.position())
         event.accept()
 

@@ -94,7 +94,6 @@ class OccupancyPlot(Chart):
         self.draw()
 
     def draw(self) -> None:
-        """Draw in the theme's colours."""
         theme = current_theme()
         unit = UNITS[self._curve.axis] if self._curve is not None else ""
         self.dress(self._y_label, unit, grid=0.15)
@@ -183,7 +182,6 @@ class ResourcePlots(QWidget):
             plot.load(curve)
 
     def restyle(self) -> None:
-        """Take up the theme's colours."""
         for plot in self.plots.values():
             plot.draw()
 
@@ -580,7 +578,6 @@ class OccupancyView(PageView):
             self._on_sm()
 
     def shut_down(self) -> None:
-        """End the work and wait for it."""
         super().shut_down()
         self.first.close_worker()
         for worker in (self._compiler, self._driver):
@@ -606,7 +603,6 @@ class OccupancyView(PageView):
         share(splitter, (3, 2), (420, 300))
 
     def restyle(self) -> None:
-        """Take up the theme's colours."""
         self.what_if.restyle()
         self.sm.updateGeometry()
         self.sm.update()
@@ -684,7 +680,6 @@ class OccupancyView(PageView):
         self.beside.setCurrentWidget(self.counts if self.session.everything else self.reasons)
 
     def pictures(self) -> dict[str, QWidget]:
-        """What can be saved by itself, as its panels are headed."""
         return {
             "Occupancy what-ifs": self.what_if,
             "One SM": self.sm,

@@ -49,7 +49,6 @@ class OwnMemoryPainter:
         ]
 
     def draw(self) -> None:
-        """Everything."""
         scene, theme = self.scene, self.theme
         head = QRectF(self.box.left(), self.box.top(), self.box.width(), figures_height(theme))
         figures = [Figure("Memory", scene.title.partition(" ")[0])]

@@ -196,7 +196,6 @@ class PageView(PageWidget, SessionView):
         self._ended = False
 
     def shut_down(self) -> None:
-        """End what runs."""
         self._ended = True
 
     def when_painted(self, act: Callable[[], object]) -> None:

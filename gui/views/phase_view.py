@@ -91,7 +91,6 @@ class PhaseModel(QAbstractTableModel):
         return self.table.rows[index.row()].cells[index.column()]
 
     def rowCount(self, parent: Index | None = None) -> int:
-        """Threads."""
         nested = parent is not None and parent.isValid()
         return 0 if nested or self.table is None else len(self.table.rows)
 
@@ -130,7 +129,6 @@ class EntryPainter(QStyledItemDelegate):
     """Draws a cell's entries below each other; the lit phase is tinted, the step's entry marked."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw one cell."""
         model, theme = index.model(), current_theme()
         assert isinstance(model, PhaseModel)
         assert model.table is not None
@@ -294,11 +292,9 @@ class PhaseView(SessionView):
             self.grid.viewport().update()
 
     def restyle(self) -> None:
-        """Take up the theme's sizes."""
         self._fit()
 
     def shut_down(self) -> None:
-        """Stop the worker's thread."""
         self.worker.close()
 
     def copy_as(self, name: str) -> None:

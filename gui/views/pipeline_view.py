@@ -358,7 +358,6 @@ class PipelineView(SessionView):
         return self.made.at(step)
 
     def refresh(self, names: frozenset[str]) -> None:
-        """Follow the block and the step."""
         wanted = self._wanted() if self._wanted is not None else None
         if self.session.block_trace is not wanted or wanted is None:
             self._ask()
@@ -368,7 +367,6 @@ class PipelineView(SessionView):
         self.update()
 
     def shut_down(self) -> None:
-        """Stop the worker's thread."""
         self.worker.close()
 
     def layout_now(self) -> PipelineLayout | None:
@@ -441,7 +439,6 @@ class PipelineView(SessionView):
         text(p, room, words, ink, theme.font("small"), LEFT)
 
     def restyle(self) -> None:
-        """Lay out anew for the theme's type."""
         self.updateGeometry()
         super().restyle()
 
@@ -456,13 +453,11 @@ class PipelineView(SessionView):
             self.update()
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Nothing is pointed at any more."""
         self._hovered = -1
         self.update()
         super().leaveEvent(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Go to the step of the column."""
         lay = self.layout_now()
         place = -1 if lay is None else lay.place_at(event.position())
         if self.made is None or place < 0 or event.button() != Qt.MouseButton.LeftButton:
@@ -485,7 +480,6 @@ class PipelineView(SessionView):
             self._offset += first - lay.first
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Move along the columns."""
         lay = self.layout_now()
         if lay is None:
             return

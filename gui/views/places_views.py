@@ -40,7 +40,6 @@ class FindingsView(SessionView):
         self.list.itemActivated.connect(self._go)
 
     def refresh(self, names: frozenset[str]) -> None:
-        """List the trace's findings."""
         self.caption.setText(findings_caption(self.session.trace))
         self.list.show_rows(
             [
@@ -51,7 +50,6 @@ class FindingsView(SessionView):
         )
 
     def restyle(self) -> None:
-        """Take up the theme's colours."""
         self.refresh(self.WATCHES)
 
     def _go(self, item: QListWidgetItem) -> None:
@@ -123,7 +121,6 @@ class BreakpointsView(SessionView):
         self.pages.setCurrentWidget(self.list if self.rows else self.hint)
 
     def restyle(self) -> None:
-        """Take up the theme's sizes and colours."""
         self.list.scheduleDelayedItemsLayout()
         super().restyle()
 

@@ -58,7 +58,6 @@ class PlainCells(QStyledItemDelegate):
     """
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw one cell."""
         model, box = index.model(), option.rect
         background = model.data(index, Role.BackgroundRole)
         if background is not None:
@@ -129,11 +128,9 @@ class RowModel(QAbstractTableModel, Generic[Row]):
         return ""
 
     def rowCount(self, parent: Index | None = None) -> int:
-        """Rows of the table."""
         return 0 if parent is not None and parent.isValid() else len(self.rows)
 
     def columnCount(self, parent: Index | None = None) -> int:
-        """Columns of the table."""
         return 0 if parent is not None and parent.isValid() else len(self.HEADS)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> object:
@@ -224,12 +221,10 @@ class RowTable(QTableView):
         super().keyPressEvent(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Tell which row the pointer rests on."""
         super().mouseMoveEvent(event)
         self.pointed.emit(self.indexAt(event.position().toPoint()).row())
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Nothing is pointed at any more."""
         super().leaveEvent(event)
         self.pointed.emit(-1)
 
@@ -316,7 +311,6 @@ class PlaceList(QListWidget):
         self.setCurrentRow(min(chosen, len(rows) - 1))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Sentences wrap anew."""
         super().resizeEvent(event)
         self.scheduleDelayedItemsLayout()
 
