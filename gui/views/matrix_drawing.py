@@ -261,9 +261,8 @@ def size_words(grid: Grid) -> str:
     """A grid's size as its title says it."""
     if len(grid.array.shape) == 1:
         return plural(grid.size, "element")
-    if grid.plane is not None:
-        return " × ".join(grouped(n) for n in grid.array.shape)
-    return " × ".join(grouped(n) for n in grid.extent)
+    sides = grid.array.shape if grid.plane is not None else grid.extent
+    return " × ".join(grouped(n) for n in sides)
 
 
 def title_widths(grid: Grid, theme: Theme) -> tuple[float, float]:
@@ -303,13 +302,8 @@ TIMES = (0, 1, 2, 4, 8, 16, 32)  # loads whose colours the legend shows
 class MatrixGround(MatrixDrawing):
     """The picture under the marks, drawn once for a view, a block and a theme."""
 
-    def draw(
-        self, own: Sequence[Owned], others: Sequence[Owned], covered: int | None = None
-    ) -> None:
-        """Grids, owners, values of what was there before the launch, indices and names.
-
-        What is loaded up to the step `covered` is covered by the heat, and needs no values.
-        """
+    def draw(self, own: Sequence[Owned], others: Sequence[Owned]) -> None:
+        """Grids, owners, values of what was there before the launch, indices and names."""
         for grid in self.layout.grids:
             box = self.layout.box(grid, self.view)
             self.p.fillRect(box, self.theme.color("field"))
@@ -324,7 +318,7 @@ class MatrixGround(MatrixDrawing):
             self._draw_share(grid)
             self._draw_order(grid)
             if not grid.result:
-                self._draw_inputs(grid, covered)
+                self._draw_inputs(grid)
             self._veil(grid)
         if self.fits_all():
             self.draw_edges()
@@ -482,19 +476,11 @@ class MatrixGround(MatrixDrawing):
             fill(self.p, rects, self.theme.tint("border", 0.24 + 0.12 * kind))
             frame(self.p, rects, pen(self.theme.color("panel"), 1))
 
-    def _draw_inputs(self, grid: Grid, covered: int | None) -> None:
-        if not self.values_fit:
-            return
-        data = self._initial(grid)
-        if data is None:
-            return
-        shown = grid.flats(self._visible(grid))
-        block, ink = self.session.block_trace, self.theme.color("text")
-        if covered is None or block is None:
-            self._write_values(grid, shown, data[shown], ink)
-            return
-        hidden = history_of(block).loaded(grid.array.name, covered)[0]
-        self._write_values(grid, shown, data[shown], ink, but=hidden)
+    def _draw_inputs(self, grid: Grid) -> None:
+        data = self._initial(grid) if self.values_fit else None
+        if data is not None:
+            shown = grid.flats(self._visible(grid))
+            self._write_values(grid, shown, data[shown], self.theme.color("text"))
 
     def _draw_names(self) -> None:
         """Each grid's name and size: A and B left of their column numbers, others above."""
