@@ -102,7 +102,7 @@ class MatrixCanvas(PointedView):
     """A count of loads was clicked: its element."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__(session, "Matrices", self._hover_at)
+        super().__init__(session, "Matrices")
         self._layout: MatrixLayout | None = None
         self._view = Transform(1.0, 0.0, 0.0)
         self._fitted = True
@@ -480,7 +480,7 @@ class MatrixCanvas(PointedView):
     def _name(self, grid: Grid, flat: int) -> Element:
         return grid.array.name, grid.array.index(flat)
 
-    def _hover_at(self, point: QPointF) -> Hover | None:
+    def hover_at(self, point: QPointF) -> Hover | None:
         """The element under a pixel, and the thread of the block that stores it."""
         found = self.element_at(point)
         if found is None:

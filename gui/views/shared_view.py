@@ -597,7 +597,7 @@ class SharedView(PointedView):
     why_wanted = Signal()
 
     def __init__(self, session: Session) -> None:
-        super().__init__(session, "Shared memory and banks", self._hover_at)
+        super().__init__(session, "Shared memory and banks")
         self.why = why_button()
         self.why.clicked.connect(self.why_wanted)
         self.by_bank = by_bank_button()
@@ -854,7 +854,7 @@ class SharedView(PointedView):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Select the element and the lane's thread."""
-        hover = self._hover_at(event.position())
+        hover = self.hover_at(event.position())
         if hover is None or event.button() != Qt.MouseButton.LeftButton or self._picked(hover):
             return
         found = {"thread": hover.thread, "element": hover.element, "bank": hover.bank}
@@ -871,7 +871,7 @@ class SharedView(PointedView):
             return False
         return session.pick("lane", hover.thread % LANES) or session.pick("thread", hover.thread)
 
-    def _hover_at(self, point: QPointF) -> Hover | None:
+    def hover_at(self, point: QPointF) -> Hover | None:
         if self.by_bank.isChecked():
             return self._point_in_map(point)
         scene, geometry = self._scene, self.geometry_now()

@@ -105,7 +105,6 @@ class WarpGeometry:
     names: list[QRectF]
     strip: list[StripLine]
     rows: int
-    cell_width: float
     readout: QRectF
     overview_title: QRectF
     overview: list[QRectF]
@@ -164,7 +163,7 @@ def warp_geometry(scene: WarpScene, box: QRectF, theme: Theme) -> WarpGeometry:
         names_height = longest
     names = [QRectF(r.left(), top + 1, r.width(), names_height) for r in lanes if names_height]
     area = QRectF(box.left(), top + names_height, box.width(), bottom - top - names_height)
-    strip, rows, cell = _strip(scene.lines, area, lane, small)
+    strip, rows = _strip(scene.lines, area, lane, small)
     return WarpGeometry(
         figures,
         bar,
@@ -174,7 +173,6 @@ def warp_geometry(scene: WarpScene, box: QRectF, theme: Theme) -> WarpGeometry:
         names,
         strip,
         rows,
-        cell,
         readout,
         title,
         overview,
@@ -205,13 +203,13 @@ MANY_LINES = 8  # with more, the lanes' elements are named at the lines instead
 
 def _strip(
     lines: tuple[LineStrip, ...], area: QRectF, lane: float, small: QFontMetricsF
-) -> tuple[list[StripLine], int, float]:
+) -> tuple[list[StripLine], int]:
     """The lines in as few rows as leave the widest cells, below room for the links to them."""
     text = small.height()
     whole = len(lines) == 1
     single = _pack(lines, area.width(), lane * 0.6, whole)
     if whole or not single or single[-1] == 0:
-        return _one_row(lines, area, lane, text, whole)
+        return _one_row(lines, area, lane, text, whole), 1
     link = 1.4 * text
     room = QRectF(area.left(), area.top() + link, area.width(), area.height() - link)
     cell, rows, count = lane, single, 1
@@ -241,12 +239,12 @@ def _strip(
             placed.label = QRectF()
         result.append(placed)
         left = placed.box.right() + LINE_GAP
-    return result, count, cell
+    return result, count
 
 
 def _labelled(
     lines: tuple[LineStrip, ...], room: QRectF, small: QFontMetricsF
-) -> tuple[list[StripLine], int, float] | None:
+) -> tuple[list[StripLine], int] | None:
     """Many lines in columns of a power of two, the lanes of each left of it; None without room."""
     text = small.height()
     label = max(small.horizontalAdvance(line.touched.split(": ")[0]) for line in lines) + 4
@@ -271,13 +269,13 @@ def _labelled(
             placed = _place(line, left + label, top, cell, high, text, False)
             placed.label = QRectF(left, top, label - 4, high)
             result.append(placed)
-        return result, count, cell
+        return result, count
     return None
 
 
 def _one_row(
     lines: tuple[LineStrip, ...], area: QRectF, lane: float, text: float, whole: bool
-) -> tuple[list[StripLine], int, float]:
+) -> list[StripLine]:
     """All lines side by side, centred, low enough for the links to be told apart."""
     cell = lane
     while cell > 3.0 and _pack(lines, area.width(), cell, whole)[-1:] > [0]:
@@ -293,7 +291,7 @@ def _one_row(
     shift = (area.right() - result[-1].box.right()) / 2 if result else 0.0
     for placed in result:
         _shift(placed, shift)
-    return result, 1, cell
+    return result
 
 
 def _cell_height(cell: float, text: float) -> float:
@@ -545,7 +543,6 @@ class WarpPainter:
         state = (
             self.meaning,
             scene.live,
-            g.cell_width,
             tuple((line.fetched, line.lanes) for line in scene.lines),
             tuple(corner(placed.box) for placed in g.strip),
         )
@@ -880,7 +877,7 @@ class WarpView(PointedView):
     why_wanted = Signal()
 
     def __init__(self, session: Session) -> None:
-        super().__init__(session, "Warp and memory", self._hover_at)
+        super().__init__(session, "Warp and memory")
         self.why = why_button()
         self.why.clicked.connect(self.why_wanted)
         self.controls: tuple[QWidget, ...] = (self.why,)
@@ -1023,7 +1020,7 @@ class WarpView(PointedView):
         if geometry.figures.contains(event.position()):
             self.why_wanted.emit()
             return
-        hover = self._hover_at(event.position())
+        hover = self.hover_at(event.position())
         if hover is None or self._picked(hover):
             return
         chosen: dict[str, object] = {}
@@ -1045,7 +1042,7 @@ class WarpView(PointedView):
             return False
         return session.pick("lane", hover.thread % LANES) or session.pick("thread", hover.thread)
 
-    def _hover_at(self, point: QPointF) -> Hover | None:
+    def hover_at(self, point: QPointF) -> Hover | None:
         if self.own is not None:
             edge = current_theme().spacing.margin
             lane = int((point.x() - edge) / max(self.width() - 2 * edge, 1) * LANES)
