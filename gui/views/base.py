@@ -368,12 +368,8 @@ def element_menu(session: Session, element: Element, parent: QWidget) -> QMenu:
         lambda: go_to_touch(session, element, forward=False)
     )
     menu.addSeparator()
-    asked = session.hides("why")
-    if (
-        not asked
-        and session.trace is not None
-        and element[0] in [array.name for array in session.trace.arrays]
-    ):
+    arrays = session.trace.arrays if session.trace is not None else ()
+    if not session.hides("why") and element[0] in [array.name for array in arrays]:
         menu.addAction("Why loaded so often?").triggered.connect(
             lambda: session.update(element=element, question=Fetched(*element))
         )

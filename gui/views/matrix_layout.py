@@ -6,6 +6,7 @@ Cells are square, unless wider ones let values be written that squares have no r
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QPointF, QRectF
@@ -72,29 +73,20 @@ class MatrixLayout:
         self.grids, self.margins = grids, margins
         rows = 1 + max((g.place[0] for g in grids), default=0)
         columns = 1 + max((g.place[1] for g in grids), default=0)
-        self._above = [
-            max((g.room_before[0] for g in grids if g.place[0] == r), default=0)
-            for r in range(rows)
-        ]
-        self._left = [
-            max((g.room_before[1] for g in grids if g.place[1] == c), default=0)
-            for c in range(columns)
-        ]
-        self._heights = [
-            above + max((g.rows + g.room[0] for g in grids if g.place[0] == r), default=0)
-            for r, above in enumerate(self._above)
-        ]
-        self._widths = [
-            before + max((g.columns + g.room[1] for g in grids if g.place[1] == c), default=0)
-            for c, before in enumerate(self._left)
-        ]
+
+        def most(axis: int, number: int, of: Callable[[Grid], float]) -> float:
+            """Of the grids in a row (axis 0) or column, 0 where there are none."""
+            return max((of(g) for g in grids if g.place[axis] == number), default=0)
+
+        self._above = [most(0, r, lambda g: g.room_before[0]) for r in range(rows)]
+        self._left = [most(1, c, lambda g: g.room_before[1]) for c in range(columns)]
+        heights = [most(0, r, lambda g: g.rows + g.room[0]) for r in range(rows)]
+        widths = [most(1, c, lambda g: g.columns + g.room[1]) for c in range(columns)]
+        self._heights = [above + high for above, high in zip(self._above, heights, strict=True)]
+        self._widths = [before + wide for before, wide in zip(self._left, widths, strict=True)]
         # Beside each other, each has room for its title: narrow ones would write over the next.
-        self._least = [
-            max((_title_width(g) for g in grids if g.place[1] == c), default=0.0)
-            if rows == 1 and columns > 1
-            else 0.0
-            for c in range(columns)
-        ]
+        beside = rows == 1 and columns > 1
+        self._least = [most(1, c, _title_width) if beside else 0.0 for c in range(columns)]
         self._cells: dict[tuple[int, int], Cells] = {}
         self._cells_in: Transform | None = None
 

@@ -37,9 +37,9 @@ from gui.scenes.occupancy import TITLES, UNITS, Bar, Curve
 from gui.views.base import Caption, Panel
 from gui.views.ceilings_view import FirstOrderList
 from gui.views.page_parts import (
+    Choice,
     DeviceBox,
     PageView,
-    choice,
     panels_in,
     share,
     simple_or_all,
@@ -620,7 +620,7 @@ class OccupancyView(PageView):
         self.sm_box = DeviceBox("Device or SM", "Whose SM is filled; the kernel is compiled for it")
         self.sm_box.offer((), FIRST, capabilities=True)
         tip = "Whose threads, registers and shared memory are placed"
-        self.example_box = choice("Kernel or worked example", tip, EXAMPLE_LETTERS)
+        self.example_box = Choice("Kernel or worked example", tip, EXAMPLE_LETTERS)
         self.example_box.addItems([THIS_KERNEL, *(e.title for e in scene.EXAMPLES)])
         self.reset = QPushButton("As compiled")
         self.reset.setToolTip("Leave the what-if: the registers and shared memory of the kernel")

@@ -38,6 +38,7 @@ class OwnMemoryPainter:
     ) -> None:
         self.p, self.theme, self.scene, self.box = painter, theme, scene, box
         self.session = session
+        self.meaning = "load" if scene.verb == "loads" else "store"
         self.small = theme.font("small")
         self.line = QFontMetricsF(self.small).height()
         top = box.top() + figures_height(theme) + 1.4 * self.line
@@ -59,12 +60,9 @@ class OwnMemoryPainter:
             draw_figures(self.p, head, figures, theme)
         self._draw_lanes()
         if self.session.hides("warp.elements") or self.session.hides("warp.sectors"):
-            top = self.lanes[0].bottom() + 4
-            draw_veil(
-                self.p,
-                QRectF(self.box.left(), top, self.box.width(), self.box.bottom() - top),
-                theme,
-            )
+            below = QRectF(self.box)
+            below.setTop(self.lanes[0].bottom() + 4)
+            draw_veil(self.p, below, theme)
             return
         self._draw_words()
         foot = QRectF(self.box.left(), self.box.bottom() - self.line, self.box.width(), self.line)
@@ -84,16 +82,13 @@ class OwnMemoryPainter:
         theme, scene = self.theme, self.scene
         busy = [rect for rect, on in zip(self.lanes, scene.active, strict=False) if on]
         idle = [rect for rect in self.lanes if rect not in busy]
-        color = theme.color("load" if scene.verb == "loads" else "store")
-        fill(self.p, busy, theme.tint("load" if scene.verb == "loads" else "store", 0.35))
+        fill(self.p, busy, theme.tint(self.meaning, 0.35))
         fill(self.p, idle, theme.color("inactive", 0.55))
-        every = (
-            1 if self.lanes[0].width() > QFontMetricsF(self.small).horizontalAdvance("00") else 4
-        )
+        number = QFontMetricsF(self.small).horizontalAdvance("00")
+        every = 1 if self.lanes[0].width() > number else 4
         places = [(rect, str(i)) for i, rect in enumerate(self.lanes) if i % every == 0]
         texts(self.p, places, theme.color("text"), self.small)
         frame(self.p, [inset(self.lanes[self.session.lane], 0.5)], pen(theme.color("selected"), 2))
-        self._color = color
 
     def _draw_words(self) -> None:
         """A box for each word; one of local memory stands below its lane."""
@@ -108,19 +103,17 @@ class OwnMemoryPainter:
         for word, box in zip(shown, boxes, strict=True):
             for lane in word.lanes:
                 path.addPath(link(self.lanes[lane], box))
-        self.p.strokePath(path, pen(self._color, 1.0))
-        strong = theme.tint("load" if scene.verb == "loads" else "store", 1.0)
+        self.p.strokePath(path, pen(theme.color(self.meaning), 1.0))
+        strong = theme.tint(self.meaning, 1.0)
         fill(self.p, boxes, strong)
         frame(self.p, boxes, pen(theme.color("panel"), 1))
         ink = text_on(strong)
         for word, box in zip(shown, boxes, strict=True):
-            said = that_fits(
-                [f"{word.name} = {word.value}", word.value, ""], self.small, box.width()
-            )
+            choices = (f"{word.name} = {word.value}", word.value, "")
+            said = that_fits(choices, self.small, box.width())
             text(self.p, box, said, ink, self.small, CENTRE, elide=False)
-            who = that_fits(
-                [f"lanes {lanes_text(word)}", lanes_text(word), ""], self.small, box.width()
-            )
+            choices = (f"lanes {lanes_text(word)}", lanes_text(word), "")
+            who = that_fits(choices, self.small, box.width())
             below = QRectF(box.left(), box.bottom() + 1, box.width(), self.line)
             text(self.p, below, who, theme.color("text_dim"), self.small, CENTRE, elide=False)
         mine = [

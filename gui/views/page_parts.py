@@ -56,28 +56,24 @@ def subject_caption() -> Caption:
     return caption
 
 
-def choice(name: str, tip: str, letters: int) -> QComboBox:
+class Choice(QComboBox):
     """A box as wide as so many letters, whatever it offers."""
-    box = QComboBox()
-    _as_wide_as(box, letters, name, tip)
-    return box
+
+    def __init__(self, name: str, tip: str, letters: int) -> None:
+        super().__init__()
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(letters)
+        self.setAccessibleName(name)
+        self.setToolTip(tip)
 
 
-def _as_wide_as(box: QComboBox, letters: int, name: str, tip: str) -> None:
-    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-    box.setMinimumContentsLength(letters)
-    box.setAccessibleName(name)
-    box.setToolTip(tip)
-
-
-class DeviceBox(QComboBox):
+class DeviceBox(Choice):
     """A chooser of devices: this machine's GPUs, those of the table, and perhaps capabilities."""
 
     LETTERS = 24  # that it is wide
 
     def __init__(self, name: str, tip: str) -> None:
-        super().__init__()
-        _as_wide_as(self, self.LETTERS, name, tip)
+        super().__init__(name, tip, self.LETTERS)
         self._live: tuple[Device, ...] = ()
 
     def offer(self, live: Sequence[Device], first: str, *, capabilities: bool = False) -> None:
