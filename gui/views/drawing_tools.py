@@ -486,8 +486,8 @@ def write(
     advances = np.array([advance for _, advance in laid])
     share = next((share for side, share in _SHARES.items() if align & side), 0.5)
     x, y = left + share * (wide - advances), top + (high - known.metrics.height()) / 2
-    for place, (words_laid, _) in zip(map(QPointF, x.tolist(), y.tolist()), laid, strict=True):
-        painter.drawStaticText(place, words_laid)
+    for place, (static, _) in zip(map(QPointF, x.tolist(), y.tolist()), laid, strict=True):
+        painter.drawStaticText(place, static)
 
 
 # The mark of an illegal access in every view: a cross in a frame, in the colour of errors.

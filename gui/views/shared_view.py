@@ -74,8 +74,7 @@ from gui.views.drawing_tools import (
     upright_texts,
     write,
 )
-from gui.views.lit import draw_lit, draw_lit_legend
-from gui.views.pick_pad import PickPad
+from gui.views.lit import PickPad, draw_lit, draw_lit_legend
 from gui.views.veil import draw_veil
 from gui.views.widgets import by_bank_button, why_button
 

@@ -66,9 +66,8 @@ from gui.views.drawing_tools import (
     upright_texts,
 )
 from gui.views.drawing_tools import COLOR as FAULT
-from gui.views.lit import draw_lit, draw_lit_legend, legend_box
+from gui.views.lit import PickPad, draw_lit, draw_lit_legend, legend_box
 from gui.views.own_memory_painter import OwnMemoryPainter
-from gui.views.pick_pad import PickPad
 from gui.views.veil import draw_veil
 from gui.views.widgets import why_button
 
@@ -760,8 +759,8 @@ class WarpPainter:
         full = f"threadIdx {x}" if not y else f"{y},  {x}"
         small = theme.font("small")
         choices = (full, f"{y}, {x}" if y else x, y or x, (y or x).replace(" ", ""), "")
-        words_shown = that_fits(choices, small, span.width() - 6)
-        text(p, span, words_shown, theme.color("text_dim"), small, elide=False)
+        said = that_fits(choices, small, span.width() - 6)
+        text(p, span, said, theme.color("text_dim"), small, elide=False)
         p.setPen(pen(theme.color("text_faint"), 1))
         base = span.bottom() + 0.5
         p.drawLine(QPointF(span.left() + 2, base), QPointF(span.right() - 2, base))
