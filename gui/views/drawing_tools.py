@@ -100,9 +100,9 @@ class Cells:
     def rect(self, part: Rect, least: float = 0.0) -> QRectF:
         """A part (row, column, rows, columns), at least `least` wide and high about its middle."""
         row, column, rows, columns = part
-        left, right = (self.left + self.wide * c for c in (column, column + columns))
-        top, bottom = (self.top + self.high * r for r in (row, row + rows))
-        (left, right), (top, bottom) = _whole(left, right, least), _whole(top, bottom, least)
+        x, y, wide, high = self.left, self.top, self.wide, self.high
+        left, right = _whole(x + wide * column, x + wide * (column + columns), least)
+        top, bottom = _whole(y + high * row, y + high * (row + rows), least)
         return QRectF(left, top, right - left, bottom - top)
 
     def at(self, point: QPointF) -> tuple[float, float]:
@@ -122,10 +122,11 @@ class Cells:
 
 def _whole(first: float, last: float, least: float) -> tuple[int, int]:
     """The ends of a side in whole pixels, about its middle where it would be shorter."""
-    if round(last) - round(first) < least:
-        middle = (round(first) + round(last)) / 2
+    start, end = round(first), round(last)
+    if end - start < least:
+        middle = (start + end) / 2
         return round(middle - least / 2), round(middle + least / 2)
-    return round(first), round(last)
+    return start, end
 
 
 def text(
