@@ -55,6 +55,14 @@ class SharedGrid:
         cells = np.arange(self.rows * self.columns).reshape(self.rows, self.columns)
         return cells < self.size
 
+    @cached_property
+    def lanes_of(self) -> dict[int, list[int]]:
+        """The lanes of the selected warp that touch an element, for each that is touched."""
+        found: dict[int, list[int]] = {}
+        for flat, lane in zip(self.warp_lit.tolist(), self.warp_lanes.tolist(), strict=True):
+            found.setdefault(flat, []).append(lane)
+        return found
+
     def bank_of(self, flat: int) -> int:
         """The bank of an element's first byte."""
         address = self.array.offset + flat * self.array.dtype.itemsize

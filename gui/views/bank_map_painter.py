@@ -13,6 +13,7 @@ from gui.looks.theme import Theme
 from gui.scenes.text import grouped
 from gui.views.drawing_tools import (
     LEFT,
+    Cells,
     Key,
     draw_legend_row,
     fill,
@@ -41,19 +42,27 @@ class BankMapLayout:
 
     def word(self, line: int, bank: int, count: int = 1) -> QRectF:
         """The cells of `count` words from a bank on, in a line."""
+        return self._grid.rect((self.shown.index(line), bank, 1, count))
+
+    @property
+    def _grid(self) -> Cells:
+        wide, high = self.cells.width() / BANKS, self.cells.height() / max(len(self.shown), 1)
+        return Cells(self.cells.left(), self.cells.top(), wide, high)
+
+    def in_column(self, bank: int, row: QRectF) -> QRectF:
+        """The part of a row above or below the cells that belongs to a bank."""
         wide = self.cells.width() / BANKS
-        high = self.cells.height() / max(len(self.shown), 1)
-        top = self.cells.top() + self.shown.index(line) * high
-        left = round(self.cells.left() + bank * wide)
-        right = round(self.cells.left() + (bank + count) * wide)
-        return QRectF(left, round(top), right - left, round(top + high) - round(top))
+        return QRectF(self.cells.left() + bank * wide, row.top(), wide, row.height())
+
+    def head_of(self, row: QRectF) -> QRectF:
+        """The place left of a row for what it is about."""
+        return QRectF(self.heads.left(), row.top(), self.heads.width(), row.height())
 
     def offset_at(self, point: QPointF) -> int:
         """The byte of shared memory whose word lies under a point, -1 for none."""
         if not self.cells.contains(point) or not self.shown:
             return -1
-        bank = int((point.x() - self.cells.left()) / self.cells.width() * BANKS)
-        row = int((point.y() - self.cells.top()) / self.cells.height() * len(self.shown))
+        row, bank = map(int, self._grid.at(point))
         line = self.shown[min(row, len(self.shown) - 1)]
         return line * LINE + min(bank, BANKS - 1) * WORD
 
@@ -140,7 +149,7 @@ class BankMapPainter:
         metrics = QFontMetricsF(self.small)
         for line in lay.shown:
             row = lay.word(line, 0, BANKS)
-            head = QRectF(lay.heads.left(), row.top(), lay.heads.width() - 6, row.height())
+            head = lay.head_of(row).adjusted(0, 0, -6, 0)
             text(p, head, f"byte {grouped(line * LINE)}", theme.color("text_dim"), self.small, LEFT)
             if self.found.swizzle < 0:
                 continue
@@ -181,37 +190,25 @@ class BankMapPainter:
     def _draw_numbers(self) -> None:
         lay, wide = self.lay, self.lay.cells.width() / BANKS
         every = 1 if wide > QFontMetricsF(self.small).horizontalAdvance("00") + 2 else 4
-        places = [
-            (QRectF(lay.cells.left() + b * wide, lay.numbers.top(), wide, lay.numbers.height()), b)
-            for b in range(0, BANKS, every)
-        ]
+        places = [(lay.in_column(b, lay.numbers), str(b)) for b in range(0, BANKS, every)]
         ink = self.theme.color("text_dim")
-        texts(self.p, [(box, str(bank)) for box, bank in places], ink, self.small)
-        head = QRectF(lay.heads.left(), lay.numbers.top(), lay.heads.width(), lay.numbers.height())
-        text(self.p, head, "bank", ink, self.small, LEFT)
+        texts(self.p, places, ink, self.small)
+        text(self.p, lay.head_of(lay.numbers), "bank", ink, self.small, LEFT)
 
     def _draw_passes(self) -> None:
         """Below each bank how often it goes, where that is more than once."""
         lay, now, theme = self.lay, self.found.round, self.theme
         rest = len(self.found.lines) - len(lay.shown)
         if rest > 0:
-            head = QRectF(
-                lay.heads.left(), lay.passes.top(), lay.heads.width(), lay.passes.height()
-            )
-            text(self.p, head, f"{rest} lines more", theme.color("text_faint"), self.small, LEFT)
+            head, faint = lay.head_of(lay.passes), theme.color("text_faint")
+            text(self.p, head, f"{rest} lines more", faint, self.small, LEFT)
         if now.ways <= 1:
             draw_legend_row(self.p, lay.passes, theme, self.keys())
             return
         wide = lay.cells.width() / BANKS
         font = fitting(theme.font("small", bold=True), "×00", wide + 6)
-        places = [
-            (
-                QRectF(lay.cells.left() + b * wide, lay.passes.top(), wide, lay.passes.height()),
-                f"×{int(n)}",
-            )
-            for b, n in enumerate(now.passes)
-            if n > 1
-        ]
+        passes = [(bank, int(n)) for bank, n in enumerate(now.passes) if n > 1]
+        places = [(lay.in_column(bank, lay.passes), f"×{n}") for bank, n in passes]
         texts(self.p, places, theme.color("conflict"), font)
 
 

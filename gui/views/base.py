@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QPointF, QSize, Qt
 from PySide6.QtGui import (
@@ -113,14 +113,10 @@ class SessionView(QWidget):
 
 
 class PointedView(SessionView):
-    """A drawn view whose parts tell the session what is pointed at; elements have their menu.
+    """A drawn view whose parts tell the session what is pointed at; elements have their menu."""
 
-    at: what lies under a pixel of the view, None for nothing.
-    """
-
-    def __init__(self, session: Session, name: str, at: Callable[[QPointF], Hover | None]) -> None:
+    def __init__(self, session: Session, name: str) -> None:
         super().__init__(session)
-        self._at = at
         self.caption = Caption()
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setMouseTracking(True)
@@ -128,23 +124,25 @@ class PointedView(SessionView):
         self.setAccessibleName(name)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
+    def hover_at(self, point: QPointF) -> Hover | None:
+        """What lies under a pixel of the view, None for nothing."""
+        raise NotImplementedError
+
     def point_at(self, point: QPointF) -> None:
         """Tell the session what lies under a pixel."""
-        self.session.hover = self._at(point)
+        self.session.hover = self.hover_at(point)
 
     def menu_at(self, point: QPointF) -> QMenu | None:
         """The menu of the element under a pixel, None where there is none."""
-        hover = self._at(point)
+        hover = self.hover_at(point)
         if hover is None or hover.element is None:
             return None
         return element_menu(self.session, hover.element, self)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Tell the session what is pointed at."""
         self.point_at(event.position())
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Nothing is pointed at any more."""
         self.session.hover = None
         super().leaveEvent(event)
 
@@ -176,8 +174,6 @@ class Caption(QLabel):
         self.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._lines = 1
         self._most: int | None = None
-        self._wrapped: list[str] = []
-        self._wrapped_for: object = None
         self._widths: dict[str, float] = {}
         """Of words in the caption's font: captions of steps are made of the same ones."""
 
@@ -197,7 +193,6 @@ class Caption(QLabel):
             self.update()
 
     def event(self, event: QEvent) -> bool:
-        """Give the tooltip when it is asked for."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             QToolTip.showText(event.globalPos(), self._text, self)
             return True
@@ -243,18 +238,15 @@ class Caption(QLabel):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the sentence, wrapped at words, the last line cut where it must be."""
-        key = (self.text(), self._lines, self.width(), self.font().key())
-        if key != self._wrapped_for:
-            self._wrapped, self._wrapped_for = self._wrap(self._lines), key
-        painter = QPainter(self)
+        lines, painter = self.shown_lines(), QPainter(self)
         painter.setPen(self.palette().windowText().color())
         spacing, box = self.fontMetrics().lineSpacing(), self.contentsRect()
         top = box.top()
         if self._lines == 1 or self.alignment() & Qt.AlignmentFlag.AlignVCenter:
-            top += (box.height() - len(self._wrapped) * spacing) // 2
+            top += (box.height() - len(lines) * spacing) // 2
         across = self.alignment() & Qt.AlignmentFlag.AlignHorizontal_Mask
         flags = int(Qt.AlignmentFlag.AlignTop | across)
-        for i, line in enumerate(self._wrapped):
+        for i, line in enumerate(lines):
             painter.drawText(box.left(), top + i * spacing, box.width(), spacing, flags, line)
 
     def shown_lines(self) -> list[str]:
@@ -271,17 +263,15 @@ class Caption(QLabel):
     def _wrap(self, most: int) -> list[str]:
         """The sentence in at most so many lines."""
         width, words = self.contentsRect().width(), self.text().split(" ")
+        elided = self.fontMetrics().elidedText
         lines: list[str] = []
         while words:
             count = self._fitting(words, width)
             if count < len(words) and (len(lines) + 1 == most or not count):
-                return [*lines, self._cut(" ".join(words), width)]
+                return [*lines, elided(" ".join(words), Qt.TextElideMode.ElideRight, width)]
             lines.append(" ".join(words[:count]))
             words = words[count:]
         return lines
-
-    def _cut(self, text: str, width: int) -> str:
-        return self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, width)
 
     def _fitting(self, words: list[str], width: int) -> int:
         """How many of the words stand beside each other in a width."""
@@ -378,12 +368,8 @@ def element_menu(session: Session, element: Element, parent: QWidget) -> QMenu:
         lambda: go_to_touch(session, element, forward=False)
     )
     menu.addSeparator()
-    asked = session.hides("why")
-    if (
-        not asked
-        and session.trace is not None
-        and element[0] in [array.name for array in session.trace.arrays]
-    ):
+    arrays = session.trace.arrays if session.trace is not None else ()
+    if not session.hides("why") and element[0] in [array.name for array in arrays]:
         menu.addAction("Why loaded so often?").triggered.connect(
             lambda: session.update(element=element, question=Fetched(*element))
         )

@@ -27,7 +27,6 @@ from PySide6.QtWidgets import (
     QProgressBar,
     QScrollArea,
     QSizePolicy,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -56,6 +55,7 @@ from gui.views.page_parts import (
 )
 from gui.views.roofline_plot import RooflinePlot
 from gui.views.veil import Veil
+from gui.views.widgets import action_button
 
 if TYPE_CHECKING:
     from core.devices.table import Device
@@ -67,7 +67,39 @@ if TYPE_CHECKING:
     from gui.scenes.session import Session
 
 
-SIZES = (*SWEPT_SIZES, TEXTBOOK_SIZE)
+AS_CONFIGURED = "as configured"
+
+
+class SizeBox(QComboBox):
+    """A chooser of N, behind its label: of the sizes that are swept, or what is configured."""
+
+    def __init__(self, first: int, name: str, tip: str) -> None:
+        super().__init__()
+        self.label = styled_label("N", role="dim")
+        self.addItems([AS_CONFIGURED, *map(str, (*SWEPT_SIZES, TEXTBOOK_SIZE))])
+        self.setCurrentText(str(first))
+        self.setAccessibleName(name)
+        self.setToolTip(tip)
+
+    @property
+    def n(self) -> int | None:
+        """The chosen N; None for the configured launch."""
+        text = self.currentText()
+        return None if text == AS_CONFIGURED else int(text)
+
+    def show_number(self, n: int) -> None:
+        """Choose an N, 0 for what is configured, without a signal."""
+        text = str(n) if n else AS_CONFIGURED
+        with QSignalBlocker(self):
+            if self.findText(text) < 0:
+                self.addItem(text)
+            self.setCurrentText(text)
+
+    def offer(self, on: bool) -> None:
+        """Whether a size can be chosen at all."""
+        self.label.setVisible(on)
+        self.setVisible(on)
+
 
 # The ceilings of a launch as cards: the rate, a bar, and the formula with its numbers.
 
@@ -139,13 +171,12 @@ class _Card(QFrame):
         self._stands_out = "conflict" if binding else "load" if chosen else ""
         head = QHBoxLayout()
         head.setSpacing(6)
-        title = self._label(row.title, "figure" if binding else "caption")
-        title.setWordWrap(True)
+        title = styled_label(row.title, role="figure" if binding else "caption", wrap=True)
         title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         head.addWidget(title, 1)
         if row.note:
-            head.addWidget(self._label(row.note, "small"))
-        head.addWidget(self._label(row.rate, "figure"))
+            head.addWidget(styled_label(row.note, role="small"))
+        head.addWidget(styled_label(row.rate, role="figure"))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(EDGE + 10, 4, theme.spacing.margin, 5)
         layout.setSpacing(2)
@@ -153,9 +184,7 @@ class _Card(QFrame):
         layout.addWidget(_Bar(share, mark, "conflict" if binding else "load"))
         layout.addWidget(_Formula(row))
         if chosen or row.state != "above":
-            assumes = self._label(row.remark, "small")
-            assumes.setWordWrap(True)
-            layout.addWidget(assumes)
+            layout.addWidget(styled_label(row.remark, role="small", wrap=True))
         self.setAccessibleName(f"{row.title}: {row.rate}. {row.note}")
         of_peak = f"{row.of_peak:.2%}".replace("%", "\u202f%")
         self.setToolTip(f"{row.exact}\n{of_peak} of the FP32 peak. Assumes {row.assumes}.")
@@ -165,12 +194,6 @@ class _Card(QFrame):
         if self._stands_out:
             painter.fillRect(self.rect(), theme.tint(self._stands_out, 0.07))
         painter.fillRect(0, 0, EDGE, self.height(), theme.color(self._stands_out or "border"))
-
-    @staticmethod
-    def _label(text: str, role: str) -> QLabel:
-        label = QLabel(text)
-        label.setProperty("role", role)
-        return label
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self._owner.ceiling_chosen.emit(self._row.name)
@@ -208,32 +231,30 @@ class CeilingList(QScrollArea):
 
     def draw(self) -> None:
         """Make the cards anew, in the theme's colours."""
-        body = QWidget()
-        self._fill(body, self._shown)
+        body = self._cards()
         at, before = self.verticalScrollBar().value(), self.takeWidget()
         if before is not None:
             before.deleteLater()  # a card in it may have been clicked just now
         self.setWidget(body)
-        body.setAutoFillBackground(False)
-        self.viewport().setAutoFillBackground(False)
         self.verticalScrollBar().setValue(at)
         self._drawn = self._shown
 
-    def _fill(self, body: QWidget, shown: Shown) -> None:
-        rows, measured, notes, _ = shown
+    def _cards(self) -> QWidget:
+        rows, measured, notes, _ = self._shown
+        body = QWidget()
         layout = QVBoxLayout(body)
         layout.setContentsMargins(8, 2, 0, 8)
         layout.setSpacing(7)
         share = _scale([row.gflops for row in rows], measured)
         mark = share(measured) if measured else None
         for row in rows:
-            card = _Card(row, share(row.gflops), mark, self)
-            layout.addWidget(card)
+            layout.addWidget(_Card(row, share(row.gflops), mark, self))
         for note in notes:
             label = styled_label(note, role="small", wrap=True)
             label.setContentsMargins(12, 4, 12, 0)
             layout.addWidget(label)
         layout.addStretch(1)
+        return body
 
 
 def _scale(rates: Sequence[float], measured: float | None) -> Callable[[float], float]:
@@ -244,9 +265,6 @@ def _scale(rates: Sequence[float], measured: float | None) -> Callable[[float], 
 
 
 # First-order counts of a launch: its threads and blocks, what a block loads and computes.
-
-
-AS_CONFIGURED = "as configured"
 
 
 class FirstOrderList(QScrollArea):
@@ -261,67 +279,45 @@ class FirstOrderList(QScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.caption = Caption(role="dim")
-        self.size_label = styled_label("N", role="dim")
-        self.size_box = QComboBox()
-        self.size_box.addItems([AS_CONFIGURED, *(str(size) for size in SIZES)])
-        self.size_box.setCurrentText("1024")
-        self.size_box.setAccessibleName("Size of the counted launch")
-        self.size_box.setToolTip("N of the launch that is counted")
+        tip = "N of the launch that is counted"
+        self.size_box = SizeBox(1024, "Size of the counted launch", tip)
         self.size_box.currentTextChanged.connect(lambda _: self._count())
-        self.controls = (self.size_label, self.size_box)
-        self.rows = QGridLayout()
-        self.rows.setColumnStretch(1, 1)
-        self.rows.setHorizontalSpacing(10)
-        self.rows.setVerticalSpacing(4)
-        self._make_body()
+        self.controls = (self.size_box.label, self.size_box)
         self._counter = Worker(self, "first order")
         self._counter.finished.connect(self._on_counted)
         self._counter.failed.connect(self._on_failure)
 
-    def _make_body(self) -> None:
-        space, body = current_theme().spacing, QWidget()
-        outer = QGridLayout(body)
-        outer.setContentsMargins(space.margin, 2, space.margin, space.gap)
-        outer.addLayout(self.rows, 0, 0)
-        outer.setRowStretch(1, 1)
-        self.setWidget(body)
-        body.setAutoFillBackground(False)
-        self.viewport().setAutoFillBackground(False)
-
     def show_launch(self, configuration: Configuration) -> None:
         """Count a launch, at the chosen size if it is a rung's."""
         self._configuration = configuration
-        for control in self.controls:
-            control.setVisible(configuration.own is None)
+        self.size_box.offer(configuration.own is None)
         self._count()
 
     def close_worker(self) -> None:
-        """End the counting and wait for it."""
         self._counter.close()
 
     def _count(self) -> None:
         if self._configuration is None:
             return
-        text = self.size_box.currentText()
-        size = None if text == AS_CONFIGURED else int(text)
         self.caption.setText("Counting the launch …")
-        wanted = work.sized(self._ladder, self._configuration, size)
+        wanted = work.sized(self._ladder, self._configuration, self.size_box.n)
         self._counter.submit(work.first_order_job, self._ladder, wanted)
 
     def _on_counted(self, found: Any) -> None:
-        for place in reversed(range(self.rows.count())):
-            item = self.rows.takeAt(place)
-            widget = item.widget() if item is not None else None
-            if widget is not None:
-                widget.deleteLater()
-        for row, one in enumerate(first_order(found.counts, found.phases)):
-            figure, text = QLabel(one.figure), QLabel(one.text)
-            figure.setProperty("role", "figure")
+        space, body = current_theme().spacing, QWidget()
+        rows = QGridLayout(body)
+        rows.setContentsMargins(space.margin, 2, space.margin, space.gap)
+        rows.setColumnStretch(1, 1)
+        rows.setHorizontalSpacing(10)
+        rows.setVerticalSpacing(4)
+        figures = first_order(found.counts, found.phases)
+        for row, one in enumerate(figures):
+            figure = styled_label(one.figure, role="figure")
             figure.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
-            text.setProperty("role", "dim")
-            text.setWordWrap(True)
-            self.rows.addWidget(figure, row, 0)
-            self.rows.addWidget(text, row, 1)
+            rows.addWidget(figure, row, 0)
+            rows.addWidget(styled_label(one.text, role="dim", wrap=True), row, 1)
+        rows.setRowStretch(len(figures), 1)
+        self.setWidget(body)
         self.caption.setText(_title(found.counts.workload))
 
     def _on_failure(self, error: object) -> None:
@@ -363,7 +359,8 @@ class CeilingsView(PageView):
         self._again = False
         """Whether something came that was not drawn yet."""
         self._keys: tuple[LegendKey, ...] = ()
-        self._build()
+        self._make_parts()
+        self._lay_out()
         self._connect()
         self._offer_devices()
         self._say("")
@@ -379,8 +376,7 @@ class CeilingsView(PageView):
     @property
     def n(self) -> int | None:
         """The chosen N; None for the configured launch."""
-        text = self.size_box.currentText()
-        return None if text == AS_CONFIGURED else int(text.replace("\u202f", ""))
+        return self.size_box.n
 
     @property
     def wanted(self) -> Configuration | None:
@@ -406,19 +402,11 @@ class CeilingsView(PageView):
         """Have the choices say what the session's settings do, if they say anything."""
         session = self.session
         if session.device:
-            self._choose_in(self.device_box, self.device_box.place_of(session.device))
+            with QSignalBlocker(self.device_box):
+                self.device_box.choose(session.device)
         if session.size is not None:
-            text = AS_CONFIGURED if session.size == 0 else str(session.size)
-            if self.size_box.findText(text) < 0:
-                with QSignalBlocker(self.size_box):
-                    self.size_box.addItem(text)
-            self._choose_in(self.size_box, self.size_box.findText(text))
+            self.size_box.show_number(session.size)
         self.list.chosen = self.plot.chosen = session.ceiling
-
-    def _choose_in(self, box: QComboBox, place: int) -> None:
-        if place >= 0:
-            with QSignalBlocker(box):
-                box.setCurrentIndex(place)
 
     def _take_device(self) -> None:
         """The device was chosen here: the other page and links follow."""
@@ -434,9 +422,7 @@ class CeilingsView(PageView):
         wanted = self.wanted
         if wanted is None:
             return
-        own = wanted.own is not None
-        self.size_box.setVisible(not own)
-        self.size_label.setVisible(not own)
+        self.size_box.offer(wanted.own is None)
         self.back.setVisible(self._other is not None)
         self.subject.setText(launch_title(self._ladder, wanted))
 
@@ -586,67 +572,44 @@ class CeilingsView(PageView):
         self._ask()
 
     def shut_down(self) -> None:
-        """End the work and wait for it."""
         super().shut_down()
         self._later.stop()
         self.model.close()
 
     # ---- building
 
-    def _build(self) -> None:
-        self._make_controls()
-        self._make_choices()
-        self.plot = RooflinePlot()
-        self.list = CeilingList()
-        self._make_texts()
-        self._lay_out()
-
     def restyle(self) -> None:
-        """Take up the theme's colours."""
         self.plot.draw()
         self.show_legend(self._keys)
         self.list.draw()
 
-    def _make_controls(self) -> None:
+    def _make_parts(self) -> None:
         self.caption = Caption("Choose a kernel.")
         self.subject = subject_caption()
-        self.back = QToolButton()
-        self.back.setProperty("role", "action")
-        self.back.setText("Back to the configured launch")
-        self.back.setToolTip("Leave the measured run that was clicked")
+        tip = "Leave the measured run that was clicked"
+        self.back = action_button("Back to the configured launch", tip)
         self.back.hide()
-        self.size_label = styled_label("N", role="dim")
         self.progress = QProgressBar()
         self.progress.setTextVisible(False)
         self.progress.setFixedHeight(3)
         self.progress.hide()
-
-    def _make_choices(self) -> None:
-        self.size_box = QComboBox()
-        self.size_box.addItems([AS_CONFIGURED, *(str(size) for size in SIZES)])
-        self.size_box.setCurrentText(str(DEFAULT_SIZE))
-        self.size_box.setAccessibleName("Size of the launch")
-        self.size_box.setToolTip("N of the launch; the left column sets block and tile")
-        tip = "Whose figures the ceilings are computed with"
-        self.device_box = DeviceBox("Device", tip)
-
-    def _make_texts(self) -> None:
+        tip = "N of the launch; the left column sets block and tile"
+        self.size_box = SizeBox(DEFAULT_SIZE, "Size of the launch", tip)
+        self.device_box = DeviceBox("Device", "Whose figures the ceilings are computed with")
+        self.plot = RooflinePlot()
+        self.list = CeilingList()
         self.hover = Caption(role="dim")
-        self.legend = QLabel()
+        self.legend = styled_label(role="small", wrap=True)
         self.legend.setTextFormat(Qt.TextFormat.RichText)
-        self.legend.setWordWrap(True)
-        self.legend.setProperty("role", "small")
         self.legend.setAccessibleName("Legend of the roofline")
-        self.against = QLabel()
-        self.transfers = QLabel()
-        for label, role in ((self.against, "caption"), (self.transfers, "dim")):
-            label.setProperty("role", role)
-            label.setWordWrap(True)
+        self.against = styled_label(role="caption", wrap=True)
+        self.transfers = styled_label(role="dim", wrap=True)
+        for label in (self.against, self.transfers):
             label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
 
     def _lay_out(self) -> None:
         space = current_theme().spacing
-        choices = (self.back, self.size_label, self.size_box, self.device_box)
+        choices = (self.back, self.size_box.label, self.size_box, self.device_box)
         controls = subject_row(self.subject, choices, below=2)
         upper = QWidget()
         column = QVBoxLayout(upper)
@@ -689,7 +652,6 @@ class CeilingsView(PageView):
         )
 
     def pictures(self) -> dict[str, QWidget]:
-        """The plot, and the list beside it."""
         return {"Roofline": self.plot, "Ceilings": self.list}
 
     def _connect(self) -> None:

@@ -75,12 +75,10 @@ class ColouredText(QPlainTextEdit):
         return int(self.cursorForPosition(QPoint(0, int(y))).blockNumber()) + 1
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Tell which line the pointer rests on."""
         super().mouseMoveEvent(event)
         self.line_pointed.emit(self.line_at(event.position().y()))
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Nothing is pointed at any more."""
         super().leaveEvent(event)
         self.line_pointed.emit(0)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -26,7 +26,8 @@ from PySide6.QtWidgets import QWidget
 
 from gui.looks.theme import Theme
 from gui.pictures.vectors import is_vector
-from gui.scenes.grids import rectangles
+from gui.scenes.grids import Rect, rectangles
+from gui.scenes.history import Ints
 
 # Small drawing tools that the painted views share.
 
@@ -34,7 +35,7 @@ from gui.scenes.grids import rectangles
 CENTRE = Qt.AlignmentFlag.AlignCenter
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_WHOLE = int(Qt.TextFlag.TextDontClip)
+_UNCUT = int(Qt.TextFlag.TextDontClip)
 
 
 def pen(color: QColor, width: float = 1.0, style: Qt.PenStyle = Qt.PenStyle.SolidLine) -> QPen:
@@ -84,6 +85,50 @@ def inset(rect: QRectF, by: float) -> QRectF:
     return rect.adjusted(by, by, -by, -by)
 
 
+@dataclass(frozen=True)
+class Cells:
+    """Cells of one size in rows and columns: where they lie in whole pixels.
+
+    `left` and `top` are the corner of cell (0, 0), `wide` and `high` a cell's sides, in pixels.
+    """
+
+    left: float
+    top: float
+    wide: float
+    high: float
+
+    def rect(self, part: Rect, least: float = 0.0) -> QRectF:
+        """A part (row, column, rows, columns), at least `least` wide and high about its middle."""
+        row, column, rows, columns = part
+        x, y, wide, high = self.left, self.top, self.wide, self.high
+        left, right = _whole(x + wide * column, x + wide * (column + columns), least)
+        top, bottom = _whole(y + high * row, y + high * (row + rows), least)
+        return QRectF(left, top, right - left, bottom - top)
+
+    def at(self, point: QPointF) -> tuple[float, float]:
+        """Row and column of a pixel, with how far it lies into the cell."""
+        return (point.y() - self.top) / self.high, (point.x() - self.left) / self.wide
+
+    def sides(self, rows: Ints, columns: Ints) -> NDArray[np.float64]:
+        """Many single cells as `rect` gives them: left, top, width and height, float64 (4, n)."""
+        left, right = (np.rint(self.left + self.wide * c) for c in (columns, columns + 1))
+        top, bottom = (np.rint(self.top + self.high * r) for r in (rows, rows + 1))
+        return np.stack([left, top, right - left, bottom - top])
+
+    def rects(self, rows: Ints, columns: Ints) -> list[QRectF]:
+        """The same as rectangles."""
+        return list(map(QRectF, *self.sides(rows, columns).tolist()))
+
+
+def _whole(first: float, last: float, least: float) -> tuple[int, int]:
+    """The ends of a side in whole pixels, about its middle where it would be shorter."""
+    start, end = round(first), round(last)
+    if end - start < least:
+        middle = (start + end) / 2
+        return round(middle - least / 2), round(middle + least / 2)
+    return start, end
+
+
 def text(
     painter: QPainter,
     rect: QRectF,
@@ -101,11 +146,11 @@ def text(
         metrics = QFontMetricsF(font)
         if metrics.horizontalAdvance(words) > rect.width():
             words = metrics.elidedText(words, Qt.TextElideMode.ElideRight, rect.width())
-    painter.drawText(rect, int(align) | _WHOLE, words)
+    painter.drawText(rect, int(align) | _UNCUT, words)
 
 
 def that_fits(choices: Sequence[str], font: QFont, width: float) -> str:
-    """The first of the texts that is no wider; the last where none is."""
+    """The first of the texts that is no wider than `width`; the last where none is."""
     metrics = QFontMetricsF(font)
     return next((c for c in choices if metrics.horizontalAdvance(c) <= width), choices[-1])
 
@@ -124,22 +169,9 @@ def texts(
     """Many short texts of one colour and font; none is cut."""
     painter.setFont(font)
     painter.setPen(color)
-    flags = int(align) | _WHOLE
+    flags = int(align) | _UNCUT
     for rect, words in places:
         painter.drawText(rect, flags, words)
-
-
-def shortest_fit(choices: Sequence[str], font: QFont, width: float) -> str:
-    """The first of the choices that fits into `width`, else an empty text."""
-    metrics = QFontMetricsF(font)
-    return next((c for c in choices if metrics.horizontalAdvance(c) <= width), "")
-
-
-def upright_text(
-    painter: QPainter, rect: QRectF, words: str, color: QColor, font: QFont, align: Qt.AlignmentFlag
-) -> None:
-    """Text that reads from bottom to top; `align` is as if the rectangle lay on its side."""
-    upright_texts(painter, [(rect, words)], color, font, align)
 
 
 def upright_texts(
@@ -169,10 +201,11 @@ def fitting(font: QFont, sample: str, width: float) -> QFont:
     return font
 
 
-def link(start: QPointF, end: QPointF) -> QPainterPath:
-    """A curve between two points that leaves and arrives vertically."""
-    path = QPainterPath(start)
-    middle = (start.y() + end.y()) / 2
+def link(upper: QRectF, lower: QRectF) -> QPainterPath:
+    """A curve from below a rectangle to above another; it leaves and arrives vertically."""
+    start = QPointF(upper.center().x(), upper.bottom() + 2)
+    end = QPointF(lower.center().x(), lower.top() - 1)
+    path, middle = QPainterPath(start), (start.y() + end.y()) / 2
     path.cubicTo(QPointF(start.x(), middle), QPointF(end.x(), middle), end)
     return path
 
@@ -392,39 +425,34 @@ def _picture(box: QRect, ratio: float, draw: Callable[[QPainter], None]) -> QPix
 MOST_TYPES = 12
 MOST_WORDS = 4096  # in one type
 _SHARES = {Qt.AlignmentFlag.AlignLeft: 0.0, Qt.AlignmentFlag.AlignRight: 1.0}
-_PLAIN = int(Qt.TextFlag.TextDontClip)
 
 
-class _Type:
-    """The words of one font, as they were laid out."""
+class _Laid(dict[str, tuple[QStaticText, float]]):
+    """The words of one font, laid out when they are first asked for, and their widths."""
 
     def __init__(self, font: QFont) -> None:
-        metrics = QFontMetricsF(font)
-        self.height, self._advance = metrics.height(), metrics.horizontalAdvance
-        self.laid: dict[str, QStaticText] = {}
-        self.wide: dict[str, float] = {}
+        super().__init__()
+        self.metrics = QFontMetricsF(font)
 
-    def know(self, words: Sequence[str]) -> None:
-        """Lay out what is new of the words."""
-        if len(self.laid) > MOST_WORDS:
-            self.laid.clear()
-            self.wide.clear()
-        for word in set(words) - self.laid.keys():
-            laid = QStaticText(word)
-            laid.setTextFormat(Qt.TextFormat.PlainText)
-            self.laid[word], self.wide[word] = laid, self._advance(word)
+    def __missing__(self, word: str) -> tuple[QStaticText, float]:
+        laid = QStaticText(word)
+        laid.setTextFormat(Qt.TextFormat.PlainText)
+        self[word] = laid, self.metrics.horizontalAdvance(word)
+        return self[word]
 
 
-_types: dict[str, _Type] = {}
+_types: dict[str, _Laid] = {}
 
 
-def _type_of(font: QFont) -> _Type:
+def _laid_in(font: QFont) -> _Laid:
     key = font.key()
-    found = _types.pop(key, None) or _Type(font)
-    _types[key] = found  # the last one used comes last
-    if len(_types) > MOST_TYPES:
-        del _types[next(iter(_types))]
-    return found
+    if key not in _types:
+        if len(_types) == MOST_TYPES:
+            _types.clear()
+        _types[key] = _Laid(font)
+    if len(_types[key]) > MOST_WORDS:
+        _types[key].clear()
+    return _types[key]
 
 
 def _pixel_for_pixel(painter: QPainter) -> bool:
@@ -450,18 +478,17 @@ def write(
     painter.setPen(color)
     left, top, wide, high = sides
     if not _pixel_for_pixel(painter):
-        flags = int(align) | _PLAIN
+        flags = int(align) | _UNCUT
         for rect, word in zip(map(QRectF, *sides.tolist()), words, strict=True):
             painter.drawText(rect, flags, word)
         return
-    known = _type_of(font)
-    known.know(words)
-    advances = np.fromiter(map(known.wide.__getitem__, words), np.float64, len(words))
+    known = _laid_in(font)
+    laid = [known[word] for word in words]
+    advances = np.array([advance for _, advance in laid])
     share = next((share for side, share in _SHARES.items() if align & side), 0.5)
-    x, y = left + share * (wide - advances), top + (high - known.height) / 2
-    places, laid = map(QPointF, x.tolist(), y.tolist()), map(known.laid.__getitem__, words)
-    for _ in map(painter.drawStaticText, places, laid):
-        pass
+    x, y = left + share * (wide - advances), top + (high - known.metrics.height()) / 2
+    for place, (static, _) in zip(map(QPointF, x.tolist(), y.tolist()), laid, strict=True):
+        painter.drawStaticText(place, static)
 
 
 # The mark of an illegal access in every view: a cross in a frame, in the colour of errors.
@@ -556,8 +583,13 @@ class _Pen:
             text(self.p, place, key.words, self.theme.color("text_dim"), self.font, LEFT)
 
 
-def _brief(keys: Sequence[Key]) -> list[Key]:
-    return [replace(key, words=key.short or key.words) for key in keys]
+def _shorter(keys: Sequence[Key]) -> Iterator[Sequence[Key]]:
+    """The keys, then with fewer words, then without the last ones."""
+    if keys:
+        yield keys
+    brief = [replace(key, words=key.short or key.words) for key in keys]
+    for count in range(len(keys), 0, -1):
+        yield brief[:count]
 
 
 def draw_legend(painter: QPainter, box: QRectF, theme: Theme, keys: Sequence[Key]) -> None:
@@ -567,12 +599,11 @@ def draw_legend(painter: QPainter, box: QRectF, theme: Theme, keys: Sequence[Key
     """
     if box.isEmpty():
         return
-    tool, shown = _Pen(painter, theme), list(keys)
-    brief = False
-    while shown:
+    tool = _Pen(painter, theme)
+    for shown in _shorter(keys):
+        wide = max(map(tool.width, shown))
         for columns in (1, 2):
             rows = -(-len(shown) // columns)
-            wide = max(map(tool.width, shown))
             fits = wide * columns + BETWEEN * (columns - 1) <= box.width()
             if fits and rows * TIGHT * tool.line <= box.height():
                 row = min(LOOSE * tool.line, box.height() / rows)
@@ -581,8 +612,6 @@ def draw_legend(painter: QPainter, box: QRectF, theme: Theme, keys: Sequence[Key
                     left = box.left() + across * (wide + BETWEEN)
                     tool.draw(key, left, box.top() + down * row, row)
                 return
-        shown = shown[:-1] if brief else _brief(shown)
-        brief = True
 
 
 def draw_legend_row(
@@ -592,16 +621,13 @@ def draw_legend_row(
 
     With a `veil` what lies below is covered first.
     """
-    tool, shown = _Pen(painter, theme), list(keys)
-    brief = False
-    while shown and sum(map(tool.width, shown)) + BETWEEN * (len(shown) - 1) > box.width():
-        shown = shown[:-1] if brief else _brief(shown)
-        brief = True
-    if not shown:
-        return
-    if veil is not None:
-        painter.fillRect(box, veil)
-    left = box.left()
-    for key in shown:
-        tool.draw(key, left, box.top(), box.height())
-        left += tool.width(key) + BETWEEN
+    tool = _Pen(painter, theme)
+    for shown in _shorter(keys):
+        if sum(map(tool.width, shown)) + BETWEEN * (len(shown) - 1) <= box.width():
+            if veil is not None:
+                painter.fillRect(box, veil)
+            left = box.left()
+            for key in shown:
+                tool.draw(key, left, box.top(), box.height())
+                left += tool.width(key) + BETWEEN
+            return

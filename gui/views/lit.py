@@ -1,15 +1,19 @@
-"""The right answer beside the learner's own: two shapes in two colours, and their names."""
+"""What a question asks to be clicked, and then the right answer beside the learner's own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath
+from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPainterPath, QPaintEvent
+from PySide6.QtWidgets import QWidget
 
-from gui.looks.theme import Theme
-from gui.scenes.asking import Lit, Pick
-from gui.views.drawing_tools import LEFT, frame, inset, pen, text
+from gui.looks.theme import Theme, current_theme
+from gui.scenes.asking import Lit, Pick, cells_to_pick, target_to_show
+from gui.scenes.session import Session
+from gui.scenes.warp import LANES
+from gui.views.drawing_tools import CENTRE, LEFT, fill, frame, inset, pen, text
 
 RIGHT, WRONG, CHOSEN = "ideal", "store", "accent"
 """Colours of what is right, of what was wrong, and of what is chosen before the answer is given."""
@@ -104,3 +108,130 @@ def legend_box(box: QRectF, theme: Theme) -> QRectF:
     """Where the line stands in a view: along its lower edge."""
     line = QFontMetricsF(theme.font("small", bold=True)).height() + 10
     return QRectF(box.left(), box.bottom() - line, box.width(), line)
+
+
+# Numbered cells to click while a question asks for a lane, a thread, a sector or a bank.
+
+
+HEAD = 1.4  # lines of text above the cells
+TALLEST = 2.4  # lines of text that a cell is high
+
+
+@dataclass(frozen=True)
+class _Cell:
+    number: int
+    box: QRectF
+
+
+class PickPad(QWidget):
+    """Lies over a part of a view, `where()` of it, while `target_to_show` is one of `targets`.
+
+    The picture that would show them is veiled then: the learner makes the access in its place. A
+    click on a cell answers; the cell of what is selected is framed, and P answers with that.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        over: QWidget,
+        targets: tuple[str, ...],
+        where: Callable[[], QRectF],
+    ) -> None:
+        super().__init__(over)
+        self.session, self._targets, self._where = session, targets, where
+        self.setAccessibleName("Click what the question asks for")
+        self.hide()
+
+    @property
+    def wanted(self) -> bool:
+        """Whether the question asks for something that this shows."""
+        return target_to_show(self.session) in self._targets and bool(self._numbers())
+
+    def follow(self) -> None:
+        """Show the cells, or nothing."""
+        if not self.wanted:
+            self.hide()
+            return
+        self.setGeometry(self._where().toAlignedRect())
+        target, chosen = target_to_show(self.session), self.session.selected_pick()
+        given = self.session.lit.words("given") if self.session.lit is not None else ""
+        said = f"{target} {chosen} is selected; P answers with it." if chosen is not None else ""
+        self.setAccessibleDescription(f"{said.capitalize()} {given}".strip())
+        self.show()
+        self.raise_()
+        self.update()
+
+    def _numbers(self) -> range:
+        return cells_to_pick(self.session).numbers
+
+    def cells(self) -> list[_Cell]:
+        """The cells in rows, as large as they have room."""
+        shape = cells_to_pick(self.session)
+        line = QFontMetricsF(current_theme().font("small")).height()
+        box = QRectF(self.rect()).adjusted(8, HEAD * line + 6, -8, -6)
+        count = len(shape.numbers)
+        if not count:  # the step has changed, and `follow` comes later
+            return []
+        columns = min(shape.columns, count)
+        number = QFontMetricsF(current_theme().font("small")).horizontalAdvance("000")
+        if columns == LANES and box.width() < columns * number:
+            columns //= 2  # so that every number has room
+        rows = -(-count // columns)
+        wide = box.width() / columns
+        high = min(box.height() / rows, TALLEST * line)
+        return [
+            _Cell(
+                number,
+                QRectF(
+                    box.left() + place % columns * wide,
+                    box.top() + place // columns * high,
+                    wide,
+                    high,
+                ),
+            )
+            for place, number in enumerate(shape.numbers)
+        ]
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Answer with the cell under the pointer."""
+        number = self.number_at(event.position())
+        if number is not None and self.session.pick_target is not None:
+            self.session.pick(self.session.pick_target, number)
+
+    def number_at(self, point: QPointF) -> int | None:
+        """The cell under a pixel."""
+        return next((cell.number for cell in self.cells() if cell.box.contains(point)), None)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The cells with their numbers, what is chosen of them, and what they are."""
+        painter, theme = QPainter(self), current_theme()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.fillRect(self.rect(), theme.color("panel"))
+        painter.setPen(pen(theme.color("accent"), 1))
+        painter.setBrush(theme.tint("accent", 0.10))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+        painter.setBrush(theme.color("panel"))
+        small = theme.font("small")
+        line = QFontMetricsF(small).height()
+        head = QRectF(10, 4, self.width() - 20, HEAD * line)
+        text(painter, head, cells_to_pick(self.session).words, theme.color("text"), small, LEFT)
+        cells = self.cells()
+        boxes = [inset(cell.box, 1) for cell in cells]
+        fill(painter, boxes, theme.color("panel"))
+        frame(painter, boxes, pen(theme.color("border"), 1))
+        last = str(cells[-1].number) if cells else ""
+        widest = QFontMetricsF(small).horizontalAdvance(last)
+        every = 1
+        while cells and widest + 4 > every * cells[0].box.width():
+            every *= 2
+        for cell in cells:
+            if cell.number % every == 0:
+                area = cell.box.adjusted(-widest, 0, widest, 0)
+                ink = theme.color("text")
+                text(painter, area, str(cell.number), ink, small, CENTRE, elide=False)
+        chosen = self.session.selected_pick()
+        mine = [inset(cell.box, 0.5) for cell in cells if cell.number == chosen]
+        frame(painter, mine, pen(theme.color("selected"), 2))
+        if self.session.lit is not None:
+            places = [(cell.number, [inset(cell.box, 2)]) for cell in cells]
+            draw_lit(painter, theme, places, self.session.lit)

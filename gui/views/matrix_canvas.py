@@ -102,7 +102,7 @@ class MatrixCanvas(PointedView):
     """A count of loads was clicked: its element."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__(session, "Matrices", self._hover_at)
+        super().__init__(session, "Matrices")
         self._layout: MatrixLayout | None = None
         self._view = Transform(1.0, 0.0, 0.0)
         self._fitted = True
@@ -123,8 +123,6 @@ class MatrixCanvas(PointedView):
         self._ground = Backdrop()
         self._all = False
         """Whether all is to be seen at once, though no numbers can be read then."""
-        self._covered: int | None = None
-        """The step up to which what is loaded has no values in the ground: the heat lies there."""
         self._owned: dict[int, tuple[Owned, ...]] = {}
         """What each block stores to the results, of those that are known."""
         self.sharing = QTimer(self)
@@ -155,13 +153,9 @@ class MatrixCanvas(PointedView):
         """Work out the marks of the step; hover and selection only repaint."""
         trace, block = self.session.trace, self.session.block_trace
         if "close_up" in names:
-            self._change_extent()
+            self.read()
         if names & {"heat", "warp_trail", "veiled"}:
             self._ground.forget()
-            self._covered = None
-        if self._covered is not None and self.session.step < self._covered:
-            self._ground.forget()  # and may stay while steps are made backwards
-            self._covered = None
         edges = not self.session.hides("matrices.hatched")
         if "trace" in names or edges != self._edges:
             self._edges = edges
@@ -189,8 +183,7 @@ class MatrixCanvas(PointedView):
         self.update()
 
     def restyle(self) -> None:
-        """Lay out anew for the theme's type."""
-        self._relayout()
+        self.fit()
         super().restyle()
 
     def _open_trace(self) -> None:
@@ -205,11 +198,7 @@ class MatrixCanvas(PointedView):
         product = is_product(self._whole)
         if self.extent.parentWidget() is not None or not product:  # alone it would be a window
             self.extent.setVisible(product)
-        self._relayout()
-
-    def _change_extent(self) -> None:
-        self._all = False
-        self._relayout()
+        self.fit()
 
     def _follow_block(self) -> None:
         """Move the windows of a close-up, and of what scrolls, with the step."""
@@ -218,7 +207,7 @@ class MatrixCanvas(PointedView):
             return
         earlier, self._grids = self._grids, grids
         if [g.drawn for g in grids] != [g.drawn for g in earlier] or self._layout is None:
-            self._relayout()
+            self.fit()
         else:
             self._layout = MatrixLayout(grids, self._layout.margins)
             self._ground.forget()
@@ -246,13 +235,7 @@ class MatrixCanvas(PointedView):
     def view_changed(self) -> None:
         """The ground is to be drawn anew."""
         self._ground.forget()
-        self._covered = self.session.step if self.session.heat else None
         self.update()
-
-    def _relayout(self) -> None:
-        """Make the layout anew for the grids and the theme's type."""
-        self._fitted = True
-        self.fit()
 
     def read(self) -> None:
         """Have numbers that can be read, of as much as there is room for."""
@@ -266,7 +249,10 @@ class MatrixCanvas(PointedView):
         self.fit()
 
     def fit(self) -> None:
-        """Show what is wanted, arrays of no product where there is more room for them."""
+        """Show what is wanted, arrays of no product where there is more room for them.
+
+        The layout is made anew, for the grids and the theme's type.
+        """
         self._fitted = True
         earlier, self._grids, margins = self._grids, self._wanted(), self._margins()
         if self._grids and self._grids is self._whole:
@@ -337,7 +323,6 @@ class MatrixCanvas(PointedView):
 
     def _open_block(self) -> None:
         self._ground.forget()
-        self._covered = None
         self._own = self._share_of(self.session.block)
         self.sharing.start(0)
 
@@ -407,7 +392,6 @@ class MatrixCanvas(PointedView):
             self.click_at(event.position())
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom about the pointer."""
         self.zoom(1.0015 ** event.angleDelta().y(), event.position())
         event.accept()
 
@@ -462,7 +446,7 @@ class MatrixCanvas(PointedView):
         box = QRectF(self.rect())
         painter.fillRect(box, theme.color("panel"))
         ground = MatrixGround(painter, theme, layout, self._view, box, self.session)
-        ground.draw(self._own, self._others(), self._covered)
+        ground.draw(self._own, self._others())
 
     def _lit_places(self, marks: MatrixMarks, lit: Lit) -> Iterator[tuple[Pick, list[QRectF]]]:
         """Where things are that an answer names: elements, and what threads store."""
@@ -496,7 +480,7 @@ class MatrixCanvas(PointedView):
     def _name(self, grid: Grid, flat: int) -> Element:
         return grid.array.name, grid.array.index(flat)
 
-    def _hover_at(self, point: QPointF) -> Hover | None:
+    def hover_at(self, point: QPointF) -> Hover | None:
         """The element under a pixel, and the thread of the block that stores it."""
         found = self.element_at(point)
         if found is None:

@@ -45,7 +45,8 @@ from gui.views.drawing_tools import (
     pen,
     text,
     text_on,
-    upright_text,
+    texts,
+    upright_texts,
     write,
 )
 from gui.views.matrix_layout import VALUE_WIDTH, MatrixLayout, Transform
@@ -80,27 +81,16 @@ class MatrixDrawing:
         self.scale, self.across = view.scale, view.across
         self.values_fit = self.across >= VALUE_WIDTH and self.scale >= VALUE_HEIGHT
 
-    def _draw_cells_colored(self, grid: Grid, flats: Ints, colors: NDArray[np.uint8]) -> None:
-        """Fill each element's cell with its colour (uint8[n, 4])."""
-        self._draw_picture(grid, picture_of(grid, flats, colors))
-
     def _draw_picture(self, grid: Grid, picture: CellPicture) -> None:
         if picture.image is None:
             for color, rows, columns in picture.parts:
-                self._fill_cells(grid, rows, columns, color)
+                self._fill(grid, rectangles(rows, columns), color)
             return
         smooth = self.scale < 1
         self.p.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, smooth)
         draw_cells(self.p, self.layout.rect(grid, self.view, picture.box, 1), picture.image)
 
-    def _fill_cells(
-        self, grid: Grid, rows: Ints, columns: Ints, color: QColor, least: float = 0.0
-    ) -> None:
-        self._fill_rectangles(grid, rectangles(rows, columns), color, least)
-
-    def _fill_rectangles(
-        self, grid: Grid, cells: Sequence[Rect], color: QColor, least: float = 0.0
-    ) -> None:
+    def _fill(self, grid: Grid, cells: Sequence[Rect], color: QColor, least: float = 0.0) -> None:
         fill(self.p, [self.layout.rect(grid, self.view, r, least) for r in cells], color)
 
     def _draw_hairlines(self, grid: Grid) -> None:
@@ -109,12 +99,12 @@ class MatrixDrawing:
             return
         first_row, first_column, rows, columns = self._visible(grid)
         box = self.layout.rect(grid, self.view, (first_row, first_column, rows, columns))
-        origin = self.layout.origin(grid, self.view)
+        cells = self.layout.cells(grid, self.view)
         self.p.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         self.p.setPen(pen(self.theme.color("grid"), 1))
         left, right, top, bottom = box.left(), box.right(), box.top(), box.bottom()
-        down = np.rint(origin.y() + self.scale * (first_row + np.arange(rows + 1)))
-        across = np.rint(origin.x() + self.across * (first_column + np.arange(columns + 1)))
+        down = np.rint(cells.top + self.scale * (first_row + np.arange(rows + 1)))
+        across = np.rint(cells.left + self.across * (first_column + np.arange(columns + 1)))
         lines = [QLineF(left, y, right, y) for y in down.tolist()]
         lines += [QLineF(x, top, x, bottom) for x in across.tolist()]
         self.p.drawLines(lines)
@@ -131,13 +121,13 @@ class MatrixDrawing:
         if any(grid.gap):
             frame(self.p, self._planes(grid), pen(self.theme.color("text_dim"), 1))
             return
-        box, origin = self.layout.box(grid, self.view), self.layout.origin(grid, self.view)
+        box, cells = self.layout.box(grid, self.view), self.layout.cells(grid, self.view)
         self.p.setPen(pen(self.theme.color("text_dim"), 1))
         for column in range(wide, grid.extent[1], wide):
-            x = round(origin.x() + column * self.across)
+            x = round(cells.left + column * self.across)
             self.p.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
         for row in range(high, grid.extent[0] if high > 1 else 0, high):
-            y = round(origin.y() + row * self.scale)
+            y = round(cells.top + row * self.scale)
             self.p.drawLine(QPointF(box.left(), y), QPointF(box.right(), y))
 
     def _planes(self, grid: Grid) -> list[QRectF]:
@@ -160,11 +150,11 @@ class MatrixDrawing:
 
     def _visible(self, grid: Grid) -> Rect:
         """The rectangle of cells that is in the window."""
-        origin = self.layout.origin(grid, self.view)
-        left = max(grid.left, int(-origin.x() // self.across))
-        top = max(grid.top, int(-origin.y() // self.scale))
-        right = int((self.window.width() - origin.x()) // self.across) + 1
-        bottom = int((self.window.height() - origin.y()) // self.scale) + 1
+        cells = self.layout.cells(grid, self.view)
+        left = max(grid.left, int(-cells.left // self.across))
+        top = max(grid.top, int(-cells.top // self.scale))
+        right = int((self.window.width() - cells.left) // self.across) + 1
+        bottom = int((self.window.height() - cells.top) // self.scale) + 1
         right = min(grid.left + grid.columns, right)
         bottom = min(grid.top + grid.rows, bottom)
         return top, left, max(0, bottom - top), max(0, right - left)
@@ -178,7 +168,7 @@ class MatrixDrawing:
 
     def _cells(self, grid: Grid, flats: Ints) -> list[QRectF]:
         """The cell of each element."""
-        return self.layout.cell_rects(grid, self.view, *grid.cells(flats))
+        return self.layout.cells(grid, self.view).rects(*grid.cells(flats))
 
     def _initial(self, grid: Grid) -> NDArray[np.generic] | None:
         trace = self.session.trace
@@ -213,7 +203,7 @@ class MatrixDrawing:
             place = np.minimum(np.searchsorted(but, flats[shown]), len(but) - 1)
             seen[shown[but[place] == flats[shown]]] = False
         words = [value_text(value, digits, decimals) for value in values[seen].tolist()]
-        sides = self.layout.cell_sides(grid, self.view, *grid.cells(flats[seen]))
+        sides = self.layout.cells(grid, self.view).sides(*grid.cells(flats[seen]))
         write(self.p, sides, words, color, font)
 
     def _outline(self, grid: Grid, flats: Ints, name: str, width: float) -> None:
@@ -271,9 +261,8 @@ def size_words(grid: Grid) -> str:
     """A grid's size as its title says it."""
     if len(grid.array.shape) == 1:
         return plural(grid.size, "element")
-    if grid.plane is not None:
-        return " × ".join(grouped(n) for n in grid.array.shape)
-    return " × ".join(grouped(n) for n in grid.extent)
+    sides = grid.array.shape if grid.plane is not None else grid.extent
+    return " × ".join(grouped(n) for n in sides)
 
 
 def title_widths(grid: Grid, theme: Theme) -> tuple[float, float]:
@@ -300,92 +289,6 @@ def tick_step(room: float, scale: float) -> int:
     return step
 
 
-# Draws where the threads that a bounds check masks off would have gone, beyond the matrices.
-
-
-ZERO_FROM = 9.0  # pixels a cell: one figure fits where a value does not
-
-
-class MatrixOutside(MatrixDrawing):
-    """Hatched cells outside a grid, in the room that the layout leaves for them."""
-
-    def draw_outside(self, grid: Grid, marks: GridMarks) -> None:
-        """Where masked-off threads would have gone, beyond the matrix."""
-        rows, columns = marks.outside
-        if not len(rows) or not any(grid.overhang + grid.before + grid.gap):
-            return
-        color = self.theme.color("guard")
-        unique = np.unique(np.stack([rows, columns], axis=1), axis=0)
-        cells = [
-            self.layout.rect(grid, self.view, (r, c, 1, 1))
-            for r, c in self._within_room(grid, unique).tolist()
-        ]
-        fill(self.p, cells, hatch(color))
-        if self.scale >= GRID_FROM:
-            frame(self.p, cells, pen(color, 1, Qt.PenStyle.DotLine))
-        if marks.filled and self.scale >= ZERO_FROM:
-            font = self.theme.mono()
-            font.setPointSizeF(min(self.theme.sizes.body, 0.55 * self.scale))
-            self.p.setFont(font)
-            self.p.setPen(self.theme.color("text"))
-            for cell in cells:
-                self.p.drawText(cell, Qt.AlignmentFlag.AlignCenter, "0")
-
-    def draw_faults(self, grid: Grid, marks: GridMarks) -> None:
-        """What threads at fault wanted, mostly beyond the matrix."""
-        rows, columns = marks.faults
-        if not len(rows):
-            return
-        places = np.unique(np.stack([rows, columns], axis=1), axis=0)
-        starts = np.array([grid.top, grid.left])
-        ends = starts + np.array([grid.rows, grid.columns])
-        near = (places >= starts - grid.before) & (places < ends + grid.overhang)
-        cells = [
-            self.layout.rect(grid, self.view, (r, c, 1, 1), 3)
-            for r, c in self._within_room(grid, places[near.all(axis=1)]).tolist()
-        ]
-        crossed_out(self.p, self.theme, cells)
-
-    def _within_room(self, grid: Grid, places: Ints) -> Ints:
-        """The rows and columns (n, 2) that have room.
-
-        Where there are others, the furthest row or column of the room says how many.
-        """
-        starts = grid.top, grid.left
-        ends = grid.top + grid.rows, grid.left + grid.columns
-        for axis in (0, 1):
-            if grid.room[axis] < grid.overhang[axis]:
-                last = ends[axis] + grid.room[axis] - 1
-                self._tell_further(grid, places[places[:, axis] >= last], axis, last)
-                places = places[places[:, axis] < last]
-            if grid.room_before[axis] < grid.before[axis]:
-                first = starts[axis] - grid.room_before[axis]
-                self._tell_further(grid, places[places[:, axis] <= first], axis, first)
-                places = places[places[:, axis] > first]
-        return places
-
-    def _tell_further(self, grid: Grid, further: Ints, axis: int, last: int) -> None:
-        """In the last row (axis 0) or column of the room, how many further ones there are."""
-        if not len(further):
-            return
-        count = plural(len(np.unique(further[:, axis])), ("row", "column")[axis])
-        across = further[:, 1 - axis]
-        first, wide = int(across.min()), int(np.ptp(across)) + 1
-        cells = (last, first, 1, wide) if axis == 0 else (first, last, wide, 1)
-        box, whole = self.layout.rect(grid, self.view, cells), self.layout.box(grid, self.view)
-        small, color = self.theme.font("small"), self.theme.color("text_dim")
-        words = f"… {count} more"
-        need = QFontMetricsF(small).horizontalAdvance(words) + 2
-        if axis == 0:
-            left = max(min(box.left(), whole.right() - need), 2.0)
-            area = QRectF(left, box.top(), need, box.height())
-            text(self.p, area, words, color, small, LEFT, elide=False)
-        else:
-            top = max(box.center().y() - need / 2, whole.top())
-            area = QRectF(box.left(), top, box.width(), need)
-            upright_text(self.p, area, words, color, small, RIGHT)
-
-
 # What stays the same from step to step: grids, owners, inputs, names, indices and the legend.
 
 
@@ -399,13 +302,8 @@ TIMES = (0, 1, 2, 4, 8, 16, 32)  # loads whose colours the legend shows
 class MatrixGround(MatrixDrawing):
     """The picture under the marks, drawn once for a view, a block and a theme."""
 
-    def draw(
-        self, own: Sequence[Owned], others: Sequence[Owned], covered: int | None = None
-    ) -> None:
-        """Grids, owners, values of what was there before the launch, indices and names.
-
-        What is loaded up to the step `covered` is covered by the heat, and needs no values.
-        """
+    def draw(self, own: Sequence[Owned], others: Sequence[Owned]) -> None:
+        """Grids, owners, values of what was there before the launch, indices and names."""
         for grid in self.layout.grids:
             box = self.layout.box(grid, self.view)
             self.p.fillRect(box, self.theme.color("field"))
@@ -420,7 +318,7 @@ class MatrixGround(MatrixDrawing):
             self._draw_share(grid)
             self._draw_order(grid)
             if not grid.result:
-                self._draw_inputs(grid, covered)
+                self._draw_inputs(grid)
             self._veil(grid)
         if self.fits_all():
             self.draw_edges()
@@ -565,7 +463,7 @@ class MatrixGround(MatrixDrawing):
     def _draw_owners(self, grid: Grid, own: Owned) -> None:
         block = self.session.block_trace
         lut = self.theme.owner_lut("thread", block.n_threads if block else 1)
-        self._draw_cells_colored(grid, own.flats, lut[own.threads])
+        self._draw_picture(grid, picture_of(grid, own.flats, lut[own.threads]))
         edge = self.layout.rect(grid, self.view, own.box, 3)
         frame(self.p, [edge], pen(self.theme.color("text_dim"), 1.2))
 
@@ -578,19 +476,11 @@ class MatrixGround(MatrixDrawing):
             fill(self.p, rects, self.theme.tint("border", 0.24 + 0.12 * kind))
             frame(self.p, rects, pen(self.theme.color("panel"), 1))
 
-    def _draw_inputs(self, grid: Grid, covered: int | None) -> None:
-        if not self.values_fit:
-            return
-        data = self._initial(grid)
-        if data is None:
-            return
-        shown = grid.flats(self._visible(grid))
-        block, ink = self.session.block_trace, self.theme.color("text")
-        if covered is None or block is None:
-            self._write_values(grid, shown, data[shown], ink)
-            return
-        hidden = history_of(block).loaded(grid.array.name, covered)[0]
-        self._write_values(grid, shown, data[shown], ink, but=hidden)
+    def _draw_inputs(self, grid: Grid) -> None:
+        data = self._initial(grid) if self.values_fit else None
+        if data is not None:
+            shown = grid.flats(self._visible(grid))
+            self._write_values(grid, shown, data[shown], self.theme.color("text"))
 
     def _draw_names(self) -> None:
         """Each grid's name and size: A and B left of their column numbers, others above."""
@@ -654,14 +544,14 @@ class MatrixGround(MatrixDrawing):
 
     def _draw_numbers(self, grid: Grid, side: float, line: float, color: QColor) -> None:
         across, down = tick_step(TICK_ROOM, self.across), tick_step(line * 1.15, self.scale)
-        box, origin = self.layout.around(grid, self.view), self.layout.origin(grid, self.view)
+        box, cells = self.layout.around(grid, self.view), self.layout.cells(grid, self.view)
         top, left, rows, columns = self._visible(grid)
         shown = np.arange(-(-left // across) * across, left + columns, across)
-        middle = origin.x() + (shown + 0.5) * self.across
+        middle = cells.left + (shown + 0.5) * self.across
         sides = _boxes(middle - 30, max(box.top() - line - 2, 2.0), 60, line)
         self._write_seen(sides, list(map(grid.column_name, shown.tolist())), color, CENTRE)
         shown = np.arange(-(-top // down) * down, top + rows, down)
-        middle = origin.y() + (shown + 0.5) * self.scale
+        middle = cells.top + (shown + 0.5) * self.scale
         sides = _boxes(max(box.left() - 6, side - 4) - 60, middle - line / 2, 60, line)
         self._write_seen(sides, list(map(grid.row_name, shown.tolist())), color, RIGHT)
 
@@ -705,9 +595,10 @@ def _boxes(*sides: float | NDArray[np.floating]) -> NDArray[np.float64]:
 
 THIN = 4  # pixels: in a thinner band nothing shows through
 LEAST_LIT = 4.0  # pixels that what a step touches is wide and high
+ZERO_FROM = 9.0  # pixels a cell: one figure fits where a value does not
 
 
-class MatrixMarks(MatrixOutside):
+class MatrixMarks(MatrixDrawing):
     """The picture over the ground, drawn at every step."""
 
     def draw(self, scene: MatrixScene, *, loads: bool) -> None:
@@ -732,8 +623,8 @@ class MatrixMarks(MatrixOutside):
             if self.scale >= OUTLINE_FROM:
                 self._outline(grid, own, "selected", 2.4)
             self.p.setClipping(False)
-            self.draw_outside(grid, marks)
-            self.draw_faults(grid, marks)
+            self._draw_outside(grid, marks)
+            self._draw_faults(grid, marks)
         self._draw_crosshair(scene)
 
     def _draw_crosshair(self, scene: MatrixScene) -> None:
@@ -805,7 +696,7 @@ class MatrixMarks(MatrixOutside):
         kept = _kept_for(marks)
         if "trail" not in kept:
             kept["trail"] = rectangles(*grid.cells(marks.trail))
-        self._fill_rectangles(grid, kept["trail"], self.theme.color("load", 0.24), 1.0)
+        self._fill(grid, kept["trail"], self.theme.color("load", 0.24), 1.0)
 
     def _draw_tiles(self, grid: Grid, marks: GridMarks) -> None:
         for tile in marks.tiles:
@@ -832,8 +723,7 @@ class MatrixMarks(MatrixOutside):
             if not len(flats):
                 continue
             color = self.theme.tint(marks.verb, strength)
-            rows, columns = grid.cells(flats)
-            self._fill_cells(grid, rows, columns, color, LEAST_LIT)
+            self._fill(grid, rectangles(*grid.cells(flats)), color, LEAST_LIT)
             if self.scale >= GRID_FROM:
                 self._draw_gaps(grid, flats[self._seen(grid, flats)])
             self._rewrite(grid, marks, flats, text_on(color))
@@ -899,6 +789,79 @@ class MatrixMarks(MatrixOutside):
             values[again] = new[place[again]]
         self._write_values(grid, flats, values, ink)
 
+    def _draw_outside(self, grid: Grid, marks: GridMarks) -> None:
+        """Where masked-off threads would have gone, beyond the matrix."""
+        rows, columns = marks.outside
+        if not len(rows) or not any(grid.overhang + grid.before + grid.gap):
+            return
+        color = self.theme.color("guard")
+        unique = np.unique(np.stack([rows, columns], axis=1), axis=0)
+        cells = [
+            self.layout.rect(grid, self.view, (r, c, 1, 1))
+            for r, c in self._within_room(grid, unique).tolist()
+        ]
+        fill(self.p, cells, hatch(color))
+        if self.scale >= GRID_FROM:
+            frame(self.p, cells, pen(color, 1, Qt.PenStyle.DotLine))
+        if marks.filled and self.scale >= ZERO_FROM:
+            font = self.theme.mono()
+            font.setPointSizeF(min(self.theme.sizes.body, 0.55 * self.scale))
+            texts(self.p, [(cell, "0") for cell in cells], self.theme.color("text"), font)
+
+    def _draw_faults(self, grid: Grid, marks: GridMarks) -> None:
+        """What threads at fault wanted, mostly beyond the matrix."""
+        rows, columns = marks.faults
+        if not len(rows):
+            return
+        places = np.unique(np.stack([rows, columns], axis=1), axis=0)
+        starts = np.array([grid.top, grid.left])
+        ends = starts + np.array([grid.rows, grid.columns])
+        near = (places >= starts - grid.before) & (places < ends + grid.overhang)
+        cells = [
+            self.layout.rect(grid, self.view, (r, c, 1, 1), 3)
+            for r, c in self._within_room(grid, places[near.all(axis=1)]).tolist()
+        ]
+        crossed_out(self.p, self.theme, cells)
+
+    def _within_room(self, grid: Grid, places: Ints) -> Ints:
+        """The rows and columns (n, 2) that have room.
+
+        Where there are others, the furthest row or column of the room says how many.
+        """
+        starts = grid.top, grid.left
+        ends = grid.top + grid.rows, grid.left + grid.columns
+        for axis in (0, 1):
+            if grid.room[axis] < grid.overhang[axis]:
+                last = ends[axis] + grid.room[axis] - 1
+                self._tell_further(grid, places[places[:, axis] >= last], axis, last)
+                places = places[places[:, axis] < last]
+            if grid.room_before[axis] < grid.before[axis]:
+                first = starts[axis] - grid.room_before[axis]
+                self._tell_further(grid, places[places[:, axis] <= first], axis, first)
+                places = places[places[:, axis] > first]
+        return places
+
+    def _tell_further(self, grid: Grid, further: Ints, axis: int, last: int) -> None:
+        """In the last row (axis 0) or column of the room, how many further ones there are."""
+        if not len(further):
+            return
+        count = plural(len(np.unique(further[:, axis])), ("row", "column")[axis])
+        across = further[:, 1 - axis]
+        first, wide = int(across.min()), int(np.ptp(across)) + 1
+        cells = (last, first, 1, wide) if axis == 0 else (first, last, wide, 1)
+        box, whole = self.layout.rect(grid, self.view, cells), self.layout.box(grid, self.view)
+        small, color = self.theme.font("small"), self.theme.color("text_dim")
+        words = f"… {count} more"
+        need = QFontMetricsF(small).horizontalAdvance(words) + 2
+        if axis == 0:
+            left = max(min(box.left(), whole.right() - need), 2.0)
+            area = QRectF(left, box.top(), need, box.height())
+            text(self.p, area, words, color, small, LEFT, elide=False)
+        else:
+            top = max(box.center().y() - need / 2, whole.top())
+            area = QRectF(box.left(), top, box.width(), need)
+            upright_texts(self.p, [(area, words)], color, small, RIGHT)
+
     def draw_pointed(
         self, scene: MatrixScene, own: Sequence[Owned], others: Sequence[Owned] = ()
     ) -> None:
@@ -932,19 +895,18 @@ class MatrixMarks(MatrixOutside):
 
     def cells_of_thread(self, grid: Grid, thread: int, own: Sequence[Owned]) -> list[QRectF]:
         """The cells that a thread of the block stores."""
-        mine = [share.flats[share.threads == thread] for share in shares_of(own, grid)]
-        flats = np.concatenate([EMPTY, *mine])
+        flats = _stored_by(thread, grid, own)
         return self._cells(grid, flats[self._seen(grid, flats)])
 
     def _of_thread(self, grid: Grid, thread: int, own: Sequence[Owned]) -> Ints:
         """What a thread touches of a grid at this step, and what it stores of the result."""
         block = self.session.block_trace
         assert block is not None
-        now = EMPTY
-        if not self.session.hides("matrices.loaded"):
-            now = touched_by(block, grid.array.name, self.session.step, thread)
-        mine = [share.flats[share.threads == thread] for share in shares_of(own, grid)]
-        return np.concatenate([now, *mine])
+        mine = _stored_by(thread, grid, own)
+        if self.session.hides("matrices.loaded"):
+            return mine
+        now = touched_by(block, grid.array.name, self.session.step, thread)
+        return np.concatenate([now, mine])
 
     def _about(self, own: Sequence[Owned], others: Sequence[Owned]) -> str:
         hover, block = self.session.hover, self.session.block_trace
@@ -957,8 +919,7 @@ class MatrixMarks(MatrixOutside):
                 return self._about_element(grid, flat_of(grid, element[1]), known)
         thread = self.session.thread
         words = f"Thread {name_of_thread(block, thread)}, warp {thread // 32}, lane {thread % 32}"
-        shares = [(grid, share) for grid in self.layout.grids for share in shares_of(own, grid)]
-        stored = [(grid, share.flats[share.threads == thread]) for grid, share in shares]
+        stored = [(grid, _stored_by(thread, grid, own)) for grid in self.layout.grids]
         names = [elements_name(grid.array, mine) for grid, mine in stored if len(mine)]
         return f"{words}, stores {join(names)}" if names else words
 
@@ -986,6 +947,12 @@ class MatrixMarks(MatrixOutside):
         if number == self.session.block:
             return words
         return f"{words} of block {block_name(block)}"
+
+
+def _stored_by(thread: int, grid: Grid, own: Sequence[Owned]) -> Ints:
+    """What a thread stores of a grid, of what its block does."""
+    mine = [share.flats[share.threads == thread] for share in shares_of(own, grid)]
+    return np.concatenate([EMPTY, *mine])
 
 
 @once_for_each

@@ -5,15 +5,15 @@ Cells are square, unless wider ones let values be written that squares have no r
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF
 
 from gui.looks.theme import current_theme
 from gui.scenes.grids import Grid, Rect
-from gui.scenes.history import Ints
+from gui.views.drawing_tools import Cells
 
 MAX_CELL = 7.2  # pixels for each point of the theme's type
 MIN_CELL = 0.02
@@ -73,31 +73,22 @@ class MatrixLayout:
         self.grids, self.margins = grids, margins
         rows = 1 + max((g.place[0] for g in grids), default=0)
         columns = 1 + max((g.place[1] for g in grids), default=0)
-        self._above = [
-            max((g.room_before[0] for g in grids if g.place[0] == r), default=0)
-            for r in range(rows)
-        ]
-        self._left = [
-            max((g.room_before[1] for g in grids if g.place[1] == c), default=0)
-            for c in range(columns)
-        ]
-        self._heights = [
-            above + max((g.rows + g.room[0] for g in grids if g.place[0] == r), default=0)
-            for r, above in enumerate(self._above)
-        ]
-        self._widths = [
-            before + max((g.columns + g.room[1] for g in grids if g.place[1] == c), default=0)
-            for c, before in enumerate(self._left)
-        ]
+
+        def most(axis: int, number: int, of: Callable[[Grid], float]) -> float:
+            """Of the grids in a row (axis 0) or column, 0 where there are none."""
+            return max((of(g) for g in grids if g.place[axis] == number), default=0)
+
+        self._above = [most(0, r, lambda g: g.room_before[0]) for r in range(rows)]
+        self._left = [most(1, c, lambda g: g.room_before[1]) for c in range(columns)]
+        heights = [most(0, r, lambda g: g.rows + g.room[0]) for r in range(rows)]
+        widths = [most(1, c, lambda g: g.columns + g.room[1]) for c in range(columns)]
+        self._heights = [above + high for above, high in zip(self._above, heights, strict=True)]
+        self._widths = [before + wide for before, wide in zip(self._left, widths, strict=True)]
         # Beside each other, each has room for its title: narrow ones would write over the next.
-        self._least = [
-            max((_title_width(g) for g in grids if g.place[1] == c), default=0.0)
-            if rows == 1 and columns > 1
-            else 0.0
-            for c in range(columns)
-        ]
-        self._corners: dict[tuple[int, int], tuple[float, float]] = {}
-        self._corners_in: Transform | None = None
+        beside = rows == 1 and columns > 1
+        self._least = [most(1, c, _title_width) if beside else 0.0 for c in range(columns)]
+        self._cells: dict[tuple[int, int], Cells] = {}
+        self._cells_in: Transform | None = None
 
     def _across(self, column: int, cell: float) -> float:
         """A column's pixels where a cell is that wide."""
@@ -165,32 +156,28 @@ class MatrixLayout:
         """The view with cells of the same size and a cell of the grid at `place` at a pixel."""
         grid = next(grid for grid in self.grids if grid.place == place)
         new = replace(like, x=0.0, y=0.0)
-        origin = self.origin(grid, new)
-        x, y = about.x() - origin.x(), about.y() - origin.y()
+        cells = self.cells(grid, new)
+        x, y = about.x() - cells.left, about.y() - cells.top
         return replace(new, x=x - cell[1] * new.across, y=y - cell[0] * new.scale)
 
-    def origin(self, grid: Grid, view: Transform) -> QPointF:
-        """The pixel of the corner of cell (0, 0), which may lie outside the grid's window."""
-        x, y = self._origin(grid, view)
-        return QPointF(x, y)
+    def cells(self, grid: Grid, view: Transform) -> Cells:
+        """A grid's cells in pixels; cell (0, 0) may lie outside the grid's window."""
+        if self._cells_in is not view:  # a frame asks hundreds of times, of one view
+            self._cells_in, self._cells = view, {}
+        if grid.place not in self._cells:
+            m, (row, column) = self.margins, grid.place
+            before = sum(self._across(c, view.across) for c in range(column))
+            x = view.x + m.left + m.gap * column + before
+            y = view.y + m.top + m.gap * row + view.scale * sum(self._heights[:row])
+            x += (self._left[column] - grid.left) * view.across
+            y += (self._above[row] - grid.top) * view.scale
+            self._cells[grid.place] = Cells(x, y, view.across, view.scale)
+        return self._cells[grid.place]
 
     def around(self, grid: Grid, view: Transform) -> QRectF:
         """The grid's window with the room before it: names and numbers stand outside of that."""
         (above, left), box = grid.room_before, self.box(grid, view)
         return box.adjusted(-left * view.across, -above * view.scale, 0, 0)
-
-    def _origin(self, grid: Grid, view: Transform) -> tuple[float, float]:
-        if self._corners_in is not view:  # a frame asks hundreds of times, of one view
-            self._corners_in, self._corners = view, {}
-        if grid.place not in self._corners:
-            m, (row, column) = self.margins, grid.place
-            before = sum(self._across(c, view.across) for c in range(column))
-            x = view.x + m.left + m.gap * column + before
-            y = view.y + m.top + m.gap * row + view.scale * sum(self._heights[:row])
-            self._corners[grid.place] = x, y
-        x, y = self._corners[grid.place]
-        left, top = self._left[grid.place[1]] - grid.left, self._above[grid.place[0]] - grid.top
-        return x + left * view.across, y + top * view.scale
 
     def box(self, grid: Grid, view: Transform) -> QRectF:
         """The grid's window in pixels."""
@@ -198,39 +185,13 @@ class MatrixLayout:
 
     def rect(self, grid: Grid, view: Transform, cells: Rect, least: float = 0.0) -> QRectF:
         """A rectangle of cells in whole pixels, at least `least` wide and high."""
-        x, y = self._origin(grid, view)
-        row, column, rows, columns = cells
-        across, scale = view.across, view.scale
-        left, right = round(x + across * column), round(x + across * (column + columns))
-        top, bottom = round(y + scale * row), round(y + scale * (row + rows))
-        if right - left < least:
-            middle = (left + right) / 2
-            left, right = round(middle - least / 2), round(middle + least / 2)
-        if bottom - top < least:
-            middle = (top + bottom) / 2
-            top, bottom = round(middle - least / 2), round(middle + least / 2)
-        return QRectF(left, top, right - left, bottom - top)
-
-    def cell_sides(
-        self, grid: Grid, view: Transform, rows: Ints, columns: Ints
-    ) -> NDArray[np.float64]:
-        """Many single cells as `rect` gives them: left, top, width and height, float64 (4, n)."""
-        x, y = self._origin(grid, view)
-        left, right = (np.rint(x + view.across * c) for c in (columns, columns + 1))
-        top, bottom = (np.rint(y + view.scale * r) for r in (rows, rows + 1))
-        return np.stack([left, top, right - left, bottom - top])
-
-    def cell_rects(self, grid: Grid, view: Transform, rows: Ints, columns: Ints) -> list[QRectF]:
-        """The same as rectangles."""
-        return list(map(QRectF, *self.cell_sides(grid, view, rows, columns).tolist()))
+        return self.cells(grid, view).rect(cells, least)
 
     def cell_at(self, grid: Grid, view: Transform, point: QPointF) -> tuple[int, int] | None:
         """Row and column under a pixel, None outside the grid's window."""
         if not self.box(grid, view).contains(point):
             return None
-        origin = self.origin(grid, view)
-        column = int((point.x() - origin.x()) // view.across)
-        row = int((point.y() - origin.y()) // view.scale)
+        row, column = map(math.floor, self.cells(grid, view).at(point))
         row = min(max(row, grid.top), grid.top + grid.rows - 1)
         return row, min(max(column, grid.left), grid.left + grid.columns - 1)
 
@@ -250,9 +211,7 @@ class MatrixLayout:
             return dx + dy
 
         grid = min(self.grids, key=distance)
-        origin = self.origin(grid, view)
-        row, column = (point.y() - origin.y()) / view.scale, (point.x() - origin.x()) / view.across
-        return grid, row, column
+        return grid, *self.cells(grid, view).at(point)
 
 
 def arranged(grids: tuple[Grid, ...], margins: Margins, width: float, height: float) -> Grids:

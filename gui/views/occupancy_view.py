@@ -37,9 +37,9 @@ from gui.scenes.occupancy import TITLES, UNITS, Bar, Curve
 from gui.views.base import Caption, Panel
 from gui.views.ceilings_view import FirstOrderList
 from gui.views.page_parts import (
+    Choice,
     DeviceBox,
     PageView,
-    choice,
     panels_in,
     share,
     simple_or_all,
@@ -94,7 +94,6 @@ class OccupancyPlot(Chart):
         self.draw()
 
     def draw(self) -> None:
-        """Draw in the theme's colours."""
         theme = current_theme()
         unit = UNITS[self._curve.axis] if self._curve is not None else ""
         self.dress(self._y_label, unit, grid=0.15)
@@ -183,7 +182,6 @@ class ResourcePlots(QWidget):
             plot.load(curve)
 
     def restyle(self) -> None:
-        """Take up the theme's colours."""
         for plot in self.plots.values():
             plot.draw()
 
@@ -358,7 +356,7 @@ class _Model(RowModel[Device]):
 class DeviceTable(RowTable):
     """The table; `chosen(name)` is emitted when a row is selected."""
 
-    chosen = Signal(object)
+    chosen = Signal(str)
 
     def __init__(self) -> None:
         model = _Model()
@@ -374,7 +372,7 @@ class DeviceTable(RowTable):
 
     def _on_row(self, index: QModelIndex) -> None:
         if index.isValid():
-            self.chosen.emit(self.rows.devices[index.row()])
+            self.chosen.emit(self.rows.devices[index.row()].name)
 
 
 # The page: plots with fields, an SM that is filled, counts, devices.
@@ -436,10 +434,8 @@ class OccupancyView(PageView):
         self.show_amount()
         self._show_cliff()
         if self.session.device:
-            place = self.sm_box.place_of(self.session.device)
-            if place >= 0 and place != self.sm_box.currentIndex():
-                with QSignalBlocker(self.sm_box):
-                    self.sm_box.setCurrentIndex(place)
+            with QSignalBlocker(self.sm_box):
+                self.sm_box.choose(self.session.device)
         if configuration is not None:
             if names & {"configuration", *NEEDS} and self.example is not None:
                 with QSignalBlocker(self.example_box):
@@ -582,7 +578,6 @@ class OccupancyView(PageView):
             self._on_sm()
 
     def shut_down(self) -> None:
-        """End the work and wait for it."""
         super().shut_down()
         self.first.close_worker()
         for worker in (self._compiler, self._driver):
@@ -608,7 +603,6 @@ class OccupancyView(PageView):
         share(splitter, (3, 2), (420, 300))
 
     def restyle(self) -> None:
-        """Take up the theme's colours."""
         self.what_if.restyle()
         self.sm.updateGeometry()
         self.sm.update()
@@ -626,7 +620,7 @@ class OccupancyView(PageView):
         self.sm_box = DeviceBox("Device or SM", "Whose SM is filled; the kernel is compiled for it")
         self.sm_box.offer((), FIRST, capabilities=True)
         tip = "Whose threads, registers and shared memory are placed"
-        self.example_box = choice("Kernel or worked example", tip, EXAMPLE_LETTERS)
+        self.example_box = Choice("Kernel or worked example", tip, EXAMPLE_LETTERS)
         self.example_box.addItems([THIS_KERNEL, *(e.title for e in scene.EXAMPLES)])
         self.reset = QPushButton("As compiled")
         self.reset.setToolTip("Leave the what-if: the registers and shared memory of the kernel")
@@ -686,7 +680,6 @@ class OccupancyView(PageView):
         self.beside.setCurrentWidget(self.counts if self.session.everything else self.reasons)
 
     def pictures(self) -> dict[str, QWidget]:
-        """What can be saved by itself, as its panels are headed."""
         return {
             "Occupancy what-ifs": self.what_if,
             "One SM": self.sm,
@@ -708,6 +701,4 @@ def _scrolled(*widgets: QWidget) -> QScrollArea:
     scroll.setFrameShape(QFrame.Shape.NoFrame)
     scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     scroll.setWidget(filled)
-    scroll.viewport().setAutoFillBackground(False)
-    filled.setAutoFillBackground(False)
     return scroll

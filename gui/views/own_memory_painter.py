@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtCore import QRectF
 from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath
 
 from gui.looks.theme import Theme
@@ -21,10 +21,10 @@ from gui.views.drawing_tools import (
     inset,
     link,
     pen,
-    shortest_fit,
     text,
     text_on,
     texts,
+    that_fits,
 )
 from gui.views.veil import draw_veil
 
@@ -39,6 +39,7 @@ class OwnMemoryPainter:
     ) -> None:
         self.p, self.theme, self.scene, self.box = painter, theme, scene, box
         self.session = session
+        self.meaning = "load" if scene.verb == "loads" else "store"
         self.small = theme.font("small")
         self.line = QFontMetricsF(self.small).height()
         top = box.top() + figures_height(theme) + 1.4 * self.line
@@ -50,7 +51,6 @@ class OwnMemoryPainter:
         ]
 
     def draw(self) -> None:
-        """Everything."""
         scene, theme = self.scene, self.theme
         head = QRectF(self.box.left(), self.box.top(), self.box.width(), figures_height(theme))
         figures = [Figure("Memory", scene.title.partition(" ")[0])]
@@ -61,18 +61,15 @@ class OwnMemoryPainter:
             draw_figures(self.p, head, figures, theme)
         self._draw_lanes()
         if self.session.hides("warp.elements") or self.session.hides("warp.sectors"):
-            top = self.lanes[0].bottom() + 4
-            draw_veil(
-                self.p,
-                QRectF(self.box.left(), top, self.box.width(), self.box.bottom() - top),
-                theme,
-            )
+            below = QRectF(self.box)
+            below.setTop(self.lanes[0].bottom() + 4)
+            draw_veil(self.p, below, theme)
             return
         self._draw_words()
         foot = QRectF(self.box.left(), self.box.bottom() - self.line, self.box.width(), self.line)
         words = AS_WRITTEN[scene.space]
         first = words.partition(". ")[0] + "."
-        said = shortest_fit([words, first], self.small, foot.width())
+        said = that_fits([words, first, ""], self.small, foot.width())
         text(self.p, foot, said, theme.color("text_dim"), self.small, LEFT)
         lane = self.session.lane
         mine = next((word for word in scene.words if lane in word.lanes), None)
@@ -86,16 +83,13 @@ class OwnMemoryPainter:
         theme, scene = self.theme, self.scene
         busy = [rect for rect, on in zip(self.lanes, scene.active, strict=False) if on]
         idle = [rect for rect in self.lanes if rect not in busy]
-        color = theme.color("load" if scene.verb == "loads" else "store")
-        fill(self.p, busy, theme.tint("load" if scene.verb == "loads" else "store", 0.35))
+        fill(self.p, busy, theme.tint(self.meaning, 0.35))
         fill(self.p, idle, theme.color("inactive", 0.55))
-        every = (
-            1 if self.lanes[0].width() > QFontMetricsF(self.small).horizontalAdvance("00") else 4
-        )
+        number = QFontMetricsF(self.small).horizontalAdvance("00")
+        every = 1 if self.lanes[0].width() > number else 4
         places = [(rect, str(i)) for i, rect in enumerate(self.lanes) if i % every == 0]
         texts(self.p, places, theme.color("text"), self.small)
         frame(self.p, [inset(self.lanes[self.session.lane], 0.5)], pen(theme.color("selected"), 2))
-        self._color = color
 
     def _draw_words(self) -> None:
         """A box for each word; one of local memory stands below its lane."""
@@ -109,25 +103,18 @@ class OwnMemoryPainter:
         path = QPainterPath()
         for word, box in zip(shown, boxes, strict=True):
             for lane in word.lanes:
-                start = self.lanes[lane]
-                path.addPath(
-                    link(
-                        QPointF(start.center().x(), start.bottom() + 2),
-                        QPointF(box.center().x(), box.top() - 1),
-                    )
-                )
-        self.p.strokePath(path, pen(self._color, 1.0))
-        strong = theme.tint("load" if scene.verb == "loads" else "store", 1.0)
+                path.addPath(link(self.lanes[lane], box))
+        self.p.strokePath(path, pen(theme.color(self.meaning), 1.0))
+        strong = theme.tint(self.meaning, 1.0)
         fill(self.p, boxes, strong)
         frame(self.p, boxes, pen(theme.color("panel"), 1))
         ink = text_on(strong)
         for word, box in zip(shown, boxes, strict=True):
-            said = shortest_fit(
-                [f"{word.name} = {word.value}", word.value, ""], self.small, box.width()
-            )
+            choices = (f"{word.name} = {word.value}", word.value, "")
+            said = that_fits(choices, self.small, box.width())
             text(self.p, box, said, ink, self.small, CENTRE, elide=False)
             lanes = numbers_name(word.lanes)
-            who = shortest_fit([f"lanes {lanes}", lanes, ""], self.small, box.width())
+            who = that_fits((f"lanes {lanes}", lanes, ""), self.small, box.width())
             below = QRectF(box.left(), box.bottom() + 1, box.width(), self.line)
             text(self.p, below, who, theme.color("text_dim"), self.small, CENTRE, elide=False)
         mine = [

@@ -56,28 +56,24 @@ def subject_caption() -> Caption:
     return caption
 
 
-def choice(name: str, tip: str, letters: int) -> QComboBox:
+class Choice(QComboBox):
     """A box as wide as so many letters, whatever it offers."""
-    box = QComboBox()
-    _as_wide_as(box, letters, name, tip)
-    return box
+
+    def __init__(self, name: str, tip: str, letters: int) -> None:
+        super().__init__()
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(letters)
+        self.setAccessibleName(name)
+        self.setToolTip(tip)
 
 
-def _as_wide_as(box: QComboBox, letters: int, name: str, tip: str) -> None:
-    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-    box.setMinimumContentsLength(letters)
-    box.setAccessibleName(name)
-    box.setToolTip(tip)
-
-
-class DeviceBox(QComboBox):
+class DeviceBox(Choice):
     """A chooser of devices: this machine's GPUs, those of the table, and perhaps capabilities."""
 
     LETTERS = 24  # that it is wide
 
     def __init__(self, name: str, tip: str) -> None:
-        super().__init__()
-        _as_wide_as(self, self.LETTERS, name, tip)
+        super().__init__(name, tip, self.LETTERS)
         self._live: tuple[Device, ...] = ()
 
     def offer(self, live: Sequence[Device], first: str, *, capabilities: bool = False) -> None:
@@ -113,14 +109,11 @@ class DeviceBox(QComboBox):
             chosen = "{}.{}".format(*self._live[chosen].compute_capability)
         return find_capability(chosen)[0]
 
-    def place_of(self, name: str) -> int:
-        """Where a device or capability of that name stands; -1 for nowhere."""
+    def choose(self, name: str) -> None:
+        """Choose a device or capability, if there is one of that name."""
         live = [device.name for device in self._live]
-        return live.index(name) if name in live else self.findData(name)
-
-    def choose(self, device: Device) -> None:
-        """Choose a device of this machine or of the table."""
-        if (place := self.place_of(device.name)) >= 0:
+        place = live.index(name) if name in live else self.findData(name)
+        if place >= 0:
             self.setCurrentIndex(place)
 
 
@@ -199,7 +192,6 @@ class PageView(PageWidget, SessionView):
         self._ended = False
 
     def shut_down(self) -> None:
-        """End what runs."""
         self._ended = True
 
     def when_painted(self, act: Callable[[], object]) -> None:

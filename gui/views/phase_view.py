@@ -49,6 +49,7 @@ from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.views.base import Caption, SessionView
 from gui.views.veil import Veil, draw_veil
+from gui.views.widgets import action_button
 
 if TYPE_CHECKING:
     from core.explain.phase_table import Entry, PhaseTable
@@ -89,7 +90,6 @@ class PhaseModel(QAbstractTableModel):
         return self.table.rows[index.row()].cells[index.column()]
 
     def rowCount(self, parent: Index | None = None) -> int:
-        """Threads."""
         nested = parent is not None and parent.isValid()
         return 0 if nested or self.table is None else len(self.table.rows)
 
@@ -128,7 +128,6 @@ class EntryPainter(QStyledItemDelegate):
     """Draws a cell's entries below each other; the lit phase is tinted, the step's entry marked."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw one cell."""
         model, theme = index.model(), current_theme()
         assert isinstance(model, PhaseModel)
         assert model.table is not None
@@ -200,11 +199,8 @@ class PhaseView(SessionView):
         self.worker = Worker(self, "phase table")
         self.worker.finished.connect(self._show)
         self.worker.failed.connect(self._say)
-        self.copy = QToolButton()
-        self.copy.setText("Copy")
-        self.copy.setProperty("role", "action")
-        self.copy.setToolTip("Copy the table as text, Markdown or LaTeX")
-        self.copy.setAccessibleName("Copy the phase table")
+        tip = "Copy the table as text, Markdown or LaTeX"
+        self.copy = action_button("Copy", tip, "Copy the phase table")
         self.copy.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self.copy)
         for name in COPIES:
@@ -295,11 +291,9 @@ class PhaseView(SessionView):
             self.grid.viewport().update()
 
     def restyle(self) -> None:
-        """Take up the theme's sizes."""
         self._fit()
 
     def shut_down(self) -> None:
-        """Stop the worker's thread."""
         self.worker.close()
 
     def copy_as(self, name: str) -> None:

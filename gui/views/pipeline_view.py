@@ -31,6 +31,7 @@ from gui.views.base import Caption, SessionView
 from gui.views.drawing_tools import (
     CENTRE,
     LEFT,
+    RIGHT,
     Key,
     draw_legend_row,
     fill,
@@ -55,10 +56,7 @@ HINTS = (
     "Click: its step. Wheel: moves.",
 )
 BEHIND = 0.6  # of the columns that are shown lie before the step
-FULL, AWAY = (
-    0.20,
-    0.55,
-)  # strength of a stage's colour where it is full, and where copies are under way
+FULL, AWAY = 0.40, 0.55  # strength of a stage's colour: full, and while copies are under way
 
 
 @dataclass(frozen=True)
@@ -87,6 +85,11 @@ class PipelineLayout:
         box = self.rows[row]
         return QRectF(left, box.top(), min(right, self.cells.right()) - left, box.height())
 
+    def column(self, place: int) -> QRectF:
+        """A moment's column with its head."""
+        high = self.cells.bottom() - self.head.top()
+        return QRectF(self.left(place), self.head.top(), self.wide, high)
+
     def place_at(self, point: QPointF) -> int:
         """The moment in whose column a point lies, -1 beside them."""
         whole = self.cells.united(self.head)
@@ -108,9 +111,7 @@ def pipeline_layout(
     metrics = QFontMetricsF(theme.font("small"))
     bold = QFontMetricsF(theme.font("small", bold=True))
     line = metrics.height()
-    heads = [stage_name(i, s) for i, s in enumerate(made.stages)] + [
-        actor_name(a) for a in made.actors
-    ]
+    heads = _row_names(made)
     gutter = (
         max(max(bold.horizontalAdvance(a), metrics.horizontalAdvance(b)) for a, b in heads) + 10
     )
@@ -146,6 +147,11 @@ def pipeline_layout(
     )
 
 
+def _row_names(made: Pipeline) -> list[Words]:
+    stages = [stage_name(i, stage) for i, stage in enumerate(made.stages)]
+    return stages + [actor_name(actor) for actor in made.actors]
+
+
 class PipelinePainter:
     """Draws one pipeline around a moment."""
 
@@ -166,7 +172,8 @@ class PipelinePainter:
 
     def draw(self) -> None:
         """Everything but the readout."""
-        self._draw_now()
+        if self.now in self.places:
+            fill(self.p, [self.lay.column(self.now)], self.theme.color("current_line"))
         self._draw_heads()
         for filling in self.made.fillings:
             self._draw_filling(filling)
@@ -185,30 +192,18 @@ class PipelinePainter:
         if under_way:
             keys.append(Key("on its way", (hatch(t.color("store")),)))
             keys.append(Key("there", (t.color("used"),)))
-        keys.append(Key("holds a fill", (t.tint("used", FULL * 2),)))
+        keys.append(Key("holds a fill", (t.tint("used", FULL),)))
         if "block" in kinds:
             keys.append(Key("waits", (hatch(t.color("barrier")),)))
         if self.judged and any(is_early(self.made, p) for p in self.places):
             keys.append(Key("read too early", (t.color("conflict"),)))
         return keys
 
-    def _draw_now(self) -> None:
-        lay = self.lay
-        if self.now not in self.places:
-            return
-        box = QRectF(
-            lay.left(self.now), lay.head.top(), lay.wide, lay.cells.bottom() - lay.head.top()
-        )
-        fill(self.p, [box], self.theme.color("current_line"))
-
     def _draw_heads(self) -> None:
-        names = [stage_name(i, s) for i, s in enumerate(self.made.stages)]
-        names += [actor_name(a) for a in self.made.actors]
-        for row, (name, more) in zip(self.lay.rows, names, strict=True):
+        ink, dim = self.theme.color("text"), self.theme.color("text_dim")
+        for row, words in zip(self.lay.rows, _row_names(self.made), strict=True):
             box = QRectF(row.left(), row.top(), self.lay.names.width() - 6, row.height())
-            self._two_lines(
-                box, (name, more), self.theme.color("text"), LEFT, self.theme.color("text_dim")
-            )
+            self._two_lines(box, words, ink, LEFT, dim)
             line = QRectF(self.lay.cells.left(), row.bottom() + 0.5, self.lay.cells.width(), 1)
             fill(self.p, [line], self.theme.color("grid"))
 
@@ -236,15 +231,11 @@ class PipelinePainter:
         if end <= self.places.start or filling.begin >= self.places.stop:
             return
         ready = end if filling.ready < 0 else min(filling.ready, end)
-        theme, lay = self.theme, self.lay
-        if ready > filling.begin:
-            away = lay.cell(filling.stage, filling.begin, ready)
-            if away.width() > 0:
-                fill(self.p, [inset(away, 0.5)], hatch(theme.tint("store", AWAY)))
-        if end > ready:
-            held = lay.cell(filling.stage, ready, end)
-            if held.width() > 0:
-                fill(self.p, [inset(held, 0.5)], theme.tint("used", FULL * 2))
+        away, held = hatch(self.theme.tint("store", AWAY)), self.theme.tint("used", FULL)
+        for first, last, brush in ((filling.begin, ready, away), (ready, end, held)):
+            box = self.lay.cell(filling.stage, first, last)
+            if last > first and box.width() > 0:
+                fill(self.p, [inset(box, 0.5)], brush)
 
     def _draw_waits(self) -> None:
         """Warps held up at an mbarrier, from when they come there until they go on."""
@@ -265,24 +256,11 @@ class PipelinePainter:
     def _draw_moment(self, place: int, moment: Moment) -> None:
         theme, stages = self.theme, len(self.made.stages)
         early = self.judged and is_early(self.made, place)
-        colors = {
-            "fill": theme.color("store"),
-            "read": theme.color("conflict" if early else "load"),
-            "land": theme.color("used"),
-            "await": theme.color("barrier"),
-        }
-        strong = colors.get(moment.kind, theme.color("barrier"))
-        shown = moment if moment.kind != "await" else None
+        names = {"fill": "store", "read": "conflict" if early else "load", "land": "used"}
+        strong = theme.color(names.get(moment.kind, "barrier"))
+        there = theme.color("used") if moment.kind == "await" else strong
         for stage in moment.stages:
-            if shown is not None:
-                self._cell(self.lay.cell(stage, place), in_stage(shown), strong, solid=True)
-            else:
-                self._cell(
-                    self.lay.cell(stage, place),
-                    ("there", f"fill {moment.filling}"),
-                    theme.color("used"),
-                    solid=True,
-                )
+            self._cell(self.lay.cell(stage, place), in_stage(moment), there, solid=True)
         if moment.origin >= 0:
             return
         for number, actor in enumerate(self.made.actors):
@@ -322,10 +300,7 @@ class PipelinePainter:
             ink = theme.color("text" if here else "text_dim")
             text(self.p, box, grouped(step), ink, self.bold if here else self.small, elide=False)
         if self.now in self.places:
-            whole = QRectF(
-                lay.left(self.now), lay.head.top(), lay.wide, lay.cells.bottom() - lay.head.top()
-            )
-            frame(self.p, [inset(whole, 0.5)], pen(theme.color("accent"), 1.6))
+            frame(self.p, [inset(lay.column(self.now), 0.5)], pen(theme.color("accent"), 1.6))
 
     def _draw_more(self) -> None:
         """That there is more to the left or to the right."""
@@ -335,11 +310,8 @@ class PipelinePainter:
             text(self.p, box, f"◂ {lay.first} before", faint, self.small, LEFT)
         after = len(self.made.moments) - lay.first - lay.shown
         if after > 0:
-            metrics = QFontMetricsF(self.small)
-            words = f"{after} more ▸"
-            wide = metrics.horizontalAdvance(words) + 6
-            box = QRectF(lay.readout.right() - wide, lay.readout.top(), wide, lay.readout.height())
-            text(self.p, box, words, faint, self.small, LEFT, elide=False)
+            box = lay.readout.adjusted(0, 0, -6, 0)
+            text(self.p, box, f"{after} more ▸", faint, self.small, RIGHT, elide=False)
 
 
 class PipelineView(SessionView):
@@ -386,7 +358,6 @@ class PipelineView(SessionView):
         return self.made.at(step)
 
     def refresh(self, names: frozenset[str]) -> None:
-        """Follow the block and the step."""
         wanted = self._wanted() if self._wanted is not None else None
         if self.session.block_trace is not wanted or wanted is None:
             self._ask()
@@ -396,7 +367,6 @@ class PipelineView(SessionView):
         self.update()
 
     def shut_down(self) -> None:
-        """Stop the worker's thread."""
         self.worker.close()
 
     def layout_now(self) -> PipelineLayout | None:
@@ -465,13 +435,10 @@ class PipelineView(SessionView):
                 f"Step {grouped(moment.step)}: {sentence(made, self._hovered, judged=self._judged)}"
             )
             ink = theme.color("text")
-            box = QRectF(lay.left(self._hovered), lay.head.top(), lay.wide, 0)
-            box.setBottom(lay.cells.bottom())
-            frame(p, [inset(box, 0.5)], pen(theme.color("hover"), 1.6))
+            frame(p, [inset(lay.column(self._hovered), 0.5)], pen(theme.color("hover"), 1.6))
         text(p, room, words, ink, theme.font("small"), LEFT)
 
     def restyle(self) -> None:
-        """Lay out anew for the theme's type."""
         self.updateGeometry()
         super().restyle()
 
@@ -486,13 +453,11 @@ class PipelineView(SessionView):
             self.update()
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Nothing is pointed at any more."""
         self._hovered = -1
         self.update()
         super().leaveEvent(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Go to the step of the column."""
         lay = self.layout_now()
         place = -1 if lay is None else lay.place_at(event.position())
         if self.made is None or place < 0 or event.button() != Qt.MouseButton.LeftButton:
@@ -515,7 +480,6 @@ class PipelineView(SessionView):
             self._offset += first - lay.first
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Move along the columns."""
         lay = self.layout_now()
         if lay is None:
             return

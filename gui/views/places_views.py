@@ -8,7 +8,6 @@ from PySide6.QtWidgets import (
     QListWidgetItem,
     QScrollArea,
     QStackedLayout,
-    QToolButton,
 )
 
 from gui.looks.style import fill, styled_label
@@ -19,6 +18,7 @@ from gui.scenes.session import Session
 from gui.scenes.step_views import findings_of
 from gui.views.base import Caption, SessionView
 from gui.views.tables import PlaceList, PlaceRow
+from gui.views.widgets import action_button
 
 # The list of findings; a click goes to the step, thread and line.
 
@@ -40,7 +40,6 @@ class FindingsView(SessionView):
         self.list.itemActivated.connect(self._go)
 
     def refresh(self, names: frozenset[str]) -> None:
-        """List the trace's findings."""
         self.caption.setText(findings_caption(self.session.trace))
         self.list.show_rows(
             [
@@ -51,7 +50,6 @@ class FindingsView(SessionView):
         )
 
     def restyle(self) -> None:
-        """Take up the theme's colours."""
         self.refresh(self.WATCHES)
 
     def _go(self, item: QListWidgetItem) -> None:
@@ -84,11 +82,8 @@ class BreakpointsView(SessionView):
         self.words = styled_label(HINT, role="dim", wrap=True)
         self.words.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.words.setContentsMargins(12, 2, 12, 0)
-        self.clear = QToolButton()
-        self.clear.setText("Clear")
-        self.clear.setProperty("role", "action")
-        self.clear.setToolTip("Take all breakpoints away (Ctrl+Shift+F9)")
-        self.clear.setAccessibleName("Clear all breakpoints")
+        tip = "Take all breakpoints away (Ctrl+Shift+F9)"
+        self.clear = action_button("Clear", tip, "Clear all breakpoints")
         self.clear.clicked.connect(self._clear)
         self.controls = (self.clear,)
         self.pages = QStackedLayout(self)
@@ -106,16 +101,19 @@ class BreakpointsView(SessionView):
             self._list()
         session = self.session
         stops, ahead = len(session.break_steps), session.next_break()
-        asked = session.hides("counters") or session.hides("transport")
         words = breaks_caption(len(session.breakpoints), stops, ahead)
-        self.caption.setText(f"{veil_words(self.session)}." if asked else words)
+        self.caption.setText(f"{veil_words(session)}." if self._asked else words)
+
+    @property
+    def _asked(self) -> bool:
+        """Whether a question asks for what the breakpoints count."""
+        return self.session.hides("counters") or self.session.hides("transport")
 
     def _list(self) -> None:
         session = self.session
         self.rows = break_rows(session.trace, session.block_trace, session.breakpoints)
-        asked = session.hides("counters") or session.hides("transport")
         rows = [
-            PlaceRow(r.title, r.code, "?" if asked else r.times, removes="Take it away")
+            PlaceRow(r.title, r.code, "?" if self._asked else r.times, removes="Take it away")
             for r in self.rows
         ]
         self.list.show_rows(rows, BREAKPOINT_TIP)
@@ -123,7 +121,6 @@ class BreakpointsView(SessionView):
         self.pages.setCurrentWidget(self.list if self.rows else self.hint)
 
     def restyle(self) -> None:
-        """Take up the theme's sizes and colours."""
         self.list.scheduleDelayedItemsLayout()
         super().restyle()
 

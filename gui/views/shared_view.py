@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, QSizeF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
@@ -58,6 +57,7 @@ from gui.views.base import PointedView
 from gui.views.drawing_tools import (
     CENTRE,
     LEFT,
+    Cells,
     Pixmaps,
     draw_cells,
     fill,
@@ -67,16 +67,14 @@ from gui.views.drawing_tools import (
     inset,
     nothing,
     pen,
-    shortest_fit,
     text,
     text_on,
     texts,
     that_fits,
-    upright_text,
+    upright_texts,
     write,
 )
-from gui.views.lit import draw_lit, draw_lit_legend
-from gui.views.pick_pad import PickPad
+from gui.views.lit import PickPad, draw_lit, draw_lit_legend
 from gui.views.veil import draw_veil
 from gui.views.widgets import by_bank_button, why_button
 
@@ -96,53 +94,43 @@ VALUE = 1.3  # lines of text that a cell with its value is high
 LEAST_SHARE = 0.5  # of the widest array's room, for one of few columns
 
 
-@dataclass
-class SharedGeometry:
-    """Where the arrays and the bank columns lie, in the widget's coordinates."""
-
-    grids: list[QRectF]
-    cells: list[QSizeF]
-    titles: list[QRectF]
-    bank_title: QRectF
-    banks: QRectF
-    labels: QRectF
-    readout: QRectF
-
-
-def cells_rect(box: QRectF, cell: QSizeF, rect: tuple[int, int, int, int]) -> QRectF:
-    """A rectangle of cells (row, column, rows, columns) of a grid in whole pixels."""
-    row, column, rows, columns = rect
-    wide, high = cell.width(), cell.height()
-    left, right = round(box.left() + column * wide), round(box.left() + (column + columns) * wide)
-    top, bottom = round(box.top() + row * high), round(box.top() + (row + rows) * high)
-    return QRectF(left, top, right - left, bottom - top)
-
-
-def cells_sides(box: QRectF, cell: QSizeF, rows: Ints, columns: Ints) -> NDArray[np.float64]:
-    """Many single cells as `cells_rect` gives them: left, top, width, height, float64 (4, n)."""
-    wide, high = cell.width(), cell.height()
-    left, right = (np.rint(box.left() + c * wide) for c in (columns, columns + 1))
-    top, bottom = (np.rint(box.top() + r * high) for r in (rows, rows + 1))
-    return np.stack([left, top, right - left, bottom - top])
-
-
 @dataclass(frozen=True)
-class _Place:
+class ArrayPlace:
     """Where one array lies, with its title."""
 
-    grid: QRectF
-    cell: QSizeF
+    cells: Cells
+    box: QRectF
     title: QRectF
 
     @property
     def legible(self) -> float:
         """The smaller side of a cell."""
-        return min(self.cell.width(), self.cell.height())
+        return min(self.cells.wide, self.cells.high)
 
 
-def depends_on(scene: SharedScene) -> Hashable:
-    """All of a scene that says where things lie."""
-    return tuple((grid.rows, grid.columns) for grid in scene.grids), _many_words(scene)
+@dataclass
+class SharedGeometry:
+    """Where the arrays and the bank columns lie, in the widget's coordinates."""
+
+    arrays: list[ArrayPlace]
+    bank_title: QRectF
+    banks: QRectF
+    labels: QRectF
+    readout: QRectF
+
+    def column(self, bank: int) -> QRectF:
+        """A bank's column with its number."""
+        wide = self.banks.width() / BANKS
+        whole = self.banks.united(self.labels)
+        return QRectF(whole.left() + bank * wide, whole.top(), wide, whole.height())
+
+    def words(self, banks: BankScene, bank: int) -> list[QRectF]:
+        """Where the words asked of a bank stand, from the bottom up."""
+        line, column = self.readout.height(), self.column(bank)
+        high = min((self.banks.height() - line) / max(1, banks.highest), 3.4 * line)
+        left, wide, bottom = column.left() + 1, column.width() - 2, self.banks.bottom()
+        places = range(len(banks.words[bank]))
+        return [QRectF(left, bottom - (place + 1) * high, wide, high) for place in places]
 
 
 def shared_geometry(scene: SharedScene, box: QRectF, theme: Theme) -> SharedGeometry:
@@ -165,19 +153,11 @@ def shared_geometry(scene: SharedScene, box: QRectF, theme: Theme) -> SharedGeom
             places = _arrays(scene.grids, box, whole - LEAST * line, head, theme)
             for_banks = LEAST * line
     most = 16.0 if _many_words(scene) else 4.0
-    deepest = max(place.grid.bottom() for place in places)
+    deepest = max(place.box.bottom() for place in places)
     bank_height = min(box.top() + whole - deepest, max(for_banks, most * line))
     banks = QRectF(box.left(), labels.top() - bank_height, box.width(), bank_height)
     bank_title = QRectF(box.left(), banks.top() - line - 3, box.width(), line)
-    return SharedGeometry(
-        [place.grid for place in places],
-        [place.cell for place in places],
-        [place.title for place in places],
-        bank_title,
-        banks,
-        labels,
-        readout,
-    )
+    return SharedGeometry(places, bank_title, banks, labels, readout)
 
 
 def _many_words(scene: SharedScene) -> bool:
@@ -187,7 +167,7 @@ def _many_words(scene: SharedScene) -> bool:
 
 def _arrays(
     grids: tuple[SharedGrid, ...], box: QRectF, height: float, head: float, theme: Theme
-) -> list[_Place]:
+) -> list[ArrayPlace]:
     """The arrays in the upper part of a box, beside or below each other."""
     room = QRectF(box.left(), box.top(), box.width(), max(height, 0.0))
     points = theme.sizes.body
@@ -199,32 +179,36 @@ def _arrays(
 
 def _beside(
     grids: tuple[SharedGrid, ...], room: QRectF, head: float, gap: float, points: float
-) -> list[_Place]:
+) -> list[ArrayPlace]:
     shares = _shares(grids, room.width() - gap * (len(grids) - 1))
     places, left, top = [], room.left(), room.top() + head + 2
     for grid, share in zip(grids, shares, strict=True):
-        cell = _cell(grid, share, max(room.height() - head - 2, 0.0), points)
-        width = grid.columns * cell.width()
-        title = QRectF(left, room.top(), max(width, share), head)
-        places.append(_Place(QRectF(left, top, width, grid.rows * cell.height()), cell, title))
-        left += max(width, share) + gap
+        size = _cell(grid, share, max(room.height() - head - 2, 0.0), points)
+        width = max(grid.columns * size.width(), share)
+        title = QRectF(left, room.top(), width, head)
+        places.append(_place(grid, left, top, size, title))
+        left += width + gap
     return places
 
 
 def _below(
     grids: tuple[SharedGrid, ...], room: QRectF, head: float, gap: float, points: float
-) -> list[_Place]:
+) -> list[ArrayPlace]:
     free = room.height() - len(grids) * (head + 2) - gap * (len(grids) - 1)
     rows = sum(grid.rows for grid in grids)
     places, top = [], room.top()
     for grid in grids:
-        cell = _cell(grid, room.width(), max(free * grid.rows / rows, 0.0), points)
+        size = _cell(grid, room.width(), max(free * grid.rows / rows, 0.0), points)
         title = QRectF(room.left(), top, room.width(), head)
-        top += head + 2
-        size = QSizeF(grid.columns * cell.width(), grid.rows * cell.height())
-        places.append(_Place(QRectF(QPointF(room.left(), top), size), cell, title))
-        top += size.height() + gap
+        places.append(_place(grid, room.left(), top + head + 2, size, title))
+        top = places[-1].box.bottom() + gap
     return places
+
+
+def _place(grid: SharedGrid, left: float, top: float, size: QSizeF, title: QRectF) -> ArrayPlace:
+    cells = Cells(left, top, size.width(), size.height())
+    box = QRectF(left, top, grid.columns * cells.wide, grid.rows * cells.high)
+    return ArrayPlace(cells, box, title)
 
 
 def _shares(grids: tuple[SharedGrid, ...], width: float) -> list[float]:
@@ -253,16 +237,15 @@ def _whole(size: float) -> float:
 
 
 HAIRLINES_FROM = 5.0  # pixels a cell
-MOST_TITLES = 200
 
 
 @dataclass(frozen=True)
 class ArrayPicture:
-    """One array as it is drawn: where, with cells of which size, and for how many threads."""
+    """One array as it is drawn: where, and for how many threads."""
 
     grid: SharedGrid
     box: QRectF
-    cell: QSizeF
+    cells: Cells
     theme: Theme
     threads: int
     writers: bool = True
@@ -270,7 +253,30 @@ class ArrayPicture:
 
     def rects(self, rows: Ints, columns: Ints) -> list[QRectF]:
         """Cells as few rectangles."""
-        return [cells_rect(self.box, self.cell, part) for part in rectangles(rows, columns)]
+        return [self.cells.rect(part) for part in rectangles(rows, columns)]
+
+    def draw(self, what: str, p: QPainter, kept: Pixmaps) -> None:
+        """Draw the "cells", the "values" in them, or the "lines" between them, without smoothing.
+
+        Most steps write nothing to shared memory, and then the picture that is kept is the same.
+        """
+        grid = self.grid
+        draw: Callable[[QPainter], None] = getattr(self, f"draw_{what}")
+        written: tuple[bytes, ...] = ()
+        if what != "lines":
+            held = grid.writers if what == "cells" else grid.values
+            written = grid.written.tobytes(), held.tobytes()
+        shape = grid.array.shape
+        state = self.theme.key, self.threads, self.writers, shape, self.cells, written
+
+        def sharply(q: QPainter) -> None:
+            q.save()
+            q.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+            draw(q)
+            q.restore()
+
+        part = f"{what} of {grid.array.name}"
+        kept.draw(p, part, self.box.adjusted(0, 0, 1, 1), state, sharply)
 
     def draw_cells(self, p: QPainter) -> None:
         """Written cells in the colour of the thread that wrote them last, others hatched."""
@@ -279,8 +285,9 @@ class ArrayPicture:
         empty = self.rects(*np.nonzero(~grid.written & grid.present))
         fill(p, empty, theme.color("field"))
         fill(p, empty, hatch(theme.color("border")))
-        lut, plain = theme.owner_lut("thread", self.threads), theme.color("border").getRgb()
-        pixels = lut[np.maximum(grid.writers, 0)].copy() if self.writers else _plain(grid, plain)
+        pixels = np.full((grid.rows, grid.columns, 4), theme.color("border").getRgb(), np.uint8)
+        if self.writers:
+            pixels = theme.owner_lut("thread", self.threads)[np.maximum(grid.writers, 0)]
         pixels[..., 3] = np.where(grid.written, 150, 0)
         data = np.ascontiguousarray(pixels)
         columns, rows = grid.columns, grid.rows
@@ -300,15 +307,15 @@ class ArrayPicture:
         values = self.grid.values
         few = decimals_of(values[self.grid.written])
         words = [value_text(value, decimals=few) for value in values[rows, columns].tolist()]
-        sides = cells_sides(self.box, self.cell, rows, columns)
-        write(p, sides, words, ink, value_font(self.theme, self.cell))
+        font = value_font(self.theme, self.cells)
+        write(p, self.cells.sides(rows, columns), words, ink, font)
 
     def draw_lines(self, p: QPainter) -> None:
         """Hairlines between cells that are large enough, and a line between slices."""
-        grid, box, cell, theme = self.grid, self.box, self.cell, self.theme
-        down = np.rint(box.top() + np.arange(1, grid.rows) * cell.height()).tolist()
-        across = np.rint(box.left() + np.arange(1, grid.columns) * cell.width()).tolist()
-        if min(cell.width(), cell.height()) >= HAIRLINES_FROM:
+        grid, box, cells, theme = self.grid, self.box, self.cells, self.theme
+        down = np.rint(cells.top + np.arange(1, grid.rows) * cells.high).tolist()
+        across = np.rint(cells.left + np.arange(1, grid.columns) * cells.wide).tolist()
+        if min(cells.wide, cells.high) >= HAIRLINES_FROM:
             p.setPen(pen(theme.color("panel", 0.75), 1))
             p.drawLines([QLineF(box.left(), y, box.right(), y) for y in down])
             p.drawLines([QLineF(x, box.top(), x, box.bottom()) for x in across])
@@ -318,57 +325,11 @@ class ArrayPicture:
             p.drawLines([QLineF(box.left(), y, box.right(), y) for y in down[every - 1 :: every]])
 
 
-class SharedGround:
-    """Keeps the pictures of a view's arrays from one step to the next.
-
-    Most steps write nothing to shared memory, and then nothing here changes.
-    """
-
-    def __init__(self) -> None:
-        self._arrays: dict[str, Pixmaps] = {}
-        self.banks = Pixmaps()
-        self._titles: dict[Hashable, tuple[float, str]] = {}
-
-    def known(self, of: Hashable, make: Callable[[], tuple[float, str]]) -> tuple[float, str]:
-        """What was made of an array's title, which stays the same for many steps."""
-        if of not in self._titles:
-            if len(self._titles) > MOST_TITLES:
-                self._titles.clear()
-            self._titles[of] = make()
-        return self._titles[of]
-
-    def draw(self, what: str, p: QPainter, array: ArrayPicture) -> None:
-        """Draw the "cells" of an array, the "values" in them, or the "lines" between them."""
-        grid, cell = array.grid, array.cell
-        draw: Callable[[QPainter], None] = getattr(array, f"draw_{what}")
-        written: tuple[bytes, ...] = ()
-        if what != "lines":
-            held = grid.writers if what == "cells" else grid.values
-            written = grid.written.tobytes(), held.tobytes()
-        sizes = array.box.getRect(), cell.width(), cell.height()
-        state = array.theme.key, array.threads, array.writers, grid.array.shape, sizes, written
-
-        def sharply(q: QPainter) -> None:
-            hint = QPainter.RenderHint.Antialiasing
-            smooth = q.testRenderHint(hint)
-            q.setRenderHint(hint, False)
-            draw(q)
-            q.setRenderHint(hint, smooth)
-
-        kept = self._arrays.setdefault(grid.array.name, Pixmaps())
-        kept.draw(p, what, array.box.adjusted(0, 0, 1, 1), state, sharply)
-
-
-def _plain(grid: SharedGrid, color: object) -> NDArray[np.uint8]:
-    """One colour for every cell: uint8 (rows, columns, 4)."""
-    return np.tile(np.array(color, np.uint8), (grid.rows, grid.columns, 1))
-
-
-def value_font(theme: Theme, cell: QSizeF) -> QFont:
+def value_font(theme: Theme, cells: Cells) -> QFont:
     """The type of the values in cells of a size."""
     font = theme.mono()
     sample = QFontMetricsF(font).horizontalAdvance("−0.00")
-    font.setPointSizeF(min(theme.sizes.small, font.pointSizeF() * 0.88 * cell.width() / sample))
+    font.setPointSizeF(min(theme.sizes.small, font.pointSizeF() * 0.88 * cells.wide / sample))
     return font
 
 
@@ -433,22 +394,10 @@ class BankPainter:
             self.kept.draw(self.p, "asked", area, state, lambda q: self._draw_asked(q, banks))
         self._draw_marks(banks)
 
-    def _column(self, bank: int) -> float:
-        return self.g.banks.left() + bank * self.wide
-
-    def _words(self, banks: BankScene, bank: int) -> list[QRectF]:
-        """Where the words asked of a bank stand, from the bottom up."""
-        room = self.g.banks.height() - self.line
-        high = min(room / max(1, banks.highest), 3.4 * self.line)
-        left, bottom = self._column(bank) + 1, self.g.banks.bottom()
-        return [
-            QRectF(left, bottom - (number + 1) * high, self.wide - 2, high)
-            for number in range(len(banks.words[bank]))
-        ]
-
     def _label(self, bank: int) -> QRectF:
-        labels = self.g.labels
-        return QRectF(self._column(bank), labels.top(), self.wide, labels.height())
+        column = self.g.column(bank)
+        column.setTop(self.g.labels.top())
+        return column
 
     def _numbered(self, bank: int) -> bool:
         """Whether there is room for a bank's number."""
@@ -457,7 +406,8 @@ class BankPainter:
     def _draw_columns(self, p: QPainter) -> None:
         """The empty columns with their numbers."""
         top, high = self.g.banks.top(), self.g.banks.height()
-        columns = [QRectF(self._column(i) + 1, top, self.wide - 2, high) for i in range(BANKS)]
+        lefts = [self.g.column(bank).left() for bank in range(BANKS)]
+        columns = [QRectF(left + 1, top, self.wide - 2, high) for left in lefts]
         fill(p, columns, self.theme.color("raised", 0.6))
         numbers = [(self._label(i), str(i)) for i in range(BANKS) if self._numbered(i)]
         texts(p, numbers, self.theme.color("text_faint"), self.theme.font("small"))
@@ -475,7 +425,7 @@ class BankPainter:
             times = banks.passes[bank]
             conflict = counted and banks.conflicts > 0 and times > 1
             strong = alarm if conflict else calm
-            rects = self._words(banks, bank)
+            rects = self.g.words(banks, bank)
             fill(p, [_body(rect) for rect in rects], strong)
             for word, rect in zip(asked, rects, strict=True):
                 self._draw_word(p, word, _body(rect), strong)
@@ -502,33 +452,26 @@ class BankPainter:
         if wide <= body.width() and body.height() >= metrics.height() * 0.8:
             text(p, body, label, ink, small, elide=False)
         elif wide <= body.height():
-            upright_text(p, body, label, ink, small, CENTRE)
-
-    @staticmethod
-    def _places(banks: BankScene, lane: int | None) -> list[tuple[int, int]]:
-        """The bank of each word of a lane, and which it is there."""
-        return banks.of_lane.get(lane, []) if lane is not None else []
+            upright_texts(p, [(body, label)], ink, small, CENTRE)
 
     def _draw_marks(self, banks: BankScene) -> None:
         """The words of the selected and the hovered lane, and the hovered bank."""
         marks = {"selected": self.session.lane, "hover": hovered_lane(self.session)}
         for name, lane in marks.items():
-            rects = [self._words(banks, bank)[number] for bank, number in self._places(banks, lane)]
+            places = banks.of_lane.get(lane, []) if lane is not None else []
+            rects = [self.g.words(banks, bank)[number] for bank, number in places]
             found = [inset(_body(rect), 0.5) for rect in rects if rect.height() > 4]
             frame(self.p, found, pen(self.theme.color(name), 1.6))
         chosen = self.session.bank
         if chosen is not None:
-            corner = QRectF(self._column(chosen), self.g.banks.top(), 1, 1)
-            column = self._label(chosen).united(corner)
-            frame(self.p, [column], pen(self.theme.color("accent"), 2))
+            frame(self.p, [self.g.column(chosen)], pen(self.theme.color("accent"), 2))
         hover = self.session.hover
         if hover is not None and hover.bank is not None:
-            label, top = self._label(hover.bank), self.g.banks.top()
+            label = self._label(hover.bank)
             fill(self.p, [label], self.theme.color("panel"))
             number = [(label, str(hover.bank))]
             texts(self.p, number, self.theme.color("text"), self.theme.font("small"))
-            column = QRectF(label.left(), top, self.wide, label.bottom() - top)
-            frame(self.p, [column], pen(self.theme.color("hover"), 2))
+            frame(self.p, [self.g.column(hover.bank)], pen(self.theme.color("hover"), 2))
 
 
 def _body(rect: QRectF) -> QRectF:
@@ -545,44 +488,34 @@ LANES_FROM, VALUES_FROM = 11.0, 26.0  # pixels a cell
 class SharedPainter:
     """The arrays with what is written and touched, and the bank columns."""
 
-    def __init__(
-        self, painter: QPainter, theme: Theme, session: Session, ground: SharedGround
-    ) -> None:
-        self.p, self.theme, self.session, self.ground = painter, theme, session, ground
+    def __init__(self, painter: QPainter, theme: Theme, session: Session, kept: Pixmaps) -> None:
+        self.p, self.theme, self.session, self.kept = painter, theme, session, kept
         block = session.block_trace
         self._threads = block.n_threads if block is not None else 1
 
     def draw(self, scene: SharedScene, geometry: SharedGeometry) -> None:
-        """Everything."""
-        for grid, box, title, cell in zip(
-            scene.grids, geometry.grids, geometry.titles, geometry.cells, strict=True
-        ):
-            self._draw_grid(grid, box, cell)
-            self._draw_title(grid, title)
+        for grid, place in zip(scene.grids, geometry.arrays, strict=True):
+            self._draw_grid(grid, place)
+            self._draw_title(grid, place.title)
         if scene.banks is not None and self.session.hides("shared.banks"):
             whole = geometry.bank_title.united(geometry.labels).united(geometry.readout)
             draw_veil(self.p, whole, self.theme, veil_words(self.session))
         elif scene.banks is not None:
-            kept = self.ground.banks
-            BankPainter(self.p, self.theme, self.session, kept, geometry).draw(scene.banks)
+            BankPainter(self.p, self.theme, self.session, self.kept, geometry).draw(scene.banks)
 
     def _draw_title(self, grid: SharedGrid, box: QRectF) -> None:
         p, theme = self.p, self.theme
         font, small = theme.font("body", bold=True), theme.font("small")
-        done = int(np.count_nonzero(grid.written))
-        wide, words = self.ground.known(
-            ("title", grid.array.name, grid.array.shape, done, box.width(), theme.key),
-            lambda: self._title(grid, done, box.width()),
-        )
         text(p, box, grid.array.name, theme.color("text"), font, LEFT)
-        rest = box.adjusted(wide, 0, 0, 0)
+        rest = box.adjusted(QFontMetricsF(font).horizontalAdvance(grid.array.name) + 8, 0, 0, 0)
+        words = that_fits([*self._sizes(grid), ""], small, rest.width())
         text(p, rest, words, theme.color("text_dim"), small, LEFT, elide=False)
 
-    def _title(self, grid: SharedGrid, done: int, room: float) -> tuple[float, str]:
-        """The width of an array's name, and its size with how much of it is written."""
-        font, small = self.theme.font("body", bold=True), self.theme.font("small")
-        wide = QFontMetricsF(font).horizontalAdvance(grid.array.name) + 8
-        size, whole = " × ".join(str(n) for n in grid.array.shape), grid.size
+    @staticmethod
+    def _sizes(grid: SharedGrid) -> list[str]:
+        """An array's size with how much of it is written, the longest form first."""
+        done, whole = int(np.count_nonzero(grid.written)), grid.size
+        size = " × ".join(str(n) for n in grid.array.shape)
         if not done:
             states = ["empty"]
         elif done == whole:
@@ -590,26 +523,25 @@ class SharedPainter:
         else:  # a share takes less room than two counts, and says as much
             share = f"{100 * done // whole} %"
             states = [f"{done} of {whole} written", f"{share} written", share]
-        choices = [f"{size}   {state}" for state in states] + [size]
-        return wide, shortest_fit(choices, small, room - wide)
+        return [*(f"{size}   {state}" for state in states), size]
 
-    def _draw_grid(self, grid: SharedGrid, box: QRectF, cell: QSizeF) -> None:
-        p, theme, ground = self.p, self.theme, self.ground
+    def _draw_grid(self, grid: SharedGrid, place: ArrayPlace) -> None:
+        p, theme, kept, cells = self.p, self.theme, self.kept, place.cells
         told = not self.session.hides("shared.writers")
-        array = ArrayPicture(grid, box, cell, theme, self._threads, told)
+        array = ArrayPicture(grid, place.box, cells, theme, self._threads, told)
         p.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-        ground.draw("cells", p, array)
+        array.draw("cells", p, kept)
         strong = theme.color("load" if grid.verb == "loads" else "store")
         soft = QColor(strong)
         soft.setAlphaF(0.30)
         fill(p, array.rects(*np.divmod(grid.block_lit, grid.columns)), soft)
-        valued = cell.width() >= VALUES_FROM and cell.height() >= LANES_FROM
+        valued = cells.wide >= VALUES_FROM and cells.high >= LANES_FROM
         if valued:
-            ground.draw("values", p, array)
+            array.draw("values", p, kept)
         fill(p, array.rects(*np.divmod(np.unique(grid.warp_lit), grid.columns)), strong)
         self._draw_bank_cells(array)
-        ground.draw("lines", p, array)
-        frame(p, [box], pen(theme.color("border"), 1))
+        array.draw("lines", p, kept)
+        frame(p, [place.box], pen(theme.color("border"), 1))
         p.setRenderHint(QPainter.RenderHint.Antialiasing, True)
         self._draw_words(array, text_on(strong), valued=valued)
 
@@ -626,34 +558,31 @@ class SharedPainter:
 
     def _draw_words(self, array: ArrayPicture, ink: QColor, *, valued: bool) -> None:
         """Over the cells that the warp touches, their values or the lanes, and whose they are."""
-        p, theme, grid, box, cell = self.p, self.theme, array.grid, array.box, array.cell
+        p, theme, grid, cells = self.p, self.theme, array.grid, array.cells
         if not len(grid.warp_lit):
             return
-        lit: dict[int, list[int]] = {}
-        for flat, lane in zip(grid.warp_lit.tolist(), grid.warp_lanes.tolist(), strict=True):
-            lit.setdefault(flat, []).append(lane)
+        lit = grid.lanes_of
         rows, columns = np.divmod(np.fromiter(lit, np.int64, len(lit)), grid.columns)
         if valued:
             there = grid.written[rows, columns]
             array.write_values(p, rows[there], columns[there], ink)
-        elif min(cell.width(), cell.height()) >= LANES_FROM:
+        elif min(cells.wide, cells.high) >= LANES_FROM:
             large = theme.font("small")
-            large.setPointSizeF(min(theme.sizes.small, cell.height() * 0.5))
-            font = fitting(large, "00", cell.width() - 3)
+            large.setPointSizeF(min(theme.sizes.small, cells.high * 0.5))
+            font = fitting(large, "00", cells.wide - 3)
             every = 1 if font.pointSizeF() >= LEAST_BANK * theme.sizes.small else 4
             names = [
                 ("" if lanes[0] % every else str(lanes[0])) if len(lanes) == 1 else f"×{len(lanes)}"
                 for lanes in lit.values()
             ]
-            sides = cells_sides(box, cell, rows, columns)
-            write(p, sides, names, ink, font if every == 1 else large)
+            write(p, cells.sides(rows, columns), names, ink, font if every == 1 else large)
         lanes_lit = {self.session.lane: "selected"}
         hovered = hovered_lane(self.session)
         if hovered is not None:
             lanes_lit[hovered] = "hover"
         for lane, name in lanes_lit.items():
             mine = [divmod(flat, grid.columns) for flat, lanes in lit.items() if lane in lanes]
-            framed = [cells_rect(box, cell, (*place, 1, 1)) for place in mine]
+            framed = [cells.rect((*place, 1, 1)) for place in mine]
             frame(p, framed, pen(theme.color(name), 2))
 
 
@@ -667,7 +596,7 @@ class SharedView(PointedView):
     why_wanted = Signal()
 
     def __init__(self, session: Session) -> None:
-        super().__init__(session, "Shared memory and banks", self._hover_at)
+        super().__init__(session, "Shared memory and banks")
         self.why = why_button()
         self.why.clicked.connect(self.why_wanted)
         self.by_bank = by_bank_button()
@@ -676,8 +605,7 @@ class SharedView(PointedView):
         self._map: BankMap | None = None
         self._turn, self._turned, self._pointed = 0, 0, -1
         self._scene: SharedScene | None = None
-        self._geometry: SharedGeometry | None = None
-        self._ground = SharedGround()
+        self._kept = Pixmaps()
         self.pad = PickPad(session, self, ("bank", "lane", "thread"), self._pad_box)
 
     def _pad_box(self) -> QRectF:
@@ -697,24 +625,15 @@ class SharedView(PointedView):
 
     @property
     def scene(self) -> SharedScene | None:
-        """What is drawn now."""
         return self._scene
 
     def refresh(self, names: frozenset[str]) -> None:
         """Work out the scene; hovering only repaints."""
         if names - {"hover"}:
             trace, block, step = self.session.trace, self.session.block_trace, self.session.step
-            known = trace is not None and block is not None and block.n_steps > 0
-            before, self._scene = (
-                self._scene,
-                (
-                    shared_scene(trace, block, step, self.session.warp)  # type: ignore[arg-type]
-                    if known
-                    else None
-                ),
-            )
-            if not (before and self._scene and depends_on(before) == depends_on(self._scene)):
-                self._geometry = None
+            self._scene = None
+            if trace is not None and block is not None and block.n_steps:
+                self._scene = shared_scene(trace, block, step, self.session.warp)
             if names & {"trace", "block", "step", "thread"}:
                 self._turn = 0
             self._make_map()
@@ -727,11 +646,6 @@ class SharedView(PointedView):
         if self._map is not None:
             words = f"{self._map.title}. {verdict(self._map)}"
         self.say(self.caption, words, part="shared.caption")
-
-    def restyle(self) -> None:
-        """Lay out anew for the theme's type."""
-        self._geometry = None
-        super().restyle()
 
     # ---- by bank
 
@@ -811,19 +725,17 @@ class SharedView(PointedView):
         return Hover(thread=thread, bank=self._pointed // WORD % BANKS)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Lay out anew."""
-        self._geometry = None
         super().resizeEvent(event)
         self.pad.follow()
 
     def geometry_now(self) -> SharedGeometry | None:
         """The layout of what is drawn now."""
-        if self._geometry is None and self._scene is not None and self._scene.grids:
-            theme = current_theme()
-            edge = theme.spacing.margin
-            box = QRectF(self.rect()).adjusted(edge, 4, -edge, -theme.spacing.gap)
-            self._geometry = shared_geometry(self._scene, box, theme)
-        return self._geometry
+        if self._scene is None or not self._scene.grids:
+            return None
+        theme = current_theme()
+        edge = theme.spacing.margin
+        box = QRectF(self.rect()).adjusted(edge, 4, -edge, -theme.spacing.gap)
+        return shared_geometry(self._scene, box, theme)
 
     # ---- drawing
 
@@ -845,7 +757,7 @@ class SharedView(PointedView):
             box = QRectF(self.rect()).adjusted(4, 4, -4, -4)
             draw_veil(painter, box, theme, veil_words(self.session))
             return
-        SharedPainter(painter, theme, self.session, self._ground).draw(scene, geometry)
+        SharedPainter(painter, theme, self.session, self._kept).draw(scene, geometry)
         words = self._readout(scene)
         text(painter, geometry.readout, words, theme.color("text"), theme.font("small"), LEFT)
         lit = self.session.lit
@@ -861,10 +773,7 @@ class SharedView(PointedView):
         first = self.session.warp * LANES if lit.target == "thread" else 0
         for pick in {*lit.right, *lit.given}:
             if isinstance(pick, int) and lit.target == "bank":
-                wide = g.banks.width() / BANKS
-                left = g.banks.left() + pick * wide
-                high = g.labels.bottom() - g.banks.top()
-                yield pick, [QRectF(left + 1, g.banks.top(), wide - 2, high)]
+                yield pick, [g.column(pick).adjusted(1, 0, -1, 0)]
             elif isinstance(pick, int):
                 yield pick, lanes.get(pick - first, [])
             else:
@@ -873,15 +782,16 @@ class SharedView(PointedView):
     def _cells_of_lanes(self, scene: SharedScene, g: SharedGeometry) -> dict[int, list[QRectF]]:
         """The cells that each lane of the warp touches."""
         found: dict[int, list[QRectF]] = {}
-        for grid, box, cell in zip(scene.grids, g.grids, g.cells, strict=True):
-            for flat, lane in zip(grid.warp_lit.tolist(), grid.warp_lanes.tolist(), strict=True):
-                rect = cells_rect(box, cell, (*divmod(flat, grid.columns), 1, 1))
-                found.setdefault(lane, []).append(rect)
+        for grid, place in zip(scene.grids, g.arrays, strict=True):
+            for flat, lanes in grid.lanes_of.items():
+                rect = place.cells.rect((*divmod(flat, grid.columns), 1, 1))
+                for lane in lanes:
+                    found.setdefault(lane, []).append(rect)
         return found
 
     @staticmethod
     def _cells_of_element(scene: SharedScene, g: SharedGeometry, pick: Pick) -> list[QRectF]:
-        for grid, box, cell in zip(scene.grids, g.grids, g.cells, strict=True):
+        for grid, place in zip(scene.grids, g.arrays, strict=True):
             if not isinstance(pick, int) and grid.array.name == pick.array:
                 shape = grid.array.shape
                 typed = pick.index  # it may be of no element
@@ -890,7 +800,7 @@ class SharedView(PointedView):
                 ):
                     return []
                 flat = int(np.ravel_multi_index(typed, shape))
-                return [cells_rect(box, cell, (*divmod(flat, grid.columns), 1, 1))]
+                return [place.cells.rect((*divmod(flat, grid.columns), 1, 1))]
         return []
 
     # ---- words about what is pointed at
@@ -943,17 +853,11 @@ class SharedView(PointedView):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Select the element and the lane's thread."""
-        hover = self._hover_at(event.position())
+        hover = self.hover_at(event.position())
         if hover is None or event.button() != Qt.MouseButton.LeftButton or self._picked(hover):
             return
-        chosen: dict[str, object] = {}
-        if hover.thread is not None:
-            chosen["thread"] = hover.thread
-        if hover.element is not None:
-            chosen["element"] = hover.element
-        if hover.bank is not None:
-            chosen["bank"] = hover.bank
-        self.session.update(**chosen)
+        found = {"thread": hover.thread, "element": hover.element, "bank": hover.bank}
+        self.session.update(**{name: one for name, one in found.items() if one is not None})
 
     def _picked(self, hover: Hover) -> bool:
         """Answer with what was clicked, if a question asks for such a thing."""
@@ -966,21 +870,20 @@ class SharedView(PointedView):
             return False
         return session.pick("lane", hover.thread % LANES) or session.pick("thread", hover.thread)
 
-    def _hover_at(self, point: QPointF) -> Hover | None:
+    def hover_at(self, point: QPointF) -> Hover | None:
         if self.by_bank.isChecked():
             return self._point_in_map(point)
         scene, geometry = self._scene, self.geometry_now()
         if scene is None or geometry is None:
             return None
-        for grid, box, cell in zip(scene.grids, geometry.grids, geometry.cells, strict=True):
-            if box.contains(point):
-                row = min(int((point.y() - box.top()) / cell.height()), grid.rows - 1)
-                column = min(int((point.x() - box.left()) / cell.width()), grid.columns - 1)
-                flat = row * grid.columns + column
+        for grid, place in zip(scene.grids, geometry.arrays, strict=True):
+            if place.box.contains(point):
+                row, column = map(int, place.cells.at(point))
+                flat = min(row, grid.rows - 1) * grid.columns + min(column, grid.columns - 1)
                 if flat >= grid.size:
                     return None
-                lanes = grid.warp_lanes[grid.warp_lit == flat]
-                thread = self.session.warp * LANES + int(lanes[0]) if len(lanes) == 1 else None
+                lanes = grid.lanes_of.get(flat, [])
+                thread = self.session.warp * LANES + lanes[0] if len(lanes) == 1 else None
                 return Hover(thread=thread, element=(grid.array.name, grid.array.index(flat)))
         whole = geometry.banks.united(geometry.labels)
         if whole.contains(point):
@@ -993,11 +896,7 @@ class SharedView(PointedView):
     ) -> Hover:
         if scene.banks is None:
             return Hover(bank=bank)
-        asked = scene.banks.words[bank]
-        line = QFontMetricsF(current_theme().font("small")).height()
-        high = min((g.banks.height() - line) / max(1, scene.banks.highest), 3.4 * line)
-        number = int((g.banks.bottom() - point.y()) // high)
-        thread = None
-        if 0 <= number < len(asked) and len(asked[number].lanes) == 1:
-            thread = scene.banks.warp * LANES + asked[number].lanes[0]
-        return Hover(thread=thread, bank=bank)
+        for word, box in zip(scene.banks.words[bank], g.words(scene.banks, bank), strict=True):
+            if box.top() < point.y() <= box.bottom() and len(word.lanes) == 1:
+                return Hover(thread=scene.banks.warp * LANES + word.lanes[0], bank=bank)
+        return Hover(bank=bank)

@@ -99,7 +99,6 @@ class StepPage(PageWidget, DockArea):
             button.setVisible(offered)
 
     def restyle(self) -> None:
-        """Lay the docks out for a theme's type."""
         DockArea.restyle(self)
 
     def arrange(self, layout: Layout) -> None:

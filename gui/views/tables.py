@@ -40,6 +40,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.looks.theme import current_theme
+from gui.views.drawing_tools import LEFT, RIGHT
 
 # Cells of a table that changes with the clock, drawn without the style's help.
 
@@ -57,7 +58,6 @@ class PlainCells(QStyledItemDelegate):
     """
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw one cell."""
         model, box = index.model(), option.rect
         background = model.data(index, Role.BackgroundRole)
         if background is not None:
@@ -79,8 +79,6 @@ class PlainCells(QStyledItemDelegate):
 
 
 Row = TypeVar("Row")
-LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 PADDING = 24  # pixels beside a text: the style sheet's, and a little air
 
 
@@ -130,11 +128,9 @@ class RowModel(QAbstractTableModel, Generic[Row]):
         return ""
 
     def rowCount(self, parent: Index | None = None) -> int:
-        """Rows of the table."""
         return 0 if parent is not None and parent.isValid() else len(self.rows)
 
     def columnCount(self, parent: Index | None = None) -> int:
-        """Columns of the table."""
         return 0 if parent is not None and parent.isValid() else len(self.HEADS)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> object:
@@ -225,12 +221,10 @@ class RowTable(QTableView):
         super().keyPressEvent(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Tell which row the pointer rests on."""
         super().mouseMoveEvent(event)
         self.pointed.emit(self.indexAt(event.position().toPoint()).row())
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Nothing is pointed at any more."""
         super().leaveEvent(event)
         self.pointed.emit(-1)
 
@@ -262,7 +256,6 @@ MARK, PLACE_EDGE, GAP = 9, 12, 12  # pixels: a mark's size, the row's margin, be
 AT_ONCE = 40  # rows that are laid out in one event
 CROSS = 8  # a cross's size; what can be clicked is larger
 WRAP = int(Qt.TextFlag.TextWordWrap)
-PLACE_LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 LEFT_TOP = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
 ROW = Qt.ItemDataRole.UserRole
 
@@ -299,9 +292,8 @@ class PlaceList(QListWidget):
         self.setItemDelegate(_Drawn(self))
         self.setMouseTracking(True)
         self.setUniformItemSizes(False)
-        self.setLayoutMode(
-            QListWidget.LayoutMode.Batched
-        )  # to wrap a thousand sentences takes long
+        batched = QListWidget.LayoutMode.Batched  # to wrap a thousand sentences takes long
+        self.setLayoutMode(batched)
         self.setBatchSize(AT_ONCE)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
@@ -319,7 +311,6 @@ class PlaceList(QListWidget):
         self.setCurrentRow(min(chosen, len(rows) - 1))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Sentences wrap anew."""
         super().resizeEvent(event)
         self.scheduleDelayedItemsLayout()
 
@@ -427,7 +418,5 @@ def _write(
     shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(right - left, 0))
     painter.setFont(font)
     painter.setPen(current_theme().color(color))
-    painter.drawText(
-        QRect(left, line.top(), max(right - left, 0), line.height()), PLACE_LEFT, shown
-    )
+    painter.drawText(QRect(left, line.top(), max(right - left, 0), line.height()), int(LEFT), shown)
     return left + metrics.horizontalAdvance(shown) + GAP

@@ -59,16 +59,15 @@ from gui.views.drawing_tools import (
     link,
     nothing,
     pen,
-    shortest_fit,
     text,
     text_on,
     texts,
+    that_fits,
     upright_texts,
 )
 from gui.views.drawing_tools import COLOR as FAULT
-from gui.views.lit import draw_lit, draw_lit_legend, legend_box
+from gui.views.lit import PickPad, draw_lit, draw_lit_legend, legend_box
 from gui.views.own_memory_painter import OwnMemoryPainter
-from gui.views.pick_pad import PickPad
 from gui.views.veil import draw_veil
 from gui.views.widgets import why_button
 
@@ -105,7 +104,6 @@ class WarpGeometry:
     names: list[QRectF]
     strip: list[StripLine]
     rows: int
-    cell_width: float
     readout: QRectF
     overview_title: QRectF
     overview: list[QRectF]
@@ -164,7 +162,7 @@ def warp_geometry(scene: WarpScene, box: QRectF, theme: Theme) -> WarpGeometry:
         names_height = longest
     names = [QRectF(r.left(), top + 1, r.width(), names_height) for r in lanes if names_height]
     area = QRectF(box.left(), top + names_height, box.width(), bottom - top - names_height)
-    strip, rows, cell = _strip(scene.lines, area, lane, small)
+    strip, rows = _strip(scene.lines, area, lane, small)
     return WarpGeometry(
         figures,
         bar,
@@ -174,7 +172,6 @@ def warp_geometry(scene: WarpScene, box: QRectF, theme: Theme) -> WarpGeometry:
         names,
         strip,
         rows,
-        cell,
         readout,
         title,
         overview,
@@ -205,13 +202,13 @@ MANY_LINES = 8  # with more, the lanes' elements are named at the lines instead
 
 def _strip(
     lines: tuple[LineStrip, ...], area: QRectF, lane: float, small: QFontMetricsF
-) -> tuple[list[StripLine], int, float]:
+) -> tuple[list[StripLine], int]:
     """The lines in as few rows as leave the widest cells, below room for the links to them."""
     text = small.height()
     whole = len(lines) == 1
     single = _pack(lines, area.width(), lane * 0.6, whole)
     if whole or not single or single[-1] == 0:
-        return _one_row(lines, area, lane, text, whole)
+        return _one_row(lines, area, lane, text, whole), 1
     link = 1.4 * text
     room = QRectF(area.left(), area.top() + link, area.width(), area.height() - link)
     cell, rows, count = lane, single, 1
@@ -241,12 +238,12 @@ def _strip(
             placed.label = QRectF()
         result.append(placed)
         left = placed.box.right() + LINE_GAP
-    return result, count, cell
+    return result, count
 
 
 def _labelled(
     lines: tuple[LineStrip, ...], room: QRectF, small: QFontMetricsF
-) -> tuple[list[StripLine], int, float] | None:
+) -> tuple[list[StripLine], int] | None:
     """Many lines in columns of a power of two, the lanes of each left of it; None without room."""
     text = small.height()
     label = max(small.horizontalAdvance(line.touched.split(": ")[0]) for line in lines) + 4
@@ -271,13 +268,13 @@ def _labelled(
             placed = _place(line, left + label, top, cell, high, text, False)
             placed.label = QRectF(left, top, label - 4, high)
             result.append(placed)
-        return result, count, cell
+        return result, count
     return None
 
 
 def _one_row(
     lines: tuple[LineStrip, ...], area: QRectF, lane: float, text: float, whole: bool
-) -> tuple[list[StripLine], int, float]:
+) -> list[StripLine]:
     """All lines side by side, centred, low enough for the links to be told apart."""
     cell = lane
     while cell > 3.0 and _pack(lines, area.width(), cell, whole)[-1:] > [0]:
@@ -293,7 +290,7 @@ def _one_row(
     shift = (area.right() - result[-1].box.right()) / 2 if result else 0.0
     for placed in result:
         _shift(placed, shift)
-    return result, 1, cell
+    return result
 
 
 def _cell_height(cell: float, text: float) -> float:
@@ -356,153 +353,11 @@ def _shift(placed: StripLine, by: float) -> None:
         rect.translate(by, 0)
 
 
-# Draws the strip of memory that a warp's access touches, and the links from its lanes.
-
-
 STALE = 0.5  # strength of the colour of what an earlier step used
 LEAST = 0.75  # of the theme's small type: smaller numbers are left out
 TINY = 0.6  # the same where cells lie apart
-
-
-class StripPainter:
-    """Sectors and lines with what is used of them and what is waste, and a curve from each lane.
-
-    What does not depend on the selected or hovered lane is kept as a picture.
-    """
-
-    def __init__(
-        self,
-        painter: QPainter,
-        theme: Theme,
-        scene: WarpScene,
-        geometry: WarpGeometry,
-        kept: Pixmaps,
-    ) -> None:
-        self.p, self.theme, self.scene, self.geometry = painter, theme, scene, geometry
-        self.kept = kept
-        self.meaning = "load" if scene.verb == "loads" else "store"
-        self.strong = theme.tint(self.meaning, 1.0 if scene.live else STALE)
-
-    def draw_strip(self) -> None:
-        """The lines of memory with their names."""
-        scene, g = self.scene, self.geometry
-        if not g.strip:
-            return
-        area = self._strip_area()
-        state = (
-            self.meaning,
-            scene.live,
-            g.cell_width,
-            tuple((line.fetched, line.lanes) for line in scene.lines),
-            tuple(corner(placed.box) for placed in g.strip),
-        )
-        self.kept.draw(self.p, "strip", area.adjusted(-2, -2, 2, 2), state, self._draw_lines)
-        small, dim = self.theme.font("small"), self.theme.color("text_dim")
-        named = [
-            (placed.label, line)
-            for line, placed in zip(scene.lines, g.strip, strict=True)
-            if not placed.label.isEmpty()
-        ]
-        if g.labelled:
-            texts(self.p, [(area, _who(line)) for area, line in named], dim, small, RIGHT)
-        elif g.rows == 1:
-            for area, line in named:
-                text(self.p, area, line.label, dim, small, LEFT)
-        else:
-            texts(self.p, _labels(named, small), dim, small, LEFT)
-
-    def draw_links(self, chosen: dict[int, str]) -> None:
-        """A curve from each lane to what it touches; `chosen` lanes in the colours named."""
-        p, theme, g = self.p, self.theme, self.geometry
-        ends = _cell_of_lane(self.scene, g)
-        starts = g.names or g.lanes
-        if g.rows == 1:
-            joined = [(starts[i], rect) for i, rect in ends.items() if i not in chosen]
-            area = QRectF(starts[0].topLeft(), starts[-1].bottomRight()).united(self._strip_area())
-            state = self.meaning, tuple((*corner(start), *corner(end)) for start, end in joined)
-            color = theme.color(self.meaning, 0.55)
-            p.setOpacity(1.0 if self.scene.live else STALE)
-            self.kept.draw(p, "links", area, state, lambda q: _draw_paths(q, joined, color))
-            p.setOpacity(1.0)
-        for lane in chosen.keys() & ends.keys():
-            self._draw_chosen(starts[lane], ends[lane], chosen[lane])
-
-    def _draw_chosen(self, start: QRectF, end: QRectF, name: str) -> None:
-        """The curve of a selected or hovered lane, and a frame around what it touches."""
-        color = self.theme.color(name)
-        area = start.united(end).adjusted(-4, -4, 4, 4)
-        state = name, corner(start), corner(end)
-        draw = partial(_draw_thick, path=_path(start, end), theme=self.theme, color=color)
-        self.kept.draw(self.p, name, area, state, draw)
-        frame(self.p, [inset(end, -0.5)], pen(color, 1.8))
-
-    def _strip_area(self) -> QRectF:
-        area = QRectF()
-        for placed in self.geometry.strip:
-            area = area.united(placed.box)
-        return area
-
-    def _draw_lines(self, p: QPainter) -> None:
-        theme, scene, g, strong = self.theme, self.scene, self.geometry, self.strong
-        used: list[QRectF] = []
-        waste: list[QRectF] = []
-        idle: list[QRectF] = []
-        frames: list[QRectF] = []
-        boxes: list[QRectF] = []
-        for line, placed in zip(scene.lines, g.strip, strict=True):
-            for number, rect in enumerate(placed.sectors):
-                (frames if line.fetched[number] else idle).append(rect)
-            boxes.append(inset(placed.box, -1.5))
-            for cell, rect in placed.cells.items():
-                (used if line.lanes[cell] else waste).append(rect)
-        fill(p, idle, theme.color("raised"))
-        spare = "waste" if scene.excess else "border"
-        fill(p, waste, theme.tint(spare, 0.28))
-        fill(p, waste, hatch(theme.color(spare)))
-        fill(p, [r.adjusted(0.5, 0.5, -0.5, -0.5) for r in used], strong)
-        frame(p, frames, pen(strong, 1.4))
-        frame(p, boxes, pen(theme.color("border"), 1))
-        self._draw_words(p, text_on(strong))
-
-    def _numbering(self, single: list[Placed]) -> tuple[QFont, int]:
-        """The type of lane numbers, and every how many of them are written; 0 for none."""
-        small = self.theme.font("small")
-        narrowest = min(area.width() for area, _ in single)
-        longest = max((words for _, words in single), key=len)
-        font = fitting(small, longest, narrowest - 3)
-        if font.pointSizeF() >= LEAST * self.theme.sizes.small:
-            return font, 1
-        joined = sum(_adjoin(a[0], b[0]) for a, b in pairwise(single))
-        if joined < len(single) // 2:  # a number over its neighbours would hide what they are
-            return font, int(font.pointSizeF() >= TINY * self.theme.sizes.small)
-        need = QFontMetricsF(small).horizontalAdvance(longest) + 4
-        return small, next((n for n in (2, 4, 8) if n * narrowest >= need), 0)
-
-    def _draw_words(self, p: QPainter, ink: QColor) -> None:
-        """The lane that uses a cell, or how many do."""
-        small = self.theme.font("small")
-        runs = [
-            run
-            for line, placed in zip(self.scene.lines, self.geometry.strip, strict=True)
-            for run in _runs(line, placed)
-        ]
-        single = [(area, f"{lanes[0]}") for area, lanes in runs if len(lanes) == 1]
-        if single and not self.geometry.labelled:
-            font, every = self._numbering(single)
-            shown = [place for place in single if every and int(place[1]) % every == 0]
-            texts(p, shown, ink, font)
-        level: list[Placed] = []
-        upright: list[Placed] = []
-        for area, lanes in runs:
-            if len(lanes) > 1:
-                words = f"×{len(lanes)}"
-                room = QFontMetricsF(small).horizontalAdvance(words) + 2
-                if room <= area.width():
-                    level.append((area, words))
-                elif room <= area.height() + 2 and area.width() > 8:
-                    upright.append((area, words))
-        upright_texts(p, upright, ink, small, CENTRE)
-        texts(p, level, ink, small)
+STALE_LANES = 0.45  # strength of the lanes' colours where the access is not of this step
+LEAST_LANE = 0.7  # of the theme's small type: what is smaller is left out
 
 
 def _adjoin(first: QRectF, second: QRectF) -> bool:
@@ -537,7 +392,7 @@ def _labels(named: list[tuple[QRectF, LineStrip]], font: QFont) -> list[Placed]:
         shown = [(area, shorter(line.touched)) for area, line in named]
         if all(metrics.horizontalAdvance(words) <= area.width() for area, words in shown):
             return shown
-    return [(area, shortest_fit((words,), font, area.width())) for area, words in shown]
+    return [(area, that_fits((words, ""), font, area.width())) for area, words in shown]
 
 
 def _tight(touched: str) -> str:
@@ -561,7 +416,7 @@ def _cell_of_lane(scene: WarpScene, g: WarpGeometry) -> dict[int, QRectF]:
 def _draw_paths(p: QPainter, joined: list[tuple[QRectF, QRectF]], color: QColor) -> None:
     paths = QPainterPath()
     for start, end in joined:
-        paths.addPath(_path(start, end))
+        paths.addPath(link(start, end))
     p.setBrush(Qt.BrushStyle.NoBrush)
     p.setPen(pen(color, 1.0))  # wider is drawn eight times slower
     p.drawPath(paths)
@@ -576,21 +431,9 @@ def _draw_thick(p: QPainter, path: QPainterPath, theme: Theme, color: QColor) ->
     p.drawPath(path)
 
 
-def _path(start: QRectF, end: QRectF) -> QPainterPath:
-    top = QPointF(start.center().x(), start.bottom() + 2)
-    return link(top, QPointF(end.center().x(), end.top() - 1))
-
-
 def corner(rect: QRectF) -> tuple[float, float, float, float]:
     """A rectangle as numbers, for a key."""
     return rect.getRect()  # type: ignore[return-value]
-
-
-# Draws one scene of the warp view.
-
-
-STALE_LANES = 0.45  # strength of the lanes' colours where the access is not of this step
-LEAST_LANE = 0.7  # of the theme's small type: what is smaller is left out
 
 
 def _figures(scene: WarpScene) -> tuple[Figure, ...]:
@@ -612,7 +455,10 @@ def _figures(scene: WarpScene) -> tuple[Figure, ...]:
 
 
 class WarpPainter:
-    """Figures, lanes, the strip of memory and the links between them, the block's warps."""
+    """Figures, lanes, the strip of memory and the links between them, the block's warps.
+
+    What does not depend on the selected or hovered lane is kept as a picture.
+    """
 
     def __init__(
         self,
@@ -625,11 +471,11 @@ class WarpPainter:
     ) -> None:
         self.p, self.theme, self.scene, self.geometry = painter, theme, scene, geometry
         self.session, self.kept = session, kept
+        self.meaning = "load" if scene.verb == "loads" else "store"
 
     def draw(self) -> None:
         """Everything; fills and curves are paler where the access is not of this step."""
         lit, hides, g = self._lit_lanes(), self.session.hides, self.geometry
-        strip = StripPainter(self.p, self.theme, self.scene, g, self.kept)
         if hides("warp.figures"):
             draw_veil(self.p, g.figures.united(g.bar), self.theme, veil_words(self.session))
         else:
@@ -638,8 +484,8 @@ class WarpPainter:
         if hides("warp.sectors"):
             draw_veil(self.p, g.below_lanes(), self.theme, veil_words(self.session))
         else:
-            strip.draw_strip()
-            strip.draw_links({self.session.lane: "selected"} | dict.fromkeys(lit, "hover"))
+            self._draw_strip()
+            self._draw_links({self.session.lane: "selected"} | dict.fromkeys(lit, "hover"))
             if not hides("warp.elements"):
                 self._draw_readout()
         if not (hides("warp.figures") or hides("warp.sectors")):
@@ -686,6 +532,123 @@ class WarpPainter:
                 yield pick, [sectors[pick]] if pick in sectors else []
             elif 0 <= pick - first < len(self.geometry.lanes):
                 yield pick, [self.geometry.lanes[pick - first]]
+
+    def _draw_strip(self) -> None:
+        """The lines of memory with their names."""
+        scene, g = self.scene, self.geometry
+        if not g.strip:
+            return
+        area = self._strip_area()
+        state = (
+            self.meaning,
+            scene.live,
+            tuple((line.fetched, line.lanes) for line in scene.lines),
+            tuple(corner(placed.box) for placed in g.strip),
+        )
+        self.kept.draw(self.p, "strip", area.adjusted(-2, -2, 2, 2), state, self._draw_lines)
+        small, dim = self.theme.font("small"), self.theme.color("text_dim")
+        named = [
+            (placed.label, line)
+            for line, placed in zip(scene.lines, g.strip, strict=True)
+            if not placed.label.isEmpty()
+        ]
+        if g.labelled:
+            texts(self.p, [(area, _who(line)) for area, line in named], dim, small, RIGHT)
+        elif g.rows == 1:
+            for area, line in named:
+                text(self.p, area, line.label, dim, small, LEFT)
+        else:
+            texts(self.p, _labels(named, small), dim, small, LEFT)
+
+    def _draw_links(self, chosen: dict[int, str]) -> None:
+        """A curve from each lane to what it touches; `chosen` lanes in the colours named."""
+        p, theme, g = self.p, self.theme, self.geometry
+        ends = _cell_of_lane(self.scene, g)
+        starts = g.names or g.lanes
+        if g.rows == 1:
+            joined = [(starts[i], rect) for i, rect in ends.items() if i not in chosen]
+            area = QRectF(starts[0].topLeft(), starts[-1].bottomRight()).united(self._strip_area())
+            state = self.meaning, tuple((*corner(start), *corner(end)) for start, end in joined)
+            color = theme.color(self.meaning, 0.55)
+            p.setOpacity(1.0 if self.scene.live else STALE)
+            self.kept.draw(p, "links", area, state, lambda q: _draw_paths(q, joined, color))
+            p.setOpacity(1.0)
+        for lane in chosen.keys() & ends.keys():
+            self._draw_chosen(starts[lane], ends[lane], chosen[lane])
+
+    def _draw_chosen(self, start: QRectF, end: QRectF, name: str) -> None:
+        """The curve of a selected or hovered lane, and a frame around what it touches."""
+        color = self.theme.color(name)
+        area = start.united(end).adjusted(-4, -4, 4, 4)
+        state = name, corner(start), corner(end)
+        draw = partial(_draw_thick, path=link(start, end), theme=self.theme, color=color)
+        self.kept.draw(self.p, name, area, state, draw)
+        frame(self.p, [inset(end, -0.5)], pen(color, 1.8))
+
+    def _strip_area(self) -> QRectF:
+        area = QRectF()
+        for placed in self.geometry.strip:
+            area = area.united(placed.box)
+        return area
+
+    def _draw_lines(self, p: QPainter) -> None:
+        theme, scene, strip = self.theme, self.scene, self.geometry.strip
+        strong = theme.tint(self.meaning, 1.0 if scene.live else STALE)
+        sectors: dict[bool, list[QRectF]] = {True: [], False: []}  # whether they are fetched
+        cells: dict[bool, list[QRectF]] = {True: [], False: []}  # whether they are used
+        for line, placed in zip(scene.lines, strip, strict=True):
+            for number, rect in enumerate(placed.sectors):
+                sectors[line.fetched[number]].append(rect)
+            for cell, rect in placed.cells.items():
+                cells[bool(line.lanes[cell])].append(rect)
+        fill(p, sectors[False], theme.color("raised"))
+        spare = "waste" if scene.excess else "border"
+        fill(p, cells[False], theme.tint(spare, 0.28))
+        fill(p, cells[False], hatch(theme.color(spare)))
+        fill(p, [inset(rect, 0.5) for rect in cells[True]], strong)
+        frame(p, sectors[True], pen(strong, 1.4))
+        frame(p, [inset(placed.box, -1.5) for placed in strip], pen(theme.color("border"), 1))
+        self._draw_words(p, text_on(strong))
+
+    def _numbering(self, single: list[Placed]) -> tuple[QFont, int]:
+        """The type of lane numbers, and every how many of them are written; 0 for none."""
+        small = self.theme.font("small")
+        narrowest = min(area.width() for area, _ in single)
+        longest = max((words for _, words in single), key=len)
+        font = fitting(small, longest, narrowest - 3)
+        if font.pointSizeF() >= LEAST * self.theme.sizes.small:
+            return font, 1
+        joined = sum(_adjoin(a[0], b[0]) for a, b in pairwise(single))
+        if joined < len(single) // 2:  # a number over its neighbours would hide what they are
+            return font, int(font.pointSizeF() >= TINY * self.theme.sizes.small)
+        need = QFontMetricsF(small).horizontalAdvance(longest) + 4
+        return small, next((n for n in (2, 4, 8) if n * narrowest >= need), 0)
+
+    def _draw_words(self, p: QPainter, ink: QColor) -> None:
+        """The lane that uses a cell, or how many do."""
+        small = self.theme.font("small")
+        runs = [
+            run
+            for line, placed in zip(self.scene.lines, self.geometry.strip, strict=True)
+            for run in _runs(line, placed)
+        ]
+        single = [(area, f"{lanes[0]}") for area, lanes in runs if len(lanes) == 1]
+        if single and not self.geometry.labelled:
+            font, every = self._numbering(single)
+            shown = [place for place in single if every and int(place[1]) % every == 0]
+            texts(p, shown, ink, font)
+        level: list[Placed] = []
+        upright: list[Placed] = []
+        for area, lanes in runs:
+            if len(lanes) > 1:
+                words = f"×{len(lanes)}"
+                room = QFontMetricsF(small).horizontalAdvance(words) + 2
+                if room <= area.width():
+                    level.append((area, words))
+                elif room <= area.height() + 2 and area.width() > 8:
+                    upright.append((area, words))
+        upright_texts(p, upright, ink, small, CENTRE)
+        texts(p, level, ink, small)
 
     def _draw_figures(self) -> None:
         scene, g = self.scene, self.geometry
@@ -761,7 +724,7 @@ class WarpPainter:
         theme, scene, g = self.theme, self.scene, self.geometry
         small = theme.font("small")
         numbers = fitting(small, "00", g.lanes[0].width() - 1)
-        tight = numbers if numbers.pointSizeF() >= LEAST_LANE * theme.sizes.small else small
+        legible = numbers.pointSizeF() >= LEAST_LANE * theme.sizes.small
         colors = theme.owner_lut("thread", threads)
         numbered: dict[str, list[Placed]] = {}
         for first, last, words in scene.one_row_per_y:
@@ -774,9 +737,7 @@ class WarpPainter:
         for lane, rect in enumerate(g.lanes):
             thread = scene.warp * LANES + lane
             if lane < len(scene.threads) and scene.active[lane]:
-                owner = colors[thread]
-                background = theme.color("panel")
-                background.setRgb(int(owner[0]), int(owner[1]), int(owner[2]))
+                background = QColor(*colors[thread, :3].tolist())
                 if not scene.live:
                     background = blend(theme.color("panel"), background, STALE_LANES)
                 fill(p, [rect], background)
@@ -787,21 +748,19 @@ class WarpPainter:
             else:
                 fill(p, [rect], theme.color("inactive", 0.55))
                 ink = theme.color("text_dim")
-            if numbers.pointSizeF() >= LEAST_LANE * theme.sizes.small or lane % 4 == 0:
+            if legible or lane % 4 == 0:
                 numbered.setdefault(ink.name(), []).append((rect, str(lane)))
         for name, places in numbered.items():
-            texts(p, places, QColor(name), tight)
+            texts(p, places, QColor(name), numbers if legible else small)
 
     def _draw_group(self, p: QPainter, span: QRectF, words: tuple[str, str]) -> None:
         theme = self.theme
         y, x = words
         full = f"threadIdx {x}" if not y else f"{y},  {x}"
-        metrics = QFontMetricsF(theme.font("small"))
-        room = span.width() - 6
-        for choice in (full, f"{y}, {x}" if y else x, y or x, (y or x).replace(" ", "")):
-            if metrics.horizontalAdvance(choice) <= room:
-                text(p, span, choice, theme.color("text_dim"), theme.font("small"), elide=False)
-                break
+        small = theme.font("small")
+        choices = (full, f"{y}, {x}" if y else x, y or x, (y or x).replace(" ", ""), "")
+        said = that_fits(choices, small, span.width() - 6)
+        text(p, span, said, theme.color("text_dim"), small, elide=False)
         p.setPen(pen(theme.color("text_faint"), 1))
         base = span.bottom() + 0.5
         p.drawLine(QPointF(span.left() + 2, base), QPointF(span.right() - 2, base))
@@ -829,10 +788,9 @@ class WarpPainter:
             words = f"{who} {scene.faults[lane]}"
         else:
             words = f"{who} takes no part in this access"
-        metrics = QFontMetricsF(theme.font("small"))
-        if metrics.horizontalAdvance(words + at) <= g.readout.width():
-            words += at  # whole, or not at all
-        text(p, g.readout, words, theme.color("text"), theme.font("small"), LEFT)
+        small = theme.font("small")
+        words = that_fits((words + at, words), small, g.readout.width())
+        text(p, g.readout, words, theme.color("text"), small, LEFT)
 
     def _draw_overview(self) -> None:
         p, scene, g = self.p, self.scene, self.geometry
@@ -886,11 +844,10 @@ class WarpPainter:
         hover = self.session.hover
         if hover is None:
             return set()
-        if hover.thread is None and self.session.hides("warp.elements"):
-            return set()
         if hover.thread is not None:
             return {hover.thread % LANES} if hover.thread // LANES == scene.warp else set()
-        lanes = range(len(scene.threads))
+        if self.session.hides("warp.elements"):
+            return set()
         if hover.element is not None:
             name, index = hover.element
             if name != scene.array:
@@ -901,7 +858,7 @@ class WarpPainter:
         if hover.sector is not None:
             start = hover.sector
             inside = (scene.addresses >= start) & (scene.addresses < start + SECTOR)
-            return {i for i in lanes if inside[i] and scene.active[i]}
+            return set(np.flatnonzero(inside & scene.active).tolist())
         return set()
 
 
@@ -919,7 +876,7 @@ class WarpView(PointedView):
     why_wanted = Signal()
 
     def __init__(self, session: Session) -> None:
-        super().__init__(session, "Warp and memory", self._hover_at)
+        super().__init__(session, "Warp and memory")
         self.why = why_button()
         self.why.clicked.connect(self.why_wanted)
         self.controls: tuple[QWidget, ...] = (self.why,)
@@ -990,13 +947,11 @@ class WarpView(PointedView):
         return step if access is not None and access.space in TITLES else -1
 
     def restyle(self) -> None:
-        """Lay out anew for the theme's type."""
         self._geometry = None
         self._kept = Pixmaps()
         super().restyle()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Lay out anew."""
         self._geometry = None
         super().resizeEvent(event)
         self.pad.follow()
@@ -1019,7 +974,6 @@ class WarpView(PointedView):
     # ---- drawing
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the scene, or say why there is none."""
         theme = current_theme()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -1065,7 +1019,7 @@ class WarpView(PointedView):
         if geometry.figures.contains(event.position()):
             self.why_wanted.emit()
             return
-        hover = self._hover_at(event.position())
+        hover = self.hover_at(event.position())
         if hover is None or self._picked(hover):
             return
         chosen: dict[str, object] = {}
@@ -1087,7 +1041,7 @@ class WarpView(PointedView):
             return False
         return session.pick("lane", hover.thread % LANES) or session.pick("thread", hover.thread)
 
-    def _hover_at(self, point: QPointF) -> Hover | None:
+    def hover_at(self, point: QPointF) -> Hover | None:
         if self.own is not None:
             edge = current_theme().spacing.margin
             lane = int((point.x() - edge) / max(self.width() - 2 * edge, 1) * LANES)

@@ -192,31 +192,15 @@ def _ladder(pen: _Pen) -> None:
         pen.line(7, 2 + row * 2.7, 17, 2 + row * 2.7, role)
 
 
-DRAWINGS: Mapping[str, Callable[[_Pen], None]] = MappingProxyType(
-    {
-        "grid": _grid,
-        "warp": _warp,
-        "sectors": _sectors,
-        "line": _line,
-        "coalesced": _coalesced,
-        "stride": _stride,
-        "broadcast": _broadcast,
-        "memories": _memories,
-        "banks": _banks,
-        "conflict": _conflict,
-        "padding": _padding,
-        "tile": _tile,
-        "phases": _phases,
-        "barrier": _barrier,
-        "atomic": _atomic,
-        "matrix": _matrix,
-        "roofline": _roofline,
-        "occupancy": _occupancy,
-        "builds": _builds,
-        "ladder": _ladder,
-    }
+_ALL = (
+    *(_grid, _warp, _sectors, _line, _coalesced, _stride, _broadcast, _memories, _banks, _conflict),
+    *(_padding, _tile, _phases, _barrier, _atomic, _matrix, _roofline, _occupancy, _builds),
+    _ladder,
 )
-"""By the names of `core.lessons.glossary.DRAWINGS`."""
+DRAWINGS: Mapping[str, Callable[[_Pen], None]] = MappingProxyType(
+    {draw.__name__.removeprefix("_"): draw for draw in _ALL}
+)
+"""By the names of `core.lessons.glossary.DRAWINGS`, which are those of the functions."""
 
 
 def draw_word(painter: QPainter, name: str, box: QRectF, theme: Theme) -> None:

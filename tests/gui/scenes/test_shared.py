@@ -133,9 +133,9 @@ def test_long_arrays_are_wrapped_at_the_banks_and_narrow_ones_are_drawn_wide(qap
     assert flat.present.sum() == 200
     assert [flat.bank_of(i) - flat.bank_of(0) for i in (1, 31)] == [1, 31]
     geometry = shared_geometry(scene, QRectF(0, 0, 400, 320), load_theme("light"))
-    boxes = geometry.grids
+    boxes = [place.box for place in geometry.arrays]
     assert boxes[0].width() >= 40
-    assert geometry.cells[0].height() < 3
+    assert geometry.arrays[0].cells.high < 3
     assert not boxes[0].intersects(boxes[1])
     assert all(box.bottom() < geometry.banks.top() for box in boxes)
 

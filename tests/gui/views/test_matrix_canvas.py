@@ -10,7 +10,7 @@ from gui.scenes.grids import grids_of
 from gui.scenes.weak_memo import once_for_each
 from gui.views import matrix_drawing
 from gui.views.matrix_canvas import MatrixCanvas
-from gui.views.matrix_drawing import MatrixGround, share_bars
+from gui.views.matrix_drawing import share_bars
 from gui.views.matrix_layout import VALUE_WIDTH, Margins, MatrixLayout, Transform
 from tests.gui.fake_kernels import aat, simple
 
@@ -47,7 +47,7 @@ def test_elements_and_places_of_many_cells_are_those_of_each(trace):
         assert grid.flats(shown).tolist() == [grid.flat(*cell) for cell in cells]
         rows, columns = np.array(cells).T
         each = [layout.rect(grid, view, (*cell, 1, 1)) for cell in cells]
-        assert layout.cell_rects(grid, view, rows, columns) == each
+        assert layout.cells(grid, view).rects(rows, columns) == each
 
 
 @pytest.mark.parametrize("heat", [False, True])
@@ -110,47 +110,6 @@ def test_cells_too_far_apart_for_an_image_keep_their_colours(canvas, monkeypatch
     for color, rows, columns in picture.parts:
         found[color.name()] = list(zip(rows.tolist(), columns.tolist(), strict=True))
     assert found == {"#ff0000": [(0, 0), (N - 1, N - 1)], "#0000ff": [(0, 1), (1, 0)]}
-
-
-def test_values_that_the_heat_covers_are_left_out_and_come_back_with_earlier_steps(
-    canvas, monkeypatch
-):
-    session, grounds = canvas.session, []
-    session.heat = True
-    zoom_in(canvas)
-    inputs = MatrixGround._draw_inputs
-    monkeypatch.setattr(
-        MatrixGround, "_draw_inputs", lambda self, *a: grounds.append(a[1]) or inputs(self, *a)
-    )
-
-    def anew():
-        """The same, all values drawn."""
-        shown = canvas.grab().toImage()
-        canvas._ground.forget()
-        canvas._covered = None
-        assert canvas.grab().toImage() == shown
-
-    canvas.view_changed()
-    canvas.grab()
-    assert grounds == [session.step] * 2  # A and B
-    anew()
-    session.first()
-    anew()
-    canvas.view_changed()
-    canvas.grab()
-    grounds.clear()
-    session.step = 9
-    canvas.grab()
-    assert grounds == []  # more is covered than was
-    session.step = 4
-    canvas.grab()
-    assert grounds == []
-    canvas.view_changed()
-    canvas.grab()
-    session.step = 2
-    canvas.grab()
-    assert grounds == [4, 4, None, None]
-    anew()
 
 
 def test_bars_of_a_part_lie_beyond_what_lies_outside_the_array():

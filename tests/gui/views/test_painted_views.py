@@ -253,19 +253,14 @@ class TestShared:
         wide = g.banks.width() / 32
         move(qtbot, view, QPointF(g.banks.left() + 4.5 * wide, g.banks.top() + 8))
         assert session.hover.bank == 4
-        box, cell = g.grids[1], g.cells[1]
-        move(qtbot, view, box.topLeft() + QPointF(0.5 * cell.width(), 6.5 * cell.height()))
+        move(qtbot, view, g.arrays[1].cells.rect((6, 0, 1, 1)).center())
         assert session.hover.element == ("t", (6, 0))
         assert session.hover.thread == 6
 
     def test_click_selects(self, qtbot, shown):
         session, view = shown
         g = view.geometry_now()
-        click(
-            qtbot,
-            view,
-            g.grids[1].topLeft() + QPointF(0.5 * g.cells[1].width(), 3.5 * g.cells[1].height()),
-        )
+        click(qtbot, view, g.arrays[1].cells.rect((3, 0, 1, 1)).center())
         assert (session.element, session.thread) == (("t", (3, 0)), 3)
 
 

@@ -13,7 +13,8 @@ from gui.scenes.session import Session
 from gui.scenes.shared import SharedGrid, SharedScene
 from gui.scenes.why import Step, explain
 from gui.views.bank_map_painter import BankMapPainter
-from gui.views.shared_view import ArrayPicture, SharedGround, SharedView, shared_geometry
+from gui.views.drawing_tools import Cells, Pixmaps
+from gui.views.shared_view import ArrayPicture, SharedView, shared_geometry
 
 BOX = QRectF(12, 4, 470, 330)
 
@@ -56,26 +57,23 @@ def light(qapp):
 def test_arrays_lie_beside_or_below_each_other(light, shapes, below):
     grids = tuple(grid(f"tile_{i}", *shape) for i, shape in enumerate(shapes))
     found = shared_geometry(SharedScene("", grids, None), BOX, light)
-    first, second = found.grids
+    first, second = (place.box for place in found.arrays)
     assert (first.left() == second.left()) == below
     assert not first.intersects(second)
-    for box, title, cell, one in zip(found.grids, found.titles, found.cells, grids, strict=True):
-        assert BOX.contains(box)
-        assert title.bottom() <= box.top()
-        assert box.bottom() <= found.bank_title.top() + 1
-        assert np.isclose(box.width(), one.columns * cell.width())
-        assert min(cell.width(), cell.height()) >= 2.0
+    for place, one in zip(found.arrays, grids, strict=True):
+        assert BOX.contains(place.box)
+        assert place.title.bottom() <= place.box.top()
+        assert place.box.bottom() <= found.bank_title.top() + 1
+        assert np.isclose(place.box.width(), one.columns * place.cells.wide)
+        assert place.legible >= 2.0
 
 
-def painted(ground, one, light, scale=1.0):
+def painted(kept, one, light):
     image = QImage(200, 100, QImage.Format.Format_ARGB32)
     image.fill(0)
     painter = QPainter(image)
-    session = Session()
-    assert session.trace is None
-    cell = shared_geometry(SharedScene("", (one,), None), BOX, light).cells[0] * scale
-    array = ArrayPicture(one, QRectF(0, 0, 160, 80), cell, light, 32)
-    ground.draw("cells", painter, array)
+    array = ArrayPicture(one, QRectF(0, 0, 160, 80), Cells(0, 0, 20, 10), light, 32)
+    array.draw("cells", painter, kept)
     painter.end()
     return bytes(image.constBits())
 
@@ -83,12 +81,12 @@ def painted(ground, one, light, scale=1.0):
 def test_the_ground_is_painted_again_only_when_something_was_written(light, monkeypatch):
     drawn, draw = [], ArrayPicture.draw_cells
     monkeypatch.setattr(ArrayPicture, "draw_cells", lambda *a: (drawn.append(1), draw(*a)))
-    ground, full, empty = SharedGround(), grid("t", 8, 8), grid("t", 8, 8, written=False)
-    first = painted(ground, full, light)
-    assert painted(ground, full, light) == first
+    kept, full, empty = Pixmaps(), grid("t", 8, 8), grid("t", 8, 8, written=False)
+    first = painted(kept, full, light)
+    assert painted(kept, full, light) == first
     assert len(drawn) == 1
-    assert painted(ground, empty, light) != first
-    assert painted(ground, full, load_theme("dark")) != first
+    assert painted(kept, empty, light) != first
+    assert painted(kept, full, load_theme("dark")) != first
     assert len(drawn) == 3
 
 
@@ -97,9 +95,9 @@ def test_arrays_of_few_rows_come_before_the_banks(qapp):
     scene = SharedScene("", (grid("tile_a", 4, 4), grid("tile_b", 4, 4)), None)
     found = shared_geometry(scene, QRectF(12, 4, 380, 225), theme)
     line = QFontMetricsF(theme.font("small")).height()
-    assert min(cell.height() for cell in found.cells) >= 0.9 * line
+    assert min(place.cells.high for place in found.arrays) >= 0.9 * line
     assert found.banks.height() >= 2 * line
-    assert found.banks.top() >= max(grid.bottom() for grid in found.grids)
+    assert found.banks.top() >= max(place.box.bottom() for place in found.arrays)
 
 
 def test_by_bank_shows_a_product_that_no_array_shows(qtbot, qapp):
