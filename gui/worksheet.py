@@ -179,10 +179,10 @@ def picture_of(posed: Posed) -> QImage | None:
 
 def png_of(posed: Posed) -> bytes:
     """The picture as a PNG file; empty where there is none."""
-    from gui.pictures.files import Picture
+    from gui.pictures.files import png
 
     picture = picture_of(posed)
-    return b"" if picture is None else Picture(picture).encoded()
+    return b"" if picture is None else png(picture)
 
 
 if __name__ == "__main__":
