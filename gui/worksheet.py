@@ -45,18 +45,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Write the file; returns the exit status."""
     options = parse(sys.argv[1:] if argv is None else argv)
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    from PySide6.QtWidgets import QApplication
-
     from core.errors import TilescopeError
     from core.files import replace_file
     from core.lessons.course import course_lesson, lesson_files
     from core.lessons.export import as_gift, as_qti
     from core.lessons.reading import read_lesson
-    from gui.looks.theme import apply_theme
+    from gui.looks.theme import bare_application
 
-    app = QApplication.instance() or QApplication(["tilescope", "-platform", "offscreen"])
-    assert isinstance(app, QApplication)
-    apply_theme(app, "projector")  # black on white
     try:
         lessons: list[Lesson] = []
         for name in options.lessons:
@@ -65,11 +60,12 @@ def main(argv: Sequence[str] | None = None) -> int:
                 lessons += [read_lesson(file) for file in lesson_files(path)]
             else:
                 lessons.append(course_lesson(name))
-        if options.kind == "pdf":
-            replace_file(options.out, pdf_of(lessons, options.seed))
-        else:
-            bank: Callable[..., str | bytes] = as_gift if options.kind == "gift" else as_qti
-            replace_file(options.out, bank(lessons, options.seed, png_of))
+        with bare_application("projector"):  # black on white
+            if options.kind == "pdf":
+                replace_file(options.out, pdf_of(lessons, options.seed))
+            else:
+                bank: Callable[..., str | bytes] = as_gift if options.kind == "gift" else as_qti
+                replace_file(options.out, bank(lessons, options.seed, png_of))
     except TilescopeError as error:
         sys.stderr.write(f"{error}\n")
         return 2
