@@ -12,11 +12,10 @@ from PySide6.QtWidgets import (
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 
-from gui.looks.style import styled_label
+from gui.looks.style import stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.views.base import Panel
 from gui.views.launch_form import ConfigurationForm
@@ -98,11 +97,7 @@ class LadderPanel(QWidget):
             item.setData(NUMBER, rung.number)
             item.setToolTip(rung.summary)
             self.list.addItem(item)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self.list, 1)
-        layout.addWidget(self.summary)
+        stacked(self, (self.list, 1), self.summary, gap=0)
         self.list.currentItemChanged.connect(self._picked)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -185,11 +180,9 @@ class SideColumn(QWidget):
         self.ladder = ladder
         self.ladder_panel = LadderPanel(ladder[name] for name in ladder.names)
         self.form = ConfigurationForm()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
-        layout.addWidget(Panel("Kernel ladder, B", self.ladder_panel, flush=True), 1)
-        layout.addWidget(Panel("Configuration, B", self.form, controls=[self.form.reset]))
+        kernels = Panel("Kernel ladder, B", self.ladder_panel, flush=True)
+        form = Panel("Configuration, B", self.form, controls=[self.form.reset])
+        stacked(self, (kernels, 1), form, gap=8)
 
     def show_launch(self, configuration: Configuration) -> None:
         """Show a launch in the fields, without a signal."""
@@ -199,7 +192,7 @@ class SideColumn(QWidget):
             self.form.file.follow(configuration.own)
             return
         rung = self.ladder[configuration.rung]
-        if rung is not self.form.rung or self.form.values() != dict(configuration.parameters):
+        if not self.form.shows(rung, configuration.parameters):
             self.form.show_rung(rung, configuration.parameters)
 
     def restyle(self) -> None:

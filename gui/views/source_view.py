@@ -439,7 +439,3 @@ class SourceView(SessionView):
         place = self.draft.place(line)
         if place is not None:
             self.edit.put_caret(place)
-
-    def line_of(self, place: int) -> int | None:
-        """The line of the compiled text that stands at a line of the editor now."""
-        return self.draft.origin(place)

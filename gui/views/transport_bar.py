@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from PySide6.QtCore import QElapsedTimer, QPointF, QRectF, QSize, Qt, QTimer
+from PySide6.QtCore import QPointF, QRectF, QSignalBlocker, QSize, Qt, QTimer
 from PySide6.QtGui import (
     QColor,
     QFontMetrics,
@@ -99,16 +99,11 @@ class ScrubBar(SessionView):
     def refresh(self, names: frozenset[str]) -> None:
         """Follow the record and the step."""
         if names & {"trace", "block"}:
-            self.timeline = self._make_timeline()
+            trace, block = self.session.trace, self.session.block_trace
+            self.timeline = None if trace is None or block is None else timeline_of(trace, block)
         if names & {"trace", "block", "line", "breakpoints", "veiled", "answered"}:
             self._ground.forget()
         self.update()
-
-    def _make_timeline(self) -> Timeline | None:
-        trace, block = self.session.trace, self.session.block_trace
-        if trace is None or block is None:
-            return None
-        return timeline_of(trace, block)
 
     def restyle(self) -> None:
         """Paint anew in the theme's colours."""
@@ -394,8 +389,7 @@ class TransportBar(SessionView):
         self._lay_out()
         self._timer = QTimer(self)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
-        self._timer.timeout.connect(self._tick)
-        self._clock = QElapsedTimer()
+        self._timer.timeout.connect(session.play_on)
         self.restyle()
 
     def refresh(self, names: frozenset[str]) -> None:
@@ -408,9 +402,8 @@ class TransportBar(SessionView):
         if "unit" in names:
             self.units.value = session.unit
         if "speed" in names:
-            self.speed.blockSignals(True)
-            self.speed.setValue(_to_slider(session.speed))
-            self.speed.blockSignals(False)
+            with QSignalBlocker(self.speed):
+                self.speed.setValue(_to_slider(session.speed))
             self.speed_label.setText(f"{session.speed:.3g} steps/s")
         if names & {"trace", "block"}:
             self._reserve()
@@ -512,14 +505,14 @@ class TransportBar(SessionView):
         top.setSpacing(2)
         for button in self.buttons.values():
             top.addWidget(button)
-        top.addSpacing(space.margin)
-        top.addWidget(self.units_label)
-        top.addSpacing(space.gap // 2)
-        top.addWidget(self.units)
-        top.addSpacing(space.margin)
-        top.addWidget(self.speed)
-        top.addSpacing(space.gap // 2)
-        top.addWidget(self.speed_label)
+        for before, widget in (
+            (space.margin, self.units_label),
+            (space.gap // 2, self.units),
+            (space.margin, self.speed),
+            (space.gap // 2, self.speed_label),
+        ):
+            top.addSpacing(before)
+            top.addWidget(widget)
         top.addSpacing(space.margin)
         self.caption.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.caption.may_take(3)
@@ -553,9 +546,6 @@ class TransportBar(SessionView):
             self._timer.start(max(1, round(1000 / self.session.speed)))
         else:
             self._timer.stop()
-
-    def _tick(self) -> None:
-        self.session.play_on()
 
     def _enable(self) -> None:
         session, here = self.session, self.session.n_steps > 0
