@@ -348,6 +348,14 @@ def set_style(widget: QWidget, name: str, value: object) -> None:
         widget.style().polish(widget)
 
 
+def empty(layout: QLayout) -> None:
+    """Take all widgets out of a layout; they go away."""
+    while (item := layout.takeAt(0)) is not None:
+        if (widget := item.widget()) is not None:
+            widget.hide()
+            widget.deleteLater()
+
+
 Part = QWidget | QLayout
 """What stands in a row or a column; in a tuple with it, its share of the room that is left."""
 

@@ -412,11 +412,12 @@ class _Lines(QListWidget):
 class GoalsField(AnswerField):
     """A kernel to be written: its goals, checked at each run."""
 
-    def __init__(self, goals: Sequence[str], *, note: str) -> None:
+    def __init__(self, goals: Sequence[str]) -> None:
         super().__init__()
         self.rows = [ProseLabel("goal", f"○  {goal}") for goal in goals]
-        self.note = styled_label(note, role="dim", wrap=True)
-        stacked(self, styled_label("Goals", role="heading"), *self.rows, self.note, gap=4)
+        keys = "F2 edits the text; Ctrl+Return runs it and checks the goals."
+        note = styled_label(keys, role="dim", wrap=True)
+        stacked(self, styled_label("Goals", role="heading"), *self.rows, note, gap=4)
 
     def answer(self) -> Answer | None:
         return None
@@ -446,6 +447,4 @@ def field_of(asked: Asked) -> AnswerField:
         case Order(frame=frame):
             return OrderField(posed.items, code=bool(frame))
         case Edit():
-            return GoalsField(
-                posed.goals, note="F2 edits the text; Ctrl+Return runs it and checks the goals."
-            )
+            return GoalsField(posed.goals)

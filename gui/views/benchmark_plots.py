@@ -41,6 +41,7 @@ from gui.scenes.benchmark_plot import (
 from gui.scenes.roofline import spread
 from gui.scenes.text import grouped
 from gui.views.base import Caption
+from gui.views.drawing_tools import LEFT, text
 from gui.views.plots import Chart, HaloText, pg, symbol_size
 from gui.views.widgets import Segmented, fitting_choice, offer
 
@@ -180,12 +181,8 @@ class Key(QWidget):
             painter.scale(symbol_size(7), symbol_size(7))
             painter.drawPath(pg.graphicsItems.ScatterPlotItem.Symbols[row.symbol])
             painter.restore()
-            painter.setFont(_font(row))
-            painter.setPen(theme.color("text"))
-            room = self.width() - _ROOM + 4
-            text = painter.fontMetrics().elidedText(row.title, Qt.TextElideMode.ElideRight, room)
-            box = QRectF(_LEAD + 28, middle - step, room, 2 * step)
-            painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, text)
+            box = QRectF(_LEAD + 28, middle - step, self.width() - _ROOM + 4, 2 * step)
+            text(painter, box, row.title, theme.color("text"), _font(row), LEFT)
 
 
 def _font(row: KeyRow) -> QFont:

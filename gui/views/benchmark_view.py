@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QFileDialog,
     QFormLayout,
-    QLabel,
     QLineEdit,
     QPlainTextEdit,
     QSplitter,
@@ -394,19 +393,15 @@ class FileDialog(QDialog):
         self.setWindowTitle(f"Sweep {name}")
         self.source, self._launch = source, launch
         self.kernel: FileKernel | None = None
-        self._make()
-
-    def _make(self) -> None:
         form = QFormLayout(self)
-        intro = QLabel(
+        intro = (
             "What stands in braces is filled in for each point of the sweep: {n} from the sizes, "
             "{tile} from the tiles; arithmetic such as {n // tile} works."
         )
-        intro.setWordWrap(True)
-        form.addRow(intro)
+        form.addRow(styled_label(intro, wrap=True))
         self.fields: dict[str, QLineEdit] = {}
-        for name, title, example in self.FIELDS:
-            self.fields[name] = self._line(form, title, getattr(self._launch, name), example)
+        for key, title, example in self.FIELDS:
+            self.fields[key] = self._line(form, title, getattr(launch, key), example)
         self.arguments = QPlainTextEdit("\n".join(f"{n}={t}" for n, t in self._launch.arguments))
         self.arguments.setAccessibleName("Arguments")
         self.arguments.setMinimumWidth(420)
@@ -510,6 +505,11 @@ class BenchmarkView(PageView):
         """All results but those that come with the program: measured here, or imported."""
         return tuple(m.result for m in self.model.measured if m.origin != RECORDED)
 
+    @property
+    def _here(self) -> list[Measured]:
+        """What was measured on this page, the last one last."""
+        return [m for m in self.model.measured if m.origin == HERE]
+
     def pictures(self) -> dict[str, QWidget]:
         """The plots, by what they are called in a file."""
         return {"Launches": self.launches, "Sweep": self.curves.plot}
@@ -573,14 +573,19 @@ class BenchmarkView(PageView):
         self._show_plan()
 
     def _show_plan(self) -> None:
+        """Say what would be measured, or what is wrong, and offer what can be done now."""
         try:
-            plan = self.plan()
+            said, ready = plan_sentence(self.plan()), True
         except TilescopeError as error:
-            self.strip.show_plan(str(error), wrong=True)
-            self._enable(ready=False)
-        else:
-            self.strip.show_plan(plan_sentence(plan), wrong=False)
-            self._enable(ready=True)
+            said, ready = str(error), False
+        self.strip.show_plan(said, wrong=not ready)
+        place = self.strip.place
+        self.strip.show_state(
+            ready=ready and bool(place.ordinals or place.cluster),
+            running=self.model.running,
+            paused=self.model.paused,
+            stopping=self.model.stopping,
+        )
 
     def _offer_places(self) -> None:
         model = self.model
@@ -595,15 +600,6 @@ class BenchmarkView(PageView):
             self.results.show_machine(recorded)
             self._on_machine()
         self._show_plan()
-
-    def _enable(self, *, ready: bool) -> None:
-        place = self.strip.place
-        self.strip.show_state(
-            ready=ready and bool(place.ordinals or place.cluster),
-            running=self.model.running,
-            paused=self.model.paused,
-            stopping=self.model.stopping,
-        )
 
     def _add_file(self) -> None:
         name, _ = QFileDialog.getOpenFileName(self, "Sweep a file", "", "CUDA (*.cu *.cuh)")
@@ -684,19 +680,17 @@ class BenchmarkView(PageView):
         if live is None:
             return
         if self.model.cluster and not live.times:  # its launches come once all of them are done
-            here = [m for m in self.model.measured if m.origin == HERE]
-            if here and self.model.progress is not None and self.model.progress.done:
+            here, progress = self._here, self.model.progress
+            if here and progress is not None and progress.done:
                 self._show_measured(here[-1])
             return
         self.shown.setText(live_sentence(live))
         if live.times:  # until then the launches before stay: no plot flickers between points
-            flops = live.begun.flops if live.begun is not None else None
-            unit = "ms" if flops is None else "GFLOPS"
-            self.launches.show_values(rates_of(live.times, flops), unit)
+            self._show_launches(live.times, live.begun.flops if live.begun is not None else None)
 
     def _show_end(self) -> None:
         """Show the last result whole: nothing says "running" any more."""
-        here = [m for m in self.model.measured if m.origin == HERE]
+        here = self._here
         if self.picked is None:
             if here and self.model.live:
                 self._show_measured(here[-1])
@@ -706,7 +700,7 @@ class BenchmarkView(PageView):
     # ---- what was measured
 
     def _show_results(self) -> None:
-        here = [m for m in self.model.measured if m.origin == HERE]
+        here = self._here
         if len(here) > self._n_here:  # also where the last ones arrive with the sweep's end
             self.results.show_machine(here[-1].machine)
         self._n_here = len(here)
@@ -749,10 +743,13 @@ class BenchmarkView(PageView):
 
     def _show_measured(self, measured: Measured) -> None:
         result = measured.result
-        unit = "ms" if result.flops is None else "GFLOPS"
-        self.launches.show_values(rates_of(result.samples_ms, result.flops), unit)
+        self._show_launches(result.samples_ms, result.flops)
         self.shown.setText(measured_sentence(measured))
         self.curves.plot.set_chosen(result.series)
+
+    def _show_launches(self, times_ms: Sequence[float], flops: int | None) -> None:
+        unit = "ms" if flops is None else "GFLOPS"
+        self.launches.show_values(rates_of(times_ms, flops), unit)
 
     # ---- building
 
@@ -773,7 +770,6 @@ class BenchmarkView(PageView):
         self._build_results(splitter)
 
     def restyle(self) -> None:
-        """Take up the theme's colours."""
         self.strip.restyle()
         self.results.table.fit()
         self.launches.restyle()

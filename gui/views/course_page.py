@@ -26,9 +26,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.looks.style import fill, side_by_side, stacked, styled_label
+from gui.looks.style import empty, fill, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.course import EXERCISES, WAYS, CourseShown, LessonRow
+from gui.views.drawing_tools import LEFT, text
 from gui.views.page_parts import PageWidget
 from gui.views.widgets import RETURN, Scrolled, push_button
 
@@ -160,9 +161,7 @@ class CoursePage(PageWidget, QWidget):
             export.setEnabled(shown.begun)
 
     def _show_concepts(self, shown: CourseShown) -> None:
-        while (item := self.concepts.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                widget.deleteLater()
+        empty(self.concepts)
         seen = [row for row in shown.concepts if row.state != "new"]
         self.concepts_title.setVisible(bool(seen))
         for row in sorted(seen, key=lambda row: row.state == "learnt"):
@@ -183,7 +182,6 @@ class CoursePage(PageWidget, QWidget):
         return self.ways["learn"].button
 
     def restyle(self) -> None:
-        """Take up the theme's type."""
         self._fit()
         if self.shown is not None:
             self._show_concepts(self.shown)
@@ -303,15 +301,11 @@ class LessonButton(QAbstractButton):
         below = QFontMetrics(small).lineSpacing()
         top = (high - line - below) / 2
         wide = self.width() - left - 10
-        painter.setFont(body)
-        painter.setPen(theme.color("text"))
         title = row.title if row.name == "exercises" else f"{row.name}   {row.title}"
-        cut = QFontMetrics(body).elidedText(title, Qt.TextElideMode.ElideRight, int(wide))
-        painter.drawText(QRectF(left, top, wide, line), Qt.AlignmentFlag.AlignVCenter, cut)
-        painter.setFont(small)
-        painter.setPen(theme.color("text_dim"))
-        cut = QFontMetrics(small).elidedText(row.says, Qt.TextElideMode.ElideRight, int(wide))
-        painter.drawText(QRectF(left, top + line, wide, below), Qt.AlignmentFlag.AlignVCenter, cut)
+        area = QRectF(left, top, wide, line)
+        text(painter, area, title, theme.color("text"), body, LEFT)
+        area = QRectF(left, top + line, wide, below)
+        text(painter, area, row.says, theme.color("text_dim"), small, LEFT)
 
     def _paint_ring(self, painter: QPainter, box: QRectF) -> None:
         row, theme = self.row, current_theme()

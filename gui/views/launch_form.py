@@ -29,7 +29,7 @@ from core.ladder.buffers import INPUTS, Inputs
 from core.ladder.rung import WAYS
 from gui.background.coalescing import Coalescer
 from gui.background.work import Worker
-from gui.looks.style import set_icon, set_style, side_by_side, stacked, styled_label
+from gui.looks.style import empty, set_icon, set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.launch_form import FILE, FILLS, NULL, KnobRow, array_text, split_array, stops
 from gui.scenes.session import Session
@@ -270,12 +270,7 @@ class KnobRows(QWidget):
                 field.setValue(row.value)
 
     def _build(self, rows: tuple[KnobRow, ...]) -> None:
-        while self._grid.count():
-            item = self._grid.takeAt(0)
-            widget = item.widget() if item is not None else None
-            if widget is not None:
-                widget.hide()
-                widget.deleteLater()
+        empty(self._grid)
         self._timer.stop()
         self._typed = {}
         self.fields, self.sliders, self.switches = {}, {}, {}

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.looks.style import set_icon, set_style, side_by_side, stacked, styled_label
+from gui.looks.style import empty, set_icon, set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.asking import covered
 from gui.views.answer_fields import AnswerField, GoalsField, field_of
@@ -123,14 +123,8 @@ class LessonPanel(QFrame):
         self._show_stage(sitting)
 
     def _put(self, field: AnswerField | None) -> None:
-        if self.field is not None:
-            self.slot.removeWidget(self.field)
-            self.field.hide()
-            self.field.deleteLater()
-        while (item := self.hints.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                widget.hide()
-                widget.deleteLater()
+        empty(self.slot)
+        empty(self.hints)
         self.field = field
         self.mistake.hide()
         if field is not None:

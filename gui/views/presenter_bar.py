@@ -10,7 +10,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QWidget
 
 from core.lessons.answers import LETTERS
-from gui.looks.style import set_icon, set_style, stacked, styled_label
+from gui.looks.style import empty, set_icon, set_style, stacked, styled_label
 from gui.scenes.prose import plain
 from gui.scenes.voting import Votes
 from gui.views.prose_label import ProseLabel
@@ -93,10 +93,7 @@ class PresenterBar(QFrame):
     def _fit(self, choices: Sequence[str]) -> None:
         if len(choices) == len(self._rows):
             return
-        for pair in self._rows:
-            for old in pair:
-                old.hide()
-                old.deleteLater()
+        empty(self.choices)
         self._rows = []
         for place in range(len(choices)):
             label, count = ProseLabel("choice"), ProseLabel("prose")

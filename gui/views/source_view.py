@@ -247,7 +247,6 @@ class SourceView(SessionView):
         self._mark()
 
     def restyle(self) -> None:
-        """Take up the theme's font and colours."""
         self._fit_type()
         self.edit.restyle()
         for said in (self.state, self.mode):  # in line with the words of the buttons beside them

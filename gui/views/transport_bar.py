@@ -106,7 +106,6 @@ class ScrubBar(SessionView):
         self.update()
 
     def restyle(self) -> None:
-        """Paint anew in the theme's colours."""
         self._ground.forget()
         self.updateGeometry()
         self.update()
@@ -177,28 +176,27 @@ class ScrubBar(SessionView):
         painter.setFont(theme.font("small"))
         metrics = painter.fontMetrics()
         unit = self._span() / self.timeline.n_steps
+
+        def stretch(first: int, last: int) -> QRectF:
+            wide = (last - first + 1) * unit
+            return QRectF(self.left + first * unit, 0, wide, self.height() - 4)
+
         bands = self.timeline.bands
         if bands and (bands[-1].last - bands[0].first) * unit < FINE * len(bands):
-            width = (bands[-1].last - bands[0].first + 1) * unit
-            box = QRectF(self.left + bands[0].first * unit, 0, width, self.height() - 4)
-            painter.fillRect(box, theme.tint("barrier", 0.17))
+            whole = stretch(bands[0].first, bands[-1].last)
+            painter.fillRect(whole, theme.tint("barrier", 0.17))
             return names
-        every = self._named(unit, painter.fontMetrics())
+        every = self._named(unit, metrics)
         for band in bands:
-            left = self.left + band.first * unit
-            box = QRectF(left, 0, (band.last - band.first + 1) * unit, self.height() - 4)
-            painter.fillRect(box, theme.tint("barrier", _strength(band.index)))
-        for band in bands:
+            tint = theme.tint("barrier", _strength(band.index))
+            painter.fillRect(stretch(band.first, band.last), tint)
             if band.index % every == 0:
-                last = bands[min(band.index + every, len(bands)) - 1].last
-                left = self.left + band.first * unit
-                box = QRectF(left, 0, (last - band.first + 1) * unit, self.height() - 4)
+                box = stretch(band.first, bands[min(band.index + every, len(bands)) - 1].last)
                 wide = metrics.horizontalAdvance(band.name) + 8 <= box.width() and every == 1
                 words = (band.name, str(band.index)) if wide else (str(band.index),)
-                names.append((box, words, theme.tint("barrier", _strength(band.index))))
+                names.append((box, words, tint))
         if self.timeline.ahead:
-            box = QRectF(self.left, 0, self.timeline.ahead * unit, self.height() - 4)
-            names.append((box, (FILL,), theme.color("raised")))
+            names.append((stretch(0, self.timeline.ahead - 1), (FILL,), theme.color("raised")))
         return names
 
     def _named(self, unit: float, metrics: QFontMetrics) -> int:
@@ -442,7 +440,6 @@ class TransportBar(SessionView):
         self._timer.stop()
 
     def restyle(self) -> None:
-        """Take up the theme's icons and widths."""
         for button, icon in self._icons.items():
             set_icon(button, icon)
         metrics = self.speed_label.fontMetrics()

@@ -127,7 +127,6 @@ class WhyPanel(SessionView):
         self.resize(self.width(), min(max(size.height(), self.height()), room.bottom() - self.y()))
 
     def restyle(self) -> None:
-        """Take up the theme's type and colours."""
         theme = current_theme()
         set_icon(self.close_button, "close")
         self.body.setFont(theme.font())
@@ -214,5 +213,4 @@ class WhyPanel(SessionView):
             self.move(self.pos() + (event.position() - self._grabbed).toPoint())
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Let go."""
         self._grabbed = None

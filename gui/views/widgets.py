@@ -235,7 +235,6 @@ class StopSlider(QSlider):
             self.setValue(self._place_at(event.position().x()))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Let go."""
         if event.button() == Qt.MouseButton.LeftButton:
             self.setSliderDown(False)
 
