@@ -39,49 +39,35 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Returns the exit status: 0 when the launch was recorded and the pictures written."""
     options = parse(sys.argv[1:] if argv is None else argv)
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    from PySide6.QtCore import qInstallMessageHandler
-    from PySide6.QtWidgets import QApplication
-
     from core.cli.trace import show_trace
     from core.cli.workloads import parse_settings
     from core.errors import TilescopeError
     from core.ladder import load_ladder
-    from gui.looks.theme import apply_theme, theme_names
+    from gui.looks.theme import bare_application, theme_names
     from gui.shell.main_window import MainWindow
 
     if options.theme not in theme_names():
         sys.stderr.write(f"There is no theme {options.theme!r}: {', '.join(theme_names())}.\n")
         return 2
-    app = QApplication.instance() or QApplication(["tilescope"])
-    assert isinstance(app, QApplication)
-    qInstallMessageHandler(_quiet)
-    apply_theme(app, options.theme)
-    window = MainWindow(load_ladder(), options.theme)
-    window.resize(*options.size)
-    window.show()
-    try:
-        record(window, app, options.rung, parse_settings(options.set))
-        assert window.session.trace is not None
-        show_trace(window.session.trace)
-        step_through(window, app)
-        folder = Path(options.folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        for path in save_pictures(window, app, folder):
-            say(f"Wrote {path}")
-    except (TilescopeError, OSError) as error:
-        sys.stderr.write(f"{error}\n")
-        return 2
-    finally:
-        window.close()
-        app.processEvents()
-        qInstallMessageHandler(None)
+    with bare_application(options.theme) as app:
+        window = MainWindow(load_ladder(), options.theme)
+        window.resize(*options.size)
+        window.show()
+        try:
+            record(window, app, options.rung, parse_settings(options.set))
+            assert window.session.trace is not None
+            show_trace(window.session.trace)
+            step_through(window, app)
+            folder = Path(options.folder)
+            folder.mkdir(parents=True, exist_ok=True)
+            for path in save_pictures(window, app, folder):
+                say(f"Wrote {path}")
+        except (TilescopeError, OSError) as error:
+            sys.stderr.write(f"{error}\n")
+            return 2
+        finally:
+            window.close()
     return 0
-
-
-def _quiet(kind: object, context: object, text: str) -> None:
-    """Pass Qt's messages on, less the offscreen platform's remark that it ignores size hints."""
-    if "propagateSizeHints" not in text:
-        sys.stderr.write(f"{text}\n")
 
 
 def record(window: MainWindow, app: QApplication, rung: str, parameters: dict[str, int]) -> None:

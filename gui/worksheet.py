@@ -6,21 +6,27 @@ a step. Works without a display.
 
 from __future__ import annotations
 
-import argparse
-import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QBuffer, QIODevice, QMarginsF, QUrl
+from PySide6.QtGui import QFont, QImage, QPageSize, QPdfWriter, QTextDocument
+
+from core.files import replace_file
 from core.lessons.answers import LETTERS
-
-if TYPE_CHECKING:
-    from PySide6.QtGui import QImage, QTextDocument
-
-    from core.lessons.lesson import Lesson
-    from core.lessons.posing import Posed
+from core.lessons.export import as_gift, as_qti
+from core.lessons.lesson import Lesson
+from core.lessons.marking import answer_text
+from core.lessons.posing import Posed, pose, right_answer
+from core.lessons.situation import Recorder
+from gui.looks.theme import bare_application, current_theme
+from gui.pictures.files import png
+from gui.pictures.painted import image_of
+from gui.scenes.link import go_to, parse_link
+from gui.scenes.prose import rich
+from gui.scenes.session import Session
+from gui.views.matrix_canvas import MatrixCanvas
 
 PICTURE = 720, 440  # pixels of the window
 SHOWN = 430  # of the page
@@ -31,58 +37,23 @@ code { font-family: 'JetBrains Mono', monospace; font-size: 9pt; }
 """
 
 
-def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Which lessons, for whom, and where to."""
-    parser = argparse.ArgumentParser(prog="python -m gui.worksheet", description=__doc__)
-    parser.add_argument("lessons", nargs="+", help="names of the course, files or folders")
-    parser.add_argument("--out", type=Path, required=True, help="the file to write")
-    parser.add_argument("--kind", choices=("pdf", "gift", "qti"), default="pdf", help="of the file")
-    parser.add_argument("--seed", type=int, default=0, help="of the order of choices")
-    return parser.parse_args(argv)
+def export(lessons: Sequence[Lesson], kind: str, seed: int, out: Path) -> None:
+    """Write a file of a kind: "pdf", "gift" or "qti". `seed`: of the order of choices.
 
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Write the file; returns the exit status."""
-    options = parse(sys.argv[1:] if argv is None else argv)
-    os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    from PySide6.QtWidgets import QApplication
-
-    from core.errors import TilescopeError
-    from core.files import replace_file
-    from core.lessons.course import course_lesson, lesson_files
-    from core.lessons.export import as_gift, as_qti
-    from core.lessons.reading import read_lesson
-    from gui.looks.theme import apply_theme
-
-    app = QApplication.instance() or QApplication(["tilescope", "-platform", "offscreen"])
-    assert isinstance(app, QApplication)
-    apply_theme(app, "projector")  # black on white
-    try:
-        lessons: list[Lesson] = []
-        for name in options.lessons:
-            path = Path(name)
-            if path.exists() or path.suffix == ".toml":
-                lessons += [read_lesson(file) for file in lesson_files(path)]
-            else:
-                lessons.append(course_lesson(name))
-        if options.kind == "pdf":
-            replace_file(options.out, pdf_of(lessons, options.seed))
+    Raises TilescopeError where a step cannot be worked out, or the file not written.
+    """
+    with bare_application("projector"):  # black on white
+        if kind == "pdf":
+            data: str | bytes = pdf_of(lessons, seed)
+        elif kind == "gift":
+            data = as_gift(lessons, seed, png_of)
         else:
-            bank: Callable[..., str | bytes] = as_gift if options.kind == "gift" else as_qti
-            replace_file(options.out, bank(lessons, options.seed, png_of))
-    except TilescopeError as error:
-        sys.stderr.write(f"{error}\n")
-        return 2
-    return 0
+            data = as_qti(lessons, seed, png_of)
+    replace_file(out, data)
 
 
 def pdf_of(lessons: Sequence[Lesson], seed: int) -> bytes:
     """The worksheet as a PDF file. Raises TilescopeError where a step cannot be worked out."""
-    from PySide6.QtCore import QBuffer, QIODevice, QMarginsF
-    from PySide6.QtGui import QFont, QPageSize, QPdfWriter, QTextDocument
-
-    from gui.looks.theme import current_theme
-
     document = QTextDocument()
     font = QFont(current_theme().font())
     font.setPointSizeF(10)
@@ -101,13 +72,6 @@ def pdf_of(lessons: Sequence[Lesson], seed: int) -> bytes:
 
 def _pages(lessons: Sequence[Lesson], seed: int, document: QTextDocument) -> Iterator[str]:
     """The worksheet as HTML: questions, and on a page of its own the key."""
-    from PySide6.QtCore import QUrl
-    from PySide6.QtGui import QTextDocument
-
-    from core.lessons.marking import answer_text
-    from core.lessons.posing import pose, right_answer
-    from core.lessons.situation import Recorder
-
     key: list[str] = []
     for place, lesson in enumerate(lessons):
         recorder = Recorder(lesson.ladder)
@@ -150,18 +114,11 @@ def _question(posed: Posed, pictured: bool) -> str:
 
 
 def _code(text: str) -> str:
-    from gui.scenes.prose import rich
-
     return rich(text, mono="JetBrains Mono", accent="#000000")
 
 
 def picture_of(posed: Posed) -> QImage | None:
     """The matrices at the step that a question looks at, veiled; None where it is about a page."""
-    from gui.pictures.painted import image_of
-    from gui.scenes.link import go_to, parse_link
-    from gui.scenes.session import Session
-    from gui.views.matrix_canvas import MatrixCanvas
-
     link = posed.link
     if "page" in link.looks or link.versus is not None or posed.goals:
         return None
@@ -179,11 +136,5 @@ def picture_of(posed: Posed) -> QImage | None:
 
 def png_of(posed: Posed) -> bytes:
     """The picture as a PNG file; empty where there is none."""
-    from gui.pictures.files import Picture
-
     picture = picture_of(posed)
-    return b"" if picture is None else Picture(picture).encoded()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return b"" if picture is None else png(picture)

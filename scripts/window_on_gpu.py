@@ -84,7 +84,7 @@ def sweep(
     page.run()
     said = {"plan": page.strip.plan.text()}
     wait(app, lambda: _done(page) >= 30, 200, "results")
-    wait(app, lambda: len(page.samples) > 5 and "running" in page.shown.text(), 60, "samples")
+    wait(app, lambda: len(page.launches.values) > 5 and "running" in page.shown.text(), 60, "rates")
     said["while_running"] = page.caption.text()
     save(window, out / "sweep_running.png")
     wait(app, lambda: not page.model.running, 300, "the end of the sweep")

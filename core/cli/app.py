@@ -88,17 +88,12 @@ def opens_window(arguments: Sequence[str]) -> bool:
 
 
 def open_window(arguments: Sequence[str] = ()) -> int:
-    """Open the window, as `python -m gui` does."""
-    return run_window_module("gui.__main__", arguments)
-
-
-def run_window_module(name: str, arguments: Sequence[str]) -> int:
-    """Run a module of the window, as `python -m` does; `core` itself never imports `gui`."""
+    """Open the window, as `python -m gui` does; `core` itself never imports `gui`."""
     import runpy
 
     sys.argv[1:] = arguments
     try:
-        runpy.run_module(name, run_name="__main__", alter_sys=True)
+        runpy.run_module("gui.__main__", run_name="__main__", alter_sys=True)
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else int(done.code is not None)
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 ACTIONS = ("list", "check", "play", "export")
 ENDINGS = {"pdf": "pdf", "qti": "zip"}
+WORKSHEET = "gui.worksheet"
+"""Writes what has pictures: `core` itself never imports `gui`, whose libraries may be missing."""
 WRONG = 1  # exit status where a lesson is wrong
 
 
@@ -61,7 +64,7 @@ def lesson(
             raise typer.Exit(WRONG)
     elif action == "export":
         kinds = {"gift": gift, "qti": qti, "csv": csv, "pdf": pdf}
-        raise typer.Exit(_export(names, [k for k, wanted in kinds.items() if wanted], out, seed))
+        _export(names, [k for k, wanted in kinds.items() if wanted], out, seed)
     else:
         for one in _chosen(names):
             _play(one, seed)
@@ -118,11 +121,9 @@ def _check(lessons: Sequence[Lesson | TilescopeError]) -> bool:
     return good
 
 
-def _export(names: Sequence[str], kinds: Sequence[str], out: Path | None, seed: int) -> int:
-    """Write a file, or text without pictures to the terminal; returns the exit status."""
-    from core.cli.app import run_window_module
+def _export(names: Sequence[str], kinds: Sequence[str], out: Path | None, seed: int) -> None:
+    """Write a file, or text without pictures to the terminal."""
     from core.files import replace_file
-    from core.lessons.course import load_course
     from core.lessons.export import as_csv, as_gift, as_qti
 
     if len(kinds) != 1:
@@ -131,21 +132,21 @@ def _export(names: Sequence[str], kinds: Sequence[str], out: Path | None, seed: 
     if out is None and kind in ("pdf", "qti"):
         what = "a worksheet" if kind == "pdf" else "a question bank of QTI, a zip file,"
         raise ParameterError(f"Say where to write {what} as in -o file.{ENDINGS[kind]}.")
-    has_window = importlib.util.find_spec("PySide6") is not None
-    if out is not None and kind != "csv" and (has_window or kind == "pdf"):
-        wanted = [*(names or load_course().order), "--kind", kind, "--out", str(out)]
-        return run_window_module("gui.worksheet", [*wanted, "--seed", str(seed)])
     good: list[Lesson] = []
     for one in _chosen(names):
         if isinstance(one, TilescopeError):
             raise one
         good.append(one)
+    has_window = importlib.util.find_spec("PySide6") is not None
+    if out is not None and kind != "csv" and (has_window or kind == "pdf"):
+        os.environ["QT_QPA_PLATFORM"] = "offscreen"
+        importlib.import_module(WORKSHEET).export(good, kind, seed, out)
+        return
     data = as_csv(good, seed) if kind == "csv" else as_gift(good, seed)
     if out is not None:
         replace_file(out, as_qti(good, seed) if kind == "qti" else data)
     else:
         typer.echo(data, nl=False)
-    return 0
 
 
 # -- asking in the terminal ----------------------------------------------------------------------

@@ -62,7 +62,7 @@ def connect_numbers(views: Views, session: Session, ask: Ask) -> None:
             ask(topic_of_row(row))
 
     def line_chosen(place: int, column: str) -> None:
-        line = views.source.line_of(place)
+        line = views.source.draft.origin(place)
         if line is not None:
             ask(topic_of_line(session, line, column))
 

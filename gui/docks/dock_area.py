@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.looks.style import set_icon, styled_label
+from gui.looks.style import set_icon, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.step_views import names_in
 
@@ -141,12 +141,9 @@ class DockTitle(QFrame):
         self.heading = styled_label(title, role="heading")
         self.heading.setToolTip(TIP)
         space = current_theme().spacing
-        rows = QVBoxLayout(self)
+        self.row = side_by_side(None, gap=space.gap)
+        rows = stacked(self, self.row, gap=space.gap // 2)
         rows.setContentsMargins(space.margin, space.gap - 2, space.gap, 0)
-        rows.setSpacing(space.gap // 2)
-        self.row = QHBoxLayout()
-        self.row.setSpacing(space.gap)
-        rows.addLayout(self.row)
         self._rows = [self.row]
         self._split = [list(self.controls)]  # of each row, from the first
         self.row.addWidget(self.heading)
@@ -249,13 +246,10 @@ class ViewDock(QDockWidget):
         self.body = QFrame()
         self.body.setProperty("role", "dockBody")
         space = current_theme().spacing
-        layout = QVBoxLayout(self.body)
-        layout.setContentsMargins(1, 0, 1, 1)
-        layout.setSpacing(0)
-        self._head = QHBoxLayout()
+        self._head = side_by_side(None)
         self._head.setContentsMargins(space.margin, 2, space.gap, space.gap - 4)
-        layout.addLayout(self._head)
-        layout.addWidget(view, 1)
+        layout = stacked(self.body, self._head, (view, 1), gap=0)
+        layout.setContentsMargins(1, 0, 1, 1)
         view.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         if caption is not None:
             self._head.addWidget(caption)

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import PySide6
 from PySide6 import QtCore, QtGui, QtWidgets
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QLayout, QVBoxLayout, QWidget
 
 from gui.looks.theme import Theme, current_theme, load_theme, theme_names
 from gui.scenes.selection import TEXT_SIZES
@@ -32,6 +33,8 @@ TEXT_SIZE = "textSize"
 
 Blocks = list[tuple[str, list[str]]]
 """Rules of a sheet: selectors, and declarations."""
+
+Layout = TypeVar("Layout", bound=QBoxLayout)
 
 ICONS = {
     "first": "ph.skip-back-fill",
@@ -345,10 +348,49 @@ def set_style(widget: QWidget, name: str, value: object) -> None:
         widget.style().polish(widget)
 
 
+def empty(layout: QLayout) -> None:
+    """Take all widgets out of a layout; they go away."""
+    while (item := layout.takeAt(0)) is not None:
+        if (widget := item.widget()) is not None:
+            widget.hide()
+            widget.deleteLater()
+
+
+Part = QWidget | QLayout
+"""What stands in a row or a column; in a tuple with it, its share of the room that is left."""
+
+
+def side_by_side(
+    whole: QWidget | None, *parts: Part | tuple[Part, int], gap: int = -1
+) -> QHBoxLayout:
+    """Lay parts beside one another, over all of a widget if one is given, `gap` pixels apart.
+
+    A gap of -1 is as wide as the style has it.
+    """
+    return _laid(QHBoxLayout(), whole, parts, gap)
+
+
+def stacked(whole: QWidget | None, *parts: Part | tuple[Part, int], gap: int = -1) -> QVBoxLayout:
+    """Lay parts below one another, as `side_by_side` lays them beside one another."""
+    return _laid(QVBoxLayout(), whole, parts, gap)
+
+
 def fill(whole: QWidget, *parts: QWidget) -> None:
     """Give all of a widget to its parts, one below the other."""
-    layout = QVBoxLayout(whole)
+    stacked(whole, *parts, gap=0)
+
+
+def _laid(
+    layout: Layout, whole: QWidget | None, parts: Sequence[Part | tuple[Part, int]], gap: int
+) -> Layout:
+    if whole is not None:
+        whole.setLayout(layout)
     layout.setContentsMargins(0, 0, 0, 0)
-    layout.setSpacing(0)
-    for part in parts:
-        layout.addWidget(part)
+    layout.setSpacing(gap)
+    for found in parts:
+        part, share = found if isinstance(found, tuple) else (found, 0)
+        if isinstance(part, QLayout):
+            layout.addLayout(part, share)
+        else:
+            layout.addWidget(part, share)
+    return layout

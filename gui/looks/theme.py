@@ -8,7 +8,10 @@ panel, so that the full-strength colours are left to what the current step does.
 
 from __future__ import annotations
 
+import sys
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
@@ -16,6 +19,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from PySide6.QtCore import qInstallMessageHandler
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
 from PySide6.QtWidgets import QApplication, QStyleFactory
 
@@ -269,16 +273,12 @@ def theme_names() -> tuple[str, ...]:
     return (*first, *sorted(found - set(first)))
 
 
+@cache
 def load_theme(name: str, text_size: int = NORMAL) -> Theme:
     """Read a theme by name, with its type and distances at `text_size` per cent.
 
     Raises KeyError with the names there are if it is unknown.
     """
-    return _load(name, text_size)
-
-
-@cache
-def _load(name: str, text_size: int) -> Theme:
     if text_size != NORMAL:
         return _sized(load_theme(name), text_size)
     path = RESOURCES / "themes" / f"{name}.toml"
@@ -341,6 +341,25 @@ def apply_theme(app: QApplication, name: str, text_size: int = NORMAL) -> Theme:
     app.setFont(theme.font())
     app.setPalette(palette(theme))
     return theme
+
+
+@contextmanager
+def bare_application(theme: str) -> Iterator[QApplication]:
+    """Qt without a screen, in a theme; its remarks go to stderr, less one about hints of sizes."""
+
+    def hear(kind: object, context: object, text: str) -> None:
+        if "propagateSizeHints" not in text:  # the offscreen platform ignores them
+            sys.stderr.write(f"{text}\n")
+
+    before = qInstallMessageHandler(hear)
+    app = QApplication.instance() or QApplication(["tilescope"])
+    assert isinstance(app, QApplication)
+    apply_theme(app, theme)
+    try:
+        yield app
+    finally:
+        app.processEvents()
+        qInstallMessageHandler(before)
 
 
 @cache

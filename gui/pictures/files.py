@@ -23,14 +23,18 @@ class Picture:
     def encoded(self) -> bytes:
         """The file's bytes: an image becomes PNG. Raises Cancelled."""
         check()
-        if isinstance(self.content, bytes):
-            return self.content
-        buffer = QBuffer()
-        buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-        if not self.content.save(buffer, "PNG"):  # type: ignore[call-overload]
-            raise MemoryError
+        found = self.content if isinstance(self.content, bytes) else png(self.content)
         check()
-        return bytes(buffer.data().data())
+        return found
+
+
+def png(image: QImage) -> bytes:
+    """An image as a PNG file."""
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    if not image.save(buffer, "PNG"):  # type: ignore[call-overload]
+        raise MemoryError
+    return bytes(buffer.data().data())
 
 
 def write_picture(picture: Picture, path: Path) -> Path:

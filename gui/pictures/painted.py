@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 
-from PySide6.QtCore import QBuffer, QIODevice, QMarginsF, QPoint, QRect, QSizeF
-from PySide6.QtGui import QImage, QPageSize, QPaintDevice, QPainter, QPdfWriter, QRegion
+from PySide6.QtCore import QBuffer, QIODevice, QMarginsF, QPoint, QPointF, QRectF, QSizeF, Qt
+from PySide6.QtGui import (
+    QFont,
+    QFontMetricsF,
+    QImage,
+    QPageSize,
+    QPaintEngine,
+    QPaintEngineState,
+    QPainter,
+    QPainterPath,
+    QPdfWriter,
+    QPixmap,
+    QPolygonF,
+    QTextItem,
+)
 from PySide6.QtWidgets import QWidget
 
-from gui.pictures.sheet import FINE, Sheet
-from gui.pictures.vectors import as_vectors
+from gui.pictures.vectors import VectorDevice, VectorEngine, painting, write_down
 
 POINTS = 72  # to the inch; a pixel of the window becomes a point
 PIXELS_PER_METRE = 3780  # 96 to the inch
-_ALONE = QWidget.RenderFlag(0)  # without its children
+FINE = 3  # units of the PDF, and pixels of an icon, for one pixel of the window
+_LOSSLESS = QPainter.RenderHint.LosslessImageRendering
 
 
 def image_of(widget: QWidget, scale: float = 2.0) -> QImage:
@@ -22,7 +34,7 @@ def image_of(widget: QWidget, scale: float = 2.0) -> QImage:
     image = QImage(widget.size() * scale, QImage.Format.Format_RGB32)
     image.setDevicePixelRatio(scale)
     image.fill(widget.palette().window().color())
-    with _painting(image) as painter:
+    with painting(image) as painter:
         QWidget.render(widget, painter, QPoint(0, 0))  # a plot has a render of its own
     image.setDotsPerMeterX(round(PIXELS_PER_METRE * scale))
     image.setDotsPerMeterY(round(PIXELS_PER_METRE * scale))
@@ -39,41 +51,85 @@ def pdf_of(widget: QWidget, title: str) -> bytes:
     size, exact = QSizeF(widget.size()), QPageSize.SizeMatchPolicy.ExactMatch
     writer.setPageSize(QPageSize(size, QPageSize.Unit.Point, "", exact))
     writer.setPageMargins(QMarginsF())
-    with _painting(writer) as painter:
-        sheet = Sheet(painter, widget.size(), widget.logicalDpiX())
-        with as_vectors(sheet), _painting(sheet) as upon:
-            sheet.within(widget.rect())
-            upon.fillRect(widget.rect(), widget.palette().window())
-            _paint(widget, sheet, upon, QPoint(0, 0), widget.rect(), first=True)
+    with painting(writer) as painter:
+        dpi = widget.logicalDpiX()
+        sheet = VectorDevice(widget.size(), dpi, _Passing(painter, dpi), FINE)
+        write_down(widget, sheet, ground=True)
     return bytes(buffer.data().data())
 
 
-@contextmanager
-def _painting(device: QPaintDevice) -> Iterator[QPainter]:
-    """A painter that ends whatever happens: Qt crashes if a device goes away under one."""
-    painter = QPainter(device)
-    try:
-        yield painter
-    finally:
-        painter.end()
+class _Passing(VectorEngine):
+    """Passes all on to the painter of a PDF, which has FINE units for a pixel.
 
+    In a PDF Qt takes the characters from the font's glyphs: tabular figures would be no text.
+    """
 
-def _paint(
-    widget: QWidget,
-    sheet: Sheet,
-    painter: QPainter,
-    at: QPoint,
-    seen: QRect,
-    *,
-    first: bool = False,
-) -> None:
-    """Each widget by itself: only so is it known what its parents cut off."""
-    seen = seen.intersected(QRect(at, widget.size()))
-    if seen.isEmpty():
-        return
-    sheet.within(seen)
-    flags = QWidget.RenderFlag.DrawWindowBackground if first else _ALONE
-    QWidget.render(widget, painter, at, QRegion(), flags)
-    for child in widget.children():
-        if isinstance(child, QWidget) and not child.isHidden() and not child.isWindow():
-            _paint(child, sheet, painter, at + child.pos(), seen)
+    def __init__(self, painter: QPainter, dpi: int) -> None:
+        super().__init__(QPaintEngine.Type.Pdf)
+        self._to, self._dpi = painter, dpi
+
+    def updateState(self, state: QPaintEngineState) -> None:
+        to = self._to
+        if self.follow_clip(state):
+            self._clip()
+        to.setTransform(state.transform())
+        to.setPen(state.pen())
+        to.setBrush(state.brush())
+        to.setBrushOrigin(state.brushOrigin())
+        to.setOpacity(state.opacity())
+        to.setRenderHints(to.renderHints(), False)
+        to.setRenderHints(state.renderHints() | _LOSSLESS)
+
+    def within(self, box: QRectF) -> None:
+        super().within(box)
+        self._clip()
+
+    def _clip(self) -> None:
+        """Clip as the parents do, and then as the widget asked for."""
+        transform = self._to.transform()
+        self._to.resetTransform()
+        self._to.setClipRect(self._outer)
+        for path in self.cuts:
+            self._to.setClipPath(path, Qt.ClipOperation.IntersectClip)
+        self._to.setTransform(transform)
+
+    def drawPath(self, path: QPainterPath) -> None:
+        self._to.drawPath(path)
+
+    def drawRects(self, rects: Iterable[QRectF]) -> None:
+        self._to.drawRects(list(rects))
+
+    def drawPolygon(self, points: Iterable[QPointF], mode: QPaintEngine.PolygonDrawMode) -> None:
+        polygon = QPolygonF([QPointF(point) for point in points])
+        if mode == QPaintEngine.PolygonDrawMode.PolylineMode:
+            self._to.drawPolyline(polygon)
+        elif mode == QPaintEngine.PolygonDrawMode.WindingMode:
+            self._to.drawPolygon(polygon, Qt.FillRule.WindingFill)
+        else:
+            self._to.drawPolygon(polygon)
+
+    def drawTextItem(self, at: QPointF, item: QTextItem) -> None:  # type: ignore[override]
+        """Plain figures, drawn as wide as the tabular ones are."""
+        font, to, words = QFont(item.font()), self._to, item.text()
+        if font.pixelSize() <= 0:  # points would be those of the PDF's resolution
+            font.setPixelSize(max(round(font.pointSizeF() * self._dpi / 72), 1))
+        font.setFamilies(font.families())  # said anew, or the painter takes the application's
+        font.setWeight(font.weight())
+        font.setStyle(font.style())
+        font.unsetFeature(QFont.Tag("tnum"))
+        wide = QFontMetricsF(font).horizontalAdvance(words)
+        to.save()
+        to.translate(at)
+        if wide > 0:
+            to.scale(item.width() / wide, 1)
+        to.setFont(font)
+        to.drawText(QPointF(0, 0), words)
+        to.restore()
+
+    def drawImage(  # type: ignore[override]
+        self, rect: QRectF, image: QImage, source: QRectF, flags: object = None
+    ) -> None:
+        self._to.drawImage(rect, image, source)
+
+    def drawPixmap(self, rect: QRectF, pixmap: QPixmap, source: QRectF) -> None:  # type: ignore[override]
+        self._to.drawPixmap(rect, pixmap, source)

@@ -14,8 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.looks.style import styled_label
-from gui.views.word_card import WordDrawing
-from gui.views.words import known_words
+from gui.views.word_card import WordDrawing, known_words
 
 SIZE = (760, 620)
 

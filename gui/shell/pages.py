@@ -89,11 +89,11 @@ def _course(window: Window, commands: Commands) -> PageWidget:
     teaching.course_read.connect(show)
     page.came.connect(lambda: QTimer.singleShot(PAINTED_MS, page, teaching.read_course))
     page.lesson_wanted.connect(teaching.begin_lesson)
-    page.review_wanted.connect(teaching.begin_review)
+    page.review.clicked.connect(teaching.begin_review)
     page.test_wanted.connect(teaching.begin_test)
-    page.look_wanted.connect(look)
-    page.bring_wanted.connect(commands.workbench.ask_for_file)
-    page.file_wanted.connect(teaching.ask_for_file)
+    page.ways["look"].button.clicked.connect(look)
+    page.ways["bring"].button.clicked.connect(commands.workbench.ask_for_file)
+    page.open_file.clicked.connect(teaching.ask_for_file)
     page.export_wanted.connect(teaching.ask_and_export)
     return page
 

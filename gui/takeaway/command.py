@@ -7,15 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from PySide6.QtCore import qInstallMessageHandler
-from PySide6.QtWidgets import QApplication
-
 from core.cli.console import progress_bar
 from core.errors import ParameterError, TilescopeError
 from core.files import must_be_writable, replace_file
 from core.ladder import load_ladder
 from core.lessons.course import load_course
-from gui.looks.theme import apply_theme, theme_names
+from gui.looks.theme import bare_application, theme_names
 from gui.scenes.session import Session
 from gui.scenes.text import plural
 from gui.takeaway import film, replay
@@ -26,7 +23,6 @@ from gui.takeaway.stage import MEMORY, chosen
 PAGE = (".html", ".htm")
 FILM = ("Matrices", MEMORY, "Source")
 """The views of a film where nobody says which."""
-_QUIET = ("propagateSizeHints",)
 
 
 def export(
@@ -59,7 +55,7 @@ def export(
     places = chosen(views or (replay.VIEWS if is_page else FILM))
     if suffix:
         _must_be_writable(out)
-    with _application(theme):
+    with bare_application(theme):
         if lesson is not None:
             with _percent() if percent else progress_bar("Drawing") as said:
                 title, chapters = lesson_chapters(lesson)
@@ -112,22 +108,3 @@ def _must_be_writable(path: Path) -> None:
         must_be_writable(path)
     except OSError as error:
         raise TilescopeError(f"{path} cannot be written: {error.strerror}.") from error
-
-
-@contextmanager
-def _application(theme: str) -> Iterator[Callable[[], None]]:
-    """Qt without a window, in a theme."""
-
-    def hear(kind: object, context: object, text: str) -> None:
-        if not any(word in text for word in _QUIET):
-            sys.stderr.write(f"{text}\n")
-
-    before = qInstallMessageHandler(hear)
-    app = QApplication.instance() or QApplication(["tilescope"])
-    assert isinstance(app, QApplication)
-    apply_theme(app, theme)
-    try:
-        yield app.processEvents
-    finally:
-        app.processEvents()
-        qInstallMessageHandler(before)

@@ -8,34 +8,28 @@ texts (`Pool`).
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from html import escape
 
-from PySide6.QtCore import QBuffer, QIODevice, QPoint, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import (
     QBrush,
     QColor,
     QFont,
     QImage,
-    QPaintDevice,
     QPaintEngine,
     QPaintEngineState,
-    QPainter,
     QPainterPath,
     QPen,
     QPixmap,
-    QRegion,
     QTextItem,
     QTransform,
 )
 from PySide6.QtWidgets import QWidget
 
-from gui.pictures.vectors import as_vectors
+from gui.pictures.files import png
+from gui.pictures.vectors import Dirty, VectorDevice, VectorEngine, write_down
 
-_Dirty = QPaintEngine.DirtyFlag
-_CLIPS = _Dirty.DirtyClipPath | _Dirty.DirtyClipRegion | _Dirty.DirtyClipEnabled
-_Metric = QPaintDevice.PaintDeviceMetric
 _DASHES = {
     Qt.PenStyle.DashLine: (4.0, 2.0),
     Qt.PenStyle.DotLine: (1.0, 2.0),
@@ -100,114 +94,36 @@ class Pool:
 
 def drawn(widget: QWidget, pool: Pool) -> list[int]:
     """What a widget and its children paint, as numbers of texts of the pool, in their order."""
-    device = Drawing(widget.size(), widget.logicalDpiX(), pool)
-    with as_vectors(device), _painting(device) as painter:
-        _paint(widget, device, painter, QPoint(0, 0), QRectF(widget.rect()))
-    return device.found
+    dpi = widget.logicalDpiX()
+    engine = _Writing(pool, dpi)
+    write_down(widget, VectorDevice(widget.size(), dpi, engine), ground=False)
+    return engine.found
 
 
-@contextmanager
-def _painting(device: QPaintDevice) -> Iterator[QPainter]:
-    painter = QPainter(device)
-    try:
-        yield painter
-    finally:
-        painter.end()
-
-
-def _paint(widget: QWidget, device: Drawing, painter: QPainter, at: QPoint, seen: QRectF) -> None:
-    """Each widget by itself: only so is it known what its parents cut off."""
-    seen = seen.intersected(QRectF(QRect(at, widget.size())))
-    if seen.isEmpty():
-        return
-    device.within(seen)
-    QWidget.render(widget, painter, at, QRegion(), QWidget.RenderFlag(0))
-    for child in widget.children():
-        if isinstance(child, QWidget) and not child.isHidden() and not child.isWindow():
-            _paint(child, device, painter, at + child.pos(), seen)
-
-
-class Drawing(QPaintDevice):
-    """A sheet of a size in pixels of the window."""
-
-    def __init__(self, size: QSize, dpi: int, pool: Pool) -> None:
-        super().__init__()
-        self._size, self._dpi = size, dpi
+class _Writing(VectorEngine):
+    def __init__(self, pool: Pool, dpi: int) -> None:
+        super().__init__(QPaintEngine.Type.SVG)
+        self._pool, self._dpi = pool, dpi
         self.found: list[int] = []
-        self._engine = _Writing(pool, self.found, dpi)
-
-    def within(self, box: QRectF) -> None:
-        """Nothing that is drawn from now on is seen outside a rectangle."""
-        self._engine.outer = box
-
-    def paintEngine(self) -> QPaintEngine:
-        """What writes everything down."""
-        return self._engine
-
-    def metric(self, metric: QPaintDevice.PaintDeviceMetric) -> int:
-        """Sizes as the screen has them."""
-        dpi = (_Metric.PdmDpiX, _Metric.PdmDpiY, _Metric.PdmPhysicalDpiX, _Metric.PdmPhysicalDpiY)
-        return dict.fromkeys(dpi, self._dpi).get(metric) or {
-            _Metric.PdmWidth: self._size.width(),
-            _Metric.PdmHeight: self._size.height(),
-            _Metric.PdmDevicePixelRatio: 1,
-            _Metric.PdmDevicePixelRatioScaled: int(QPaintDevice.devicePixelRatioFScale()),
-            _Metric.PdmDepth: 32,
-            _Metric.PdmNumColors: 1 << 24,
-        }.get(metric, 0)
-
-
-class _Writing(QPaintEngine):
-    def __init__(self, pool: Pool, found: list[int], dpi: int) -> None:
-        super().__init__(QPaintEngine.PaintEngineFeature.AllFeatures)
-        self._pool, self._found, self._dpi = pool, found, dpi
-        self.outer = QRectF()
-        self._paths: list[QPainterPath] = []
-        self._clips = True
         self._transform = QTransform()
         self._stroke = self._filling = ""
         self._pen = QPen()
         self._opacity = 1.0
 
-    def type(self) -> QPaintEngine.Type:
-        return QPaintEngine.Type.SVG
-
-    def begin(self, device: QPaintDevice) -> bool:
-        self._paths.clear()
-        return True
-
-    def end(self) -> bool:
-        return True
-
     # ---- the state
 
     def updateState(self, state: QPaintEngineState) -> None:
         flags = state.state()
-        if flags & _CLIPS:
-            self._follow_clip(state)
-        if flags & _Dirty.DirtyTransform:
+        self.follow_clip(state)
+        if flags & Dirty.DirtyTransform:
             self._transform = QTransform(state.transform())
-        if flags & _Dirty.DirtyOpacity:
+        if flags & Dirty.DirtyOpacity:
             self._opacity = state.opacity()
-        if flags & (_Dirty.DirtyPen | _Dirty.DirtyOpacity | _Dirty.DirtyTransform):
+        if flags & (Dirty.DirtyPen | Dirty.DirtyOpacity | Dirty.DirtyTransform):
             self._pen = QPen(state.pen())
             self._stroke = self._of_pen(self._pen)
-        if flags & (_Dirty.DirtyBrush | _Dirty.DirtyOpacity):
+        if flags & (Dirty.DirtyBrush | Dirty.DirtyOpacity):
             self._filling = self._of_brush(QBrush(state.brush()))
-
-    def _follow_clip(self, state: QPaintEngineState) -> None:
-        flags, operation = state.state(), state.clipOperation()
-        self._clips = state.isClipEnabled()
-        if flags & (_Dirty.DirtyClipPath | _Dirty.DirtyClipRegion):
-            path = QPainterPath()
-            if flags & _Dirty.DirtyClipPath:
-                path = QPainterPath(state.clipPath())
-            else:
-                path.addRegion(state.clipRegion())
-            if operation != Qt.ClipOperation.IntersectClip:
-                self._paths.clear()
-            if operation != Qt.ClipOperation.NoClip:
-                self._paths.append(state.transform().map(path))
 
     def _of_pen(self, pen: QPen) -> str:
         if pen.style() == Qt.PenStyle.NoPen:
@@ -244,9 +160,9 @@ class _Writing(QPaintEngine):
 
     def _put(self, element: str, box: QRectF) -> None:
         """Keep an element that is seen within `box`, with what cuts it off."""
-        clip = self.outer
+        clip = self._outer
         cuts = []
-        for path in self._paths if self._clips else ():
+        for path in self.cuts:
             bounds = path.boundingRect()
             if _is_box(path):
                 clip = clip.intersected(bounds)
@@ -260,7 +176,7 @@ class _Writing(QPaintEngine):
         for cut in cuts:
             name = self._pool.definition(f'<clipPath id="{{id}}"><path d="{cut}"/></clipPath>')
             element = f'<g clip-path="url(#{name})">{element}</g>'
-        self._found.append(self._pool.number(element))
+        self.found.append(self._pool.number(element))
 
     def _shape(self, path: QPainterPath, *, filled: bool = True) -> None:
         filling = self._filling if filled else ""
@@ -347,10 +263,7 @@ class _Writing(QPaintEngine):
     ) -> None:
         box = self._transform.mapRect(QRectF(rect))
         part = image.copy(source.toAlignedRect())
-        buffer = QBuffer()
-        buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-        part.save(buffer, "PNG")  # type: ignore[call-overload]
-        data = base64.b64encode(bytes(buffer.data().data())).decode()
+        data = base64.b64encode(png(part)).decode()
         x, y, wide, high = _sides(box)
         sharp = 'style="image-rendering:pixelated" ' if part.width() < wide else ""
         self._put(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt
 from PySide6.QtGui import QImage, QPainter
@@ -14,7 +13,7 @@ from gui.looks.theme import current_theme
 from gui.scenes.session import Session
 from gui.scenes.step_views import VIEWS
 from gui.scenes.timeline import event_caption, phase_label, step_label
-from gui.takeaway.stage import GLOBAL, MEMORY, memory_of
+from gui.takeaway.stage import GLOBAL, MEMORY, caption_of, let_go, made, memory_of
 from gui.views.base import Caption, Panel, SessionView
 from gui.views.transport_bar import ScrubBar
 
@@ -61,11 +60,8 @@ class Frame(QWidget):
         found = []
         for one in (GLOBAL, "Shared") if name == MEMORY else (name,):
             row = self._rows[one]
-            module, _, kind = row.widget.partition(":")
-            view: SessionView = getattr(import_module(module), kind)(self.session)
-            caption = getattr(view, "caption", None)
-            said = caption if captions and isinstance(caption, Caption) else None
-            panel = Panel(row.title, view, caption=said)
+            view = made(row, self.session)
+            panel = Panel(row.title, view, caption=caption_of(view) if captions else None)
             if name == MEMORY:
                 self._memory[one] = panel
             found.append((name, panel))
@@ -112,8 +108,6 @@ class Frame(QWidget):
 
     def shut_down(self) -> None:
         """Stop what its views work out elsewhere, and let it go."""
-        for view in self.findChildren(SessionView):
-            if hasattr(view, "shut_down"):
-                view.shut_down()
+        let_go(self.findChildren(SessionView))
         self.close()
         self.deleteLater()

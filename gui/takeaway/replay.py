@@ -142,58 +142,49 @@ def page_of(
 def _chapter(
     chapter: Chapter, views: Sequence[str], pool: Pool, words: Pool, tell: Callable[[], None]
 ) -> dict[str, Any]:
-    session = chapter.session
-    if session is None:
+    session, asked = chapter.session, chapter.asked
+    found: dict[str, Any] = {
+        "title": chapter.title,
+        "launch": "",
+        "places": [],
+        "frames": [],
+        "steps": [],
+        "stops": {unit: [] for unit in UNITS},
+        "last": 0,
+        "start": 0,
+        "source": [],
+        "asked": None if asked is None else vars(asked),
+    }
+    if session is None:  # nothing but its question
         tell()
-        return _question(chapter, words)
+        said = dict.fromkeys(("phase", "event", "source", "who"), words.number(""))
+        moment = {"views": [], "step": 0, "line": 0, "values": [], "totals": True, **said}
+        return found | {"steps": [moment]}
     places = [(name, SIZES.get(name, OTHER)) for name in views]
     stage, frames, seen = Stage(session, places), [_Frames() for _ in places], []
     try:
         for number, step in enumerate(chapter.steps):
-            session.update(veiled=chapter.veiled if chapter.asked and not number else ())
+            session.update(veiled=chapter.veiled if asked and not number else ())
             shown = {one.name: one for one in stage.at(step)}
             pictures = []
             for frame, (name, _) in zip(frames, places, strict=True):
                 one = shown.get(name)
                 frame.add(drawn(one.widget, pool) if one is not None else [])
-                said = (one.title, one.caption) if one is not None else ("", "")
-                pictures.append([words.number(text) for text in said])
+                heads = (one.title, one.caption) if one is not None else ("", "")
+                pictures.append([words.number(text) for text in heads])
             seen.append({"views": pictures, **_moment(session, words)})
             tell()
     finally:
         stage.close()
-    trace, asked, last = session.trace, chapter.asked, session.n_steps - 1
-    assert trace is not None
-    return {
-        "title": chapter.title,
+    return found | {
         "launch": _launch(session),
         "places": [[size.width(), size.height()] for _, size in places],
         "frames": [frame.found for frame in frames],
         "steps": seen,
         "stops": {unit: _stops(session, unit, chapter.steps) for unit in UNITS},
-        "last": last,
+        "last": session.n_steps - 1,
         "start": max(0, sum(step < chapter.start for step in chapter.steps)),
         "source": list(_lines(session)),
-        "asked": None if asked is None else vars(asked),
-    }
-
-
-def _question(chapter: Chapter, words: Pool) -> dict[str, Any]:
-    """A chapter that shows nothing but its question."""
-    none = words.number("")
-    said = dict.fromkeys(("phase", "event", "source", "who"), none)
-    moment = {"views": [], "step": 0, "line": 0, "values": [], "totals": True, **said}
-    return {
-        "title": chapter.title,
-        "launch": "",
-        "places": [],
-        "frames": [],
-        "steps": [moment],
-        "stops": {unit: [] for unit in UNITS},
-        "last": 0,
-        "start": 0,
-        "source": [],
-        "asked": None if chapter.asked is None else vars(chapter.asked),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from core.errors import ParameterError
 from gui.scenes.session import Session
-from gui.scenes.step_views import VIEWS
+from gui.scenes.step_views import VIEWS, StepView
 from gui.views.base import Caption, SessionView
 
 MEMORY = "Memory"
@@ -36,6 +36,28 @@ def memory_of(session: Session) -> str:
     so_far = block.access_steps[block.access_steps <= session.step]
     access = block.access(int(so_far[-1])) if len(so_far) else None
     return "Shared" if access is not None and access.space == "shared" else GLOBAL
+
+
+def made(row: StepView, session: Session) -> SessionView:
+    """The view that a row names as "module:Class"."""
+    module, _, name = row.widget.partition(":")
+    view: SessionView = getattr(import_module(module), name)(session)
+    return view
+
+
+def caption_of(view: SessionView) -> Caption | None:
+    """The sentence over a view, where it has one."""
+    caption = getattr(view, "caption", None)
+    return caption if isinstance(caption, Caption) else None
+
+
+def let_go(views: Iterable[SessionView]) -> None:
+    """Stop what views work out elsewhere, and close them."""
+    for view in views:
+        if hasattr(view, "shut_down"):
+            view.shut_down()
+        view.close()
+        view.deleteLater()
 
 
 @dataclass(frozen=True)
@@ -63,33 +85,23 @@ class Stage:
         self.session.turns.finish()
         found = []
         for number, (name, _) in enumerate(self._places):
-            row = self._rows[self._now(name)]
+            row = self._rows[memory_of(self.session) if name == MEMORY else name]
             if row.has_something(self.session.trace):
                 view = self._view(number, row.name)
-                caption = getattr(view, "caption", None)
-                said = caption.text() if isinstance(caption, Caption) else ""
+                caption = caption_of(view)
+                said = caption.text() if caption is not None else ""
                 found.append(Shown(name, row.title, said, view))
         return found
 
     def close(self) -> None:
         """Let the views go."""
-        for view in self._views.values():
-            if hasattr(view, "shut_down"):
-                view.shut_down()
-            view.close()
-            view.deleteLater()
+        let_go(self._views.values())
         self._views.clear()
-
-    def _now(self, name: str) -> str:
-        """The view of a place at this step."""
-        return memory_of(self.session) if name == MEMORY else name
 
     def _view(self, place: int, name: str) -> SessionView:
         view = self._views.get((place, name))
         if view is None:
-            module, _, kind = self._rows[name].widget.partition(":")
-            view = getattr(import_module(module), kind)(self.session)
-            assert isinstance(view, SessionView)
+            view = made(self._rows[name], self.session)
             view.setAttribute(Qt.WidgetAttribute.WA_DontShowOnScreen)
             view.resize(self._places[place][1])
             view.show()  # or it works out nothing, and its children have no places

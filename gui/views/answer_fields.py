@@ -6,7 +6,7 @@ Each field gives its answer as `core.lessons.marking` takes it, or None while th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
@@ -15,23 +15,20 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QButtonGroup,
     QGridLayout,
-    QHBoxLayout,
-    QLabel,
     QLineEdit,
     QListWidget,
     QListWidgetItem,
     QRadioButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from core.errors import ParameterError
 from core.lessons.answers import LETTERS, number_typed, things_typed
-from gui.looks.style import set_style, styled_label
+from gui.looks.style import set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.prose import plain
 from gui.views.prose_label import ProseLabel
-from gui.views.widgets import StopSlider, action_button
+from gui.views.widgets import RETURN, StopSlider, action_button
 
 if TYPE_CHECKING:
     from core.lessons.expressions import Value
@@ -39,7 +36,6 @@ if TYPE_CHECKING:
     from core.lessons.marking import Answer, Met
     from gui.jobs.lesson_work import Asked
 
-RETURN = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 UP_DOWN = (Qt.Key.Key_Up, Qt.Key.Key_Down)
 
 
@@ -65,31 +61,21 @@ class AnswerField(QWidget):
         """Take no other answer, and show the right one beside one's own."""
         self.setEnabled(False)
 
-    def restyle(self) -> None:
-        """Take up the theme."""
-
 
 class FigureLine(QLineEdit):
     """Takes what a number is written with; other keys are the window's (`gui.commands.focus`)."""
 
 
-class NumberField(AnswerField):
-    """Type a number."""
+class TypedField(AnswerField):
+    """Base of those whose answer is typed into a line."""
 
-    def __init__(self, unit: str, name: str = "Your answer, a number") -> None:
+    def __init__(self, line: QLineEdit, read: Callable[[str], Answer]) -> None:
+        """`read` gives the answer that a text is; it raises ParameterError with what is wrong."""
         super().__init__()
-        self.line = FigureLine()
-        self.line.setAccessibleName(name)
-        self.line.setPlaceholderText("a number")
-        self.line.setMaxLength(40)
-        self.line.textChanged.connect(lambda _: self.changed.emit())
-        self.line.returnPressed.connect(self.returned)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(self.line, 1)
-        if unit:
-            row.addWidget(styled_label(unit, role="caption", plain=True))
-        self.setFocusProxy(self.line)
+        self.line, self._read = line, read
+        line.textChanged.connect(lambda _: self.changed.emit())
+        line.returnPressed.connect(self.returned)
+        self.setFocusProxy(line)
 
     def answer(self) -> Answer | None:
         text = self.line.text().strip()
@@ -97,10 +83,23 @@ class NumberField(AnswerField):
         if not text:
             return None
         try:
-            return number_typed(text)
+            return self._read(text)
         except ParameterError as error:
             self.mistake = str(error)
             return None
+
+
+class NumberField(TypedField):
+    """Type a number."""
+
+    def __init__(self, unit: str) -> None:
+        super().__init__(FigureLine(), number_typed)
+        self.line.setAccessibleName("Your answer, a number")
+        self.line.setPlaceholderText("a number")
+        self.line.setMaxLength(40)
+        row = side_by_side(self, (self.line, 1))
+        if unit:
+            row.addWidget(styled_label(unit, role="caption", plain=True))
 
 
 class LetterButton(QRadioButton):
@@ -216,41 +215,28 @@ class ChoiceField(AnswerField):
             set_style(label, "told", found)
         super().told(right)
 
-    def restyle(self) -> None:
-        for label in self.labels:
-            label.restyle()
 
-
-class ClickField(AnswerField):
+class ClickField(TypedField):
     """Shows what was clicked in the views; the same can be typed."""
 
     def __init__(self, target: Target, *, several: bool) -> None:
-        super().__init__()
+        super().__init__(QLineEdit(), things_typed)
         self.target, self.several = target, several
         how = "Click each" if several else "Click it"
         self.how = styled_label(f"{how} in the views, or type:", role="dim", wrap=True)
-        self.line = QLineEdit()
         self.line.setAccessibleName(f"Your answer: {target}s, clicked or typed")
         # Letters, not numbers: an example could be the answer.
         shown = {"element": "array[row,column]"}.get(target, f"{target} n")
         self.line.setPlaceholderText(shown + (", …" if several else ""))
         self.line.setMaxLength(600)
-        self.line.textChanged.connect(lambda _: self.changed.emit())
-        self.line.returnPressed.connect(self.returned)
         self.clear_button = action_button("Clear", "Take back all that was clicked")
         self.clear_button.clicked.connect(self.line.clear)
-        row = QHBoxLayout()
-        row.addWidget(self.line, 1)
-        row.addWidget(self.clear_button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.how)
-        layout.addLayout(row)
-        self.setFocusProxy(self.line)
+        stacked(self, self.how, side_by_side(None, (self.line, 1), self.clear_button))
 
     def click(self, thing: Value) -> None:
         """Add what was clicked; a second click takes it away again."""
-        things = self._things()
+        found = self.answer()
+        things: list[Value] = found if isinstance(found, list) else []
         names = [str(one) for one in things]
         if str(thing) in names:
             things.pop(names.index(str(thing)))
@@ -262,23 +248,6 @@ class ClickField(AnswerField):
 
     def _name(self, thing: Value) -> str:
         return f"{self.target} {thing}" if isinstance(thing, int) else str(thing)
-
-    def _things(self) -> list[Value]:
-        try:
-            return things_typed(self.line.text())
-        except ParameterError:
-            return []
-
-    def answer(self) -> Answer | None:
-        self.mistake = ""
-        if not self.line.text().strip():
-            return None
-        try:
-            found = things_typed(self.line.text())
-        except ParameterError as error:
-            self.mistake = str(error)
-            return None
-        return found
 
 
 class SliderField(AnswerField):
@@ -293,23 +262,16 @@ class SliderField(AnswerField):
         self.slider.show_stops(self.values, self.values[0])
         self.moved = False
         """Whether it was moved from where it stood at first."""
-        self.shown = QLabel()
-        self.shown.setProperty("role", "figure")
+        self.shown = styled_label(role="figure")
         self.label = styled_label(label, role="dim", plain=True, wrap=True)
         self.slider.valueChanged.connect(self._on_move)
         self.slider.installEventFilter(self)
-        row = QHBoxLayout()
-        row.addWidget(self.slider, 1)
-        row.addWidget(self.shown)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.label)
-        layout.addLayout(row)
+        stacked(self, self.label, side_by_side(None, (self.slider, 1), self.shown))
         self.setFocusProxy(self.slider)
         self.shown.setText(str(self.values[0]))
 
     def answer(self) -> Answer | None:
-        return self.values[self.slider.value()]
+        return self.value
 
     @property
     def value(self) -> int:
@@ -353,14 +315,10 @@ class OrderField(AnswerField):
         self.own.taken.connect(lambda: self._over(self.own.currentItem(), self.own, self.pool))
         self.own.moved.connect(self.changed)
         self.own.model().rowsMoved.connect(lambda *_: self.changed.emit())
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
-        layout.addWidget(styled_label("Click, or Return, takes the next one:", role="dim"))
-        layout.addWidget(self.pool)
+        take = styled_label("Click, or Return, takes the next one:", role="dim")
         hint = "Your order (Alt+Up, Alt+Down; Delete or a double click takes back):"
-        layout.addWidget(styled_label(hint, role="dim", wrap=True))
-        layout.addWidget(self.own)
+        put_back = styled_label(hint, role="dim", wrap=True)
+        stacked(self, take, self.pool, put_back, self.own, gap=4)
         self._fit()
 
     def begin(self) -> None:
@@ -454,20 +412,12 @@ class _Lines(QListWidget):
 class GoalsField(AnswerField):
     """A kernel to be written: its goals, checked at each run."""
 
-    def __init__(self, goals: Sequence[str], *, note: str) -> None:
+    def __init__(self, goals: Sequence[str]) -> None:
         super().__init__()
-        self._goals = tuple(goals)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
-        layout.addWidget(styled_label("Goals", role="heading"))
-        self.rows: list[ProseLabel] = []
-        for goal in goals:
-            row = ProseLabel("goal", f"○  {goal}")
-            self.rows.append(row)
-            layout.addWidget(row)
-        self.note = styled_label(note, role="dim", wrap=True)
-        layout.addWidget(self.note)
+        self.rows = [ProseLabel("goal", f"○  {goal}") for goal in goals]
+        keys = "F2 edits the text; Ctrl+Return runs it and checks the goals."
+        note = styled_label(keys, role="dim", wrap=True)
+        stacked(self, styled_label("Goals", role="heading"), *self.rows, note, gap=4)
 
     def answer(self) -> Answer | None:
         return None
@@ -478,10 +428,6 @@ class GoalsField(AnswerField):
             row.say(f"{'✓' if goal.met else '○'}  {goal.say}")
             set_style(row, "told", "right" if goal.met else "other")
             row.setAccessibleName(f"{'met' if goal.met else 'not met'}: {plain(goal.say)}")
-
-    def restyle(self) -> None:
-        for row in self.rows:
-            row.restyle()
 
 
 def field_of(asked: Asked) -> AnswerField:
@@ -501,6 +447,4 @@ def field_of(asked: Asked) -> AnswerField:
         case Order(frame=frame):
             return OrderField(posed.items, code=bool(frame))
         case Edit():
-            return GoalsField(
-                posed.goals, note="F2 edits the text; Ctrl+Return runs it and checks the goals."
-            )
+            return GoalsField(posed.goals)

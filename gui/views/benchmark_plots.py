@@ -20,9 +20,9 @@ from PySide6.QtGui import (
     QPen,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
-from gui.looks.style import styled_label
+from gui.looks.style import side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.benchmark import Measured
 from gui.scenes.benchmark_plot import (
@@ -41,8 +41,9 @@ from gui.scenes.benchmark_plot import (
 from gui.scenes.roofline import spread
 from gui.scenes.text import grouped
 from gui.views.base import Caption
+from gui.views.drawing_tools import LEFT, text
 from gui.views.plots import Chart, HaloText, pg, symbol_size
-from gui.views.widgets import Segmented
+from gui.views.widgets import Segmented, fitting_choice, offer
 
 # Parts of the benchmark page's plots: axes with grouped numbers, and the key beside the curves.
 
@@ -180,12 +181,8 @@ class Key(QWidget):
             painter.scale(symbol_size(7), symbol_size(7))
             painter.drawPath(pg.graphicsItems.ScatterPlotItem.Symbols[row.symbol])
             painter.restore()
-            painter.setFont(_font(row))
-            painter.setPen(theme.color("text"))
-            room = self.width() - _ROOM + 4
-            text = painter.fontMetrics().elidedText(row.title, Qt.TextElideMode.ElideRight, room)
-            box = QRectF(_LEAD + 28, middle - step, room, 2 * step)
-            painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, text)
+            box = QRectF(_LEAD + 28, middle - step, self.width() - _ROOM + 4, 2 * step)
+            text(painter, box, row.title, theme.color("text"), _font(row), LEFT)
 
 
 def _font(row: KeyRow) -> QFont:
@@ -296,11 +293,7 @@ class SweepPlot(QWidget):
         self.key = Key()
         self.key.pointed.connect(self._light)
         self.plot.box.sigResized.connect(lambda _: self._name_curves())
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self.plot, 1)
-        layout.addWidget(self.key)
+        side_by_side(self, (self.plot, 1), self.key, gap=0)
 
     def set_order(self, keys: Sequence[str]) -> None:
         """Give these kernels their colours in this order, whether or not they are drawn now."""
@@ -488,14 +481,9 @@ class CurvesPanel(QWidget):
             {key: f"over {title}" for key, title in OVER.items()},
             {key: f"What runs along the horizontal axis: {title}" for key, title in OVER.items()},
         )
-        self.hold = QComboBox()
-        self.hold.setAccessibleName("Held fixed")
-        self.hold.setToolTip("What stays the same along a curve")
-        self.baseline = QComboBox()
-        self.baseline.setAccessibleName("Baseline of the speed-up")
-        self.baseline.setToolTip("What the speed-up is against")
-        for box in (self.hold, self.baseline):  # also where their type is another when shown
-            box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.hold = fitting_choice("Held fixed", "What stays the same along a curve")
+        against = "What the speed-up is against"
+        self.baseline = fitting_choice("Baseline of the speed-up", against)
         self._against = styled_label("against", role="dim")
         self.quantity.chosen.connect(lambda key: self._ask(quantity=key))
         self.over.chosen.connect(lambda key: self._ask(over=key, hold=None))
@@ -543,33 +531,18 @@ class CurvesPanel(QWidget):
         held = values_of(measured, "tile" if by_size else "size")
         items: list[tuple[str, object]] = [("fastest tile" if by_size else "largest N", None)]
         items += [(f"tile {v}" if by_size else f"N = {grouped(v)}", v) for v in held]
-        _fill(self.hold, items, self.request.hold)
+        offer(self.hold, items, self.request.hold)
         titles = [(title, key) for key, title in series_of(measured).items()]
-        _fill(self.baseline, titles, self.request.baseline)
+        offer(self.baseline, titles, self.request.baseline)
 
     def _lay_out(self) -> None:
         space = current_theme().spacing
-        row = QHBoxLayout()
+        row = side_by_side(None, gap=space.gap)
         row.setContentsMargins(space.margin, 0, space.gap, 0)
-        row.setSpacing(space.gap)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 4, 0, 0)
-        layout.addLayout(row)
-        layout.addWidget(self.plot, 1)
+        stacked(self, row, (self.plot, 1)).setContentsMargins(0, 4, 0, 0)
         for widget in (self.quantity, self.over, self.hold, self._against, self.baseline):
             row.addWidget(widget)
         row.addStretch(1)
-
-
-def _fill(box: QComboBox, items: Sequence[tuple[str, object]], chosen: object) -> None:
-    """Offer these items, if they are others than those there."""
-    there = [(box.itemText(i), box.itemData(i)) for i in range(box.count())]
-    if there != list(items):
-        box.clear()
-        for text, data in items:
-            box.addItem(text, data)
-    keys = [data for _, data in items]
-    box.setCurrentIndex(keys.index(chosen) if chosen in keys else 0)
 
 
 ROOM = 0.96  # of the plot's width, for what stands above the median

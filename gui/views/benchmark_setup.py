@@ -8,7 +8,6 @@ from dataclasses import replace
 from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
-    QComboBox,
     QDoubleSpinBox,
     QGridLayout,
     QHBoxLayout,
@@ -18,22 +17,23 @@ from PySide6.QtWidgets import (
     QProgressBar,
     QPushButton,
     QSizePolicy,
-    QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
-from gui.looks.style import set_icon, set_style, styled_label
+from gui.looks.style import set_icon, set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.bench_places import Place
 from gui.scenes.benchmark import CONFIGURED, Setup
 from gui.scenes.text import plural
 from gui.views.base import Caption
+from gui.views.page_parts import choice
+from gui.views.widgets import action_button, push_button
 
 # Which kernels a sweep measures: a list of ticks that opens below its button.
 
 
 KEY = Qt.ItemDataRole.UserRole
+TICKS = {True: Qt.CheckState.Checked, False: Qt.CheckState.Unchecked}
 
 
 class KernelList(QWidget):
@@ -49,49 +49,38 @@ class KernelList(QWidget):
         self.list.itemChanged.connect(lambda _: self.changed.emit())
         self.list.itemClicked.connect(self._toggle_row)
         every, none, file = (QPushButton(t) for t in ("All", "None", "Add a file…"))
-        every.clicked.connect(lambda: self.tick(set(self.keys()) - {CONFIGURED}))
+        every.clicked.connect(lambda: self.tick(set(self.titles()) - {CONFIGURED}))
         none.clicked.connect(lambda: self.tick({CONFIGURED}))
         file.clicked.connect(self._ask_for_file)
-        buttons = QHBoxLayout()
-        for button in (every, none, file):
-            buttons.addWidget(button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(6, 6, 6, 6)
-        layout.addWidget(self.list)
-        layout.addLayout(buttons)
+        buttons = side_by_side(None, every, none, file)
+        stacked(self, self.list, buttons).setContentsMargins(6, 6, 6, 6)
 
-    def keys(self) -> list[str]:
-        """What may be ticked."""
-        return [str(self.list.item(row).data(KEY)) for row in range(self.list.count())]
+    def _items(self) -> list[QListWidgetItem]:
+        return [self.list.item(row) for row in range(self.list.count())]
+
+    def titles(self) -> dict[str, str]:
+        """What may be ticked, by key."""
+        return {str(item.data(KEY)): item.text() for item in self._items()}
 
     def ticked(self) -> frozenset[str]:
-        """What is ticked."""
-        items = (self.list.item(row) for row in range(self.list.count()))
-        return frozenset(
-            str(item.data(KEY)) for item in items if item.checkState() == Qt.CheckState.Checked
-        )
+        """The keys of what is ticked."""
+        on = (item for item in self._items() if item.checkState() == TICKS[True])
+        return frozenset(str(item.data(KEY)) for item in on)
 
     def offer(self, choices: Mapping[str, str], ticked: frozenset[str]) -> None:
         """Show these kernels, by key."""
-        self.list.blockSignals(True)
-        self.list.clear()
-        for key, title in choices.items():
-            item = QListWidgetItem(title)
-            item.setData(KEY, key)
-            item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
-            on = Qt.CheckState.Checked if key in ticked else Qt.CheckState.Unchecked
-            item.setCheckState(on)
-            self.list.addItem(item)
-        self.list.blockSignals(False)
+        with QSignalBlocker(self.list):
+            self.list.clear()
+            for key, title in choices.items():
+                item = QListWidgetItem(title, self.list)
+                item.setData(KEY, key)
+                item.setCheckState(TICKS[key in ticked])
 
     def tick(self, keys: set[str]) -> None:
         """Tick these and no others."""
-        self.list.blockSignals(True)
-        for row in range(self.list.count()):
-            item = self.list.item(row)
-            on = str(item.data(KEY)) in keys
-            item.setCheckState(Qt.CheckState.Checked if on else Qt.CheckState.Unchecked)
-        self.list.blockSignals(False)
+        with QSignalBlocker(self.list):
+            for item in self._items():
+                item.setCheckState(TICKS[str(item.data(KEY)) in keys])
         self.changed.emit()
 
     def open_below(self, button: QWidget) -> None:
@@ -108,8 +97,7 @@ class KernelList(QWidget):
         here = self.list.viewport().mapFromGlobal(self.cursor().pos())
         box = self.list.visualItemRect(item)
         if here.x() - box.left() > 26:
-            on = item.checkState() == Qt.CheckState.Checked
-            item.setCheckState(Qt.CheckState.Unchecked if on else Qt.CheckState.Checked)
+            item.setCheckState(TICKS[item.checkState() != TICKS[True]])
 
     def _ask_for_file(self) -> None:
         self.hide()
@@ -120,10 +108,6 @@ class SetupStrip(QWidget):
     """What to measure and how. `changed()` after each edit; `setup` is what the fields say."""
 
     changed = Signal()
-    run_wanted = Signal()
-    pause_wanted = Signal()
-    stop_wanted = Signal()
-    file_wanted = Signal()
     placed = Signal()
     """Another place was chosen, or another address is being typed."""
 
@@ -162,7 +146,7 @@ class SetupStrip(QWidget):
         with QSignalBlocker(self.budget):
             self.budget.setValue(setup.budget_s)
         self.tuned.setChecked(setup.tuned)
-        self._name_kernels(choices)
+        self._name_kernels()
 
     def offer_places(self, offered: Sequence[Place]) -> None:
         """Show where a sweep may run; what was chosen stays, if it is there."""
@@ -206,16 +190,9 @@ class SetupStrip(QWidget):
         self.stop_button.setVisible(running)
         self.stop_button.setText("Stop at once" if stopping else "Stop")
         self.bar.setVisible(running)
-        for field in (
-            self.kernels_button,
-            self.sizes,
-            self.tiles,
-            self.tuned,
-            self.budget,
-        ):
+        fields = (self.kernels_button, self.sizes, self.tiles, self.tuned, self.budget)
+        for field in (*fields, self.gpus, self.address):
             field.setEnabled(not running)
-        self.gpus.setEnabled(not running)
-        self.address.setEnabled(not running)
 
     def show_progress(self, done: int, total: int) -> None:
         """Fill the bar."""
@@ -240,16 +217,12 @@ class SetupStrip(QWidget):
     # ---- building
 
     def _make_kernels(self) -> None:
-        self.kernels_button = QToolButton()
-        self.kernels_button.setProperty("role", "action")
-        self.kernels_button.setAccessibleName("Kernels")
-        self.kernels_button.setToolTip("Which kernels to measure")
+        self.kernels_button = action_button("", "Which kernels to measure", "Kernels")
         self.kernels_button.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.kernels = KernelList(self)
         self.kernels.hide()
         self.kernels_button.clicked.connect(lambda: self.kernels.open_below(self.kernels_button))
         self.kernels.changed.connect(self._on_kernels)
-        self.kernels.file_wanted.connect(self.file_wanted)
 
     def _make_fields(self) -> None:
         self.sizes = self._values("Sizes", "as configured", "N: 512, 1024 or 256..4096 (doubling)")
@@ -269,23 +242,17 @@ class SetupStrip(QWidget):
             "configured for stepping"
         )
         self.tuned.clicked.connect(lambda _: self.changed.emit())
-        self.gpus = QComboBox()
-        self.gpus.setSizeAdjustPolicy(
-            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
-        )
-        self.gpus.setMinimumContentsLength(10)  # "All 2 GPUs"; a name has what room there is
-        self.gpus.setAccessibleName("On")
-        self.gpus.setToolTip(
+        tip = (
             "A GPU here, or all of them; a machine whose results were recorded; the GPUs of a "
             "cluster's workers"
         )
+        self.gpus = choice("On", tip, 10)  # letters: "All 2 GPUs"; a name has what room there is
         self.gpus.activated.connect(lambda _: self._on_place())
         self.address = QLineEdit()
         self.address.setAccessibleName("Address of the cluster's scheduler")
         self.address.setPlaceholderText("tcp://HOST:8786")
         self.address.setToolTip("Where `dask scheduler` listens; workers: `tilescope worker`")
         self.address.textEdited.connect(lambda _: self.placed.emit())
-        self.address.returnPressed.connect(self.run_wanted)
         self.address.hide()
         self.plan = Caption(role="dim")
         self.plan.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
@@ -302,15 +269,10 @@ class SetupStrip(QWidget):
         return field
 
     def _make_buttons(self) -> None:
-        self.run_button = QPushButton("Run on GPU")
-        self.run_button.setProperty("role", "primary")
-        self.run_button.setToolTip("Compile, check against float64 and time, point by point")
-        self.run_button.clicked.connect(self.run_wanted)
-        self.pause_button = QPushButton("Pause")
-        self.pause_button.clicked.connect(self.pause_wanted)
-        self.stop_button = QPushButton("Stop")
-        self.stop_button.setToolTip("Stop, and keep the launches so far")
-        self.stop_button.clicked.connect(self.stop_wanted)
+        tip = "Compile, check against float64 and time, point by point"
+        self.run_button = push_button("Run on GPU", tip, primary=True)
+        self.pause_button = push_button("Pause")
+        self.stop_button = push_button("Stop", "Stop, and keep the launches so far")
 
     def _lay_out(self) -> None:
         space = current_theme().spacing
@@ -342,14 +304,10 @@ class SetupStrip(QWidget):
         layout.addWidget(self.bar, 2, 0)
 
     def _on_kernels(self) -> None:
-        titles = {
-            str(self.kernels.list.item(r).data(KEY)): self.kernels.list.item(r).text()
-            for r in range(self.kernels.list.count())
-        }
-        self._name_kernels(titles)
+        self._name_kernels()
         self.changed.emit()
 
-    def _name_kernels(self, choices: Mapping[str, str]) -> None:
-        ticked = [key for key in choices if key in self.kernels.ticked()]
-        text = plural(len(ticked), "kernel") if len(ticked) != 1 else choices[ticked[0]]
+    def _name_kernels(self) -> None:
+        ticked, titles = list(self.kernels.ticked()), self.kernels.titles()
+        text = plural(len(ticked), "kernel") if len(ticked) != 1 else titles[ticked[0]]
         self.kernels_button.setText(f"{text} ▾")

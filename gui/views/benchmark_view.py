@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QModelIndex, QObject, QRectF, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import (
-    QComboBox,
     QDialog,
     QDialogButtonBox,
     QFileDialog,
     QFormLayout,
-    QLabel,
     QLineEdit,
     QPlainTextEdit,
-    QPushButton,
     QSplitter,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -35,7 +31,7 @@ from core.gpu.plan import SIZE, FileKernel, make_plan
 from core.launching.file_launch import FileLaunch
 from gui.background.work import Worker
 from gui.jobs.bench_work import CeilingCounter, file_job
-from gui.looks.style import styled_label
+from gui.looks.style import stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.pictures.files import Picture, write_picture
 from gui.pictures.painted import image_of, pdf_of
@@ -74,6 +70,7 @@ from gui.views.benchmark_setup import SetupStrip
 from gui.views.page_parts import PageView, panels_in, simple_or_all
 from gui.views.tables import Index, RowModel, RowTable
 from gui.views.veil import Veil
+from gui.views.widgets import fitting_choice, offer, push_button
 
 if TYPE_CHECKING:
     from core.gpu.executor import GpuWorker
@@ -152,28 +149,6 @@ class RateBar(QStyledItemDelegate):
         painter.restore()
 
 
-class ResultsTable(RowTable):
-    """The table; `load` replaces its rows. `chosen(place)` is emitted when a row is selected."""
-
-    chosen = Signal(int)
-
-    def __init__(self) -> None:
-        model = ResultsModel()
-        super().__init__(model, "Measured kernels")
-        self.rows = model
-        self.setItemDelegateForColumn(BAR, RateBar(self))
-        self.selectionModel().currentRowChanged.connect(self._on_row)
-
-    def _on_row(self, index: QModelIndex) -> None:
-        if index.isValid():
-            self.chosen.emit(index.row())
-
-    def load(self, rows: tuple[ResultRow, ...]) -> None:
-        """Show these results, none selected."""
-        self.rows.load(rows)
-        self.fit()
-
-
 # The results panel of the benchmark page: one machine's results as a table.
 
 
@@ -188,27 +163,23 @@ class ResultsPanel(QWidget):
         super().__init__()
         self._arithmetics = arithmetics
         self._family = ""
-        self.family = QComboBox()
-        self.family.setAccessibleName("Kind of kernels")
-        self.family.setToolTip("Which results stand beside each other")
-        self.family.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.family = fitting_choice("Kind of kernels", "Which results stand beside each other")
         self.caption = Caption()
-        self.table = ResultsTable()
+        self.model = ResultsModel()
+        self.table = RowTable(self.model, "Measured kernels")
+        self.table.setItemDelegateForColumn(BAR, RateBar(self.table))
         self.contents = Caption(role="dim")
-        self.machine = QComboBox()
-        self.machine.setAccessibleName("Machine")
-        self.machine.setToolTip("Whose results are shown")
-        self.machine.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        self.import_button = QPushButton("Import…")
-        self.import_button.setToolTip("Show results that were measured on another machine")
-        self.save_button = QPushButton("Export…")
-        self.save_button.setToolTip("CSV, JSON, Parquet, a report, or the plots as PNG or PDF")
+        self.machine = fitting_choice("Machine", "Whose results are shown")
+        elsewhere = "Show results that were measured on another machine"
+        self.import_button = push_button("Import…", elsewhere)
+        kinds = "CSV, JSON, Parquet, a report, or the plots as PNG or PDF"
+        self.save_button = push_button("Export…", kinds)
         self.controls = (self.family, self.machine, self.import_button, self.save_button)
         self.measured: list[Measured] = []
         self.keys: Callable[[Sequence[Measured]], frozenset[str] | None] = lambda _: None
         """Which series of the results are shown, each at its fastest; None for everything."""
         self._name = ""
-        self.table.chosen.connect(self._on_row)
+        self.table.selectionModel().currentRowChanged.connect(self._on_row)
         self.machine.textActivated.connect(self._on_machine)
         self.family.activated.connect(lambda _: self._on_family(self.family.currentData()))
         self._lay_out()
@@ -216,7 +187,7 @@ class ResultsPanel(QWidget):
     @property
     def rows(self) -> tuple[ResultRow, ...]:
         """The table's rows."""
-        return self.table.rows.results
+        return self.model.results
 
     def show_machine(self, name: str) -> None:
         """Show all of this machine's results at the next `show_results`."""
@@ -227,10 +198,7 @@ class ResultsPanel(QWidget):
         known = machines(every)
         if self._name not in known:
             self._name = known[0] if known else ""
-        if [self.machine.itemText(i) for i in range(self.machine.count())] != list(known):
-            self.machine.clear()
-            self.machine.addItems(known)
-        self.machine.setCurrentText(self._name)
+        offer(self.machine, [(name, name) for name in known], self._name)
         self.machine.setEnabled(len(known) > 1)
         of_machine = [m for m in every if m.machine == self._name]
         family = self._offer_families(families(of_machine, self._arithmetics))
@@ -244,18 +212,15 @@ class ResultsPanel(QWidget):
             shown = simple_results(shown, keys)
         rows = rows_of(shown, failed if here else ())
         self.table.setColumnHidden(BANDWIDTH, keys is not None)
-        self.table.load(rows)
+        self.model.load(rows)
+        self.table.fit()
         self.contents.setText(table_sentence(rows, shown, len(self.measured)))
         self.caption.setText(machine_sentence(self.measured))
 
     def _offer_families(self, there: tuple[str, ...]) -> str:
         """Show the choice where there is one; gives the family to show."""
         chosen = self._family if self._family in there else next(iter(there), "all")
-        if [self.family.itemData(i) for i in range(self.family.count())] != list(there):
-            self.family.clear()
-            for key in there:
-                self.family.addItem(FAMILIES[key], key)
-        self.family.setCurrentIndex(max(there.index(chosen) if there else 0, 0))
+        offer(self.family, [(FAMILIES[key], key) for key in there], chosen)
         self.family.setVisible(len(there) > 1)
         return chosen
 
@@ -277,8 +242,9 @@ class ResultsPanel(QWidget):
         self.table.selectRow(place)
         return self.rows[place]
 
-    def _on_row(self, place: int) -> None:
-        self.row_chosen.emit(self.rows[place], self.table.hasFocus())
+    def _on_row(self, index: QModelIndex) -> None:
+        if index.isValid():
+            self.row_chosen.emit(self.rows[index.row()], self.table.hasFocus())
 
     def _on_family(self, key: str) -> None:
         self._family = key
@@ -294,11 +260,7 @@ class ResultsPanel(QWidget):
         line = QVBoxLayout(head)
         line.setContentsMargins(space.margin, 0, space.gap, 0)
         line.addWidget(self.contents)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(2)
-        column.addWidget(head)
-        column.addWidget(self.table, 1)
+        stacked(self, head, (self.table, 1), gap=2)
 
 
 # Results and plots of the benchmark page to files, results from files, and a file to sweep.
@@ -388,16 +350,15 @@ class BenchFiles(QObject):
 
     def _pictures(self, path: Path, ending: str) -> tuple[Any, dict[str, str]]:
         """The work of writing the plots beside `path`, and their files' names by title."""
-        jobs, names = [], {}
+        pictures, names = {}, {}
         for title, widget in self._plots().items():
             content = pdf_of(widget, title) if ending == ".pdf" else image_of(widget)
             file = path.with_name(f"{path.stem}-{title.lower().replace(' ', '-')}{ending}")
-            jobs.append(partial(write_picture, Picture(content), file))
-            names[title] = file.name
+            pictures[file], names[title] = Picture(content), file.name
 
         def job(_: object) -> Path:
-            for one in jobs:
-                one()
+            for file, picture in pictures.items():
+                write_picture(picture, file)
             return path.with_name(" and ".join(names.values()))
 
         return job, names
@@ -432,19 +393,15 @@ class FileDialog(QDialog):
         self.setWindowTitle(f"Sweep {name}")
         self.source, self._launch = source, launch
         self.kernel: FileKernel | None = None
-        self._make()
-
-    def _make(self) -> None:
         form = QFormLayout(self)
-        intro = QLabel(
+        intro = (
             "What stands in braces is filled in for each point of the sweep: {n} from the sizes, "
             "{tile} from the tiles; arithmetic such as {n // tile} works."
         )
-        intro.setWordWrap(True)
-        form.addRow(intro)
+        form.addRow(styled_label(intro, wrap=True))
         self.fields: dict[str, QLineEdit] = {}
-        for name, title, example in self.FIELDS:
-            self.fields[name] = self._line(form, title, getattr(self._launch, name), example)
+        for key, title, example in self.FIELDS:
+            self.fields[key] = self._line(form, title, getattr(launch, key), example)
         self.arguments = QPlainTextEdit("\n".join(f"{n}={t}" for n, t in self._launch.arguments))
         self.arguments.setAccessibleName("Arguments")
         self.arguments.setMinimumWidth(420)
@@ -549,9 +506,9 @@ class BenchmarkView(PageView):
         return tuple(m.result for m in self.model.measured if m.origin != RECORDED)
 
     @property
-    def samples(self) -> list[float]:
-        """The rates in the plot of launches."""
-        return self.launches.values
+    def _here(self) -> list[Measured]:
+        """What was measured on this page, the last one last."""
+        return [m for m in self.model.measured if m.origin == HERE]
 
     def pictures(self) -> dict[str, QWidget]:
         """The plots, by what they are called in a file."""
@@ -616,14 +573,19 @@ class BenchmarkView(PageView):
         self._show_plan()
 
     def _show_plan(self) -> None:
+        """Say what would be measured, or what is wrong, and offer what can be done now."""
         try:
-            plan = self.plan()
+            said, ready = plan_sentence(self.plan()), True
         except TilescopeError as error:
-            self.strip.show_plan(str(error), wrong=True)
-            self._enable(ready=False)
-        else:
-            self.strip.show_plan(plan_sentence(plan), wrong=False)
-            self._enable(ready=True)
+            said, ready = str(error), False
+        self.strip.show_plan(said, wrong=not ready)
+        place = self.strip.place
+        self.strip.show_state(
+            ready=ready and bool(place.ordinals or place.cluster),
+            running=self.model.running,
+            paused=self.model.paused,
+            stopping=self.model.stopping,
+        )
 
     def _offer_places(self) -> None:
         model = self.model
@@ -638,15 +600,6 @@ class BenchmarkView(PageView):
             self.results.show_machine(recorded)
             self._on_machine()
         self._show_plan()
-
-    def _enable(self, *, ready: bool) -> None:
-        place = self.strip.place
-        self.strip.show_state(
-            ready=ready and bool(place.ordinals or place.cluster),
-            running=self.model.running,
-            paused=self.model.paused,
-            stopping=self.model.stopping,
-        )
 
     def _add_file(self) -> None:
         name, _ = QFileDialog.getOpenFileName(self, "Sweep a file", "", "CUDA (*.cu *.cuh)")
@@ -727,19 +680,17 @@ class BenchmarkView(PageView):
         if live is None:
             return
         if self.model.cluster and not live.times:  # its launches come once all of them are done
-            here = [m for m in self.model.measured if m.origin == HERE]
-            if here and self.model.progress is not None and self.model.progress.done:
+            here, progress = self._here, self.model.progress
+            if here and progress is not None and progress.done:
                 self._show_measured(here[-1])
             return
         self.shown.setText(live_sentence(live))
         if live.times:  # until then the launches before stay: no plot flickers between points
-            flops = live.begun.flops if live.begun is not None else None
-            unit = "ms" if flops is None else "GFLOPS"
-            self.launches.show_values(rates_of(live.times, flops), unit)
+            self._show_launches(live.times, live.begun.flops if live.begun is not None else None)
 
     def _show_end(self) -> None:
         """Show the last result whole: nothing says "running" any more."""
-        here = [m for m in self.model.measured if m.origin == HERE]
+        here = self._here
         if self.picked is None:
             if here and self.model.live:
                 self._show_measured(here[-1])
@@ -749,7 +700,7 @@ class BenchmarkView(PageView):
     # ---- what was measured
 
     def _show_results(self) -> None:
-        here = [m for m in self.model.measured if m.origin == HERE]
+        here = self._here
         if len(here) > self._n_here:  # also where the last ones arrive with the sweep's end
             self.results.show_machine(here[-1].machine)
         self._n_here = len(here)
@@ -792,10 +743,13 @@ class BenchmarkView(PageView):
 
     def _show_measured(self, measured: Measured) -> None:
         result = measured.result
-        unit = "ms" if result.flops is None else "GFLOPS"
-        self.launches.show_values(rates_of(result.samples_ms, result.flops), unit)
+        self._show_launches(result.samples_ms, result.flops)
         self.shown.setText(measured_sentence(measured))
         self.curves.plot.set_chosen(result.series)
+
+    def _show_launches(self, times_ms: Sequence[float], flops: int | None) -> None:
+        unit = "ms" if flops is None else "GFLOPS"
+        self.launches.show_values(rates_of(times_ms, flops), unit)
 
     # ---- building
 
@@ -816,26 +770,16 @@ class BenchmarkView(PageView):
         self._build_results(splitter)
 
     def restyle(self) -> None:
-        """Take up the theme's colours."""
         self.strip.restyle()
         self.results.table.fit()
         self.launches.restyle()
         self.curves.plot.draw()
 
     def _build_setup(self) -> None:
-        self._page = QVBoxLayout(self)
-        self._page.setContentsMargins(0, 0, 0, 0)
-        self._page.setSpacing(8)
         setup = QWidget()
-        inner = QVBoxLayout(setup)
-        inner.setContentsMargins(0, 0, 0, 0)
-        inner.setSpacing(4)
         self.strip = SetupStrip()
-        self.run_button, self.stop_button = self.strip.run_button, self.strip.stop_button
-        inner.addWidget(self.strip)
-        inner.addWidget(self.trouble)
-        panel = Panel("Measure", setup, caption=self.caption)
-        self._page.addWidget(panel)
+        stacked(setup, self.strip, self.trouble, gap=4)
+        self._page = stacked(self, Panel("Measure", setup, caption=self.caption), gap=8)
 
     def _build_plots(self, plots: QSplitter) -> None:
         self.launches = LaunchPlot()
@@ -858,10 +802,11 @@ class BenchmarkView(PageView):
         self._timer.timeout.connect(self._tick)
         self.strip.changed.connect(self._on_fields)
         self.strip.placed.connect(self._on_place)
-        self.strip.run_wanted.connect(self.run)
-        self.strip.pause_wanted.connect(self.model.pause)
-        self.strip.stop_wanted.connect(self.model.stop)
-        self.strip.file_wanted.connect(self._add_file)
+        self.strip.run_button.clicked.connect(self.run)
+        self.strip.address.returnPressed.connect(self.run)
+        self.strip.pause_button.clicked.connect(self.model.pause)
+        self.strip.stop_button.clicked.connect(self.model.stop)
+        self.strip.kernels.file_wanted.connect(self._add_file)
         self.results.row_chosen.connect(lambda row, by_user: self._on_row(row, by_user=by_user))
         self.results.machine_chosen.connect(self._on_machine)
         self.curves.changed.connect(lambda _: self._show_curves())

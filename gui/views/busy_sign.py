@@ -32,7 +32,6 @@ class BusySign(QWidget):
         self._place()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Cover the area."""
         if event.type() == QEvent.Type.Resize:
             self._place()
         return False

@@ -80,7 +80,8 @@ class Gutter(QWidget):
         self._under: int | None = None  # the line whose number is pointed at
         self.setAccessibleName("Breakpoints, line numbers and totals")
         self.brief = False
-        self._widths = (0, 0)
+        self.widths = dict.fromkeys(GUTTER_COLUMNS, 0)
+        """Pixels of each column of totals; one with no numbers takes none."""
         self.setMouseTracking(True)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
@@ -103,7 +104,7 @@ class Gutter(QWidget):
 
     def wanted_width(self) -> int:
         """Pixels that the numbers need."""
-        return self.number_width() + sum(self.column_widths()) + 12
+        return self.number_width() + sum(self.widths.values()) + 12
 
     def number_width(self) -> int:
         """Pixels of the line-number column."""
@@ -114,35 +115,25 @@ class Gutter(QWidget):
         """Pixels left of the numbers, for breakpoints."""
         return self._edit.fontMetrics().height() * 3 // 4
 
-    def column_widths(self) -> tuple[int, int]:
-        """Pixels of the sectors and wavefronts columns; a column with no numbers takes none."""
-        return self._widths
-
     def measure(self) -> None:
         """Find the columns' widths; after a change of numbers, font or room."""
-        metrics = self._small_metrics()
-        widths = []
+        theme = current_theme()
+        metrics, heads = QFontMetrics(theme.mono(0.9)), QFontMetrics(theme.font("small"))
         for name in GUTTER_COLUMNS:
             texts = [self._text(t[name]) for t in self.totals.values() if name in t]
             longest = max((metrics.horizontalAdvance(t) for t in texts), default=0)
-            label = self._head_metrics().horizontalAdvance(SHORT_NAMES[name])
-            widths.append(max(longest, label) + PADDING if longest else 0)
-        self._widths = (widths[0], widths[1])
+            label = heads.horizontalAdvance(SHORT_NAMES[name])
+            self.widths[name] = max(longest, label) + PADDING if longest else 0
 
-    def column_name(self, name: str, width: int) -> str:
+    @staticmethod
+    def column_name(name: str, width: int) -> str:
         """What stands over a column: its numbers, not its name, say how wide it is."""
-        fits = self._head_metrics().horizontalAdvance(name) <= width - PADDING
+        heads = QFontMetrics(current_theme().font("small"))
+        fits = heads.horizontalAdvance(name) <= width - PADDING
         return name if fits else SHORT_NAMES[name]
 
     def _text(self, total: Total) -> str:
         return total.short if self.brief else total.text
-
-    @staticmethod
-    def _head_metrics() -> QFontMetrics:
-        return QFontMetrics(current_theme().font("small"))
-
-    def _small_metrics(self) -> QFontMetrics:
-        return QFontMetrics(current_theme().mono(0.9))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the visible lines' numbers."""
@@ -194,7 +185,7 @@ class Gutter(QWidget):
         width = self.number_width() - 6
         painter.drawText(0, top, width, height, right, str(line))
         x, totals = self.number_width(), self.totals.get(line, {})
-        for name, column in zip(GUTTER_COLUMNS, self.column_widths(), strict=True):
+        for name, column in self.widths.items():
             total = totals.get(name)
             if total is not None:
                 color = "conflict" if total.wasteful else "ideal"
@@ -248,7 +239,7 @@ class Gutter(QWidget):
         right = float(self.number_width())
         if x < right:
             return ""
-        for name, width in zip(GUTTER_COLUMNS, self.column_widths(), strict=True):
+        for name, width in self.widths.items():
             right += width
             if x < right:
                 return name
@@ -285,7 +276,7 @@ class GutterHead(QWidget):
         right = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         x, height = self._gutter.number_width(), self.height()
         painter.drawText(0, 0, x - 6, height, right, "line")
-        for name, column in zip(GUTTER_COLUMNS, self._gutter.column_widths(), strict=True):
+        for name, column in self._gutter.widths.items():
             if column:
                 words = self._gutter.column_name(name, column)
                 painter.drawText(x, 0, column - 6, height, right, words)

@@ -23,6 +23,7 @@ from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.scenes.text import capital, grouped, spaced
 from gui.views.base import Caption, SessionView
+from gui.views.drawing_tools import LEFT, text
 from gui.views.tables import Index, RowModel, RowTable
 from gui.views.veil import Veil
 from gui.views.widgets import Segmented
@@ -73,7 +74,6 @@ class RatioBar(QStyledItemDelegate):
     """Draws moved against ideal: the ideal's share, then the waste, on one scale for each unit."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw the bar and the factor."""
         model = index.model()
         assert isinstance(model, CounterModel)
         row, theme = model.rows[index.row()], current_theme()
@@ -81,21 +81,13 @@ class RatioBar(QStyledItemDelegate):
             return
         most = model.most(row.unit)
         painter.save()
-        painter.setFont(option.font)
         box = option.rect
         label = option.fontMetrics.horizontalAdvance("×8.25") + 6
         room = max(box.width() - label - 16, 1)
         x, y = box.left() + 8 + label, box.center().y() - BAR / 2 + 1
-        wasteful = row.excessive > 0
-        painter.setPen(theme.color("conflict" if wasteful else "ideal"))
-        painter.drawText(
-            box.left() + 8,
-            box.top(),
-            label,
-            box.height(),
-            int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft),
-            row.times_ideal,
-        )
+        ink = theme.color("conflict" if row.excessive > 0 else "ideal")
+        area = QRectF(box.left() + 8, box.top(), label, box.height())
+        text(painter, area, row.times_ideal, ink, option.font, LEFT, elide=False)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(theme.color("waste"))
         painter.drawRect(QRectF(x, y, room * row.moved / most, BAR))
@@ -224,7 +216,6 @@ class CountersView(SessionView):
         self.caption.setText(spaced(profile_caption(profile, row)))
 
     def restyle(self) -> None:
-        """Take up the theme's sizes."""
         self.table.fit()
         self.beside_table.fit()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QEnterEvent,
     QFontMetrics,
@@ -19,19 +19,19 @@ from PySide6.QtWidgets import (
     QAbstractButton,
     QBoxLayout,
     QFrame,
-    QHBoxLayout,
     QLabel,
     QPushButton,
-    QScrollArea,
     QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
 
-from gui.looks.style import fill, styled_label
+from gui.looks.style import empty, fill, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.course import EXERCISES, WAYS, CourseShown, LessonRow
+from gui.views.drawing_tools import LEFT, text
 from gui.views.page_parts import PageWidget
+from gui.views.widgets import RETURN, Scrolled, push_button
 
 if TYPE_CHECKING:
     from gui.scenes.course import ConceptRow
@@ -44,17 +44,13 @@ STATES = {"learnt": ("●", "learnt"), "shaky": ("◐", "shaky"), "new": ("○",
 class CoursePage(PageWidget, QWidget):
     """It shows and says what is wanted.
 
-    `lesson_wanted(name, step)`; `review_wanted`; `test_wanted("before" or "after")`;
-    `look_wanted`; `bring_wanted`; `file_wanted`; `export_wanted("json" or "csv")`; `came` when it
-    is to be seen, and what it shows may be old.
+    `lesson_wanted(name, step)`; `test_wanted("before" or "after")`; `export_wanted("json" or
+    "csv")`; `came` when it is to be seen, and what it shows may be old. The other buttons are for
+    others to listen to: `ways["look"].button`, `ways["bring"].button`, `review`, `open_file`.
     """
 
     lesson_wanted = Signal(str, int)
-    review_wanted = Signal()
     test_wanted = Signal(str)
-    look_wanted = Signal()
-    bring_wanted = Signal()
-    file_wanted = Signal()
     export_wanted = Signal(str)
     came = Signal()
 
@@ -63,101 +59,67 @@ class CoursePage(PageWidget, QWidget):
         self.setAccessibleName("Course")
         self.shown: CourseShown | None = None
         self.ways = {key: WayCard(title, text) for key, title, text in WAYS}
-        self.ways["learn"].button.clicked.connect(self._learn)
-        self.ways["look"].button.clicked.connect(self.look_wanted)
-        self.ways["bring"].button.clicked.connect(self.bring_wanted)
+        self.ways["learn"].button.setText("Begin")
         self.ways["look"].button.setText("Look at a kernel")
         self.ways["bring"].button.setText("Open a kernel…")
         self.ways["learn"].button.setProperty("role", "primary")
-        self.ways["learn"].button.setText("Begin")
+        self.ways["learn"].button.clicked.connect(self._learn)
         self.rows: list[LessonButton] = []
         self._make_side()
         self._lay_out()
 
     def _make_side(self) -> None:
-        self.review = QPushButton("Review")
-        self.review.clicked.connect(self.review_wanted)
-        self.before = QPushButton("Test before the course")
+        self.review = push_button("Review")
+        self.before = push_button("Test before the course")
         self.before.clicked.connect(lambda: self.test_wanted.emit("before"))
-        self.after = QPushButton("Test after the course")
+        self.after = push_button("Test after the course")
         self.after.clicked.connect(lambda: self.test_wanted.emit("after"))
         self.before_score, self.after_score = (styled_label(role="dim") for _ in range(2))
         self.review_line = styled_label(role="dim", wrap=True)
         self.concepts = QVBoxLayout()
         self.concepts.setSpacing(3)
         self.concepts_title = styled_label("What is learnt, what is shaky", role="heading")
-        self.open_file = QPushButton("Open a lesson…")
-        self.open_file.setToolTip("A lesson file of your own, or your lecturer's")
-        self.open_file.clicked.connect(self.file_wanted)
-        self.export_json = QPushButton("Progress as JSON…")
-        self.export_csv = QPushButton("as CSV…")
+        own = "A lesson file of your own, or your lecturer's"
+        self.open_file = push_button("Open a lesson…", own)
+        answers = "All answers for a teacher: without a name, without times of day"
+        self.export_json = push_button("Progress as JSON…", answers)
+        self.export_csv = push_button("as CSV…", answers)
         self.export_csv.setAccessibleName("Progress as CSV…")
         self.export_json.clicked.connect(lambda: self.export_wanted.emit("json"))
         self.export_csv.clicked.connect(lambda: self.export_wanted.emit("csv"))
-        for button in (self.export_json, self.export_csv):
-            button.setToolTip("All answers for a teacher: without a name, without times of day")
 
     def _lay_out(self) -> None:
-        self._top = QBoxLayout(QBoxLayout.Direction.LeftToRight)
-        self._top.setSpacing(16)
-        for card in self.ways.values():
-            self._top.addWidget(card, 1)
-        self.path = QVBoxLayout()
-        self.path.setSpacing(0)
+        self._top = side_by_side(None, *((card, 1) for card in self.ways.values()), gap=16)
         self.waiting = styled_label("Reading the lessons …", role="dim")
-        self.path.addWidget(self.waiting)
-        left = QVBoxLayout()
-        left.setSpacing(6)
-        left.addWidget(styled_label("The lessons", role="heading"), 0, Qt.AlignmentFlag.AlignTop)
-        left.addLayout(self.path)
+        self.path = stacked(None, self.waiting, gap=0)
+        heading = styled_label("The lessons", role="heading")
+        left = stacked(None, heading, self.path, gap=6)
+        left.setAlignment(heading, Qt.AlignmentFlag.AlignTop)
         left.addStretch(1)
-        side = QVBoxLayout()
-        side.setSpacing(6)
-        side.addWidget(styled_label("Again, and tested", role="heading"))
-        side.addWidget(self.review)
-        side.addWidget(self.review_line)
-        for button, score in ((self.before, self.before_score), (self.after, self.after_score)):
-            side.addWidget(button)
-            side.addWidget(score)
+        self.side = QWidget()
+        self.side.hide()  # until it is known what stands there
+        again = styled_label("Again, and tested", role="heading")
+        before, after = (self.before, self.before_score), (self.after, self.after_score)
+        side = stacked(self.side, again, self.review, self.review_line, *before, *after, gap=6)
         side.addSpacing(8)
         side.addWidget(self.concepts_title)
         side.addLayout(self.concepts)
         side.addSpacing(8)
         side.addWidget(styled_label("Files", role="heading"))
         side.addWidget(self.open_file)
-        files = QHBoxLayout()
-        files.addWidget(self.export_json, 2)
-        files.addWidget(self.export_csv, 1)
-        side.addLayout(files)
+        side.addLayout(side_by_side(None, (self.export_json, 2), (self.export_csv, 1)))
         side.addStretch(1)
-        self.side = QWidget()
-        self.side.setLayout(side)
-        self.side.hide()  # until it is known what stands there
-        side.setContentsMargins(0, 0, 0, 0)
-        self._below = QBoxLayout(QBoxLayout.Direction.LeftToRight)
-        self._below.setSpacing(36)
-        self._below.addLayout(left, 5)
-        self._below.addWidget(self.side, 3)
-        sheet = QVBoxLayout()
-        sheet.setContentsMargins(24, 14, 24, 14)
-        sheet.setSpacing(18)
-        sheet.addLayout(self._top)
-        sheet.addLayout(self._below)
-        sheet.addStretch(1)
+        self._below = side_by_side(None, (left, 5), (self.side, 3), gap=36)
         self.sheet = QWidget()
-        self.sheet.setLayout(sheet)
+        sheet = stacked(self.sheet, self._top, self._below, gap=18)
+        sheet.setContentsMargins(24, 14, 24, 14)
+        sheet.addStretch(1)
         body = QWidget()
-        middle = QHBoxLayout(body)
-        middle.setContentsMargins(0, 0, 0, 0)
+        middle = side_by_side(body)
         middle.addStretch(1)
         middle.addWidget(self.sheet, 100)
         middle.addStretch(1)
-        self.area = QScrollArea()
-        self.area.setWidgetResizable(True)
-        self.area.setFrameShape(QFrame.Shape.NoFrame)
-        self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.area.setWidget(body)
+        self.area = Scrolled(body)
         fill(self, self.area)
         self._fit()
 
@@ -199,9 +161,7 @@ class CoursePage(PageWidget, QWidget):
             export.setEnabled(shown.begun)
 
     def _show_concepts(self, shown: CourseShown) -> None:
-        while (item := self.concepts.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                widget.deleteLater()
+        empty(self.concepts)
         seen = [row for row in shown.concepts if row.state != "new"]
         self.concepts_title.setVisible(bool(seen))
         for row in sorted(seen, key=lambda row: row.state == "learnt"):
@@ -222,7 +182,6 @@ class CoursePage(PageWidget, QWidget):
         return self.ways["learn"].button
 
     def restyle(self) -> None:
-        """Take up the theme's type."""
         self._fit()
         if self.shown is not None:
             self._show_concepts(self.shown)
@@ -269,30 +228,15 @@ class WayCard(QFrame):
         self.setProperty("role", "panel")
         self.button = QPushButton()
         self.button.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        self.button.installEventFilter(self)
+        self.button.setAutoDefault(True)  # Return presses it, as Space does
         self.about = styled_label(role="dim", wrap=True, plain=True)
         heading = styled_label(title, role="way")
         words = styled_label(text, role="prose", wrap=True)
         self.button.setAccessibleDescription(text)
-        layout = QVBoxLayout(self)
+        layout = stacked(self, heading, words, self.about, gap=8)
         layout.setContentsMargins(20, 16, 20, 18)
-        layout.setSpacing(8)
-        layout.addWidget(heading)
-        layout.addWidget(words)
-        layout.addWidget(self.about)
         layout.addStretch(1)
         layout.addWidget(self.button)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Return presses the button that has the keyboard."""
-        if (
-            isinstance(event, QKeyEvent)
-            and event.type() == QEvent.Type.KeyPress
-            and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-        ):
-            self.button.click()
-            return True
-        return False
 
 
 class LessonButton(QAbstractButton):
@@ -318,7 +262,7 @@ class LessonButton(QAbstractButton):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Return begins the lesson, as Space does."""
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+        if event.key() in RETURN:
             self.click()
         else:
             super().keyPressEvent(event)
@@ -357,15 +301,11 @@ class LessonButton(QAbstractButton):
         below = QFontMetrics(small).lineSpacing()
         top = (high - line - below) / 2
         wide = self.width() - left - 10
-        painter.setFont(body)
-        painter.setPen(theme.color("text"))
         title = row.title if row.name == "exercises" else f"{row.name}   {row.title}"
-        cut = QFontMetrics(body).elidedText(title, Qt.TextElideMode.ElideRight, int(wide))
-        painter.drawText(QRectF(left, top, wide, line), Qt.AlignmentFlag.AlignVCenter, cut)
-        painter.setFont(small)
-        painter.setPen(theme.color("text_dim"))
-        cut = QFontMetrics(small).elidedText(row.says, Qt.TextElideMode.ElideRight, int(wide))
-        painter.drawText(QRectF(left, top + line, wide, below), Qt.AlignmentFlag.AlignVCenter, cut)
+        area = QRectF(left, top, wide, line)
+        text(painter, area, title, theme.color("text"), body, LEFT)
+        area = QRectF(left, top + line, wide, below)
+        text(painter, area, row.says, theme.color("text_dim"), small, LEFT)
 
     def _paint_ring(self, painter: QPainter, box: QRectF) -> None:
         row, theme = self.row, current_theme()

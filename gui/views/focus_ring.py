@@ -72,7 +72,6 @@ class FocusRing(QWidget):
         return rect
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the frame."""
         painter = QPainter(self)
         painter.setPen(pen(current_theme().color("accent"), 2 * WIDE))
         painter.drawRect(self.rect())

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QPainter, QResizeEvent
+from PySide6.QtCore import (
+    QModelIndex,
+    QPersistentModelIndex,
+    QRect,
+    QRectF,
+    QSignalBlocker,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+)
+from PySide6.QtGui import QFontMetrics, QPainter, QResizeEvent
 from PySide6.QtWidgets import (
     QListWidget,
     QListWidgetItem,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 
-from gui.looks.style import styled_label
+from gui.looks.style import stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.views.base import Panel
+from gui.views.drawing_tools import LEFT, RIGHT, text
 from gui.views.launch_form import ConfigurationForm
 
 if TYPE_CHECKING:
@@ -28,7 +38,8 @@ if TYPE_CHECKING:
     from gui.scenes.selection import Configuration
 
 LEAST_ROWS = 7  # of the list; in a lower panel it has no summary
-NUMBER = Qt.ItemDataRole.UserRole + 1
+NAME = Qt.ItemDataRole.UserRole
+NUMBER = NAME + 1
 OWN = "A kernel of your own. Its launch is set below; a rung of the ladder leads back."
 
 
@@ -53,22 +64,15 @@ class RungRow(QStyledItemDelegate):
             painter.fillRect(box, theme.tint("accent", 0.16 if chosen else 0.07))
         if chosen:
             painter.fillRect(box.left(), box.top(), 3, box.height(), theme.color("accent"))
-        middle = int(Qt.AlignmentFlag.AlignVCenter)
-        gap = theme.spacing.margin
-        painter.setFont(theme.font("body"))
-        painter.setPen(theme.color("text_dim"))
-        number = str(index.data(NUMBER))
-        wide = painter.fontMetrics().horizontalAdvance("00")
-        right = int(Qt.AlignmentFlag.AlignRight) | middle
-        painter.drawText(box.left() + gap - 4, box.top(), wide, box.height(), right, number)
-        painter.setFont(theme.font("body", bold=chosen))
-        painter.setPen(theme.color("text"))
+        gap, plain = theme.spacing.margin, theme.font("body")
+        number, ink = str(index.data(NUMBER)), theme.color("text_dim")
+        wide = QFontMetrics(plain).horizontalAdvance("00")
+        area = QRectF(box.left() + gap - 4, box.top(), wide, box.height())
+        text(painter, area, number, ink, plain, RIGHT, elide=False)
         left = box.left() + gap + wide + 6
-        room = box.right() - left - 4
-        text = painter.fontMetrics().elidedText(
-            str(index.data()), Qt.TextElideMode.ElideRight, room
-        )
-        painter.drawText(left, box.top(), room, box.height(), middle, text)
+        area = QRectF(left, box.top(), box.right() - left - 4, box.height())
+        font = theme.font("body", bold=chosen)
+        text(painter, area, str(index.data()), theme.color("text"), font, LEFT)
 
 
 class LadderPanel(QWidget):
@@ -93,16 +97,8 @@ class LadderPanel(QWidget):
         self._files: tuple[tuple[str, str], ...] = ()
         self._rungs = {rung.name: rung for rung in rungs}
         for rung in self._rungs.values():
-            item = QListWidgetItem(rung.title)
-            item.setData(Qt.ItemDataRole.UserRole, rung.name)
-            item.setData(NUMBER, rung.number)
-            item.setToolTip(rung.summary)
-            self.list.addItem(item)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self.list, 1)
-        layout.addWidget(self.summary)
+            self.list.addItem(_item(rung.name, rung.title, rung.number, rung.summary))
+        stacked(self, (self.list, 1), self.summary, gap=0)
         self.list.currentItemChanged.connect(self._picked)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -134,28 +130,22 @@ class LadderPanel(QWidget):
         """List files of the user's own, each a path and what it is called."""
         if tuple(files) == self._files:
             return
-        self.list.blockSignals(True)
-        for _ in self._files:
-            self.list.takeItem(0)
-        self._files = tuple(files)
-        for row, (path, title) in enumerate(self._files):
-            item = QListWidgetItem(title)
-            item.setData(Qt.ItemDataRole.UserRole, path)
-            item.setData(NUMBER, "cu")
-            item.setToolTip(path)
-            self.list.insertItem(row, item)
-        self.list.blockSignals(False)
+        with QSignalBlocker(self.list):
+            for _ in self._files:
+                self.list.takeItem(0)
+            self._files = tuple(files)
+            for row, (path, title) in enumerate(self._files):
+                self.list.insertItem(row, _item(path, title, "cu", path))
 
     def select(self, name: str) -> None:
         """Show a rung, or a file by its path, as chosen, without a signal."""
-        self.list.blockSignals(True)
-        if name not in self._rungs and name not in dict(self._files):
-            self.list.setCurrentRow(-1)
-            self.list.clearSelection()
-        for row in range(self.list.count()):
-            if self.list.item(row).data(Qt.ItemDataRole.UserRole) == name:
-                self.list.setCurrentRow(row)
-        self.list.blockSignals(False)
+        names = [self.list.item(row).data(NAME) for row in range(self.list.count())]
+        with QSignalBlocker(self.list):
+            if name in names:
+                self.list.setCurrentRow(names.index(name))
+            else:
+                self.list.setCurrentRow(-1)
+                self.list.clearSelection()
         self._describe(name)
 
     def choose_next(self, by: int) -> None:
@@ -165,13 +155,21 @@ class LadderPanel(QWidget):
 
     def _picked(self, item: QListWidgetItem | None) -> None:
         if item is not None:
-            name = str(item.data(Qt.ItemDataRole.UserRole))
+            name = str(item.data(NAME))
             self._describe(name)
             (self.chosen if name in self._rungs else self.file_chosen).emit(name)
 
     def _describe(self, name: str) -> None:
         rung = self._rungs.get(name)
         self.summary.setText(rung.summary if rung else OWN if name in dict(self._files) else "")
+
+
+def _item(name: str, title: str, number: object, tip: str) -> QListWidgetItem:
+    item = QListWidgetItem(title)
+    item.setData(NAME, name)
+    item.setData(NUMBER, number)
+    item.setToolTip(tip)
+    return item
 
 
 # The ladder and the form of side B, in the left column beside those of side A.
@@ -185,11 +183,9 @@ class SideColumn(QWidget):
         self.ladder = ladder
         self.ladder_panel = LadderPanel(ladder[name] for name in ladder.names)
         self.form = ConfigurationForm()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
-        layout.addWidget(Panel("Kernel ladder, B", self.ladder_panel, flush=True), 1)
-        layout.addWidget(Panel("Configuration, B", self.form, controls=[self.form.reset]))
+        kernels = Panel("Kernel ladder, B", self.ladder_panel, flush=True)
+        form = Panel("Configuration, B", self.form, controls=[self.form.reset])
+        stacked(self, (kernels, 1), form, gap=8)
 
     def show_launch(self, configuration: Configuration) -> None:
         """Show a launch in the fields, without a signal."""
@@ -199,7 +195,7 @@ class SideColumn(QWidget):
             self.form.file.follow(configuration.own)
             return
         rung = self.ladder[configuration.rung]
-        if rung is not self.form.rung or self.form.values() != dict(configuration.parameters):
+        if not self.form.shows(rung, configuration.parameters):
             self.form.show_rung(rung, configuration.parameters)
 
     def restyle(self) -> None:

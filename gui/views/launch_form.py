@@ -7,16 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetricsF, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QBoxLayout,
     QComboBox,
     QFileDialog,
-    QFrame,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QProgressBar,
@@ -24,7 +22,6 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QSpinBox,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -32,12 +29,13 @@ from core.ladder.buffers import INPUTS, Inputs
 from core.ladder.rung import WAYS
 from gui.background.coalescing import Coalescer
 from gui.background.work import Worker
-from gui.looks.style import set_icon, set_style, styled_label
+from gui.looks.style import empty, set_icon, set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.launch_form import FILE, FILLS, NULL, KnobRow, array_text, split_array, stops
 from gui.scenes.session import Session
 from gui.scenes.text import clipped, spaced, told_apart
-from gui.views.widgets import Fields, Segmented, StopSlider, StopSpin, name_choices
+from gui.views.page_parts import choice
+from gui.views.widgets import Fields, Segmented, StopSlider, StopSpin, icon_button, name_choices
 
 if TYPE_CHECKING:
     from core.compiler.kernel_signature import SignatureParameter
@@ -48,12 +46,6 @@ if TYPE_CHECKING:
 # The field of an array argument: what it is filled with, and its shape.
 
 
-def let_shrink(box: QComboBox, length: int) -> None:
-    """Let a choice be narrower than its longest name."""
-    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-    box.setMinimumContentsLength(length)
-
-
 class ArrayField(QWidget):
     """What an array is filled with, and its shape; or a .npy file."""
 
@@ -62,19 +54,13 @@ class ArrayField(QWidget):
     def __init__(self, parameter: SignatureParameter, text: str) -> None:
         super().__init__()
         self._dtype = parameter.dtype.name if parameter.dtype is not None else ""
-        self.fill = QComboBox()
+        holds = f"What {parameter.name} holds at first"
+        self.fill = choice(holds, "What the array holds before the launch", 6)
         self.fill.addItems([*FILLS, FILE, NULL] if parameter.is_pointer else [*FILLS, FILE])
-        let_shrink(self.fill, 6)
-        self.fill.setAccessibleName(f"What {parameter.name} holds at first")
-        self.fill.setToolTip("What the array holds before the launch")
         self.shape = QLineEdit()
         self.shape.setMinimumWidth(30)
         self.shape.setAccessibleName(f"Shape of {parameter.name}")
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
-        layout.addWidget(self.fill)
-        layout.addWidget(self.shape, 1)
+        side_by_side(self, self.fill, (self.shape, 1), gap=4)
         name_choices(self)
         self.set_text(text)
         self.fill.activated.connect(self._chosen)
@@ -144,13 +130,11 @@ class LaunchRows(QWidget):
         self._texts: dict[str, Callable[[], str]] = {}
         self._places: dict[str, int] = {}  # rows of the grid for what is wrong
         self._labels: dict[str, str] = {}  # what is shown of each name
-        self.kernel = QComboBox()
-        self.kernel.setAccessibleName("Kernel")
-        let_shrink(self.kernel, 4)
-        self._grid = QGridLayout(self)
-        self._grid.setContentsMargins(0, 0, 6, 0)
-        self._grid.setVerticalSpacing(4)
-        self._grid.setColumnStretch(1, 1)
+        self.kernel = choice("Kernel", "The __global__ functions of the file", 4)
+        self.grid = QGridLayout(self)
+        self.grid.setContentsMargins(0, 0, 6, 0)
+        self.grid.setVerticalSpacing(4)
+        self.grid.setColumnStretch(1, 1)
         self.show_kernels(kernels, launch.kernel)
         metrics = QFontMetricsF(self.font())
         shown = dict(LAUNCH_FIELDS)
@@ -159,7 +143,7 @@ class LaunchRows(QWidget):
         names = [*(label for label, _ in shown.values()), *(p.name for p in signature)]
         room = LABEL * metrics.horizontalAdvance("0")
         self._labels = told_apart(names, metrics.horizontalAdvance, room)
-        self._add("kernel", "kernel", "The __global__ functions of the file", self.kernel)
+        self._add("kernel", "kernel", self.kernel.toolTip(), self.kernel)
         for name, (label, tip) in shown.items():
             self._add_line(name, label, tip, str(getattr(launch, name)))
         texts = dict(launch.arguments)
@@ -173,7 +157,7 @@ class LaunchRows(QWidget):
                 self._add(name, parameter.name, tip, array)
             else:
                 self._add_line(name, parameter.name, tip, text)
-        self._grid.setRowStretch(2 * len(self.fields), 1)
+        self.grid.setRowStretch(2 * len(self.fields), 1)
 
     def show_kernels(self, names: Sequence[str], shown: str) -> None:
         """Offer the kernels of a file, without a signal."""
@@ -210,10 +194,6 @@ class LaunchRows(QWidget):
             for edit in [field, *field.findChildren(QLineEdit)]:
                 set_style(edit, "wrong", bool(sentence))
 
-    def height_for(self, width: int) -> int:
-        """What every row and every mistake needs."""
-        return max(self._grid.totalHeightForWidth(width), self._grid.totalSizeHint().height())
-
     def _add_line(self, name: str, label: str, tip: str, text: str) -> None:
         edit = QLineEdit(text)
         edit.setCursorPosition(0)  # a long text shows its beginning
@@ -230,19 +210,16 @@ class LaunchRows(QWidget):
         if not field.accessibleName():
             field.setAccessibleName(tip)
         field.setToolTip(tip)
-        self._grid.addWidget(words, row, 0)
-        self._grid.addWidget(field, row, 1)
+        self.grid.addWidget(words, row, 0)
+        self.grid.addWidget(field, row, 1)
         self.fields[name] = field
         self._places[name] = row + 1
 
     def _error_of(self, name: str) -> QLabel:
         if name not in self.errors:
-            self.errors[name] = error = QLabel()
-            error.setProperty("role", "error")
-            error.setTextFormat(Qt.TextFormat.PlainText)
-            error.setWordWrap(True)
+            self.errors[name] = error = styled_label(role="error", wrap=True, plain=True)
             error.hide()
-            self._grid.addWidget(error, self._places[name], 0, 1, 2)
+            self.grid.addWidget(error, self._places[name], 0, 1, 2)
         return self.errors[name]
 
 
@@ -265,9 +242,7 @@ class KnobRows(QWidget):
         self.sliders: dict[str, StopSlider] = {}
         self.switches: dict[str, Segmented] = {}
         self._typed: dict[str, KnobRow] = {}  # and not announced yet
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(KNOB_DEBOUNCE_MS)
+        self._timer = QTimer(self, singleShot=True, interval=KNOB_DEBOUNCE_MS)
         self._timer.timeout.connect(self._announce)
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
@@ -277,9 +252,8 @@ class KnobRows(QWidget):
 
     def show_rows(self, rows: tuple[KnobRow, ...]) -> None:
         """Show numbers, without a signal; a slider that is being dragged stays as it is."""
-        if [(r.kind, r.name, r.switch) for r in rows] != [
-            (r.kind, r.name, r.switch) for r in self.rows
-        ]:
+        shapes = [[(r.kind, r.name, r.switch) for r in every] for every in (rows, self.rows)]
+        if shapes[0] != shapes[1]:
             self._build(rows)
         self.rows = rows
         for row in rows:
@@ -296,12 +270,7 @@ class KnobRows(QWidget):
                 field.setValue(row.value)
 
     def _build(self, rows: tuple[KnobRow, ...]) -> None:
-        while self._grid.count():
-            item = self._grid.takeAt(0)
-            widget = item.widget() if item is not None else None
-            if widget is not None:
-                widget.hide()
-                widget.deleteLater()
+        empty(self._grid)
         self._timer.stop()
         self._typed = {}
         self.fields, self.sliders, self.switches = {}, {}, {}
@@ -322,7 +291,7 @@ class KnobRows(QWidget):
         switch = Segmented({"0": "off", "1": "on"}, {"0": row.tip, "1": row.tip})
         for key, word in (("0", "off"), ("1", "on")):
             switch.button(key).setAccessibleName(f"{row.name} {word}")
-        switch.chosen.connect(lambda key, row=row: self._on_switched(row, int(key)))
+        switch.chosen.connect(lambda key: self.turned.emit(row.kind, row.name, int(key)))
         self._grid.addWidget(switch, place, 1, 1, 2, Qt.AlignmentFlag.AlignRight)
         self.switches[row.name] = switch
 
@@ -330,20 +299,17 @@ class KnobRows(QWidget):
         field = StopSpin()
         field.setRange(-(2**31), 2**31 - 1)
         field.setValue(row.value)
-        field.setFixedWidth(round(current_theme().spacing.control * 2.7))
+        field.setFixedWidth(_field_width())
         field.setToolTip(row.tip)
         field.setAccessibleName(row.name)
-        field.valueChanged.connect(lambda _, row=row: self._on_typed(row))
+        field.valueChanged.connect(lambda _: self._on_typed(row))
         label.setBuddy(field)
         slider = StopSlider(row.name)
         slider.show_stops(row.stops, row.value)
-        slider.dragged.connect(lambda value, row=row: self._on_dragged(row, value))
+        slider.dragged.connect(lambda value: self._on_dragged(row, value))
         self._grid.addWidget(slider, place, 1)
         self._grid.addWidget(field, place, 2)
         self.fields[row.name], self.sliders[row.name] = field, slider
-
-    def _on_switched(self, row: KnobRow, value: int) -> None:
-        self.turned.emit(row.kind, row.name, value)
 
     def _on_dragged(self, row: KnobRow, value: int) -> None:
         self._typed.pop(row.name, None)
@@ -497,10 +463,7 @@ class InputsRow(QWidget):
             self.choice.addItem(title, name)
             self.choice.setItemData(self.choice.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
         self.choice.activated.connect(self._choose)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(self.label)
-        row.addWidget(self.choice, 1)
+        side_by_side(self, self.label, (self.choice, 1))
         self.hide()
 
     def follow(self, session: Session) -> None:
@@ -552,11 +515,7 @@ class MappingRow(QWidget):
         for way in WAYS:
             self.ways.button(way).setAccessibleName(f"x runs along {way}")
         self.ways.chosen.connect(self._choose)
-        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
-        self._row.setContentsMargins(0, 0, 0, 0)
-        self._row.setSpacing(4)
-        self._row.addWidget(label, 1)
-        self._row.addWidget(self.ways)
+        self._row = side_by_side(self, (label, 1), self.ways, gap=4)
         self.hide()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -591,7 +550,7 @@ class MappingRow(QWidget):
 FILE_DEBOUNCE_MS = 400
 
 
-class FileForm(QScrollArea):
+class FileForm(Fields):
     """Edits a `FileLaunch`; `changed(FileLaunch)` follows the last edit after a short rest.
 
     `kernel_chosen(name)` asks for another kernel of the file.
@@ -602,14 +561,11 @@ class FileForm(QScrollArea):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # keys scroll it
         self.launch: FileLaunch | None = None
         self._rows: LaunchRows | None = None
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(FILE_DEBOUNCE_MS)
+        self._timer = QTimer(self, singleShot=True, interval=FILE_DEBOUNCE_MS)
         self._timer.timeout.connect(self._announce)
 
     @property
@@ -622,18 +578,9 @@ class FileForm(QScrollArea):
         """What is said below each field, by the field's name."""
         return self._rows.errors if self._rows is not None else {}
 
-    def sizeHint(self) -> QSize:
-        """Room for every row and every mistake, beside a scroll bar."""
-        if self._rows is None:
-            return super().sizeHint()
-        room = max(self.width() - self.verticalScrollBar().sizeHint().width(), 80)
-        return QSize(120, self._rows.height_for(room))
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Ask for another height when the rows change theirs."""
-        if event.type() == QEvent.Type.LayoutRequest and watched is self.widget():
-            self.updateGeometry()
-        return super().eventFilter(watched, event)
+    def minimumSizeHint(self) -> QSize:
+        """As of any area that scrolls."""
+        return QScrollArea.minimumSizeHint(self)
 
     def show_launch(
         self,
@@ -648,7 +595,13 @@ class FileForm(QScrollArea):
         if self._rows is not None and launch == shown:
             self._rows.show_kernels(kernels, launch.kernel)
         else:
-            self._take(LaunchRows(self.viewport(), launch, kernels, signature))
+            rows = LaunchRows(self.viewport(), launch, kernels, signature)
+            rows.kernel.activated.connect(
+                lambda _: self.kernel_chosen.emit(rows.kernel.currentText())
+            )
+            rows.edited.connect(self._timer.start)
+            self._rows = rows
+            self.take(rows, rows.grid)
 
     def current(self) -> FileLaunch | None:
         """The launch as the fields say, None before the first."""
@@ -689,13 +642,6 @@ class FileForm(QScrollArea):
             self.launch = launch
             self.changed.emit(launch)
 
-    def _take(self, rows: LaunchRows) -> None:
-        rows.kernel.activated.connect(lambda _: self.kernel_chosen.emit(rows.kernel.currentText()))
-        rows.edited.connect(self._timer.start)
-        rows.installEventFilter(self)
-        self._rows = rows
-        self.setWidget(rows)
-
 
 # The chosen rung's parameters as fields with sliders, and the launch that they make.
 
@@ -735,24 +681,13 @@ class ConfigurationForm(QWidget):
         policy.setRetainSizeWhenHidden(True)
         self.progress.setSizePolicy(policy)
         self.progress.hide()
-        self.reset = QToolButton()
-        self.reset.setToolTip("Back to the rung's default configuration")
-        self.reset.setAccessibleName("Default configuration")
+        tip = "Back to the rung's default configuration"
+        self.reset = icon_button(tip, "Default configuration")
         self.reset.clicked.connect(self.restore_defaults)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(6)
-        layout.addWidget(self.mapping)
-        layout.addWidget(self.fields)
-        layout.addWidget(self.inputs)
-        layout.addWidget(self.knobs)
-        layout.addWidget(self.file, 1)
-        layout.addWidget(self.error)
-        layout.addWidget(self.facts)
-        layout.addWidget(self.progress)
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(DEBOUNCE_MS)
+        above = (self.mapping, self.fields, self.inputs, self.knobs)
+        below = (self.error, self.facts, self.progress)
+        stacked(self, *above, (self.file, 1), *below, gap=6)
+        self._timer = QTimer(self, singleShot=True, interval=DEBOUNCE_MS)
         self._timer.timeout.connect(lambda: self.changed.emit(self.values()))
         self.restyle()
 
@@ -768,7 +703,15 @@ class ConfigurationForm(QWidget):
         self._timer.stop()
         self.live.drop()
         if self._rows is None or self._rows.rung is not rung:
-            self._take(RungRows(rung, wanted))
+            rows = RungRows(rung, wanted)
+            rows.typed.connect(self._typed)
+            rows.dragged.connect(self._drag)
+            self.fields.take(rows, rows.grid)
+            self._rows = rows
+            before: QWidget = self.reset
+            for field in (*self.mapping.ways.findChildren(QToolButton), *rows.editors.values()):
+                QWidget.setTabOrder(before, field)
+                before = field
         else:
             self._rows.put(wanted)
             self._rows.fit_sliders()
@@ -783,20 +726,12 @@ class ConfigurationForm(QWidget):
         """Whether this is what is shown."""
         return self.rung is rung and self.values() == dict(values)
 
-    def _take(self, rows: RungRows) -> None:
-        """Put the rows of a rung in the place of those that are there."""
-        rows.typed.connect(self._typed)
-        rows.dragged.connect(self._drag)
-        self.fields.take(rows, rows.grid)
-        self._rows = rows
-        before: QWidget = self.reset
-        for field in (*self.mapping.ways.findChildren(QToolButton), *rows.editors.values()):
-            QWidget.setTabOrder(before, field)
-            before = field
-
     def show_file(self) -> None:
         """Show the form of a user's kernel in place of a rung's fields."""
-        self._clear()
+        self._rows = None
+        self._timer.stop()
+        self.live.drop()
+        self.fields.take(None)
         self.mapping.show_rung(None)
         self.show_error("")
         self.fields.hide()
@@ -858,12 +793,6 @@ class ConfigurationForm(QWidget):
         if self._rows is not None:
             self._rows.restyle()
 
-    def _clear(self) -> None:
-        self._rows = None
-        self._timer.stop()
-        self.live.drop()
-        self.fields.take(None)
-
     def _drag(self, name: str, value: int) -> None:
         assert self._rows is not None
         self._timer.stop()
@@ -895,9 +824,7 @@ class SelectionForm(QWidget):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self.session = session
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
+        layout = side_by_side(self, gap=4)
         self._boxes: dict[str, QSpinBox] = {}
         for name in ("block", "warp", "lane"):
             label = styled_label(name, role="dim")
@@ -907,11 +834,7 @@ class SelectionForm(QWidget):
             box.setButtonSymbols(QAbstractSpinBox.ButtonSymbols.UpDownArrows)
             box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
             box.setAlignment(Qt.AlignmentFlag.AlignRight)
-            column = QVBoxLayout()
-            column.setSpacing(1)
-            column.addWidget(label)
-            column.addWidget(box)
-            layout.addLayout(column)
+            layout.addLayout(stacked(None, label, box, gap=1))
             self._boxes[name] = box
             box.valueChanged.connect(lambda value, key=name: setattr(self.session, key, value))
         session.changed.connect(self._follow)
@@ -927,7 +850,6 @@ class SelectionForm(QWidget):
             "lane": min(31, trace.n_threads - 1) if trace else 0,
         }
         for name, box in self._boxes.items():
-            box.blockSignals(True)
-            box.setRange(0, limits[name])
-            box.setValue(getattr(session, name))
-            box.blockSignals(False)
+            with QSignalBlocker(box):
+                box.setRange(0, limits[name])
+                box.setValue(getattr(session, name))

@@ -10,21 +10,17 @@ from PySide6.QtGui import QFontMetrics, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QFrame,
-    QHBoxLayout,
-    QPushButton,
-    QScrollArea,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
-from gui.looks.style import set_icon, set_style, styled_label
+from gui.looks.style import empty, set_icon, set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.asking import covered
 from gui.views.answer_fields import AnswerField, GoalsField, field_of
 from gui.views.prose_label import ProseLabel
 from gui.views.step_dots import StepDots
-from gui.views.widgets import action_button
+from gui.views.widgets import RETURN, Scrolled, action_button, icon_button, push_button
 
 if TYPE_CHECKING:
     from core.lessons.marking import Answer
@@ -36,24 +32,15 @@ WORDS = {"right": "Right.", "near": "Nearly.", "wrong": "Not quite."}
 
 
 class LessonPanel(QFrame):
-    """One question at a time. It only shows, and says what is wanted; `gui.commands.teaching` acts.
+    """One question at a time. It only shows; `gui.commands.teaching` acts on its buttons.
 
-    `answered(answer, sure)`; `moved(by)`, `gone(place)`; `hint_wanted`, `again_wanted`,
-    `once_more_wanted`, `why_wanted`, `solution_wanted`, `run_wanted`, `place_wanted`, `closed`;
-    `changed` when another answer stands there that was not given yet.
+    `answered(answer, sure)`; `moved(by)`, `gone(place)`; `changed` when another answer stands there
+    that was not given yet.
     """
 
     answered = Signal(object, bool)
     moved = Signal(int)
     gone = Signal(int)
-    hint_wanted = Signal()
-    again_wanted = Signal()
-    once_more_wanted = Signal()
-    why_wanted = Signal()
-    solution_wanted = Signal()
-    run_wanted = Signal()
-    closed = Signal()
-    place_wanted = Signal()
     changed = Signal()
 
     def __init__(self) -> None:
@@ -66,108 +53,58 @@ class LessonPanel(QFrame):
         self.place = styled_label(role="dim", plain=True)
         self.dots = StepDots()
         self.dots.chosen.connect(self.gone)
-        self.close_button = QToolButton()
-        self.close_button.setToolTip("Leave the lesson; answers are kept")
-        self.close_button.setAccessibleName("Leave the lesson")
-        self.close_button.clicked.connect(self.closed)
+        self.close_button = icon_button("Leave the lesson; answers are kept", "Leave the lesson")
         self.ask = ProseLabel("ask")
         self.hints = QVBoxLayout()
         self.slot = QVBoxLayout()
         self.mistake = styled_label(role="error", wrap=True, plain=True)
         self.verdict = styled_label(role="verdict", wrap=True, plain=True)
         self.own, self.reply, self.why = ProseLabel(), ProseLabel(), ProseLabel()
-        self.sure = QPushButton("I am sure")
-        self.sure.setProperty("role", "primary")
-        self.sure.setToolTip("Answer, and say that you know it (Return)")
-        self.guess = QPushButton("I guess")
-        self.guess.setToolTip("Answer, and say that you guess (Shift+Return)")
-        self.run = QPushButton("Run and check")
-        self.run.setProperty("role", "primary")
-        self.run.setToolTip("Compile and run the text, and check the goals (Ctrl+Return)")
-        self.next = QPushButton("Next")
-        self.next.setProperty("role", "primary")
-        self.next.setToolTip("The next question (Return, or PgDown)")
-        self.again = QPushButton("Other numbers")
-        self.again.setToolTip("The same question again with other numbers")
-        self.once_more = QPushButton("Once more")
-        self.once_more.setToolTip("The same question again")
+        self.sure = push_button(
+            "I am sure", "Answer, and say that you know it (Return)", primary=True
+        )
+        self.guess = push_button("I guess", "Answer, and say that you guess (Shift+Return)")
+        run = "Compile and run the text, and check the goals (Ctrl+Return)"
+        self.run = push_button("Run and check", run, primary=True)
+        self.next = push_button("Next", "The next question (Return, or PgDown)", primary=True)
+        self.again = push_button("Other numbers", "The same question again with other numbers")
+        self.once_more = push_button("Once more", "The same question again")
         self.why_button = action_button("Why?", "Explain the number that is asked for (W)")
         self.hint = action_button("Hint", "A hint; there are up to three")
         self.solution = action_button("Solution", "Show a kernel that meets the goals, and step it")
         self.look = action_button("Back here", "Back to what the question looks at")
-        self.look.clicked.connect(self.place_wanted)
         self.back = action_button("‹", "The question before (PgUp)", "The question before")
         self.on = action_button("›", "Go on without an answer (PgDown)", "The next question")
-        self._connect()
-        self._lay_out()
-        self.hide()
-
-    def _connect(self) -> None:
         self.sure.clicked.connect(lambda: self._commit(True))
         self.guess.clicked.connect(lambda: self._commit(False))
         self.next.clicked.connect(lambda: self.moved.emit(1))
         self.on.clicked.connect(lambda: self.moved.emit(1))
         self.back.clicked.connect(lambda: self.moved.emit(-1))
-        self.again.clicked.connect(self.again_wanted)
-        self.once_more.clicked.connect(self.once_more_wanted)
-        self.hint.clicked.connect(self.hint_wanted)
-        self.why_button.clicked.connect(self.why_wanted)
-        self.solution.clicked.connect(self.solution_wanted)
-        self.run.clicked.connect(self.run_wanted)
+        self._lay_out()
+        self.hide()
 
     def _lay_out(self) -> None:
         space = current_theme().spacing
-        head = QHBoxLayout()
-        head.setSpacing(space.gap)
-        head.addWidget(self.title, 1)
-        head.addWidget(self.place, 0, Qt.AlignmentFlag.AlignTop)
-        head.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignTop)
+        head = side_by_side(None, (self.title, 1), self.place, self.close_button, gap=space.gap)
+        for widget in (self.place, self.close_button):
+            head.setAlignment(widget, Qt.AlignmentFlag.AlignTop)
         body = QWidget()
-        inner = QVBoxLayout(body)
+        commit = side_by_side(None, (self.guess, 1), (self.sure, 1), (self.run, 1))
+        told = (self.verdict, self.own, self.reply, self.why)
+        further = side_by_side(None, (self.again, 1), (self.once_more, 1), (self.next, 1))
+        asked = (self.ask, self.slot, self.mistake, commit)
+        inner = stacked(body, *asked, self.hints, *told, further, gap=space.gap + 2)
         inner.setContentsMargins(space.margin, 2, space.margin, space.gap)
-        inner.setSpacing(space.gap + 2)
-        inner.addWidget(self.ask)
-        inner.addLayout(self.slot)
-        inner.addWidget(self.mistake)
-        commit = QHBoxLayout()
-        commit.addWidget(self.guess, 1)
-        commit.addWidget(self.sure, 1)
-        commit.addWidget(self.run, 1)
-        inner.addLayout(commit)
-        inner.addLayout(self.hints)
-        for widget in (self.verdict, self.own, self.reply, self.why):
-            inner.addWidget(widget)
-        told = QHBoxLayout()
-        told.addWidget(self.again, 1)
-        told.addWidget(self.once_more, 1)
-        told.addWidget(self.next, 1)
-        inner.addLayout(told)
         inner.addStretch(1)
-        self.area = QScrollArea()
-        self.area.setWidgetResizable(True)
-        self.area.setFrameShape(QFrame.Shape.NoFrame)
-        self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.area.setWidget(body)
-        foot = QHBoxLayout()
+        self.area = Scrolled(body)
+        foot = side_by_side(None, self.hint, self.solution, self.why_button, self.look)
         foot.setContentsMargins(space.margin, 0, space.margin, space.gap)
-        foot.addWidget(self.hint)
-        foot.addWidget(self.solution)
-        foot.addWidget(self.why_button)
-        foot.addWidget(self.look)
         foot.addStretch(1)
         foot.addWidget(self.back)
         foot.addWidget(self.on)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(1, 1, 1, 1)
-        layout.setSpacing(4)
-        top = QVBoxLayout()
+        top = stacked(None, head, self.dots)
         top.setContentsMargins(space.margin, space.gap, space.gap, 0)
-        top.addLayout(head)
-        top.addWidget(self.dots)
-        layout.addLayout(top)
-        layout.addWidget(self.area, 1)
-        layout.addLayout(foot)
+        stacked(self, top, (self.area, 1), foot, gap=4).setContentsMargins(1, 1, 1, 1)
 
     # ---- what is shown
 
@@ -186,14 +123,8 @@ class LessonPanel(QFrame):
         self._show_stage(sitting)
 
     def _put(self, field: AnswerField | None) -> None:
-        if self.field is not None:
-            self.slot.removeWidget(self.field)
-            self.field.hide()
-            self.field.deleteLater()
-        while (item := self.hints.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                widget.hide()
-                widget.deleteLater()
+        empty(self.slot)
+        empty(self.hints)
         self.field = field
         self.mistake.hide()
         if field is not None:
@@ -210,8 +141,7 @@ class LessonPanel(QFrame):
         right, count = sitting.score
         self.ask.say(f"That was the last question. {right} of {count} were right at once.")
         for place, (label, act) in enumerate(ways):
-            button = QPushButton(label)
-            button.setProperty("role", "primary" if place == 0 else "")
+            button = push_button(label, primary=place == 0)
             button.clicked.connect(lambda _=False, act=act: act())
             self.hints.addWidget(button)
             if place == 0:
@@ -328,7 +258,7 @@ class LessonPanel(QFrame):
 
         On a button Return presses that.
         """
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+        if event.key() in RETURN:
             stage = self.sitting.stage if self.sitting is not None else ""
             shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
             button = self.focusWidget()
@@ -351,8 +281,6 @@ class LessonPanel(QFrame):
         set_icon(self.close_button, "close", size=14)
         for label in self.findChildren(ProseLabel):
             label.restyle()
-        if self.field is not None:
-            self.field.restyle()
 
     @staticmethod
     def usual_width() -> int:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPainterPath, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
@@ -117,17 +116,10 @@ HEAD = 1.4  # lines of text above the cells
 TALLEST = 2.4  # lines of text that a cell is high
 
 
-@dataclass(frozen=True)
-class _Cell:
-    number: int
-    box: QRectF
-
-
 class PickPad(QWidget):
     """Lies over a part of a view, `where()` of it, while `target_to_show` is one of `targets`.
 
-    The picture that would show them is veiled then: the learner makes the access in its place. A
-    click on a cell answers; the cell of what is selected is framed, and P answers with that.
+    A click on a cell answers; the cell of what is selected is framed, and P answers with that.
     """
 
     def __init__(
@@ -164,33 +156,26 @@ class PickPad(QWidget):
     def _numbers(self) -> range:
         return cells_to_pick(self.session).numbers
 
-    def cells(self) -> list[_Cell]:
-        """The cells in rows, as large as they have room."""
-        shape = cells_to_pick(self.session)
-        line = QFontMetricsF(current_theme().font("small")).height()
+    def cells(self) -> dict[int, QRectF]:
+        """The cells by their numbers, in rows, as large as they have room."""
+        shape, metrics = cells_to_pick(self.session), QFontMetricsF(current_theme().font("small"))
+        line = metrics.height()
         box = QRectF(self.rect()).adjusted(8, HEAD * line + 6, -8, -6)
         count = len(shape.numbers)
         if not count:  # the step has changed, and `follow` comes later
-            return []
+            return {}
         columns = min(shape.columns, count)
-        number = QFontMetricsF(current_theme().font("small")).horizontalAdvance("000")
-        if columns == LANES and box.width() < columns * number:
+        if columns == LANES and box.width() < columns * metrics.horizontalAdvance("000"):
             columns //= 2  # so that every number has room
         rows = -(-count // columns)
         wide = box.width() / columns
         high = min(box.height() / rows, TALLEST * line)
-        return [
-            _Cell(
-                number,
-                QRectF(
-                    box.left() + place % columns * wide,
-                    box.top() + place // columns * high,
-                    wide,
-                    high,
-                ),
-            )
-            for place, number in enumerate(shape.numbers)
-        ]
+        found = {}
+        for place, number in enumerate(shape.numbers):
+            row, column = divmod(place, columns)
+            corner = QPointF(box.left() + column * wide, box.top() + row * high)
+            found[number] = QRectF(corner, QSizeF(wide, high))
+        return found
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Answer with the cell under the pointer."""
@@ -200,7 +185,7 @@ class PickPad(QWidget):
 
     def number_at(self, point: QPointF) -> int | None:
         """The cell under a pixel."""
-        return next((cell.number for cell in self.cells() if cell.box.contains(point)), None)
+        return next((n for n, box in self.cells().items() if box.contains(point)), None)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """The cells with their numbers, what is chosen of them, and what they are."""
@@ -216,22 +201,22 @@ class PickPad(QWidget):
         head = QRectF(10, 4, self.width() - 20, HEAD * line)
         text(painter, head, cells_to_pick(self.session).words, theme.color("text"), small, LEFT)
         cells = self.cells()
-        boxes = [inset(cell.box, 1) for cell in cells]
+        boxes = [inset(box, 1) for box in cells.values()]
         fill(painter, boxes, theme.color("panel"))
         frame(painter, boxes, pen(theme.color("border"), 1))
-        last = str(cells[-1].number) if cells else ""
+        last = str(max(cells, default=""))
         widest = QFontMetricsF(small).horizontalAdvance(last)
-        every = 1
-        while cells and widest + 4 > every * cells[0].box.width():
+        every, ink = 1, theme.color("text")
+        first = next(iter(cells.values()), QRectF())
+        while cells and widest + 4 > every * first.width():
             every *= 2
-        for cell in cells:
-            if cell.number % every == 0:
-                area = cell.box.adjusted(-widest, 0, widest, 0)
-                ink = theme.color("text")
-                text(painter, area, str(cell.number), ink, small, CENTRE, elide=False)
+        for number, box in cells.items():
+            if number % every == 0:
+                area = box.adjusted(-widest, 0, widest, 0)
+                text(painter, area, str(number), ink, small, CENTRE, elide=False)
         chosen = self.session.selected_pick()
-        mine = [inset(cell.box, 0.5) for cell in cells if cell.number == chosen]
+        mine = [inset(box, 0.5) for number, box in cells.items() if number == chosen]
         frame(painter, mine, pen(theme.color("selected"), 2))
         if self.session.lit is not None:
-            places = [(cell.number, [inset(cell.box, 2)]) for cell in cells]
+            places = [(number, [inset(box, 2)]) for number, box in cells.items()]
             draw_lit(painter, theme, places, self.session.lit)

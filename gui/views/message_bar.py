@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QPushButton, QToolButton, QWidget
 
 from core.foreign_text import visible
-from gui.looks.style import set_icon, set_style, styled_label
+from gui.looks.style import set_icon, set_style, side_by_side, styled_label
 from gui.scenes.text import clipped, spaced
+from gui.views.widgets import icon_button
 
 
 class MessageBar(QFrame):
@@ -25,7 +26,6 @@ class MessageBar(QFrame):
         self.setObjectName("message")
         self._action: Callable[[], object] = _nothing
         self._icon = QToolButton()
-        self._icon.setEnabled(True)
         self._icon.setAccessibleName("Message")
         self._icon.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._icon.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -33,16 +33,10 @@ class MessageBar(QFrame):
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.go = QPushButton("Show")
         self.go.clicked.connect(self._act)
-        self.close_button = QToolButton()
-        self.close_button.setToolTip("Dismiss (Esc)")
-        self.close_button.setAccessibleName("Dismiss the message")
+        self.close_button = icon_button("Dismiss (Esc)", "Dismiss the message")
         self.close_button.clicked.connect(self.clear)
-        layout = QHBoxLayout(self)
+        layout = side_by_side(self, self._icon, (self.text, 1), self.go, self.close_button)
         layout.setContentsMargins(10, 4, 8, 4)
-        layout.addWidget(self._icon)
-        layout.addWidget(self.text, 1)
-        layout.addWidget(self.go)
-        layout.addWidget(self.close_button)
         self.hide()
 
     @property

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QToolButton
+from PySide6.QtWidgets import QFrame
 
-from gui.looks.style import set_icon, styled_label
+from gui.looks.style import set_icon, side_by_side, styled_label
+from gui.views.widgets import icon_button
 
 
 class MomentTitle(QFrame):
@@ -19,17 +20,15 @@ class MomentTitle(QFrame):
         self.setObjectName("momentTitle")
         self.text = styled_label(role="moment", wrap=True, plain=True)
         self.place = styled_label(role="dim")
-        self.back = _button("Previous moment (Ctrl+PgUp)")
-        self.forward = _button("Next moment (Ctrl+PgDown)")
-        self.close_button = _button("Hide the moment's title")
+        self.back = icon_button("Previous moment (Ctrl+PgUp)")
+        self.forward = icon_button("Next moment (Ctrl+PgDown)")
+        self.close_button = icon_button("Hide the moment's title")
         self.back.clicked.connect(lambda: self.moved.emit(-1))
         self.forward.clicked.connect(lambda: self.moved.emit(1))
         self.close_button.clicked.connect(self.ended)
-        layout = QHBoxLayout(self)
+        ways = (self.back, self.forward, self.close_button)
+        layout = side_by_side(self, (self.text, 1), self.place, *ways)
         layout.setContentsMargins(14, 4, 8, 4)
-        layout.addWidget(self.text, 1)
-        for widget in (self.place, self.back, self.forward, self.close_button):
-            layout.addWidget(widget)
         self.hide()
 
     def show_moment(self, name: str, at: int, count: int) -> None:
@@ -46,10 +45,3 @@ class MomentTitle(QFrame):
         set_icon(self.back, "play_back")
         set_icon(self.forward, "play")
         set_icon(self.close_button, "close", size=14)
-
-
-def _button(tip: str) -> QToolButton:
-    button = QToolButton()
-    button.setToolTip(tip)
-    button.setAccessibleName(tip.partition(" (")[0])
-    return button

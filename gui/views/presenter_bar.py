@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QWidget
 
 from core.lessons.answers import LETTERS
-from gui.looks.style import set_icon, set_style, styled_label
+from gui.looks.style import empty, set_icon, set_style, stacked, styled_label
 from gui.scenes.prose import plain
 from gui.scenes.voting import Votes
 from gui.views.prose_label import ProseLabel
-from gui.views.widgets import action_button
+from gui.views.widgets import action_button, icon_button
 
 if TYPE_CHECKING:
     from gui.scenes.sitting import Sitting
@@ -37,7 +37,6 @@ class PresenterBar(QFrame):
         self.setObjectName("momentTitle")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Presented lesson")
-        self._letters = 0
         self.title = styled_label(role="lesson", plain=True)
         self.place = styled_label(role="lesson", plain=True)
         self.ask = ProseLabel("moment")
@@ -46,33 +45,27 @@ class PresenterBar(QFrame):
         self.notes = action_button(
             "Notes", "Notes and the answer in a window of their own (Ctrl+N)"
         )
-        self.back = _button("Previous question (PgUp)")
-        self.on = _button("Reveal, then the next question (PgDown)")
-        self.close_button = _button("End presenting (Shift+F5)")
+        self.back = icon_button("Previous question (PgUp)")
+        self.on = icon_button("Reveal, then the next question (PgDown)")
+        self.close_button = icon_button("End presenting (Shift+F5)")
         self.again.clicked.connect(self.counted_again)
         self.notes.clicked.connect(self.notes_wanted)
         self.back.clicked.connect(lambda: self.moved.emit(-1))
         self.on.clicked.connect(lambda: self.moved.emit(1))
         self.close_button.clicked.connect(self.ended)
-        for button in (self.again, self.notes, self.back, self.on, self.close_button):
-            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         head = QHBoxLayout()
         head.addWidget(self.title)
         head.addSpacing(16)
         head.addWidget(self.place)
         head.addStretch(1)
         for button in (self.again, self.notes, self.back, self.on, self.close_button):
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             head.addWidget(button)
         self.choices = QGridLayout()
         self.choices.setHorizontalSpacing(18)
         self.choices.setVerticalSpacing(2)
-        layout = QVBoxLayout(self)
+        layout = stacked(self, head, self.ask, self.choices, self.answer, gap=4)
         layout.setContentsMargins(14, 6, 8, 8)
-        layout.setSpacing(4)
-        layout.addLayout(head)
-        layout.addWidget(self.ask)
-        layout.addLayout(self.choices)
-        layout.addWidget(self.answer)
         self._rows: list[tuple[ProseLabel, ProseLabel]] = []
         self.hide()
 
@@ -100,10 +93,7 @@ class PresenterBar(QFrame):
     def _fit(self, choices: Sequence[str]) -> None:
         if len(choices) == len(self._rows):
             return
-        for pair in self._rows:
-            for old in pair:
-                old.hide()
-                old.deleteLater()
+        empty(self.choices)
         self._rows = []
         for place in range(len(choices)):
             label, count = ProseLabel("choice"), ProseLabel("prose")
@@ -112,7 +102,6 @@ class PresenterBar(QFrame):
             self.choices.addWidget(count, row, 2 * column + 1)
             self.choices.setColumnStretch(2 * column, 1)
             self._rows.append((label, count))
-        self._letters = len(choices)
 
     def event(self, event: QEvent) -> bool:
         """Keep the letters of votes from the window's shortcuts."""
@@ -140,7 +129,7 @@ class PresenterBar(QFrame):
         if event.modifiers() & ~shift or len(event.text()) != 1:
             return None
         place = LETTERS.find(event.text().upper())
-        if not 0 <= place < self._letters:
+        if not 0 <= place < len(self._rows):
             return None
         return place, -1 if event.modifiers() & shift else 1
 
@@ -149,7 +138,7 @@ class PresenterBar(QFrame):
         set_icon(self.back, "play_back")
         set_icon(self.on, "play")
         set_icon(self.close_button, "close", size=14)
-        for label in (self.ask, self.answer, *(one for row in self._rows for one in row)):
+        for label in self.findChildren(ProseLabel):
             label.restyle()
 
 
@@ -162,11 +151,8 @@ class NotesWindow(QWidget):
         self.title = styled_label(role="lesson", plain=True)
         self.ask, self.note = ProseLabel("ask"), ProseLabel("prose")
         self.answer, self.next = ProseLabel("prose"), ProseLabel("prose")
-        layout = QVBoxLayout(self)
+        layout = stacked(self, self.title, self.ask, self.answer, self.note, self.next, gap=10)
         layout.setContentsMargins(18, 14, 18, 14)
-        layout.setSpacing(10)
-        for label in (self.title, self.ask, self.answer, self.note, self.next):
-            layout.addWidget(label)
         layout.addStretch(1)
         self.resize(520, 420)
 
@@ -179,10 +165,3 @@ class NotesWindow(QWidget):
         self.note.setVisible(bool(note))
         self.next.say(f"Next: {following}" if following else "")
         self.next.setVisible(bool(following))
-
-
-def _button(tip: str) -> QToolButton:
-    button = QToolButton()
-    button.setToolTip(tip)
-    button.setAccessibleName(tip.partition(" (")[0])
-    return button

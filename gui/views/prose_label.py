@@ -9,8 +9,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy
 from gui.looks.theme import current_theme
 from gui.scenes.prose import WORD, plain, rich
 from gui.scenes.text import spaced
-from gui.views.word_card import WordCard
-from gui.views.words import known_words
+from gui.views.word_card import WordCard, known_words
 
 
 class ProseLabel(QLabel):

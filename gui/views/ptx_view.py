@@ -68,7 +68,6 @@ class PtxView(SessionView):
         self.caption.setText(told)
 
     def restyle(self) -> None:
-        """Take up the theme's font and colours."""
         self.text.setFont(current_theme().mono())
         self.text.take_styles(STYLES)
         if self.listing is not None:

@@ -93,15 +93,13 @@ class RooflinePlot(DecadeChart):
         theme = current_theme()
         left, right = math.log10(frame.left), math.log10(frame.right)
         ridge, peak = math.log10(frame.ridge), math.log10(frame.peak)
-        slope = left + math.log10(frame.bandwidth)
+        bandwidth = math.log10(frame.bandwidth)
         pen = pg.mkPen(theme.color("text_dim"), width=2)
-        self._line([(left, slope), (ridge, peak), (right, peak)], pen, above=2)
+        self._line([(left, left + bandwidth), (ridge, peak), (right, peak)], pen, above=2)
         beyond = min(right, math.log10(frame.top / frame.bandwidth))
         dashed = pg.mkPen(theme.color("text_faint"), width=1, style=Qt.PenStyle.DotLine)
-        self._line([(ridge, peak), (beyond, beyond + math.log10(frame.bandwidth))], dashed)
-        dim = "text_dim"
-        peak_text = f"FP32 peak {rate_text(frame.peak)}"
-        self._text(right, peak, peak_text, dim, (1, 1))
+        self._line([(ridge, peak), (beyond, beyond + bandwidth)], dashed)
+        self._text(right, peak, f"FP32 peak {rate_text(frame.peak)}", "text_dim", (1, 1))
         room = self.box.rect()
         if room.width() > 1 and room.height() > 1:
             steep = (room.height() / (math.log10(frame.top / frame.bottom))) / (
@@ -112,8 +110,8 @@ class RooflinePlot(DecadeChart):
             at = ridge - 0.05 - self._decades_wide(wide * math.cos(angle))
             if frame.x is not None and at < math.log10(frame.x) + 0.1 < ridge:
                 at = math.log10(frame.x) + 0.1  # past the ends of the ceilings
-            height = at + math.log10(frame.bandwidth)
-            self._text(at, height, said, dim, (0, 1), angle=math.degrees(angle))
+            up = math.degrees(angle)
+            self._text(at, at + bandwidth, said, "text_dim", (0, 1), angle=up)
 
     def _draw_ceilings(self, frame: Roofline) -> None:
         self._beside = []
@@ -175,7 +173,7 @@ class RooflinePlot(DecadeChart):
         return at_left(frame, math.log10(row.gflops), size, gap, taken)
 
     def _around(self, mark: Mark) -> Box:
-        x, y = math.log10(mark.x), math.log10(mark.run.gflops)
+        x, y = _place(mark)
         wide, high = self._decades_wide(6), self._decades_high(6)
         return x - wide, y - high, x + wide, y + high
 
@@ -203,15 +201,13 @@ class RooflinePlot(DecadeChart):
         for place, chain in enumerate(self._chains if self.joins else ()):
             style = Qt.PenStyle.SolidLine if place == 0 else Qt.PenStyle.DotLine
             line = pg.mkPen(theme.color("load", 0.6), width=1.5, style=style)
-            points = [(math.log10(m.x), math.log10(m.run.gflops)) for m in chain]
-            if len(points) > 1:
-                self._line(points, line, above=5)
+            if len(chain) > 1:
+                self._line([_place(mark) for mark in chain], line, above=5)
         for mark in self._marks:
             # Full is the launch whose ceilings are drawn; hollow ones have ceilings of their own.
             ink = theme.color("store" if mark.chosen else "load")
             item = pg.ScatterPlotItem(
-                [math.log10(mark.x)],
-                [math.log10(mark.run.gflops)],
+                pos=[_place(mark)],
                 size=symbol_size(14 if mark.chosen else 10 if mark in joined else 6),
                 symbol="t" if mark.run.fell else "o",
                 pen=pg.mkPen(theme.color("panel") if mark.chosen else ink, width=1.8),
@@ -241,14 +237,13 @@ class RooflinePlot(DecadeChart):
 
     def mark_at(self, scene: QPointF) -> Mark | None:
         """The measured point under a place of the scene."""
-        best: tuple[float, Mark] | None = None
-        for mark in self._marks:
-            where = QPointF(math.log10(mark.x), math.log10(mark.run.gflops))
-            place = self.box.mapViewToScene(where)
-            distance = math.hypot(place.x() - scene.x(), place.y() - scene.y())
-            if distance < NEAR and (best is None or distance < best[0]):
-                best = (distance, mark)
-        return best[1] if best is not None else None
+
+        def distance(mark: Mark) -> float:
+            away = self.box.mapViewToScene(QPointF(*_place(mark))) - scene
+            return math.hypot(away.x(), away.y())
+
+        nearest = min(self._marks, key=distance, default=None)
+        return nearest if nearest is not None and distance(nearest) < NEAR else None
 
     def row_at(self, scene: QPointF) -> Row | None:
         """The ceiling under a place of the scene."""
@@ -263,13 +258,10 @@ class RooflinePlot(DecadeChart):
         return min(shown, key=lambda r: abs(math.log10(r.gflops) - view.y()), default=None)
 
     def _on_move(self, scene: QPointF) -> None:
-        mark, row = self.mark_at(scene), None
-        if mark is None:
-            row = self.row_at(scene)
         said = ""
-        if mark is not None:
+        if (mark := self.mark_at(scene)) is not None:
             said = f"{mark.run.sentence} Click to see the ceilings of this launch."
-        elif row is not None:
+        elif (row := self.row_at(scene)) is not None:
             said = f"{row.title}: {row.formula}"
         self.setCursor(Qt.CursorShape.PointingHandCursor if said else Qt.CursorShape.ArrowCursor)
         if said != self._said:
@@ -278,10 +270,12 @@ class RooflinePlot(DecadeChart):
 
     def _on_click(self, event: object) -> None:
         scene = event.scenePos()  # type: ignore[attr-defined]
-        mark = self.mark_at(scene)
-        if mark is not None:
+        if (mark := self.mark_at(scene)) is not None:
             self.run_chosen.emit(mark.run)
-            return
-        row = self.row_at(scene)
-        if row is not None:
+        elif (row := self.row_at(scene)) is not None:
             self.ceiling_chosen.emit(row.name)
+
+
+def _place(mark: Mark) -> tuple[float, float]:
+    """Where a measured point stands on the axes."""
+    return math.log10(mark.x), math.log10(mark.run.gflops)

@@ -247,7 +247,6 @@ class SourceView(SessionView):
         self._mark()
 
     def restyle(self) -> None:
-        """Take up the theme's font and colours."""
         self._fit_type()
         self.edit.restyle()
         for said in (self.state, self.mode):  # in line with the words of the buttons beside them
@@ -439,7 +438,3 @@ class SourceView(SessionView):
         place = self.draft.place(line)
         if place is not None:
             self.edit.put_caret(place)
-
-    def line_of(self, place: int) -> int | None:
-        """The line of the compiled text that stands at a line of the editor now."""
-        return self.draft.origin(place)

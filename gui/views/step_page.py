@@ -22,7 +22,7 @@ from gui.views.ptx_view import PtxView
 from gui.views.shared_view import SharedView
 from gui.views.source_view import SourceView
 from gui.views.warp_view import WarpView
-from gui.views.widgets import FollowButton
+from gui.views.widgets import follow_button
 
 View = TypeVar("View", bound=SessionView)
 
@@ -60,7 +60,7 @@ class StepPage(PageWidget, DockArea):
         for name, view in self.views.items():
             row, controls = self._rows[name], tuple(getattr(view, "controls", ()))
             if row.group == "memory":
-                self._follow.append(FollowButton(self.session))
+                self._follow.append(follow_button(self.session))
                 controls = (self._follow[-1], *controls)
             caption = getattr(view, "caption", None)
             yield ViewDock(name, row.title, view, tab=row.tab, caption=caption, controls=controls)

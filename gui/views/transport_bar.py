@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from PySide6.QtCore import QElapsedTimer, QPointF, QRectF, QSize, Qt, QTimer
+from PySide6.QtCore import QPointF, QRectF, QSignalBlocker, QSize, Qt, QTimer
 from PySide6.QtGui import (
     QColor,
     QFontMetrics,
@@ -99,19 +99,13 @@ class ScrubBar(SessionView):
     def refresh(self, names: frozenset[str]) -> None:
         """Follow the record and the step."""
         if names & {"trace", "block"}:
-            self.timeline = self._make_timeline()
+            trace, block = self.session.trace, self.session.block_trace
+            self.timeline = None if trace is None or block is None else timeline_of(trace, block)
         if names & {"trace", "block", "line", "breakpoints", "veiled", "answered"}:
             self._ground.forget()
         self.update()
 
-    def _make_timeline(self) -> Timeline | None:
-        trace, block = self.session.trace, self.session.block_trace
-        if trace is None or block is None:
-            return None
-        return timeline_of(trace, block)
-
     def restyle(self) -> None:
-        """Paint anew in the theme's colours."""
         self._ground.forget()
         self.updateGeometry()
         self.update()
@@ -182,28 +176,27 @@ class ScrubBar(SessionView):
         painter.setFont(theme.font("small"))
         metrics = painter.fontMetrics()
         unit = self._span() / self.timeline.n_steps
+
+        def stretch(first: int, last: int) -> QRectF:
+            wide = (last - first + 1) * unit
+            return QRectF(self.left + first * unit, 0, wide, self.height() - 4)
+
         bands = self.timeline.bands
         if bands and (bands[-1].last - bands[0].first) * unit < FINE * len(bands):
-            width = (bands[-1].last - bands[0].first + 1) * unit
-            box = QRectF(self.left + bands[0].first * unit, 0, width, self.height() - 4)
-            painter.fillRect(box, theme.tint("barrier", 0.17))
+            whole = stretch(bands[0].first, bands[-1].last)
+            painter.fillRect(whole, theme.tint("barrier", 0.17))
             return names
-        every = self._named(unit, painter.fontMetrics())
+        every = self._named(unit, metrics)
         for band in bands:
-            left = self.left + band.first * unit
-            box = QRectF(left, 0, (band.last - band.first + 1) * unit, self.height() - 4)
-            painter.fillRect(box, theme.tint("barrier", _strength(band.index)))
-        for band in bands:
+            tint = theme.tint("barrier", _strength(band.index))
+            painter.fillRect(stretch(band.first, band.last), tint)
             if band.index % every == 0:
-                last = bands[min(band.index + every, len(bands)) - 1].last
-                left = self.left + band.first * unit
-                box = QRectF(left, 0, (last - band.first + 1) * unit, self.height() - 4)
+                box = stretch(band.first, bands[min(band.index + every, len(bands)) - 1].last)
                 wide = metrics.horizontalAdvance(band.name) + 8 <= box.width() and every == 1
                 words = (band.name, str(band.index)) if wide else (str(band.index),)
-                names.append((box, words, theme.tint("barrier", _strength(band.index))))
+                names.append((box, words, tint))
         if self.timeline.ahead:
-            box = QRectF(self.left, 0, self.timeline.ahead * unit, self.height() - 4)
-            names.append((box, (FILL,), theme.color("raised")))
+            names.append((stretch(0, self.timeline.ahead - 1), (FILL,), theme.color("raised")))
         return names
 
     def _named(self, unit: float, metrics: QFontMetrics) -> int:
@@ -394,8 +387,7 @@ class TransportBar(SessionView):
         self._lay_out()
         self._timer = QTimer(self)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
-        self._timer.timeout.connect(self._tick)
-        self._clock = QElapsedTimer()
+        self._timer.timeout.connect(session.play_on)
         self.restyle()
 
     def refresh(self, names: frozenset[str]) -> None:
@@ -408,9 +400,8 @@ class TransportBar(SessionView):
         if "unit" in names:
             self.units.value = session.unit
         if "speed" in names:
-            self.speed.blockSignals(True)
-            self.speed.setValue(_to_slider(session.speed))
-            self.speed.blockSignals(False)
+            with QSignalBlocker(self.speed):
+                self.speed.setValue(_to_slider(session.speed))
             self.speed_label.setText(f"{session.speed:.3g} steps/s")
         if names & {"trace", "block"}:
             self._reserve()
@@ -449,7 +440,6 @@ class TransportBar(SessionView):
         self._timer.stop()
 
     def restyle(self) -> None:
-        """Take up the theme's icons and widths."""
         for button, icon in self._icons.items():
             set_icon(button, icon)
         metrics = self.speed_label.fontMetrics()
@@ -512,14 +502,14 @@ class TransportBar(SessionView):
         top.setSpacing(2)
         for button in self.buttons.values():
             top.addWidget(button)
-        top.addSpacing(space.margin)
-        top.addWidget(self.units_label)
-        top.addSpacing(space.gap // 2)
-        top.addWidget(self.units)
-        top.addSpacing(space.margin)
-        top.addWidget(self.speed)
-        top.addSpacing(space.gap // 2)
-        top.addWidget(self.speed_label)
+        for before, widget in (
+            (space.margin, self.units_label),
+            (space.gap // 2, self.units),
+            (space.margin, self.speed),
+            (space.gap // 2, self.speed_label),
+        ):
+            top.addSpacing(before)
+            top.addWidget(widget)
         top.addSpacing(space.margin)
         self.caption.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.caption.may_take(3)
@@ -553,9 +543,6 @@ class TransportBar(SessionView):
             self._timer.start(max(1, round(1000 / self.session.speed)))
         else:
             self._timer.stop()
-
-    def _tick(self) -> None:
-        self.session.play_on()
 
     def _enable(self) -> None:
         session, here = self.session, self.session.n_steps > 0

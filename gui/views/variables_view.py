@@ -66,7 +66,6 @@ class VariableModel(QAbstractTableModel):
                 self.dataChanged.emit(top, self.index(len(self.rows) - 1, 2 + changed))
 
     def rowCount(self, parent: Index | None = None) -> int:
-        """Number of variables."""
         return 0 if parent is not None and parent.isValid() else len(self.rows)
 
     def columnCount(self, parent: Index | None = None) -> int:
@@ -76,7 +75,6 @@ class VariableModel(QAbstractTableModel):
         return 2 + WARP_SIZE if self.across else 3
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> object:
-        """Column names."""
         if orientation != Qt.Orientation.Horizontal:
             return None
         if role == Qt.ItemDataRole.DisplayRole:
@@ -197,7 +195,6 @@ class VariablesView(SessionView):
         self.table.setColumnHidden(1, self.model.across or narrow)
 
     def restyle(self) -> None:
-        """Take up the theme's sizes."""
         line = QFontMetrics(current_theme().mono()).height()
         self.table.verticalHeader().setDefaultSectionSize(line + 4)
         self._fit()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, QTimer
 from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.asking import ANSWER_FIRST, veil_words
 from gui.scenes.session import Session
-from gui.views.drawing_tools import pen
+from gui.views.drawing_tools import pen, text
 
 FITS = (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.LayoutRequest, QEvent.Type.Show)
 ROUND = 6.0  # pixels of the corners
@@ -38,15 +38,11 @@ def draw_veil(painter: QPainter, box: QRectF, theme: Theme, said: str = ANSWER_F
     high = QFontMetricsF(large).height()
     words = words and wide + 8 <= box.width()
     top = box.center().y() - (high + (line if words else 0.0)) / 2
-    flags = int(Qt.AlignmentFlag.AlignCenter) | Qt.TextFlag.TextDontClip
-    painter.setFont(large)
-    painter.setPen(theme.color("accent"))
-    painter.drawText(QRectF(box.left(), top, box.width(), high), flags, "?")
+    area = QRectF(box.left(), top, box.width(), high)
+    text(painter, area, "?", theme.color("accent"), large, elide=False)
     if words:
-        painter.setFont(small)
-        painter.setPen(theme.color("text_dim"))
         below = QRectF(box.left(), top + high, box.width(), line)
-        painter.drawText(below, flags, said)
+        text(painter, below, said, theme.color("text_dim"), small, elide=False)
     painter.restore()
 
 
@@ -116,7 +112,6 @@ class Veil(QWidget):
         return super().eventFilter(watched, event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The field."""
         painter = QPainter(self)
         theme = current_theme()
         painter.fillRect(self.rect(), theme.color("panel"))

@@ -10,18 +10,17 @@ from PySide6.QtWidgets import (
     QMainWindow,
     QSizeGrip,
     QTextBrowser,
-    QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from core.explain.total import Place
 from core.explain.words import Explanation
-from gui.looks.style import fill, set_icon, styled_label
+from gui.looks.style import fill, set_icon, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
 from gui.scenes.why import FOLDED, Topic, as_html, explain, heading_of
 from gui.views.base import SessionView
+from gui.views.widgets import action_button, icon_button
 
 WIDTH, HEIGHT = 104, 26  # digits and lines of text, at most
 LEAST_WIDTH = 52  # digits
@@ -55,14 +54,9 @@ class WhyPanel(SessionView):
         self.frame = QFrame(self)
         self.frame.setProperty("role", "panel")
         self.title = styled_label(role="figure", wrap=True)
-        self.copy = QToolButton()
-        self.copy.setText("Copy")
-        self.copy.setProperty("role", "action")
-        self.copy.setToolTip("Copy the explanation as text")
-        self.copy.setAccessibleName("Copy the explanation")
-        self.close_button = QToolButton()
-        self.close_button.setToolTip("Close (Esc)")
-        self.close_button.setAccessibleName("Close the explanation")
+        tip = "Copy the explanation as text"
+        self.copy = action_button("Copy", tip, "Copy the explanation")
+        self.close_button = icon_button("Close (Esc)", "Close the explanation")
         self.body = QTextBrowser()
         self.body.setFrameShape(QFrame.Shape.NoFrame)
         self.body.setOpenLinks(False)
@@ -79,20 +73,15 @@ class WhyPanel(SessionView):
         self.restyle()
 
     def _lay_out(self) -> None:
-        head = QHBoxLayout()
+        head = side_by_side(None, (self.title, 1), self.copy, self.close_button)
         head.setContentsMargins(14, 10, 8, 4)
-        head.addWidget(self.title, 1)
-        head.addWidget(self.copy, 0, Qt.AlignmentFlag.AlignTop)
-        head.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignTop)
+        for button in (self.copy, self.close_button):
+            head.setAlignment(button, Qt.AlignmentFlag.AlignTop)
         foot = QHBoxLayout()
         foot.addStretch(1)
         foot.addWidget(QSizeGrip(self), 0, Qt.AlignmentFlag.AlignBottom)
-        inner = QVBoxLayout(self.frame)
+        inner = stacked(self.frame, head, (self.body, 1), foot, gap=0)
         inner.setContentsMargins(1, 1, 1, 1)
-        inner.setSpacing(0)
-        inner.addLayout(head)
-        inner.addWidget(self.body, 1)
-        inner.addLayout(foot)
         fill(self, self.frame)
 
     def ask(self, topic: Topic, beside: QPoint | None = None, view: QRect | None = None) -> None:
@@ -138,7 +127,6 @@ class WhyPanel(SessionView):
         self.resize(self.width(), min(max(size.height(), self.height()), room.bottom() - self.y()))
 
     def restyle(self) -> None:
-        """Take up the theme's type and colours."""
         theme = current_theme()
         set_icon(self.close_button, "close")
         self.body.setFont(theme.font())
@@ -225,5 +213,4 @@ class WhyPanel(SessionView):
             self.move(self.pos() + (event.position() - self._grabbed).toPoint())
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Let go."""
         self._grabbed = None

@@ -22,20 +22,38 @@ from PySide6.QtWidgets import (
     QSlider,
     QSpinBox,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
-from gui.looks.style import set_style, styled_label
+from gui.looks.style import set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.launch_form import moved, place_of, reach_text
 from gui.scenes.session import Session
 
-# A button with a word on it, as the headings of views and pages have them.
+RETURN = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+
+# Buttons.
+
+
+def icon_button(tip: str, name: str = "") -> QToolButton:
+    """A button for an icon; screen readers hear `name`, or the tip without its key."""
+    button = QToolButton()
+    button.setToolTip(tip)
+    button.setAccessibleName(name or tip.partition(" (")[0])
+    return button
+
+
+def push_button(text: str, tip: str = "", *, primary: bool = False) -> QPushButton:
+    """A button that says `text`; `primary`: it is what one comes for."""
+    button = QPushButton(text)
+    button.setToolTip(tip)
+    if primary:
+        button.setProperty("role", "primary")
+    return button
 
 
 def action_button(text: str, tip: str, name: str = "") -> QToolButton:
-    """A button that says `text`; screen readers hear `name`, or the text where there is none."""
+    """A button as headings have them; screen readers hear `name`, or `text` where there is none."""
     button = QToolButton()
     button.setText(text)
     button.setProperty("role", "action")
@@ -44,11 +62,8 @@ def action_button(text: str, tip: str, name: str = "") -> QToolButton:
     return button
 
 
-# The button that opens "Why this number?" from a view's heading.
-
-
 def why_button() -> QToolButton:
-    """A button for the heading of a view with numbers."""
+    """Opens "Why this number?" from the heading of a view with numbers."""
     tip = "Explain the numbers of this step: lanes, addresses and formulas (W)"
     return action_button("Why?", tip, "Why these numbers?")
 
@@ -64,24 +79,16 @@ def by_bank_button() -> QToolButton:
 # The switch that lets the step choose which memory is in front.
 
 
-class FollowButton(QToolButton):
+def follow_button(session: Session) -> QToolButton:
     """Checked while the view of the memory that the step accesses comes to the front."""
-
-    def __init__(self, session: Session) -> None:
-        super().__init__()
-        self.session = session
-        self.setText("Follow step")
-        self.setCheckable(True)
-        self.setProperty("role", "action")
-        self.setToolTip("Bring the memory that the step accesses to the front (Ctrl+M)")
-        self.setAccessibleName("Follow the step's memory")
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setChecked(session.follow_memory)
-        self.clicked.connect(self._choose)
-        session.follow_memory_changed.connect(self.setChecked, check_nargs=False)
-
-    def _choose(self, on: bool) -> None:
-        self.session.follow_memory = on
+    tip = "Bring the memory that the step accesses to the front (Ctrl+M)"
+    button = action_button("Follow step", tip, "Follow the step's memory")
+    button.setCheckable(True)
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    button.setChecked(session.follow_memory)
+    button.clicked.connect(lambda on: session.update(follow_memory=on))
+    session.follow_memory_changed.connect(button.setChecked, check_nargs=False)
+    return button
 
 
 # A row of joined buttons of which one is chosen.
@@ -95,9 +102,7 @@ class Segmented(QWidget):
     def __init__(self, options: Mapping[str, str], tips: Mapping[str, str] | None = None) -> None:
         super().__init__()
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
+        layout = side_by_side(self, gap=0)
         self._group = QButtonGroup(self)
         self._keys = list(options)
         for place, (key, label) in enumerate(options.items()):
@@ -157,6 +162,29 @@ class Segmented(QWidget):
         follow(getattr(session, name))
 
 
+# A choice as wide as its longest name.
+
+
+def fitting_choice(name: str, tip: str) -> QComboBox:
+    """A box as wide as what it offers, also where its type is another when it is shown."""
+    box = QComboBox()
+    box.setAccessibleName(name)
+    box.setToolTip(tip)
+    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+    return box
+
+
+def offer(box: QComboBox, items: Sequence[tuple[str, object]], chosen: object) -> None:
+    """Offer texts that stand for data, if others are there, and choose by data, or the first."""
+    there = [(box.itemText(i), box.itemData(i)) for i in range(box.count())]
+    if there != list(items):
+        box.clear()
+        for text, data in items:
+            box.addItem(text, data)
+    keys = [data for _, data in items]
+    box.setCurrentIndex(keys.index(chosen) if chosen in keys else 0)
+
+
 # A number that is dragged along the values that make sense, or typed.
 
 
@@ -207,7 +235,6 @@ class StopSlider(QSlider):
             self.setValue(self._place_at(event.position().x()))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Let go."""
         if event.button() == Qt.MouseButton.LeftButton:
             self.setSliderDown(False)
 
@@ -234,21 +261,30 @@ class StopSpin(QSpinBox):
             super().stepBy(steps)
 
 
-# Rows of fields that scroll where there is no room for all of them.
+# What scrolls where there is no room for all of it.
 
 
-class Fields(QScrollArea):
+class Scrolled(QScrollArea):
+    """Shows a widget as wide as there is room, and scrolls; its parts have the keyboard."""
+
+    def __init__(self, body: QWidget | None = None) -> None:
+        super().__init__()
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        if body is not None:
+            self.setWidget(body)
+
+
+class Fields(Scrolled):
     """The rows of fields: as high as they are, and scrolled where there is no room for that."""
 
     LEAST = 2  # rows that are always in sight
 
     def __init__(self) -> None:
         super().__init__()
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._grid: QGridLayout | None = None
 
     def take(self, body: QWidget | None, grid: QGridLayout | None = None) -> None:
@@ -327,11 +363,8 @@ class Question(QDialog):
         row.addStretch(1)
         row.addWidget(cancel)
         row.addWidget(self.answer)
-        layout = QVBoxLayout(self)
+        layout = stacked(self, heading, about, field, self.error, gap=8)
         layout.setContentsMargins(16, 14, 16, 16)
-        layout.setSpacing(8)
-        for widget in (heading, about, field, self.error):
-            layout.addWidget(widget)
         layout.addSpacing(4)
         layout.addLayout(row)
         self.setFixedWidth(WIDTH * self.fontMetrics().horizontalAdvance("0"))

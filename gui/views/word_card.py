@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cache
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QGuiApplication, QHelpEvent, QPainter, QPaintEvent, QTextDocument
@@ -10,26 +10,28 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QAbstractScrollArea,
     QFrame,
-    QHBoxLayout,
     QHeaderView,
     QLabel,
     QTabBar,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
+from core.lessons.glossary import Glossary, Term, load_glossary
+from gui.looks.style import side_by_side, stacked
 from gui.looks.theme import current_theme
 from gui.views.base import Caption
 from gui.views.word_drawings import HIGH, WIDE, draw_word
-from gui.views.words import known_words
-
-if TYPE_CHECKING:
-    from core.lessons.glossary import Term
 
 BELOW = 20  # pixels under the pointer
 WIDTH = 44  # digits
 UNIT = 4.0  # pixels of a drawing's unit, at the normal size of text
+
+
+@cache
+def known_words() -> Glossary:
+    """The words of resources/glossary.toml."""
+    return load_glossary()
 
 
 class WordDrawing(QWidget):
@@ -72,15 +74,10 @@ class WordCard(QFrame):
         line = QLabel(term.line)
         line.setFont(theme.font("body"))
         line.setWordWrap(True)
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(title)
-        words.addWidget(line)
-        row = QHBoxLayout(self)
+        drawing = WordDrawing(term.drawing)
+        row = side_by_side(self, drawing, (stacked(None, title, line, gap=2), 1), gap=14)
         row.setContentsMargins(12, 10, 14, 10)
-        row.setSpacing(14)
-        row.addWidget(WordDrawing(term.drawing), 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(words, 1)
+        row.setAlignment(drawing, Qt.AlignmentFlag.AlignTop)
         self.setFixedWidth(WIDTH * line.fontMetrics().horizontalAdvance("0") + 60)
 
     @classmethod
@@ -154,12 +151,12 @@ class Words(QObject):
 def term_at(widget: QWidget, point: QPoint) -> Term | None:
     """The word of the glossary under a pixel of a widget, None where there is none."""
     if isinstance(widget, Caption):
-        return _in_lines(
-            "\n".join(widget.shown_lines()), widget, point, widget.contentsRect().left()
-        )
+        document = _laid_out("\n".join(widget.shown_lines()), widget, -1)
+        return _hit(document, QPointF(point) - QPointF(widget.contentsRect().left(), 0))
     if isinstance(widget, QLabel):
         return _in_label(widget, point)
-    return _first(_text_at(widget, point))
+    found = known_words().find(_text_at(widget, point))
+    return next((term for _, _, term in found), None)
 
 
 def _text_at(widget: QWidget, point: QPoint) -> str:
@@ -171,20 +168,13 @@ def _text_at(widget: QWidget, point: QPoint) -> str:
     if isinstance(around, QHeaderView):
         section = around.logicalIndexAt(point)
         model, way = around.model(), around.orientation()
-        roles = (
-            Qt.ItemDataRole.DisplayRole,
-            Qt.ItemDataRole.ToolTipRole,
-        )
+        roles = Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole
         said = (model.headerData(section, way, role) for role in roles if section >= 0)
         return " ".join(str(words) for words in said if words)
     if isinstance(around, QAbstractItemView):
         return str(around.indexAt(point).data() or "")
     words_at = getattr(widget, "words_at", None)
     return str(words_at(QPointF(point))) if words_at is not None else ""
-
-
-def _first(text: str) -> Term | None:
-    return next((term for _, _, term in known_words().find(text)), None)
 
 
 def _in_label(label: QLabel, point: QPoint) -> Term | None:
@@ -196,10 +186,6 @@ def _in_label(label: QLabel, point: QPoint) -> Term | None:
     if label.alignment() & Qt.AlignmentFlag.AlignRight:
         left += max(box.width() - document.idealWidth(), 0)
     return _hit(document, QPointF(point) - QPointF(left, top))
-
-
-def _in_lines(text: str, label: QWidget, point: QPoint, left: int) -> Term | None:
-    return _hit(_laid_out(text, label, -1), QPointF(point) - QPointF(left, 0))
 
 
 def _laid_out(text: str, label: QWidget, width: int) -> QTextDocument:

@@ -100,10 +100,8 @@ def by_mouse(window: MainWindow) -> Acts:
 def places(window: MainWindow, target: str, thing: Any) -> Iterator[list[int]]:
     """Where a thing can be clicked."""
     for pad in window.findChildren(PickPad):
-        if pad.isVisible() and isinstance(thing, int):
-            for cell in pad.cells():
-                if cell.number == thing:
-                    yield at(window, pad, cell.box.center())
+        if pad.isVisible() and (box := pad.cells().get(thing)) is not None:
+            yield at(window, pad, box.center())
     for canvas in window.findChildren(MatrixCanvas):
         if not canvas.isVisible() or target not in ("element", "thread"):
             continue

@@ -58,9 +58,9 @@ def test_a_click_on_a_cell_answers_and_moves_nothing(window, qtbot, heard, targe
     view = opened(window, qtbot, target)
     assert view.pad.isVisible()
     before = dict(window.session.values)
-    cell = view.pad.cells()[2]
-    qtbot.mouseClick(view.pad, Qt.MouseButton.LeftButton, pos=cell.box.center().toPoint())
-    assert heard == [(target, cell.number)]
+    number, box = list(view.pad.cells().items())[2]
+    qtbot.mouseClick(view.pad, Qt.MouseButton.LeftButton, pos=box.center().toPoint())
+    assert heard == [(target, number)]
     assert window.session.values == before
     window.session.pick_target = None
     assert not view.pad.isVisible()

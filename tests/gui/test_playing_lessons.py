@@ -357,7 +357,7 @@ def test_what_a_later_question_asks_for_stays_veiled_after_the_answer(window, qt
     caption = window.step_page.shared.caption
     qtbot.waitUntil(lambda: caption.text() == "Asked later.", timeout=MOST_MS)
     assert window.session.lit.right == (0,)
-    place = pad.cells()[7].box.center().toPoint()
+    place = pad.cells()[7].center().toPoint()
     qtbot.mouseClick(pad, Qt.MouseButton.LeftButton, pos=place)
     assert teaching.sitting.stage == "told"
     assert len(teaching.progress.answers) == 1

@@ -14,8 +14,7 @@ from gui.shell.pages import PAGES
 from gui.views import word_drawings
 from gui.views.base import Caption
 from gui.views.prose_label import ProseLabel
-from gui.views.word_card import WordCard, term_at
-from gui.views.words import known_words
+from gui.views.word_card import WordCard, known_words, term_at
 
 RECORDING_MS = 60_000
 SETTLED_MS = 10_000

@@ -7,11 +7,12 @@ import zipfile
 import pytest
 from PySide6.QtGui import QImage, QTextDocument
 
+from core.cli.app import main
 from core.lessons.course import course_lesson
 from core.lessons.export import questions
 from core.lessons.reading import read_lesson
 from gui.looks.theme import apply_theme
-from gui.worksheet import _pages, main, pdf_of
+from gui.worksheet import _pages, pdf_of
 from tests.core.lessons.lesson_texts import write_lesson
 
 
@@ -31,7 +32,7 @@ def test_answers_stand_in_the_key_alone(qapp):
 
 def test_a_worksheet_is_a_pdf_of_several_pages(qapp, tmp_path):
     file, out = write_lesson(tmp_path), tmp_path / "sheet.pdf"
-    assert main([str(file), "--out", str(out)]) == 0
+    assert main(["lesson", "export", str(file), "--pdf", "-o", str(out)]) == 0
     data = out.read_bytes()
     assert data.startswith(b"%PDF")
     assert len(re.findall(rb"/Type\s*/Page\b", data)) >= 2
@@ -42,7 +43,7 @@ def test_a_worksheet_is_a_pdf_of_several_pages(qapp, tmp_path):
 def test_question_banks_have_the_pictures(qapp, tmp_path):
     lesson = course_lesson("4A")
     for kind in ("gift", "qti"):
-        assert main(["4A", "--kind", kind, "--out", str(tmp_path / kind)]) == 0
+        assert main(["lesson", "export", "4A", f"--{kind}", "-o", str(tmp_path / kind)]) == 0
     asked = [one for one in questions([lesson]) if one.kind != "edit"]
     text = (tmp_path / "gift").read_text("utf-8")
     found = re.findall(r'image/png;base64,([^"]*)"', re.sub(r"\\\\(.)", r"\1", text))
@@ -59,5 +60,6 @@ def test_question_banks_have_the_pictures(qapp, tmp_path):
 
 
 def test_a_wrong_file_is_one_sentence(qapp, tmp_path, capsys):
-    assert main([str(tmp_path / "none.toml"), "--out", str(tmp_path / "x.pdf")]) == 2
+    wrong, out = str(tmp_path / "none.toml"), str(tmp_path / "x.pdf")
+    assert main(["lesson", "export", wrong, "--pdf", "-o", out]) == 2
     assert "none.toml" in capsys.readouterr().err

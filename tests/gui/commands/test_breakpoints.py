@@ -330,7 +330,7 @@ def test_a_key_sets_a_breakpoint_at_the_line_that_was_clicked(window, qtbot):
     first = edit.firstVisibleBlock().blockNumber() + 1
     line = next(n for n in sorted(gutter.totals) if n > first and "sectors" in gutter.totals[n])
     rect = edit.block_rect(edit.document().findBlockByNumber(line - 1))
-    place = QPoint(gutter.number_width() + gutter.column_widths()[0] // 2, int(rect.center().y()))
+    place = QPoint(gutter.number_width() + gutter.widths["sectors"] // 2, int(rect.center().y()))
     assert gutter.column_at(place.x()) == "sectors"
     qtbot.mouseClick(gutter, Qt.MouseButton.LeftButton, pos=place)
     assert session.question is not None

@@ -66,25 +66,25 @@ def test_without_a_gpu_the_recorded_results_are_shown(qtbot, ladder):
     view.resize(1000, 760)
     view.show()
     qtbot.waitUntil(lambda: "no NVIDIA driver" in view.caption.text())
-    assert not view.run_button.isEnabled()
+    assert not view.strip.run_button.isEnabled()
     assert "NVIDIA H200, recorded" in view.results.caption.text()
     assert "driver" in view.results.caption.text()
     assert view.shown.text().startswith("Tiled (")
     assert coloured(view.curves.plot) > 200
-    assert view.samples
+    assert view.launches.values
     view.shut_down()
 
 
 def test_a_sweep_is_plotted_while_it_runs(qtbot, page, gpu):
     assert page.strip.plan.text() == "1 kernel, 4 launches."
     gpu.hold.clear()
-    page.run_button.click()
+    page.strip.run_button.click()
     qtbot.waitUntil(lambda: page.shown.text().endswith("running."))
-    qtbot.waitUntil(lambda: len(page.samples) == 20)
+    qtbot.waitUntil(lambda: len(page.launches.values) == 20)
     assert "GFLOPS" in page.launches.text.toPlainText()
     assert coloured(page.launches) > 100
-    assert page.stop_button.isVisible()
-    assert not page.run_button.isVisible()
+    assert page.strip.stop_button.isVisible()
+    assert not page.strip.run_button.isVisible()
     assert not page.strip.sizes.isEnabled()
     gpu.hold.set()
     finish(qtbot, page)
@@ -118,22 +118,22 @@ def test_a_cluster_is_chosen_and_what_is_wrong_with_it_is_said(qtbot, page, monk
     assert page.strip.gpus.currentText() == "GPU 0: Fake GPU"
     assert not page.strip.address.isVisible()
     choose(page, "recorded")
-    assert not page.run_button.isEnabled()
+    assert not page.strip.run_button.isEnabled()
     assert page.results.machine.currentText() == page.strip.gpus.currentText()
     choose(page, "Cluster at an address")
     assert page.strip.address.isVisible()
-    assert not page.run_button.isEnabled()
+    assert not page.strip.run_button.isEnabled()
     qtbot.keyClicks(page.strip.address, "wrong:7")
-    page.run_button.click()
+    page.strip.run_button.click()
     finish(qtbot, page)
     assert page.trouble.text() == "There is no scheduler at tcp://wrong:7."
     assert page.trouble.isVisible()
-    assert page.run_button.isEnabled()
+    assert page.strip.run_button.isEnabled()
     page.strip.address.setText("ftp://x:1")
-    page.run_button.click()
+    page.strip.run_button.click()
     assert "not an address of a scheduler" in page.strip.plan.text()
     page.strip.address.setText("there:8786")
-    page.run_button.click()
+    page.strip.run_button.click()
     finish(qtbot, page)
     assert len(page.results.rows) == 4
     assert not page.trouble.isVisible()
@@ -152,7 +152,7 @@ def test_a_full_disk_is_a_sentence_in_an_export_and_where_sweeps_are_kept(
             super().__init__(Path("/dev/full"))
 
     monkeypatch.setattr("gui.scenes.benchmark.Journal", Full)
-    page.run_button.click()
+    page.strip.run_button.click()
     finish(qtbot, page)
     assert len(page.results.rows) == 4
     assert page.trouble.text().startswith("Results are not kept beyond this session")
@@ -168,21 +168,21 @@ def test_a_full_disk_is_a_sentence_in_an_export_and_where_sweeps_are_kept(
 def test_a_killed_worker_leaves_no_sign_of_running(qtbot, page, gpu):
     died = WorkerFailure("The GPU worker process was killed (SIGKILL).", "worker_died", fatal=True)
     gpu.faults, gpu.cut = (lambda job: died), 9
-    page.run_button.click()
+    page.strip.run_button.click()
     finish(qtbot, page)
     assert "running" not in page.shown.text()
     assert "cut off: worker died" in page.shown.text()
     assert page.caption.text() == "4 launches failed (worker died). All else is below."
     assert "SIGKILL" in page.trouble.text()
     assert page.trouble.isVisible()
-    assert len(page.samples) == 9
-    assert page.run_button.isEnabled()
+    assert len(page.launches.values) == 9
+    assert page.strip.run_button.isEnabled()
 
 
 def test_points_that_gave_nothing_stand_in_the_table(qtbot, page, gpu):
     hang = WorkerFailure("No sign from the GPU for 30 s.", "timed_out", fatal=True)
     gpu.faults = lambda job: hang if job.subject.parameters["n"] == 64 else None
-    page.run_button.click()
+    page.strip.run_button.click()
     finish(qtbot, page)
     assert [row.rate_text for row in page.results.rows[:2]] == ["hang, cut off"] * 2
     page.results.table.selectRow(0)
@@ -191,14 +191,14 @@ def test_points_that_gave_nothing_stand_in_the_table(qtbot, page, gpu):
 
 def test_pause_and_stop(qtbot, page, gpu):
     gpu.hold.clear()
-    page.run_button.click()
+    page.strip.run_button.click()
     qtbot.waitUntil(lambda: page.shown.text().endswith("running."))
     page.strip.pause_button.click()
     assert page.strip.pause_button.text() == "Resume"
     gpu.hold.set()
     qtbot.waitUntil(lambda: len(page.results.measured) == 1)
     qtbot.waitUntil(lambda: "paused" in page.caption.text())
-    page.stop_button.click()
+    page.strip.stop_button.click()
     finish(qtbot, page)
     assert page.caption.text() == "3 launches not measured. All else is below."
 
@@ -207,11 +207,11 @@ def test_a_mistake_in_a_field_is_said_at_once(qtbot, page):
     page.strip.sizes.clear()
     qtbot.keyClicks(page.strip.sizes, "12x")
     assert "not a list of values for N" in page.strip.plan.text()
-    assert not page.run_button.isEnabled()
+    assert not page.strip.run_button.isEnabled()
     page.strip.sizes.clear()
     qtbot.keyClicks(page.strip.sizes, "64..128")
     assert page.strip.plan.text() == "1 kernel, 4 launches."
-    assert page.run_button.isEnabled()
+    assert page.strip.run_button.isEnabled()
 
 
 def test_kernels_are_ticked_in_a_list(qtbot, page):
@@ -227,7 +227,7 @@ def test_kernels_are_ticked_in_a_list(qtbot, page):
 
 @pytest.mark.slow
 def test_plots_of_other_quantities(qtbot, page):
-    page.run_button.click()
+    page.strip.run_button.click()
     finish(qtbot, page)
     page.curves.quantity.button("speedup").click()
     assert page.curves.baseline.isVisible()
@@ -245,7 +245,7 @@ def test_plots_of_other_quantities(qtbot, page):
 
 
 def test_a_clicked_point_shows_its_launches(qtbot, page):
-    page.run_button.click()
+    page.strip.run_button.click()
     finish(qtbot, page)
     point = page.curves.plot.curves[0].points[0]
     page.curves.plot.chosen.emit(point.measured)
@@ -258,7 +258,7 @@ def test_a_clicked_point_shows_its_launches(qtbot, page):
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", [".csv", ".json", ".md", ".png", ".pdf"])
 def test_results_and_plots_are_saved(qtbot, page, tmp_path, ending):
-    page.run_button.click()
+    page.strip.run_button.click()
     finish(qtbot, page)
     with qtbot.waitSignal(page.files.said) as told:
         page.files.save(tmp_path / f"out{ending}", page.results.measured)
@@ -274,7 +274,7 @@ def test_results_and_plots_are_saved(qtbot, page, tmp_path, ending):
 
 
 def test_files_saved_one_after_the_other_are_all_written(qtbot, page, tmp_path):
-    page.run_button.click()
+    page.strip.run_button.click()
     finish(qtbot, page)
     paths = [tmp_path / f"{n}.md" for n in range(3)]
     for path in paths:
@@ -286,7 +286,7 @@ def test_files_saved_one_after_the_other_are_all_written(qtbot, page, tmp_path):
 def test_results_that_arrive_with_the_end_are_shown(qtbot, page):
     """A short sweep, or a busy machine: nothing is read until all of it is over."""
     qtbot.waitUntil(lambda: page.results.machine.currentText().startswith("NVIDIA H200"))
-    page.run_button.click()
+    page.strip.run_button.click()
     page._timer.stop()
     page.model._sweep.wait(20.0)
     page.model.drain()
@@ -295,7 +295,7 @@ def test_results_that_arrive_with_the_end_are_shown(qtbot, page):
 
 
 def test_results_from_another_machine(qtbot, page, tmp_path):
-    page.run_button.click()
+    page.strip.run_button.click()
     finish(qtbot, page)
     with qtbot.waitSignal(page.files.said):
         page.files.save(tmp_path / "lab.csv", page.results.measured)
@@ -349,7 +349,7 @@ def test_every_theme(qtbot, page):
 
     from gui.looks.theme import apply_theme, theme_names
 
-    page.run_button.click()
+    page.strip.run_button.click()
     finish(qtbot, page)
     for name in (*theme_names(), "light"):
         apply_theme(QApplication.instance(), name)
@@ -448,9 +448,9 @@ def test_simple_shows_the_kernel_its_neighbours_and_the_library(qtbot, ladder):
         sizes = [r.measured.n for r in rows if r.measured.result.series == series]
         assert len(sizes) == len(set(sizes)) > 3  # the fastest at each N, and no other
     assert table.isColumnHidden(3)
-    heads = [table.rows.head(column) for column in range(4)]
+    heads = [view.results.model.head(column) for column in range(4)]
     assert heads[3] == "Effective GB/s"
-    assert "each once" in table.rows.head_tip(3)
+    assert "each once" in view.results.model.head_tip(3)
     session.configuration = Configuration("tensor_half", {})
     qtbot.waitUntil(lambda: "tensor_half" in {curve.key for curve in plot.curves})
     session.everything = True
@@ -483,7 +483,7 @@ def test_every_curve_is_named_beside_its_end(qtbot, ladder):
 def test_nothing_says_running_after_a_gpu_that_was_given_up(qtbot, page, gpu):
     gone = GpuUnavailable("The NVIDIA driver refused: it is gone.")
     gpu.hold.clear()
-    page.run_button.click()
+    page.strip.run_button.click()
     qtbot.waitUntil(lambda: page.shown.text().endswith("running."))
     gpu.faults = lambda job: gone
     gpu.hold.set()

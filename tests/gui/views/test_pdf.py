@@ -165,14 +165,14 @@ def test_nothing_of_a_picture_stays(session, qtbot, monkeypatch):
     from gui.views.drawing_tools import Pixmaps
     from gui.views.matrix_canvas import MatrixCanvas
 
-    refs, sheet = [], painted.Sheet
+    refs, device = [], painted.VectorDevice
 
     def noted(*given):
-        made = sheet(*given)
+        made = device(*given)
         refs.extend((weakref.ref(made), weakref.ref(made.paintEngine())))
         return made
 
-    monkeypatch.setattr(painted, "Sheet", noted)
+    monkeypatch.setattr(painted, "VectorDevice", noted)
     kept, box = Pixmaps(), QRectF(5, 5, 20, 20)
     plain = Painted(lambda p: kept.draw(p, "x", box, 0, lambda p: p.drawEllipse(box)))
     canvas = MatrixCanvas(session)

@@ -22,7 +22,7 @@ def test_columns_are_as_wide_as_their_numbers(view):
     gutter = view.edit.gutter
     gutter.totals = {}
     gutter.measure()
-    assert gutter.column_widths() == (0, 0)
+    assert gutter.widths == {"sectors": 0, "wavefronts": 0}
 
 
 def test_a_name_that_does_not_fit_is_shortened(view):
