@@ -242,17 +242,19 @@ def compile_cubin(
     defines: Mapping[str, str] = _NO_DEFINES,
     compute_capability: tuple[int, int] = (9, 0),
     extra_options: Sequence[str] = (),
-    kernel: str = "",
-    headers: Mapping[str, str] = _NO_DEFINES,
 ) -> bytes:
-    """Compile CUDA C to an optimised cubin (machine code) for one compute capability.
+    """The cubin of all kernels of a source, as `compile_kernel` makes that of one.
 
-    `cubin_entries` lists its kernels. Raises as `compile_ptx` does; a kernel that asks for too much
-    shared memory is refused here, by the assembler.
+    `cubin_entries` lists its kernels.
     """
-    return _cubin(
-        source, source_name, defines, compute_capability, extra_options, kernel, headers
-    ).image
+    return compile_kernel(
+        source,
+        "",
+        source_name=source_name,
+        defines=defines,
+        compute_capability=compute_capability,
+        extra_options=extra_options,
+    )[0]
 
 
 def compile_kernel(
@@ -265,23 +267,11 @@ def compile_kernel(
     extra_options: Sequence[str] = (),
     headers: Mapping[str, str] = _NO_DEFINES,
 ) -> tuple[bytes, str]:
-    """A cubin as `compile_cubin` makes it, and the name in there of one of its kernels.
+    """An optimised cubin (machine code) for one compute capability, and the kernel's name in it.
 
-    Raises as `compile_cubin` and `resolve_entry` do.
+    Raises as `compile_ptx` and `resolve_entry` do; a kernel that asks for too much shared memory is
+    refused here, by the assembler.
     """
-    made = _cubin(source, source_name, defines, compute_capability, extra_options, kernel, headers)
-    return made.image, made.entry or resolve_entry(cubin_entries(made.image), kernel, source_name)
-
-
-def _cubin(
-    source: str,
-    source_name: str,
-    defines: Mapping[str, str],
-    compute_capability: tuple[int, int],
-    extra_options: Sequence[str],
-    kernel: str,
-    headers: Mapping[str, str],
-) -> Compiled:
     major, minor = compute_capability
     suffix = _suffix(source, headers) if compute_capability == (9, 0) else ""
     options = (f"--gpu-architecture=sm_{major}{minor}{suffix}", *extra_options)
@@ -295,7 +285,7 @@ def _cubin(
         tuple(sorted(headers.items())),
     )
     try:
-        return _cubins.get(request, lambda: compile_request(request))
+        made = _cubins.get(request, lambda: compile_request(request))
     except CompileError as error:
         if compute_capability == (9, 0) or not _suffix(source, headers):
             raise
@@ -303,6 +293,9 @@ def _cubin(
             f"{source_name} uses instructions that compute capability 9.0 alone has (wgmma, "
             f"setmaxnreg), and {major}.{minor} has not: choose an H100 or H200."
         ) from error
+    if made.entry or not kernel:
+        return made.image, made.entry
+    return made.image, resolve_entry(cubin_entries(made.image), kernel, source_name)
 
 
 def cubin_entries(image: bytes) -> tuple[str, ...]:
