@@ -192,7 +192,7 @@ def _by_marks(syntax: HostSyntax) -> Iterator[HostLaunch]:
     """`k<<<grid, block>>>(a)`."""
     for mark, own in syntax.launches:
         call, place = mark.parent, mark.start_byte - own.shift
-        named = _named(call.child_by_field_name("function")) if call is not None else None
+        named = named_by(call.child_by_field_name("function")) if call is not None else None
         if call is None or named is None:
             continue
         function = syntax.function_at(place)
@@ -217,7 +217,7 @@ def _texts(node: Node, text: str) -> tuple[str, ...]:
     return tuple(text[child.start_byte : child.end_byte] for child in node.named_children)
 
 
-def _named(node: Node | None) -> tuple[str, tuple[str, ...]] | None:
+def named_by(node: Node | None) -> tuple[str, tuple[str, ...]] | None:
     """The name, and template arguments if any, of what an expression says is to be called."""
     scope = list[str]()
     while node is not None:
@@ -259,14 +259,14 @@ def _held(syntax: HostSyntax, name: str, before: int) -> tuple[str, tuple[str, .
     value = next(held, None)
     if value is not None and value.type == "conditional_expression":
         value = value.child_by_field_name("consequence")
-    return _named(value)
+    return named_by(value)
 
 
 def _by_calls(syntax: HostSyntax) -> Iterator[HostLaunch]:
     """`cudaLaunchKernel((void *)k<float>, grid, block, arguments, nbytes, stream)`."""
     for call in (call for name in _LAUNCHING for call in syntax.calls.get(name, ())):
         given = arguments_of(call)
-        if len(given) > 3 and (named := _named(given[0])) is not None:
+        if len(given) > 3 and (named := named_by(given[0])) is not None:
             configuration = tuple(text_of(one) for one in (*given[1:3], *given[4:5]))
             yield HostLaunch(*named, configuration, (), "", call.end_byte)
 
