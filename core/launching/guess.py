@@ -73,11 +73,11 @@ from core.launching.user_files import BAD_HEADER, promised
 from core.launching.users import User, callers_of, defined_apart, program_of, user_of
 from core.source.constants import knobs, with_defines
 from core.source.expressions import Number
-from core.source.host_code import without_host_code
 from core.source.host_syntax import host_syntax
 from core.source.instances import class_constants, instances
 from core.source.kernel_text import host_launches, kernels, split_instance
 from core.source.plain_text import without_comments
+from core.source.slicing import without_host_code
 
 _BLANK = re.compile(r"FIX_?ME|TO_?DO|XXX+|FILL_?(ME_?)?(IN)?|YOUR_\w+")
 _HALVES = re.compile(r"\b(?:__)?half2?\b")

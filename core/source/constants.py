@@ -30,7 +30,8 @@ BLANKED = re.compile(
     r"|'(?:[^'\\\n]|\\[^\n])'",
     re.DOTALL,
 )
-_DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE | re.DOTALL)
+DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE | re.DOTALL)
+"""A directive of the preprocessor with the lines that go on with it."""
 _DEFINE = re.compile(r"#\s*define\s+([A-Za-z_]\w*)(\(?)[ \t]*(.*)", re.DOTALL)
 _TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.']*|::|<<|'(?:[^'\\\n]|\\.)*'|[^\s\w]")
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -201,12 +202,12 @@ def _read(source: str, defines: tuple[tuple[str, str], ...]) -> SourceText:
 def _scanned(source: str) -> tuple[tuple[Token, ...], Mapping[str, str | None]]:
     text = blanked(source)
     macros: dict[str, str | None] = {}
-    for directive in _DIRECTIVE.findall(text):
+    for directive in DIRECTIVE.findall(text):
         match = _DEFINE.match(directive.strip())
         if match and not match[2]:
             value = match[3].replace("\\\n", " ").strip()
             macros[match[1]] = value if macros.get(match[1], value) == value else None
-    text = _DIRECTIVE.sub(_blank, text)
+    text = DIRECTIVE.sub(_blank, text)
     lines = enumerate(text.split("\n"), 1)
     return tuple(Token(word, n) for n, line in lines for word in _TOKEN.findall(line)), macros
 

@@ -14,6 +14,7 @@ from functools import cache, cached_property, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
+from core.source.constants import blank
 from core.source.expressions import text_of
 from core.source.parser import ATTRIBUTE, expression, language, parse
 from core.source.plain_text import closing, split_at_commas
@@ -171,7 +172,7 @@ class HostSyntax:
 
     def __init__(self, text: str) -> None:
         plain = ATTRIBUTE.sub(_blank, _WITHOUT_MEANING.sub(_blank, _plain(text)))
-        plain = _MARK_BEHIND.sub(lambda found: found[1] + _blank_of(found[2]), plain)
+        plain = _MARK_BEHIND.sub(lambda found: found[1] + blank(found[2]), plain)
         self.text = _with_ends_of_statements(plain)
         self.root = parse(_SIZES_IN_BRACES.sub(_rounded, self.text)).root_node
 
@@ -193,7 +194,7 @@ class HostSyntax:
 
         Its places stay the same; where `before` has no room they are its `shift` further on.
         """
-        front = _blank_of(self.text[: max(0, start - len(before))])
+        front = blank(self.text[: max(0, start - len(before))])
         made = HostSyntax(f"{front}{before}{self.text[start:end]}{after}")
         made.shift = max(0, len(before) - start)
         return made
@@ -286,7 +287,7 @@ class HostSyntax:
         """A macro's meaning, read as declarations if it has any functions, or as statements."""
         if b"##" in (value.text or b""):
             joined = self.text[value.start_byte : value.end_byte].replace("##", "__")
-            own = HostSyntax(_blank_of(self.text[: value.start_byte]) + joined)
+            own = HostSyntax(blank(self.text[: value.start_byte]) + joined)
         else:
             own = self.piece(value.start_byte, value.end_byte)
         if own.functions:
@@ -525,11 +526,7 @@ def _rounded(found: re.Match[str]) -> str:
 
 
 def _blank(found: re.Match[str]) -> str:
-    return _blank_of(found[0])
-
-
-def _blank_of(text: str) -> str:
-    return re.sub(r"[^\n]", " ", text)
+    return blank(found[0])
 
 
 def _with_ends_of_statements(text: str) -> str:

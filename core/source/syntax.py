@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Literal
 
 from core.cancelling import check
 from core.source.branches import with_one_branch
-from core.source.constants import BLANKED, blank, blanked
+from core.source.constants import BLANKED, DIRECTIVE, blank, blanked
 from core.source.parser import ATTRIBUTE, parse
+from core.source.plain_text import closing
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
@@ -28,7 +29,6 @@ Span = tuple[int, int]
 """First character and the one behind the last."""
 
 WORD = re.compile(r"[A-Za-z_]\w*")
-_DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE | re.DOTALL)
 _DEFINE = re.compile(r"\s*#\s*define\s+(\w+)(\([^)]*\))?((?:[^\n\\]|\\.|\\\n)*)", re.DOTALL)
 _C_LINKAGE = re.compile(  # its brace stands between one #if and its #endif, so alone
     r"^[ \t]*#[ \t]*if[^\n]*\b__cplusplus\b[^\n]*\n"
@@ -153,7 +153,7 @@ class Item:
 
 @dataclass(frozen=True)
 class HostPart:
-    """A member function of the host: its name and characters."""
+    """A function or variable of the host: its name, its characters `start` to `end`."""
 
     name: str
     start: int
@@ -235,6 +235,21 @@ class Syntax:
                 found.append(Item("macro", (), start, end, "any"))
         return tuple(sorted(found, key=lambda item: item.start))
 
+    @property
+    def of_host(self) -> Iterator[HostPart]:
+        """The functions with bodies, and variables at namespace level, that only the host has.
+
+        The functions say neither `__global__` nor `__device__` nor `constexpr`; the variables are
+        neither marked for the GPU nor constant.
+        """
+        for item in self.items:
+            is_declared = item.kind == "function" and not item.is_body
+            if item.space == "host" and not is_declared:
+                yield HostPart(item.names[-1] if item.names else "", item.start, item.end)
+            for part in item.host_parts:
+                if "{" in self.plain[part.start : part.end]:
+                    yield part
+
     def line(self, position: int) -> int:
         """The line of a character, from 1."""
         return 1 + bisect.bisect_left(self._line_ends, position)
@@ -268,7 +283,7 @@ class Syntax:
         """
         for at in range(len(items) - 1, -1, -1):
             if items[at].kind == "function" and not items[at].is_body:
-                between = _DIRECTIVE.sub("", self.plain[items[at].start : body.start])
+                between = DIRECTIVE.sub("", self.plain[items[at].start : body.start])
                 return at if ";" not in between else None
             if self.plain[items[at].start] != ":":
                 return None
@@ -320,7 +335,7 @@ class Syntax:
 
     def _is_head(self, node: Node) -> bool:
         """Whether it is `template <typename T> __global__` and no more."""
-        text = _DIRECTIVE.sub("", self.plain[node.start_byte : node.end_byte]).strip()
+        text = DIRECTIVE.sub("", self.plain[node.start_byte : node.end_byte]).strip()
         return text.endswith("__") and _SPACES.search(text) is not None and "{" not in text
 
     def _item(
@@ -377,7 +392,7 @@ class Syntax:
         for at in range(bisect.bisect_left(self._specifiers, (start, 0)) - 1, -1, -1):
             span = self._specifiers[at]
             between = self.plain[span[1] : start]
-            if span[0] < first or _DIRECTIVE.sub("", between).strip():
+            if span[0] < first or DIRECTIVE.sub("", between).strip():
                 return
             yield span
             start = span[0]
@@ -391,7 +406,7 @@ class Syntax:
 
     @cached_property
     def _directives(self) -> list[Span]:
-        return [match.span() for match in _DIRECTIVE.finditer(self.plain)]
+        return [match.span() for match in DIRECTIVE.finditer(self.plain)]
 
     def _space(
         self, head: str, kind: Kind, is_function: bool
@@ -631,7 +646,7 @@ def _macros(plain: str) -> tuple[Macro, ...]:
 
 
 def _defined(plain: str) -> Iterator[Macro]:
-    for found in _DIRECTIVE.finditer(plain):
+    for found in DIRECTIVE.finditer(plain):
         if match := _DEFINE.fullmatch(found[0]):
             names = tuple(_FORMAL.findall(match[2])) if match[2] else None
             body = match[3].replace("\\\n", " ").strip()
@@ -654,7 +669,7 @@ def _uses(text: str, names: frozenset[str]) -> Iterator[Span]:
 
 
 def _outside_directives(text: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
-    directives = [match.span() for match in _DIRECTIVE.finditer(text)]
+    directives = [match.span() for match in DIRECTIVE.finditer(text)]
     for match in pattern.finditer(text):
         around = bisect.bisect_right(directives, (match.start(), len(text))) - 1
         if around < 0 or match.start() >= directives[around][1]:
@@ -663,12 +678,7 @@ def _outside_directives(text: str, pattern: re.Pattern[str]) -> Iterator[re.Matc
 
 def _closed(text: str, at: int, pair: str) -> int:
     """Behind the bracket that closes the one at `at`; the text's end where none does."""
-    depth = 0
-    for bracket in re.compile(f"[{re.escape(pair)}]").finditer(text, at):
-        depth += 1 if bracket[0] == pair[0] else -1
-        if not depth:
-            return bracket.end()
-    return len(text)
+    return min(closing(text, at + 1, pair) + 1, len(text))
 
 
 def _made(text: str, macros: Macros) -> Iterator[Span]:
@@ -710,7 +720,7 @@ def _blanked_at(text: str, spans: Iterable[Sequence[int]]) -> str:
 
 def _disabled(plain: str) -> Iterator[Span]:
     start = depth = 0
-    for found in _DIRECTIVE.finditer(plain):
+    for found in DIRECTIVE.finditer(plain):
         word = _CONDITIONAL.match(found[0])
         if not depth and _DISABLED.match(found[0]):
             start, depth = found.end(), 1
@@ -732,7 +742,7 @@ def _hidden(text: str, shown: str) -> str:
         else "".join(" " if a == b else a for a, b in zip(line, part, strict=True))
         for line, part in pairs
     )
-    return _DIRECTIVE.sub(lambda m: blank(m[0]), left)
+    return DIRECTIVE.sub(lambda m: blank(m[0]), left)
 
 
 def _parsed_text(source: str, specifiers: Mapping[str, str]) -> str:
@@ -758,7 +768,7 @@ def _parsed_text(source: str, specifiers: Mapping[str, str]) -> str:
 
     # A directive keeps its attributes: a macro that means blanks would take in the line behind it.
     pieces, at = [], 0
-    for directive in _DIRECTIVE.finditer(text):
+    for directive in DIRECTIVE.finditer(text):
         pieces += [shown(text[at : directive.start()]), directive[0]]
         at = directive.end()
     return "".join([*pieces, shown(text[at:])])
