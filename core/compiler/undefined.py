@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from core.compiler.compiler import compile_ptx
 from core.errors import CompileError
-from core.source.constants import blanked
+from core.source.lexical import blanked
 from core.source.slicing import Part, Program
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from core.source.constants import DIRECTIVE, blank
+from core.source.lexical import DIRECTIVE, blank
 
 _CONDITIONAL = re.compile(r"\s*#\s*(if|el|endif)")
 _WHOLE = ("", ";", "{", "}", ":")  # what statements, labels and bodies end with

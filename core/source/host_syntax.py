@@ -14,8 +14,8 @@ from functools import cache, cached_property, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
-from core.source.constants import blank
 from core.source.expressions import text_of
+from core.source.lexical import blank
 from core.source.parser import ATTRIBUTE, expression, language, parse
 from core.source.plain_text import closing, split_at_commas
 
@@ -55,7 +55,8 @@ _QUERY = """
 (type_definition) @typedef
 (preproc_def) @macro
 (preproc_function_def) @macro
-(declaration) @declaration
+(declaration) @declaration @declared
+(field_declaration) @declared
 (kernel_call_syntax) @launch
 (template_instantiation) @instantiation
 (template_parameter_list) @parameters

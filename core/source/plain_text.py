@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from core.source.branches import with_one_branch
-from core.source.constants import RAW_STRING
+from core.source.lexical import RAW_STRING
 
 DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\(([^)]*)\))?[ \t]*([^\n]*)$", re.MULTILINE)
 """A directive in a text without comments: the name, the parameters and the meaning of a macro."""

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from core.cancelling import check
-from core.source.constants import DIRECTIVE, blank
 from core.source.kernel_text import overloads
+from core.source.lexical import DIRECTIVE, blank
 from core.source.plain_text import expanded
 from core.source.syntax import WORD, Item, Macro, Span, Syntax, macros_of, syntax
 

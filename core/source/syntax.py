@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from core.cancelling import check
 from core.source.branches import with_one_branch
-from core.source.constants import BLANKED, DIRECTIVE, blank, blanked
+from core.source.lexical import BLANKED, DIRECTIVE, blank, blanked
 from core.source.parser import ATTRIBUTE, parse
 from core.source.plain_text import closing
 
