@@ -21,6 +21,7 @@ from core.cancelling import check
 from core.compiler.request import ARCHITECTURE, Compiled, Request, compile_request, define_items
 from core.errors import Cancelled, CompileError, Diagnostic, TilescopeError, TooMuchWork
 from core.launch import Workload
+from core.ptx.debug.names import source_name
 from core.source.inline_asm import must_stay_inside
 
 if TYPE_CHECKING:
@@ -342,19 +343,10 @@ def resolve_entry(entries: Sequence[str], name: str, source_name: str = "the sou
 def plain_name(entry: str) -> str:
     """The name of a function as its source spells it: `ns::foo` for `_ZN2ns3fooEPf`.
 
-    Template arguments and parameters are left out. A name that is not mangled is returned as it is.
-    Itanium C++ ABI, 5.1 (name mangling).
+    Template arguments, parameters and namespaces without a name are left out. A name that is not
+    mangled is returned as it is.
     """
-    match = re.match(r"_Z(N?)[KVr]*", entry)
-    if not match or not (rest := entry[match.end() :])[:1].isdigit():
-        return entry
-    parts: list[str] = []
-    while length := re.match(r"\d+", rest):
-        end = length.end() + int(length.group())
-        parts.append(rest[length.end() : end])
-        rest = rest[end:]
-        if not match.group(1):
-            break
+    parts = source_name(entry).split("::")
     return "::".join(part for part in parts if not part.startswith("_GLOBAL__N_"))
 
 

@@ -660,7 +660,7 @@ def refit(source: str, launch: FileLaunch) -> FileLaunch:
 
     Raises as `guess_launch`.
     """
-    names = kernel_names(source, _texts(source, launch))
+    names = kernel_names(source, _headers_text(source, launch))
     there = {name.partition("<")[0] for name in names}
     kernel = launch.kernel if launch.kernel.partition("<")[0] in there else None
     defines = split_defines(launch.defines) if kernel else _NO_LAUNCH
@@ -695,7 +695,7 @@ def completed(source: str, asked: FileLaunch) -> Guess:
     Raises as `guess_launch`, and ArgumentError for a kernel or a parameter that the source has not.
     """
     defines = split_defines(asked.defines)
-    names = kernel_names(with_defines(source, defines), _texts(source, asked))
+    names = kernel_names(with_defines(source, defines), _headers_text(source, asked))
     kernel = instance_of(asked.kernel, names)
     if kernel and kernel.partition("<")[0].rpartition("::")[2] not in {
         name.partition("<")[0] for name in names
@@ -783,8 +783,4 @@ def launch_of(
         headers_of(source, launch),
         launch.name,
     )
-    return launch, kernel_names(source, _texts(source, launch)), signature
-
-
-def _texts(source: str, launch: FileLaunch) -> str:
-    return "\n".join(headers_of(source, launch).values())
+    return launch, kernel_names(source, _headers_text(source, launch)), signature

@@ -15,8 +15,9 @@ from functools import cached_property, lru_cache
 from core.cancelling import check
 from core.source.expressions import parsed, text_of
 from core.source.host_syntax import Declared, HostSyntax, declared, host_syntax
-from core.source.lexical import DIRECTIVE, blank, blanked
+from core.source.lexical import blank, blanked
 from core.source.plain_text import plain_text
+from core.source.syntax import defined_macros
 
 # The macros and integer constants of a source text.
 #
@@ -25,7 +26,6 @@ from core.source.plain_text import plain_text
 # counts as unknown, unless `-D` sets it.
 
 
-_DEFINE = re.compile(r"#\s*define\s+([A-Za-z_]\w*)(\(?)[ \t]*(.*)", re.DOTALL)
 _SIZEOF = re.compile(r"\bsizeof\s*\(\s*([a-z0-9 ]+?)\s*\)")
 _SIZES = {
     "char": 1,
@@ -158,11 +158,10 @@ def _read(source: str, defines: tuple[tuple[str, str], ...]) -> SourceText:
 def _macros(source: str) -> Mapping[str, str | None]:
     """The meanings of macros without parameters; None where there are several."""
     macros: dict[str, str | None] = {}
-    for directive in DIRECTIVE.findall(blanked(source)):
-        match = _DEFINE.match(directive.strip())
-        if match and not match[2]:
-            value = match[3].replace("\\\n", " ").strip()
-            macros[match[1]] = value if macros.get(match[1], value) == value else None
+    for macro in defined_macros(blanked(source)):
+        if macro.parameters is None:
+            is_one = macros.get(macro.name, macro.body) == macro.body
+            macros[macro.name] = macro.body if is_one else None
     return macros
 
 

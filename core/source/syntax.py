@@ -203,7 +203,7 @@ class Syntax:
     def __init__(self, source: str, macros: Macros) -> None:
         self.source = source
         self.plain = blanked(source)
-        self.macros = _macros(self.plain)
+        self.macros = defined_macros(self.plain)
         self.specifiers = dict(macros.specifiers)
         text = _blanked_at(_parsed_text(source, self.specifiers), list(_disabled(self.plain)))
         one = with_one_branch(text)
@@ -577,7 +577,7 @@ def syntax(source: str, macros: Macros | None = None) -> Syntax:
 @lru_cache(maxsize=16)
 def macros_of(texts: tuple[str, ...]) -> Macros:
     """What the parser has to know of the macros in some texts."""
-    written = [(macro, text) for text in texts for macro in _macros(blanked(text))]
+    written = [(macro, text) for text in texts for macro in defined_macros(blanked(text))]
     found = [macro for macro, _ in written]
     strings = {m.name for m, text in written if not m.body and '"' in text[m.start : m.end]}
     bodies: dict[str, str] = {}
@@ -641,7 +641,8 @@ def _meaning(name: str, bodies: Mapping[str, str], attributes: frozenset[str]) -
 
 
 @lru_cache(maxsize=64)
-def _macros(plain: str) -> tuple[Macro, ...]:
+def defined_macros(plain: str) -> tuple[Macro, ...]:
+    """Every #define of a text without comments, in order."""
     return tuple(_defined(plain))
 
 
