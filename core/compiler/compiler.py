@@ -7,7 +7,6 @@ by default, optimised.
 
 from __future__ import annotations
 
-import io
 import re
 import threading
 import time
@@ -301,10 +300,10 @@ def compile_kernel(
 
 def cubin_entries(image: bytes) -> tuple[str, ...]:
     """Names of the kernels in a cubin: each has a bank of constants for its parameters."""
-    from elftools.elf.elffile import ELFFile
+    from core.compiler.cubin import elf_of
 
     prefix = ".nv.constant0."
-    names = (section.name for section in ELFFile(io.BytesIO(image)).iter_sections())
+    names = (section.name for section in elf_of(image).iter_sections())
     return tuple(name.removeprefix(prefix) for name in names if name.startswith(prefix))
 
 
