@@ -61,7 +61,6 @@ from core.source.expressions import (
     text_of,
 )
 from core.source.host_syntax import (
-    CLASSES,
     Declared,
     Function,
     HostSyntax,
@@ -71,7 +70,7 @@ from core.source.host_syntax import (
     text_in,
 )
 from core.source.kernel_text import named_by
-from core.source.parser import expression, parse
+from core.source.parser import CLASSES, expression, parse
 from core.source.plain_text import split_at_commas, with_meaning
 
 if TYPE_CHECKING:

@@ -16,34 +16,15 @@ from typing import TYPE_CHECKING, Literal
 
 from core.source.expressions import text_of
 from core.source.lexical import blank
-from core.source.parser import ATTRIBUTE, expression, language, parse
+from core.source.parser import ATTRIBUTE, CLASSES, DECLARATORS, GROUPS, expression, language, parse
 from core.source.plain_text import closing, split_at_commas
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Query
 
 ALLOCATES = re.compile(r"\bcuda(?:Malloc\w*|HostAlloc)\b")
-CLASSES = ("class_specifier", "struct_specifier", "union_specifier")
-GROUPS = {
-    "translation_unit",
-    "namespace_definition",
-    "declaration_list",
-    "linkage_specification",
-    "preproc_if",
-    "preproc_ifdef",
-    "preproc_else",
-    "preproc_elif",
-    "ERROR",
-}
-_DECLARATORS = {
-    "init_declarator",
-    "pointer_declarator",
-    "reference_declarator",
-    "array_declarator",
-    "parenthesized_declarator",
-    "function_declarator",
-    "attributed_declarator",
-}
+OUTER = GROUPS | {"ERROR"}
+"""Nodes whose children may stand at namespace level, those around a mistake among them."""
 _QUERY = """
 (function_definition) @function
 (call_expression) @call
@@ -472,7 +453,7 @@ class HostSyntax:
         waiting = [self.root]
         while waiting:
             node = waiting.pop()
-            if node.type in GROUPS:
+            if node.type in OUTER:
                 waiting += reversed(node.children)
             elif node.type == "declaration":
                 yield node
@@ -615,7 +596,7 @@ def _declared(node: Node, kind: str, value: Node | None) -> Declared | None:
     stars, is_reference, points = 0, False, False
     extents: list[Node | None] = []
     inner: Node | None = node
-    while inner is not None and inner.type in _DECLARATORS:
+    while inner is not None and inner.type in DECLARATORS:
         if inner.type == "init_declarator":
             value = inner.child_by_field_name("value")
         elif inner.type == "pointer_declarator":
@@ -646,11 +627,11 @@ def _declared(node: Node, kind: str, value: Node | None) -> Declared | None:
 def _taken_for_parameters(node: Node, kind: str) -> Node | None:
     """The arguments of `dim3 block(SIDE, SIDE);`, which might declare a function as well."""
     around = node.parent
-    while around is not None and around.type in _DECLARATORS:
+    while around is not None and around.type in DECLARATORS:
         around = around.parent
     parameters = node.child_by_field_name("parameters")
     outer = around.parent if around is not None else None
-    is_inside = outer is not None and outer.type not in GROUPS - {"ERROR"}
+    is_inside = outer is not None and outer.type not in GROUPS
     if parameters is None or not (is_inside or "dim3" in kind.split()):
         return None
     call = expression(f"_{text_of(parameters)}")

@@ -19,8 +19,7 @@ from core.source.constants import evaluate
 from core.source.constants import read_source as read_constants
 from core.source.expressions import text_of
 from core.source.host_syntax import (
-    CLASSES,
-    GROUPS,
+    OUTER,
     WHOLE_NUMBERS,
     Declared,
     Function,
@@ -40,7 +39,7 @@ from core.source.kernel_text import (
     split_instance,
     with_words,
 )
-from core.source.parser import expression
+from core.source.parser import CLASSES, expression
 from core.source.plain_text import plain_text, split_at_commas, with_macros
 
 if TYPE_CHECKING:
@@ -502,7 +501,7 @@ class _Reader:
         """
         said: dict[str, str] = {}
         for node in (*self._syntax.nodes("alias"), *self._syntax.nodes("typedef")):
-            if node.parent is not None and node.parent.type not in GROUPS:
+            if node.parent is not None and node.parent.type not in OUTER:
                 said.setdefault(*_alias(node))
         for _, meaning in self._syntax.macros.values():
             if "using" in meaning:
@@ -535,7 +534,7 @@ class _Reader:
             if not _PARAMETER.search(self._syntax.text, node.start_byte - 20, node.start_byte)
         }
         for kind, name in (("alias", "name"), ("typedef", "declarator")):
-            outer = (n for n in self._syntax.nodes(kind) if n.parent and n.parent.type in GROUPS)
+            outer = (n for n in self._syntax.nodes(kind) if n.parent and n.parent.type in OUTER)
             found |= {text_in(node, name) for node in outer}
         return frozenset(found)
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 from core.cancelling import check
 from core.source.branches import with_one_branch
 from core.source.lexical import BLANKED, DIRECTIVE, blank, blanked
-from core.source.parser import ATTRIBUTE, parse
+from core.source.parser import ATTRIBUTE, CLASSES, DECLARATORS, GROUPS, parse
 from core.source.plain_text import closing
 
 if TYPE_CHECKING:
@@ -59,18 +59,7 @@ _DEEPEST_MACROS = 4
 _LONGEST_MEANING = 4000
 _DISABLED = re.compile(r"\s*#\s*if\s+0\b")
 _CONDITIONAL = re.compile(r"\s*#\s*(if\w*|else|elif\w*|endif)\b")
-_GROUPS = {
-    "translation_unit",
-    "declaration_list",
-    "preproc_if",
-    "preproc_ifdef",
-    "preproc_else",
-    "preproc_elif",
-    "preproc_elifdef",
-    "namespace_definition",
-    "linkage_specification",
-}
-_CLASSES = {"struct_specifier", "class_specifier", "union_specifier", "enum_specifier"}
+_CLASSES = {*CLASSES, "enum_specifier"}
 _KINDS: Mapping[str, Kind] = {
     **dict.fromkeys(_CLASSES, "class"),
     "function_definition": "function",
@@ -110,16 +99,7 @@ _DECLARING = {
     "type_definition",
     "field_declaration",
 }
-_DECLARATORS = {
-    "init_declarator",
-    "pointer_declarator",
-    "reference_declarator",
-    "array_declarator",
-    "function_declarator",
-    "parenthesized_declarator",
-    "attributed_declarator",
-    "structured_binding_declarator",
-}
+_DECLARATORS = DECLARATORS | {"structured_binding_declarator"}
 _AROUND = {"pointer_declarator", "reference_declarator", "init_declarator"}
 _NAMES = {
     "identifier",
@@ -309,7 +289,7 @@ class Syntax:
                     yield from self._items(body, scope)
                 else:
                     yield self._item(child, body or child, scope)
-            elif kind in _GROUPS or (kind == "ERROR" and self._holds_items(child)):
+            elif kind in GROUPS or (kind == "ERROR" and self._holds_items(child)):
                 yield from self._items(child, scope)
             elif not kind.startswith("preproc") and not self._is_part_of_condition(child):
                 item = self._item(child, child, scope, begun)
