@@ -22,7 +22,7 @@ from core.ptx.debug.model import DebugInfo, DwarfType, Member
 from core.ptx.debug.reader import read_dwarf
 from core.source.host_syntax import TemplateParameter
 from core.source.instances import instances
-from core.source.kernel_text import KernelText, kernels, split_instance
+from core.source.kernel_text import KernelText, kernel_called, kernels, split_instance
 from core.source.slicing import Program
 from core.source.syntax import WORD
 
@@ -288,11 +288,9 @@ def without_spaces(instance: str) -> str:
 
 
 def _kernel(source: str, whole: str, kernel: str) -> KernelText:
-    plain = split_instance(kernel)[0].rpartition("::")[2]
     for text in (source, whole):
-        for found in kernels(text):
-            if found.name == plain:
-                return found
+        if (found := kernel_called(text, kernel)) is not None:
+            return found
     names = kernel_names(whole)
     there = f"it has: {', '.join(names)}" if names else "it has no __global__ function"
     raise ArgumentError(f"The source has no kernel called {kernel}; {there}.")

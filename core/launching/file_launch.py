@@ -191,9 +191,9 @@ def at_its_kernels(source: str, asked: FileLaunch) -> tuple[str, FileLaunch]:
     before them, as the source may have the types that a kernel takes, and launches it.
     """
     from core.launching.users import definition_of
-    from core.source.kernel_text import host_launches, kernels
+    from core.source.kernel_text import kernels, launches_by_kernel, unscoped
 
-    wanted = asked.kernel.partition("<")[0].rpartition("::")[2].strip()
+    wanted = unscoped(asked.kernel)
 
     def has(text: str, headers: str = "") -> bool:
         return any(k.is_defined and wanted in ("", k.name) for k in kernels(text, headers))
@@ -204,14 +204,12 @@ def at_its_kernels(source: str, asked: FileLaunch) -> tuple[str, FileLaunch]:
     if has(source, "\n".join(text for _, text in files if "__global__" in text)):
         return source, asked
     there = [(path, text) for path, text in files if "__global__" in text and has(text)]
-    launched = {launch.name.rpartition("::")[2] for launch in host_launches(source)}
+    launched = launches_by_kernel(source)
     there.sort(key=lambda file: not any(kernel.name in launched for kernel in kernels(file[1])))
     for path, text in there:
         included = shlex.join([*shlex.split(asked.included), asked.path])
         return text, replace(asked, path=str(path), included=included)
-    names = dict.fromkeys(launch.name.rpartition("::")[2] for launch in host_launches(source))
-    names |= dict.fromkeys(kernel.name for kernel in kernels(source))
-    for name in names:
+    for name in dict.fromkeys((*launched, *(kernel.name for kernel in kernels(source)))):
         elsewhere = definition_of(asked.path, name) if wanted in ("", name) else None
         if elsewhere is not None:
             kernel = asked.kernel or name

@@ -91,6 +91,17 @@ def split_instance(kernel: str) -> tuple[str, tuple[str, ...]]:
     return name.strip(), tuple(split_at_commas(inside)) if opens else ()
 
 
+def unscoped(kernel: str) -> str:
+    """`ns::axpy<float, 4>` as axpy."""
+    return split_instance(kernel)[0].rpartition("::")[2].strip()
+
+
+def kernel_called(source: str, kernel: str, headers: str = "") -> KernelText | None:
+    """The kernel that a name means, whatever its namespace and its instance; None for none."""
+    name = unscoped(kernel)
+    return next((found for found in kernels(source, headers) if found.name == name), None)
+
+
 def _kernels(source: str, headers: str = "") -> Iterator[KernelText]:
     if "__global__" not in source and "__global__" not in headers:
         return
@@ -184,7 +195,7 @@ def launches_by_kernel(source: str) -> Mapping[str, tuple[HostLaunch, ...]]:
     """The launches in a source's text by the kernel's name without namespaces."""
     found: dict[str, list[HostLaunch]] = {}
     for launch in host_launches(source):
-        found.setdefault(launch.name.rpartition("::")[2], []).append(launch)
+        found.setdefault(unscoped(launch.name), []).append(launch)
     return {name: tuple(launches) for name, launches in found.items()}
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from core.cancelling import check
-from core.source.kernel_text import overloads
+from core.source.kernel_text import overloads, unscoped
 from core.source.lexical import DIRECTIVE, blank
 from core.source.plain_text import expanded
 from core.source.syntax import WORD, Item, Macro, Span, Syntax, macros_of, syntax
@@ -199,9 +199,8 @@ class Program:
 
         Where no text declares it a macro makes it: then all that macros make are taken.
         """
-        plain, _, given = kernel.strip().partition("<")
-        name = plain.strip().rpartition("::")[2]
-        given = _OF_INSTANCE.sub(">", given)
+        name = unscoped(kernel)
+        given = _OF_INSTANCE.sub(">", kernel.partition("<")[2])
         arguments = [p for word in WORD.findall(given) for p in self.by_name.get(word, ())]
         kernels = [
             part
