@@ -71,6 +71,7 @@ _TYPED = {
     "field_expression",
 }
 _PARAMETER = re.compile(r"[<,]\s*(?:class|struct)\s+\Z")  # of a template behind a mistake
+_INSTANTIATES = re.compile(r"\btemplate\s+(?:__global__\s+)?void\s")  # in a macro's meaning
 _SHORTEST_ROOT = 4
 _SIZES = re.compile(r"size|block|threads|tile|dim|bs|bm|bn", re.IGNORECASE)
 _OF_THREADS = re.compile(r"BK|TM|TN")
@@ -122,7 +123,8 @@ class _Reader:
         given = zip(launch.template, split_instance(instance)[1], strict=False)
         outer = {**self._bound_outside(launch), **dict(given)}
         function = self._syntax.function_at(launch.position)
-        before = self._text_before(function, launch.position)
+        start = function.body.start_byte if function is not None else launch.position
+        before = self._syntax.text[start : launch.position]
         found: dict[str, str] = {}
         for use in _MEMBER.finditer(" ".join((before, *launch.configuration))):
             name = use[1] if use[1] in outer else ""
@@ -134,24 +136,15 @@ class _Reader:
                 found[name] = self._nameable(meaning, outer)
         return {name: meaning for name, meaning in found.items() if meaning}
 
-    def _text_before(self, function: Function | None, position: int) -> str:
-        start = function.body.start_byte if function is not None else position
-        return self._syntax.text[start:position]
-
     @cached_property
     def _declared(self) -> Mapping[str, list[str]]:
         """What `template void axpy<float>(…);` says of each kernel: its arguments."""
         found: dict[str, list[str]] = {}
-        syntax = self._with_macros_for(r"\btemplate\s+(?:__global__\s+)?void\s")
-        for node in syntax.nodes("instantiation"):
+        text = with_macros(plain_text(self._source), _INSTANTIATES)
+        for node in host_syntax(text).nodes("instantiation"):
             for name, inside in _instances_in(node.child_by_field_name("declarator")):
                 found.setdefault(name, []).append(inside)
         return found
-
-    def _with_macros_for(self, words: str) -> HostSyntax:
-        """The source with the macros expanded in whose meanings some words are found."""
-        text = with_macros(plain_text(self._source), re.compile(words))
-        return host_syntax(text)
 
     # -- what a launch asks for ---------------------------------------------------------------
 
