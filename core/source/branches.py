@@ -18,11 +18,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from core.source.lexical import DIRECTIVE, blank
+from core.source.lexical import DIRECTIVE, Span, blank
 
 _CONDITIONAL = re.compile(r"\s*#\s*(if|el|endif)")
 _WHOLE = ("", ";", "{", "}", ":")  # what statements, labels and bodies end with
-Span = tuple[int, int]
 
 
 @dataclass

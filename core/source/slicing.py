@@ -17,9 +17,9 @@ from functools import cached_property, lru_cache
 
 from core.cancelling import check
 from core.source.kernel_text import overloads, unscoped
-from core.source.lexical import DIRECTIVE, blank
+from core.source.lexical import DIRECTIVE, Span, blank
 from core.source.plain_text import expanded
-from core.source.syntax import WORD, Item, Macro, Span, Syntax, macros_of, syntax
+from core.source.syntax import WORD, Item, Macro, Syntax, macros_of, syntax
 
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b[^\n]*", re.MULTILINE)
 _DEEPEST_MACROS = 4

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from core.cancelling import check
 from core.source.branches import with_one_branch
-from core.source.lexical import BLANKED, DIRECTIVE, blank, blanked
+from core.source.lexical import BLANKED, DIRECTIVE, Span, blank, blanked, blanked_at, disabled
 from core.source.parser import ATTRIBUTE, CLASSES, DECLARATORS, GROUPS, parse
 from core.source.plain_text import closing
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
 Kind = Literal["function", "class", "alias", "variable", "using", "macro", "assertion", "other"]
-Span = tuple[int, int]
-"""First character and the one behind the last."""
 
 WORD = re.compile(r"[A-Za-z_]\w*")
 _DEFINE = re.compile(r"\s*#\s*define\s+(\w+)(\([^)]*\))?((?:[^\n\\]|\\.|\\\n)*)", re.DOTALL)
@@ -57,8 +55,6 @@ _LONGEST_INDENT = 80
 _LONGEST_HEAD = 400  # characters of attributes and such before a declaration
 _DEEPEST_MACROS = 4
 _LONGEST_MEANING = 4000
-_DISABLED = re.compile(r"\s*#\s*if\s+0\b")
-_CONDITIONAL = re.compile(r"\s*#\s*(if\w*|else|elif\w*|endif)\b")
 _CLASSES = {*CLASSES, "enum_specifier"}
 _KINDS: Mapping[str, Kind] = {
     **dict.fromkeys(_CLASSES, "class"),
@@ -185,13 +181,14 @@ class Syntax:
         self.plain = blanked(source)
         self.macros = defined_macros(self.plain)
         self.specifiers = dict(macros.specifiers)
-        text = _blanked_at(_parsed_text(source, self.specifiers), list(_disabled(self.plain)))
+        inside = [(begins[1], ends[0]) for begins, ends in disabled(self.plain)]
+        text = blanked_at(_parsed_text(source, self.specifiers), inside)
         one = with_one_branch(text)
         others = _hidden(text, one) if one != text else ""
-        one = _blanked_at(one, [call for _, *call in _calls(one, macros.attributes)])
-        one = _blanked_at(one, _uses(one, macros.statements))
+        one = blanked_at(one, [call for _, *call in _calls(one, macros.attributes)])
+        one = blanked_at(one, _uses(one, macros.statements))
         self.made = tuple(_made(one, macros))
-        self._text = _blanked_at(one, self.made)
+        self._text = blanked_at(one, self.made)
         self._declared_in: dict[Span, frozenset[str]] = {}
         self._others = others if others.strip() else ""  # branches that open the same braces
 
@@ -689,29 +686,6 @@ def _made(text: str, macros: Macros) -> Iterator[Span]:
         else:
             continue
         yield start, behind
-
-
-def _blanked_at(text: str, spans: Iterable[Sequence[int]]) -> str:
-    pieces, at = [], 0
-    for start, end in spans:
-        pieces += [text[at:start], blank(text[start:end])]
-        at = end
-    return "".join([*pieces, text[at:]])
-
-
-def _disabled(plain: str) -> Iterator[Span]:
-    start = depth = 0
-    for found in DIRECTIVE.finditer(plain):
-        word = _CONDITIONAL.match(found[0])
-        if not depth and _DISABLED.match(found[0]):
-            start, depth = found.end(), 1
-        elif depth and word:
-            depth += word[1].startswith("if") - (word[1] == "endif")
-            if not depth or (depth == 1 and word[1].startswith("el")):
-                yield start, found.start()
-                depth = 0
-    if depth:
-        yield start, len(plain)
 
 
 def _hidden(text: str, shown: str) -> str:
