@@ -7,7 +7,6 @@ by default, optimised.
 
 from __future__ import annotations
 
-import io
 import re
 import threading
 import time
@@ -21,6 +20,7 @@ from core.cancelling import check
 from core.compiler.request import ARCHITECTURE, Compiled, Request, compile_request, define_items
 from core.errors import Cancelled, CompileError, Diagnostic, TilescopeError, TooMuchWork
 from core.launch import Workload
+from core.ptx.debug.names import source_name
 from core.source.inline_asm import must_stay_inside
 
 if TYPE_CHECKING:
@@ -242,17 +242,19 @@ def compile_cubin(
     defines: Mapping[str, str] = _NO_DEFINES,
     compute_capability: tuple[int, int] = (9, 0),
     extra_options: Sequence[str] = (),
-    kernel: str = "",
-    headers: Mapping[str, str] = _NO_DEFINES,
 ) -> bytes:
-    """Compile CUDA C to an optimised cubin (machine code) for one compute capability.
+    """The cubin of all kernels of a source, as `compile_kernel` makes that of one.
 
-    `cubin_entries` lists its kernels. Raises as `compile_ptx` does; a kernel that asks for too much
-    shared memory is refused here, by the assembler.
+    `cubin_entries` lists its kernels.
     """
-    return _cubin(
-        source, source_name, defines, compute_capability, extra_options, kernel, headers
-    ).image
+    return compile_kernel(
+        source,
+        "",
+        source_name=source_name,
+        defines=defines,
+        compute_capability=compute_capability,
+        extra_options=extra_options,
+    )[0]
 
 
 def compile_kernel(
@@ -265,23 +267,11 @@ def compile_kernel(
     extra_options: Sequence[str] = (),
     headers: Mapping[str, str] = _NO_DEFINES,
 ) -> tuple[bytes, str]:
-    """A cubin as `compile_cubin` makes it, and the name in there of one of its kernels.
+    """An optimised cubin (machine code) for one compute capability, and the kernel's name in it.
 
-    Raises as `compile_cubin` and `resolve_entry` do.
+    Raises as `compile_ptx` and `resolve_entry` do; a kernel that asks for too much shared memory is
+    refused here, by the assembler.
     """
-    made = _cubin(source, source_name, defines, compute_capability, extra_options, kernel, headers)
-    return made.image, made.entry or resolve_entry(cubin_entries(made.image), kernel, source_name)
-
-
-def _cubin(
-    source: str,
-    source_name: str,
-    defines: Mapping[str, str],
-    compute_capability: tuple[int, int],
-    extra_options: Sequence[str],
-    kernel: str,
-    headers: Mapping[str, str],
-) -> Compiled:
     major, minor = compute_capability
     suffix = _suffix(source, headers) if compute_capability == (9, 0) else ""
     options = (f"--gpu-architecture=sm_{major}{minor}{suffix}", *extra_options)
@@ -295,7 +285,7 @@ def _cubin(
         tuple(sorted(headers.items())),
     )
     try:
-        return _cubins.get(request, lambda: compile_request(request))
+        made = _cubins.get(request, lambda: compile_request(request))
     except CompileError as error:
         if compute_capability == (9, 0) or not _suffix(source, headers):
             raise
@@ -303,14 +293,17 @@ def _cubin(
             f"{source_name} uses instructions that compute capability 9.0 alone has (wgmma, "
             f"setmaxnreg), and {major}.{minor} has not: choose an H100 or H200."
         ) from error
+    if made.entry or not kernel:
+        return made.image, made.entry
+    return made.image, resolve_entry(cubin_entries(made.image), kernel, source_name)
 
 
 def cubin_entries(image: bytes) -> tuple[str, ...]:
     """Names of the kernels in a cubin: each has a bank of constants for its parameters."""
-    from elftools.elf.elffile import ELFFile
+    from core.compiler.cubin import elf_of
 
     prefix = ".nv.constant0."
-    names = (section.name for section in ELFFile(io.BytesIO(image)).iter_sections())
+    names = (section.name for section in elf_of(image).iter_sections())
     return tuple(name.removeprefix(prefix) for name in names if name.startswith(prefix))
 
 
@@ -349,19 +342,10 @@ def resolve_entry(entries: Sequence[str], name: str, source_name: str = "the sou
 def plain_name(entry: str) -> str:
     """The name of a function as its source spells it: `ns::foo` for `_ZN2ns3fooEPf`.
 
-    Template arguments and parameters are left out. A name that is not mangled is returned as it is.
-    Itanium C++ ABI, 5.1 (name mangling).
+    Template arguments, parameters and namespaces without a name are left out. A name that is not
+    mangled is returned as it is.
     """
-    match = re.match(r"_Z(N?)[KVr]*", entry)
-    if not match or not (rest := entry[match.end() :])[:1].isdigit():
-        return entry
-    parts: list[str] = []
-    while length := re.match(r"\d+", rest):
-        end = length.end() + int(length.group())
-        parts.append(rest[length.end() : end])
-        rest = rest[end:]
-        if not match.group(1):
-            break
+    parts = source_name(entry).split("::")
     return "::".join(part for part in parts if not part.startswith("_GLOBAL__N_"))
 
 

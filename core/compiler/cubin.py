@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import bisect
 import io
+import math
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.errors import TilescopeError
 from core.ptx.debug.names import source_name
 from core.ptx.debug.reader import line_rows
+
+if TYPE_CHECKING:
+    from elftools.elf.elffile import ELFFile
 
 _SIZED = 0x04  # format: the value follows, as long as the two bytes say
 _REGCOUNT = 0x2F  # symbol, registers of a thread
@@ -41,13 +45,19 @@ class KernelResources:
     max_threads: int | None = None
 
 
+def elf_of(image: bytes) -> ELFFile:
+    """A cubin's sections; ELFError for what is none."""
+    from elftools.elf.elffile import ELFFile
+
+    return ELFFile(io.BytesIO(image))
+
+
 def kernel_resources(image: bytes, entry: str) -> KernelResources:
     """What kernel `entry` of a cubin needs. Raises TilescopeError if there is no such kernel."""
     from elftools.common.exceptions import ELFError
-    from elftools.elf.elffile import ELFFile
 
     try:
-        elf = ELFFile(io.BytesIO(image))
+        elf = elf_of(image)
     except ELFError as error:
         raise TilescopeError(f"This is not a cubin: {error}.") from error
     sections: dict[str, Any] = {section.name: section for section in elf.iter_sections()}
@@ -62,7 +72,7 @@ def kernel_resources(image: bytes, entry: str) -> KernelResources:
         registers=whole[_REGCOUNT],
         static_shared_bytes=_shared(sections, entry),
         local_bytes=whole.get(_FRAME_SIZE, 0),
-        max_threads=None if bounds is None else _product(struct.unpack("<3I", bounds[:12])),
+        max_threads=None if bounds is None else math.prod(struct.unpack("<3I", bounds[:12])),
     )
 
 
@@ -72,9 +82,7 @@ def parameter_places(image: bytes, entry: str) -> tuple[int, ...]:
     The buffer itself begins at an odd place of constant memory: what is aligned to 64 bytes there
     is not so within the buffer.
     """
-    from elftools.elf.elffile import ELFFile
-
-    section: Any = ELFFile(io.BytesIO(image)).get_section_by_name(f".nv.info.{entry}")
+    section: Any = elf_of(image).get_section_by_name(f".nv.info.{entry}")
     values = (value for attribute, value in _records(section.data()) if attribute == _PARAMETER)
     found = (struct.unpack_from("<IHH", value) for value in values)
     return tuple(place for _, place in sorted((number, place) for _, number, place in found))
@@ -86,9 +94,7 @@ def variables_called(image: bytes, name: str) -> tuple[str, ...]:
     Those in global and constant memory count: `_ZN6filter7weightsE` for `weights`. A variable that
     the optimised code does not use may have no symbol.
     """
-    from elftools.elf.elffile import ELFFile
-
-    elf = ELFFile(io.BytesIO(image))
+    elf = elf_of(image)
     table: Any = elf.get_section_by_name(".symtab")
     found = []
     for symbol in table.iter_symbols():
@@ -131,13 +137,6 @@ def _by_symbol(data: bytes, symbol: int) -> dict[int, int]:
             if owner == symbol:
                 found[number] = content
     return found
-
-
-def _product(numbers: tuple[int, ...]) -> int:
-    result = 1
-    for number in numbers:
-        result *= number
-    return result
 
 
 # Machine code of a kernel, from its cubin: as much of each instruction as counting needs.
@@ -270,9 +269,7 @@ def _ptx_lines(image: bytes, entry: str) -> dict[int, int]:
     ptxas writes it down as DWARF does, in a section of its own. Each sequence begins with an
     address that a relocation fills in: the symbol tells whose code it is.
     """
-    from elftools.elf.elffile import ELFFile
-
-    elf = ELFFile(io.BytesIO(image))
+    elf = elf_of(image)
     table: Any = elf.get_section_by_name(_LINES)
     fixed: Any = elf.get_section_by_name(f".rela{_LINES}")
     symbols: Any = elf.get_section_by_name(".symtab")
@@ -297,9 +294,7 @@ def _ptx_lines(image: bytes, entry: str) -> dict[int, int]:
 
 
 def _text(image: bytes, entry: str) -> tuple[bytes, tuple[int, int]]:
-    from elftools.elf.elffile import ELFFile
-
-    elf = ELFFile(io.BytesIO(image))
+    elf = elf_of(image)
     section = elf.get_section_by_name(f".text.{entry}")
     if section is None:
         raise TilescopeError(f"The cubin has no kernel {entry}.")

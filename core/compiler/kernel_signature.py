@@ -22,7 +22,7 @@ from core.ptx.debug.model import DebugInfo, DwarfType, Member
 from core.ptx.debug.reader import read_dwarf
 from core.source.host_syntax import TemplateParameter
 from core.source.instances import instances
-from core.source.kernel_text import KernelText, kernels, split_instance
+from core.source.kernel_text import KernelText, kernel_called, kernels, split_instance
 from core.source.slicing import Program
 from core.source.syntax import WORD
 
@@ -97,8 +97,8 @@ class SignatureParameter:
     name: str
     type: str
     dtype: np.dtype[Any] | None
-    is_pointer: bool
-    is_const: bool
+    is_pointer: bool = False
+    is_const: bool = False
     lanes: int = 1
     whole: str = ""
     offset: int = 0
@@ -288,11 +288,9 @@ def without_spaces(instance: str) -> str:
 
 
 def _kernel(source: str, whole: str, kernel: str) -> KernelText:
-    plain = split_instance(kernel)[0].rpartition("::")[2]
     for text in (source, whole):
-        for found in kernels(text):
-            if found.name == plain:
-                return found
+        if (found := kernel_called(text, kernel)) is not None:
+            return found
     names = kernel_names(whole)
     there = f"it has: {', '.join(names)}" if names else "it has no __global__ function"
     raise ArgumentError(f"The source has no kernel called {kernel}; {there}.")
@@ -500,22 +498,6 @@ def _places(ptx: str, entry: str) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-@dataclass(frozen=True)
-class _Leaf:
-    """A number, a row of numbers or a pointer within a value, at its offset."""
-
-    path: str
-    type: str
-    dtype: np.dtype[Any] | None
-    offset: int = 0
-    count: int = 1
-    is_pointer: bool = False
-    is_const: bool = False
-    lanes: int = 1
-    leads_to_pointers: bool = False
-    holds_pointers: bool = False
-
-
 _INDIRECT = "a reference, or a pointer to pointers to pointers"
 
 
@@ -545,27 +527,24 @@ def _read(
 
 
 def _of_leaf(
-    leaf: _Leaf, name: str, shown: str, nbytes: int, align: int, leaves: list[_Leaf]
+    leaf: SignatureParameter,
+    name: str,
+    shown: str,
+    nbytes: int,
+    align: int,
+    leaves: list[SignatureParameter],
 ) -> SignatureParameter:
+    path = leaf.name
     if leaf.count == MAP_WORDS and nbytes == 8 * MAP_WORDS and align == MAP_ALIGNMENT:
-        leaf = replace(leaf, path="")  # a tensor map, opaque: it has the parameter's own name
-        shown = TENSOR_MAP
-    is_member = bool(leaf.path) or leaf.count > 1 or leaf.type == EMPTY or len(leaves) > 1
-    return SignatureParameter(
-        name=f"{name}.{leaf.path}" if leaf.path else name,
-        type=leaf.type if leaf.path or leaf.type.startswith("enum ") else shown,
-        dtype=leaf.dtype,
-        is_pointer=leaf.is_pointer,
-        is_const=leaf.is_const,
-        lanes=leaf.lanes,
-        whole=name if is_member else "",
-        offset=leaf.offset,
-        whole_bytes=max(nbytes, 1) if is_member else 0,
-        whole_align=align if is_member else 1,
-        count=leaf.count,
-        leads_to_pointers=leaf.leads_to_pointers,
-        holds_pointers=leaf.holds_pointers,
+        path, shown = "", TENSOR_MAP  # opaque: it has the parameter's own name
+    made = replace(
+        leaf,
+        name=_joined(name, path),
+        type=leaf.type if path or leaf.type.startswith("enum ") else shown,
     )
+    if path or leaf.count > 1 or leaf.type == EMPTY or len(leaves) > 1:
+        return replace(made, whole=name, whole_bytes=max(nbytes, 1), whole_align=align)
+    return made
 
 
 def _symbol(asked: tuple[str, DwarfType], filled: frozenset[str]) -> Iterator[SignatureParameter]:
@@ -583,31 +562,31 @@ def _symbol(asked: tuple[str, DwarfType], filled: frozenset[str]) -> Iterator[Si
         yield replace(made, is_const=True, is_symbol=True, whole=name, whole_bytes=kind.nbytes)
 
 
-def _as_row(kind: DwarfType, leaves: list[_Leaf]) -> _Leaf | None:
+def _as_row(kind: DwarfType, leaves: list[SignatureParameter]) -> SignatureParameter | None:
     """Equal numbers without gaps, such as those of some float4, as one row."""
     first, count = leaves[0], sum(leaf.count for leaf in leaves)
     alike = all(leaf.dtype == first.dtype and not leaf.is_pointer for leaf in leaves)
     if first.dtype is None or not alike or count * first.dtype.itemsize != kind.nbytes:
         return None
-    return replace(first, path="", offset=0, count=count)
+    return replace(first, name="", offset=0, count=count)
 
 
-def _leaves(kind: DwarfType, path: str, offset: int) -> Iterator[_Leaf]:
-    """What a value of a type consists of."""
+def _leaves(kind: DwarfType, path: str, offset: int) -> Iterator[SignatureParameter]:
+    """The numbers, rows of numbers and pointers in a value, named by their paths in it."""
     plain = _plain_name(kind)
     if plain in _BITS_OF and kind.nbytes == 2:
-        yield _Leaf(path, plain, np.dtype(_BITS_OF[plain]), offset)
+        yield SignatureParameter(path, plain, np.dtype(_BITS_OF[plain]), offset=offset)
     elif kind.kind == "pointer":
-        yield replace(_pointer(kind), path=path, offset=offset)
+        yield replace(_pointer(kind), name=path, offset=offset)
     elif kind.kind == "enum" and kind.dtype is not None:
         signed = np.dtype(f"i{kind.nbytes}")
-        yield _Leaf(path, f"enum {plain}", signed, offset)
+        yield SignatureParameter(path, f"enum {plain}", signed, offset=offset)
     elif kind.kind == "array" and kind.element is not None:
         yield from _elements(kind, kind.element, path, offset)
     elif kind.kind == "struct":
         yield from _members(kind, path, offset)
     elif kind.dtype is not None:
-        yield _Leaf(path, plain, _number(kind), offset)
+        yield SignatureParameter(path, plain, _number(kind), offset=offset)
     else:
         raise _Unsuitable(f"the type {kind.name} is not a number")
 
@@ -620,11 +599,13 @@ def _plain_name(kind: DwarfType) -> str:
     return re.sub(r"\b(?:const|volatile)\s+", "", kind.name)
 
 
-def _elements(array: DwarfType, element: DwarfType, path: str, offset: int) -> Iterator[_Leaf]:
+def _elements(
+    array: DwarfType, element: DwarfType, path: str, offset: int
+) -> Iterator[SignatureParameter]:
     count = int(np.prod(array.dims, dtype=np.int64))
     first = list(_leaves(element, "", 0))
-    if len(first) == 1 and not first[0].is_pointer and first[0].count == 1 and not first[0].path:
-        yield replace(first[0], path=path, offset=offset, count=count)
+    if len(first) == 1 and not first[0].is_pointer and first[0].count == 1 and not first[0].name:
+        yield replace(first[0], name=path, offset=offset, count=count)
         return
     if count * len(first) > _MOST_LEAVES:
         raise _Unsuitable(f"{array.name} has {count * len(first):,} members")
@@ -632,12 +613,12 @@ def _elements(array: DwarfType, element: DwarfType, path: str, offset: int) -> I
         for leaf in first:
             yield replace(
                 leaf,
-                path=_joined(f"{path}{index}", leaf.path),
+                name=_joined(f"{path}{index}", leaf.name),
                 offset=offset + index * element.nbytes + leaf.offset,
             )
 
 
-def _members(kind: DwarfType, path: str, offset: int) -> Iterator[_Leaf]:
+def _members(kind: DwarfType, path: str, offset: int) -> Iterator[SignatureParameter]:
     end, found = -1, False
     for member in kind.members:
         if member.bits is not None:
@@ -652,19 +633,19 @@ def _members(kind: DwarfType, path: str, offset: int) -> Iterator[_Leaf]:
         name = "" if re.match(r"\(|__SO__|__b_", member.name) else member.name
         yield from _leaves(member.type, _joined(path, name), offset + member.offset)
     if not found:  # an empty class has one byte
-        yield _Leaf(path, EMPTY, np.dtype(np.uint8), offset)
+        yield SignatureParameter(path, EMPTY, np.dtype(np.uint8), offset=offset)
 
 
 def _is_empty(member: Member) -> bool:
     return member.type.kind == "struct" and all(_is_empty(m) for m in member.type.members)
 
 
-def _pointer(kind: DwarfType) -> _Leaf:
+def _pointer(kind: DwarfType) -> SignatureParameter:
     element = kind.element
+    is_const = element is not None and element.name.startswith("const ")
+    opaque = SignatureParameter("", kind.name, None, is_pointer=True, is_const=is_const)
     if element is None or element.kind in ("void", "function"):
-        is_const = element is not None and element.name.startswith("const ")
-        return _Leaf("", kind.name, None, 0, 1, is_pointer=True, is_const=is_const)
-    is_const = element.name.startswith("const ")
+        return opaque
     inner = _pointer(element) if element.kind == "pointer" else None
     if kind.name.rstrip().endswith("&") or (inner is not None and inner.leads_to_pointers):
         raise _Unsuitable(_INDIRECT)
@@ -673,18 +654,18 @@ def _pointer(kind: DwarfType) -> _Leaf:
     try:
         leaves = list(_leaves(element, "", 0))
     except _Unsuitable:
-        return _Leaf("", kind.name, None, 0, 1, is_pointer=True, is_const=is_const)
+        return opaque
     kinds = {leaf.dtype for leaf in leaves}
     numbers = sum(leaf.count for leaf in leaves)
-    if len(kinds) == 1 and not any(leaf.is_pointer for leaf in leaves):
+    holds_pointers = any(leaf.is_pointer for leaf in leaves)
+    if len(kinds) == 1 and not holds_pointers:
         (dtype,) = kinds
         if dtype is not None and dtype.itemsize * numbers == element.nbytes:
-            return _Leaf("", kind.name, dtype, 0, 1, True, is_const, numbers)
+            return replace(opaque, dtype=dtype, lanes=numbers)
     if not element.nbytes:
-        return _Leaf("", kind.name, None, 0, 1, is_pointer=True, is_const=is_const)
-    return _Leaf(
-        *("", kind.name, np.dtype(np.uint8), 0, 1, True, is_const, element.nbytes),
-        holds_pointers=any(leaf.is_pointer for leaf in leaves),
+        return opaque
+    return replace(
+        opaque, dtype=np.dtype(np.uint8), lanes=element.nbytes, holds_pointers=holds_pointers
     )
 
 

@@ -21,7 +21,7 @@ from core.compiler.nvrtc_library import CURAND, include_folders
 from core.compiler.nvrtc_library import Program as Translation
 from core.compiler.request import ARCHITECTURE, Compiled, Request
 from core.errors import CompileError, Diagnostic
-from core.source.constants import blanked, with_defines
+from core.source.constants import with_defines
 from core.source.diagnostics import parse_log
 from core.source.host_headers import (
     HALF_NAMES,
@@ -33,6 +33,7 @@ from core.source.host_headers import (
     torch_header,
     with_libraries,
 )
+from core.source.lexical import blanked
 from core.source.slicing import Part, Program
 from core.source.syntax import Syntax, includes
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from core.compiler.compiler import compile_ptx
 from core.errors import CompileError
-from core.source.constants import blanked
+from core.source.kernel_text import unscoped
+from core.source.lexical import blanked
 from core.source.slicing import Part, Program
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def switches(source: str, kernel: str, headers: Mapping[str, str]) -> Mapping[st
     Each with the value 1. Empty where the source has the kernel outside such conditionals, too.
     """
     plain = blanked(source)
-    wanted = kernel.partition("<")[0].rpartition("::")[2]
+    wanted = unscoped(kernel)
     places = [m.start() for m in re.finditer(rf"\b{re.escape(wanted)}\s*\(", plain)]
     bodies = [
         place

@@ -9,7 +9,8 @@ import numpy as np
 
 from core.launch import ScalarArgument
 from core.ptx.opcodes import opcode_of
-from core.source.constants import blanked, knobs, with_defines
+from core.source.constants import knobs, with_defines
+from core.source.lexical import blanked
 from core.trace import Trace
 from core.trace.steps import source_lines
 

@@ -386,10 +386,7 @@ def _number(value: float, kind: str) -> str:
 def _is_read(name: str, text: str) -> bool:
     """Whether the kernel reads what it was given: an element outside a plain store or a sum."""
     for found in re.finditer(rf"\b{re.escape(name)}\s*\[", text):
-        depth, at = 1, found.end()
-        while at < len(text) and depth:
-            depth += {"[": 1, "]": -1}.get(text[at], 0)
-            at += 1
+        at = closing(text, found.end(), "[]") + 1
         before = text[: found.start()].rstrip()[-12:]
         after = text[at : at + 4].lstrip()
         stored = re.match(r"(=(?!=)|\+=|-=|\+\+)", after)

@@ -10,7 +10,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -191,9 +191,9 @@ def at_its_kernels(source: str, asked: FileLaunch) -> tuple[str, FileLaunch]:
     before them, as the source may have the types that a kernel takes, and launches it.
     """
     from core.launching.users import definition_of
-    from core.source.kernel_text import host_launches, kernels
+    from core.source.kernel_text import kernels, launches_by_kernel, unscoped
 
-    wanted = asked.kernel.partition("<")[0].rpartition("::")[2].strip()
+    wanted = unscoped(asked.kernel)
 
     def has(text: str, headers: str = "") -> bool:
         return any(k.is_defined and wanted in ("", k.name) for k in kernels(text, headers))
@@ -204,14 +204,12 @@ def at_its_kernels(source: str, asked: FileLaunch) -> tuple[str, FileLaunch]:
     if has(source, "\n".join(text for _, text in files if "__global__" in text)):
         return source, asked
     there = [(path, text) for path, text in files if "__global__" in text and has(text)]
-    launched = {launch.name.rpartition("::")[2] for launch in host_launches(source)}
+    launched = launches_by_kernel(source)
     there.sort(key=lambda file: not any(kernel.name in launched for kernel in kernels(file[1])))
     for path, text in there:
         included = shlex.join([*shlex.split(asked.included), asked.path])
         return text, replace(asked, path=str(path), included=included)
-    names = dict.fromkeys(launch.name.rpartition("::")[2] for launch in host_launches(source))
-    names |= dict.fromkeys(kernel.name for kernel in kernels(source))
-    for name in names:
+    for name in dict.fromkeys((*launched, *(kernel.name for kernel in kernels(source)))):
         elsewhere = definition_of(asked.path, name) if wanted in ("", name) else None
         if elsewhere is not None:
             kernel = asked.kernel or name
@@ -231,68 +229,80 @@ class FieldErrors(ArgumentError):
         self.fields = MappingProxyType(dict(fields))
 
 
+class LaunchForm:
+    """The fields of a launch as they are read, with a sentence for each that is wrong."""
+
+    def __init__(self, launch: FileLaunch) -> None:
+        self._texts = dict(launch.arguments)
+        self._wrong: dict[str, str] = {}
+        self._grid = self.field("grid", lambda: _size(launch.grid, "grid"))
+        self._block = self.field("block", lambda: _size(launch.block, "block"))
+        self._shared = self.field("shared", lambda: _shared(launch.shared))
+        self._cluster = self.field("cluster", lambda: cluster_of(launch))
+
+    def field(self, name: str, make: Callable[[], _T]) -> _T | None:
+        """What a field says; None where it is wrong."""
+        try:
+            return make()
+        except (Cancelled, NoKernel, TooMuchWork):
+            raise
+        except TilescopeError as error:
+            self._wrong[name] = str(error)
+            return None
+
+    def arguments(
+        self,
+        signature: Sequence[SignatureParameter],
+        seed: int,
+        make: Callable[..., Argument] = make_argument,
+    ) -> list[Argument]:
+        """The kernel's arguments, the last fields of all, each as `make_argument` makes it.
+
+        Raises FieldErrors with every mistake that there is in any field.
+        """
+        generator = np.random.default_rng(seed)
+        found: list[Argument] = []
+        for parameter in signature:
+            text = self._texts.get(parameter.name, "").strip()
+            if parameter.is_symbol and not text:
+                continue
+            room = MAX_ARRAY_BYTES - sum(map(array_bytes, found))
+            made = self.field(
+                f"arg:{parameter.name}", partial(make, parameter, text, generator, room)
+            )
+            if made is not None:
+                found.append(made)
+        if self._wrong:
+            raise FieldErrors(self._wrong)
+        return found
+
+    def launch(self, arguments: Sequence[Argument], symbols: Sequence[Argument] = ()) -> Launch:
+        """The launch, once all its fields are right."""
+        grid, block, shared = self._grid, self._block, self._shared
+        assert grid is not None and block is not None and shared is not None  # noqa: PT018
+        return Launch(grid, block, tuple(arguments), shared, tuple(symbols), self._cluster)
+
+
 def file_workload(source: str, launch: FileLaunch, seed: int = DEFAULT_SEED) -> Workload:
     """The workload of a kernel in `source`, the text of the launch's file or an edit of it.
 
     Raises FieldErrors with every mistake that there is, and TilescopeError where there is no
     kernel.
     """
-    wrong: dict[str, str] = {}
-
-    def field(name: str, make: Callable[[], _T]) -> _T | None:
-        try:
-            return make()
-        except (Cancelled, NoKernel, TooMuchWork):
-            raise
-        except TilescopeError as error:
-            wrong[name] = str(error)
-            return None
-
-    grid = field("grid", lambda: _size(launch.grid, "grid"))
-    block = field("block", lambda: _size(launch.block, "block"))
-    shared = field("shared", lambda: _shared(launch.shared))
-    cluster = field("cluster", lambda: cluster_of(launch))
-    defines = field("defines", lambda: split_defines(launch.defines)) or {}
+    form = LaunchForm(launch)
+    defines = form.field("defines", lambda: split_defines(launch.defines)) or {}
     headers = headers_of(source, launch)
+    about = tuple(sorted(defines.items())), tuple(headers.items()), launch.name
     text = with_defines(source, defines)
-    signature = (
-        field(
-            "kernel",
-            lambda: signature_of(
-                text,
-                launch.kernel,
-                tuple(sorted(defines.items())),
-                tuple(headers.items()),
-                launch.name,
-            ),
-        )
-        or ()
-    )
-    texts = dict(launch.arguments)
-    generator = np.random.default_rng(seed)
-    arguments: list[Argument] = []
-    for parameter in signature:
-        value = texts.get(parameter.name, "").strip()
-        if parameter.is_symbol and not value:
-            continue
-        room = MAX_ARRAY_BYTES - sum(map(array_bytes, arguments))
-        made = field(
-            f"arg:{parameter.name}",
-            lambda p=parameter, t=value, r=room: make_argument(  # type: ignore[misc]
-                p, t, generator, r
-            ),
-        )
-        if made is not None:
-            arguments.append(made)
-    if wrong or grid is None or block is None or shared is None:
-        raise FieldErrors(wrong)
+    signature = form.field("kernel", lambda: signature_of(text, launch.kernel, *about)) or ()
+    arguments = form.arguments(signature, seed)
     taken, symbols = divided(signature, arguments)
     return Workload(
         title=visible(f"{launch.name}: {launch.kernel}"),
         source=source,
         source_name=launch.name,
         kernel=launch.kernel,
-        launch=Launch(grid, block, taken, shared, symbols, cluster),
+        launch=form.launch(taken, symbols),
         defines=MappingProxyType(dict(defines)),
         layout=product_layout(arguments),
         headers=headers,

@@ -73,11 +73,18 @@ from core.launching.user_files import BAD_HEADER, promised
 from core.launching.users import User, callers_of, defined_apart, program_of, user_of
 from core.source.constants import knobs, with_defines
 from core.source.expressions import Number
-from core.source.host_code import without_host_code
 from core.source.host_syntax import host_syntax
 from core.source.instances import class_constants, instances
-from core.source.kernel_text import host_launches, kernels, split_instance
+from core.source.kernel_text import (
+    host_launches,
+    kernel_called,
+    kernels,
+    launches_by_kernel,
+    split_instance,
+    unscoped,
+)
 from core.source.plain_text import without_comments
+from core.source.slicing import without_host_code
 
 _BLANK = re.compile(r"FIX_?ME|TO_?DO|XXX+|FILL_?(ME_?)?(IN)?|YOUR_\w+")
 _HALVES = re.compile(r"\b(?:__)?half2?\b")
@@ -260,7 +267,7 @@ def _user(source: str, before: str, asked: FileLaunch) -> User | None:
     If none is asked for and the source launches nothing itself, that of its first that somebody
     launches.
     """
-    wanted = split_instance(asked.kernel)[0].rpartition("::")[2]
+    wanted = unscoped(asked.kernel)
     names = [wanted] if wanted else [*dict.fromkeys(k.name for k in kernels(source, before))]
     whole = f"{before}\n{source}" if before else source
     if not names or first_launch(whole, names[0]) is not None:
@@ -281,10 +288,8 @@ def _callers(text: str, kernel: str, path: str) -> str:
 
 def _first(names: Sequence[str], source: str, launching: str = "") -> str:
     """The first kernel that the source, or else the launching text, launches; or the first."""
-    launches = host_launches(source) or host_launches(launching)
-    launched = {launch.name.rpartition("::")[2] for launch in launches}
-    mine = (n for n in names if split_instance(n)[0].rpartition("::")[2] in launched)
-    return next(mine, names[0])
+    launched = launches_by_kernel(source) or launches_by_kernel(launching)
+    return next((name for name in names if unscoped(name) in launched), names[0])
 
 
 def _guessed(source: str, asked: FileLaunch) -> Guess:
@@ -549,9 +554,8 @@ def instance_of(kernel: str, names: Sequence[str]) -> str:
 
 def _body(source: str, kernel: str, headers: str = "") -> str:
     """The kernel's body, if it is its own indices that it looks at."""
-    plain = split_instance(kernel)[0].rpartition("::")[2]
-    body = next((k.body for k in kernels(source, headers) if k.name == plain), "")
-    return body if "threadIdx" in body else ""
+    found = kernel_called(source, kernel, headers)
+    return found.body if found is not None and "threadIdx" in found.body else ""
 
 
 def _numbers_of_instance(source: str, instance: str, headers: str) -> Mapping[str, int]:
@@ -660,7 +664,7 @@ def refit(source: str, launch: FileLaunch) -> FileLaunch:
 
     Raises as `guess_launch`.
     """
-    names = kernel_names(source, _texts(source, launch))
+    names = kernel_names(source, _headers_text(source, launch))
     there = {name.partition("<")[0] for name in names}
     kernel = launch.kernel if launch.kernel.partition("<")[0] in there else None
     defines = split_defines(launch.defines) if kernel else _NO_LAUNCH
@@ -695,11 +699,9 @@ def completed(source: str, asked: FileLaunch) -> Guess:
     Raises as `guess_launch`, and ArgumentError for a kernel or a parameter that the source has not.
     """
     defines = split_defines(asked.defines)
-    names = kernel_names(with_defines(source, defines), _texts(source, asked))
+    names = kernel_names(with_defines(source, defines), _headers_text(source, asked))
     kernel = instance_of(asked.kernel, names)
-    if kernel and kernel.partition("<")[0].rpartition("::")[2] not in {
-        name.partition("<")[0] for name in names
-    }:
+    if kernel and unscoped(kernel) not in {name.partition("<")[0] for name in names}:
         raise ArgumentError(
             f"{asked.name} has no kernel {asked.kernel}: it has {listing([*names])}."
         )
@@ -783,8 +785,4 @@ def launch_of(
         headers_of(source, launch),
         launch.name,
     )
-    return launch, kernel_names(source, _texts(source, launch)), signature
-
-
-def _texts(source: str, launch: FileLaunch) -> str:
-    return "\n".join(headers_of(source, launch).values())
+    return launch, kernel_names(source, _headers_text(source, launch)), signature

@@ -42,6 +42,7 @@ from core.launching.host_values import (
     moved,
     numbers_at,
     of_container,
+    put_through,
     set_bytes,
     triple,
     vector_of,
@@ -60,7 +61,6 @@ from core.source.expressions import (
     text_of,
 )
 from core.source.host_syntax import (
-    CLASSES,
     Declared,
     Function,
     HostSyntax,
@@ -69,7 +69,8 @@ from core.source.host_syntax import (
     declared,
     text_in,
 )
-from core.source.parser import expression, parse
+from core.source.kernel_text import named_by
+from core.source.parser import CLASSES, expression, parse
 from core.source.plain_text import split_at_commas, with_meaning
 
 if TYPE_CHECKING:
@@ -115,60 +116,29 @@ _ATTRIBUTES = {
     "cudaDevAttrWarpSize": _DEVICE["warpSize"],
 }
 _CONSTANTS: Mapping[str, Number] = {"cudaSuccess": 0, "CUDA_SUCCESS": 0, **ENUMERATORS}
+_NAMES_BY_BYTES = {
+    1: ("char", "bool", "unsigned char", "uint8_t", "int8_t", "uchar"),
+    2: (
+        *("short", "unsigned short", "uint16_t", "int16_t"),
+        *("half", "__half", "__nv_bfloat16", "nv_bfloat16"),
+    ),
+    4: (
+        *("int", "unsigned", "unsigned int", "uint", "float", "int32_t", "uint32_t", "cuuint32_t"),
+        *("half2", "__half2", "uchar4", "short2"),
+    ),
+    8: (
+        *("long", "unsigned long", "long long", "unsigned long long", "unsigned long long int"),
+        *("size_t", "double", "int64_t", "uint64_t", "cuuint64_t"),
+        *("float2", "int2", "uint2", "cuComplex", "cufftComplex"),
+    ),
+    12: ("float3", "int3"),
+    16: ("float4", "int4", "uint4", "double2", "cuDoubleComplex"),
+    48: ("curandState", "curandState_t", "curandStateXORWOW_t"),
+    64: ("curandStatePhilox4_32_10_t",),
+    128: ("CUtensorMap",),
+}
 SIZES: Mapping[str, int] = {
-    "char": 1,
-    "bool": 1,
-    "unsigned char": 1,
-    "uint8_t": 1,
-    "int8_t": 1,
-    "uchar": 1,
-    "short": 2,
-    "unsigned short": 2,
-    "half": 2,
-    "__half": 2,
-    "__nv_bfloat16": 2,
-    "nv_bfloat16": 2,
-    "uint16_t": 2,
-    "int16_t": 2,
-    "half2": 4,
-    "__half2": 4,
-    "int": 4,
-    "unsigned": 4,
-    "unsigned int": 4,
-    "uint": 4,
-    "float": 4,
-    "uchar4": 4,
-    "short2": 4,
-    "int32_t": 4,
-    "uint32_t": 4,
-    "cuuint32_t": 4,
-    "long": 8,
-    "unsigned long": 8,
-    "long long": 8,
-    "unsigned long long": 8,
-    "unsigned long long int": 8,
-    "size_t": 8,
-    "double": 8,
-    "float2": 8,
-    "int2": 8,
-    "uint2": 8,
-    "int64_t": 8,
-    "uint64_t": 8,
-    "cuuint64_t": 8,
-    "CUtensorMap": 128,
-    "cuComplex": 8,
-    "cufftComplex": 8,
-    "float3": 12,
-    "int3": 12,
-    "float4": 16,
-    "int4": 16,
-    "uint4": 16,
-    "double2": 16,
-    "cuDoubleComplex": 16,
-    "curandState": 48,
-    "curandState_t": 48,
-    "curandStateXORWOW_t": 48,
-    "curandStatePhilox4_32_10_t": 64,
+    name: nbytes for nbytes, names in _NAMES_BY_BYTES.items() for name in names
 }
 
 Statement = Callable[["Frame"], None]
@@ -646,11 +616,14 @@ class HostCode:
 
         return value
 
-    def _element_place(self, node: Node) -> Place:
-        of = self.place(node.child_by_field_name("argument"))
+    def _index(self, node: Node) -> Evaluate:
+        """What is between the brackets of `a[i]`."""
         index = node.child_by_field_name("indices") or node.child_by_field_name("index")
         inside = arguments_of(index) if index is not None else []
-        at = self.value(inside[0] if len(inside) == 1 else None)
+        return self.value(inside[0] if len(inside) == 1 else None)
+
+    def _element_place(self, node: Node) -> Place:
+        of, at = self.place(node.child_by_field_name("argument")), self._index(node)
 
         def place(frame: Frame) -> Cell | None:
             cell = of(frame)
@@ -660,13 +633,7 @@ class HostCode:
         return place
 
     def _element_value(self, node: Node) -> Evaluate:
-        place = self._element_place(node)
-
-        def value(frame: Frame) -> Any:
-            cell = place(frame)
-            return cell.value if cell is not None else None
-
-        return value
+        return _content(self._element_place(node))
 
     def _pointed_place(self, node: Node) -> Place:
         inside = node.child_by_field_name("argument")
@@ -674,35 +641,19 @@ class HostCode:
         return (lambda frame: led_to(value(frame))) if text_of(node)[:1] == "*" else nothing
 
     def _pointer_value(self, node: Node) -> Evaluate:
-        inside = node.child_by_field_name("argument")
         if text_of(node)[:1] == "*":
-            place = self._pointed_place(node)
-
-            def content(frame: Frame) -> Any:
-                cell = place(frame)
-                return cell.value if cell is not None else None
-
-            return content
+            return _content(self._pointed_place(node))
+        inside = node.child_by_field_name("argument")
         place = self.place(inside)
+        array: Evaluate = nothing
+        at: Evaluate = nothing
         if inside is not None and inside.type == "subscript_expression":
-            return self._address_of_element(inside, place)
+            array, at = self.value(inside.child_by_field_name("argument")), self._index(inside)
 
         def address(frame: Frame) -> Any:
-            cell = place(frame)
-            return Address(cell) if cell is not None else None
-
-        return address
-
-    def _address_of_element(self, node: Node, place: Place) -> Evaluate:
-        of = self.value(node.child_by_field_name("argument"))
-        index = node.child_by_field_name("indices")
-        inside = arguments_of(index) if index is not None else []
-        at = self.value(inside[0] if len(inside) == 1 else None)
-
-        def address(frame: Frame) -> Any:
-            array, number = of(frame), at(frame)
-            if isinstance(array, Pointer | Struct | Address):
-                return moved(array, number, 1)
+            of, number = array(frame), at(frame)
+            if isinstance(of, Pointer | Struct | Address):
+                return moved(of, number, 1)
             cell = place(frame)
             return Address(cell) if cell is not None else None
 
@@ -1038,8 +989,7 @@ class HostCode:
                 pointer, pitch, width, height = (value(frame) for value in values)
                 if isinstance(width, int | float) and isinstance(height, int | float):
                     nbytes = -(-int(width) // _PITCH_OF_ROWS) * _PITCH_OF_ROWS
-                    if (cell := led_to(pitch)) is not None:
-                        frame.run.put(cell, nbytes)
+                    put_through(frame, pitch, nbytes)
                     allocate(pointer, nbytes * int(height))
                 return 0
 
@@ -1049,33 +999,16 @@ class HostCode:
         if name.startswith(("cudaMemcpy", "cuMemcpy")) and len(given) > 1:
             return lambda frame: copy_bytes(frame, *(value(frame) for value in values[:2]))
         if name == "cudaDeviceGetAttribute" and len(given) > 1:
-
-            def attribute(frame: Frame) -> int:
-                cell = led_to(values[0](frame))
-                if cell is not None:
-                    frame.run.put(cell, values[1](frame))
-                return 0
-
-            return attribute
+            return lambda frame: put_through(frame, values[0](frame), values[1](frame))
         if name.startswith("cudaOccupancyMaxPotentialBlockSize") and len(given) > 2:
 
             def occupies(frame: Frame) -> int:
-                for value, number in zip(
-                    values, (_DEVICE["multiProcessorCount"], 256), strict=False
-                ):
-                    if (cell := led_to(value(frame))) is not None:
-                        frame.run.put(cell, number)
-                return 0
+                put_through(frame, values[0](frame), _DEVICE["multiProcessorCount"])
+                return put_through(frame, values[1](frame), 256)
 
             return occupies
         if name.startswith("cudaOccupancyMaxActiveBlocks") and len(given) > 2:
-
-            def fits(frame: Frame) -> int:
-                if (cell := led_to(values[0](frame))) is not None:
-                    frame.run.put(cell, 1)
-                return 0
-
-            return fits
+            return lambda frame: put_through(frame, values[0](frame), 1)
         if name in ("cudaFree", "free", "cudaGetDeviceProperties", "cudaFreeHost"):
             return lambda _: 0  # it succeeds
         is_known = any(f.takes(len(given)) for f in self._syntax.by_name.get(name, ()))
@@ -1171,7 +1104,9 @@ class HostCode:
 
     def _parameters(self, function: Function, call: Node) -> list[_Binding]:
         """What sets each parameter of a function that a call calls."""
-        written = dict(zip((p.name for p in function.template), _template_of(call), strict=False))
+        named = named_by(call.child_by_field_name("function"))
+        template = named[1] if named is not None else ()
+        written = dict(zip((p.name for p in function.template), template, strict=False))
         made = [
             self._template_parameter(p.name, text)
             for p in function.template
@@ -1435,6 +1370,16 @@ def _counted(value: Evaluate) -> Evaluate:
     return counts
 
 
+def _content(place: Place) -> Evaluate:
+    """What the variable at a place holds."""
+
+    def value(frame: Frame) -> Any:
+        cell = place(frame)
+        return cell.value if cell is not None else None
+
+    return value
+
+
 def _pointers_to_arrays(node: Node) -> Iterator[Declared]:
     """`int (*a)[W][H], (*b)[W];`, which the parser takes for a call and its elements."""
     parts, kind = [*node.named_children], ""
@@ -1515,23 +1460,6 @@ def _base(kind: str) -> str:
     """`const ns::Matrix<float>` is Matrix."""
     words = [w for w in kind.partition("<")[0].split() if w not in ("const", "static", "struct")]
     return words[-1].rpartition("::")[2] if words else ""
-
-
-def _template_of(call: Node) -> list[str]:
-    """The template arguments that a call writes."""
-    waiting = [call.child_by_field_name("function")]
-    while waiting:
-        node = waiting.pop()
-        if node is None:
-            continue
-        if node.type in ("template_function", "template_method"):
-            given = node.child_by_field_name("arguments")
-            return [text_of(one) for one in given.named_children] if given is not None else []
-        if node.type in ("qualified_identifier", "dependent_name"):
-            waiting += [node.child_by_field_name("name"), *node.named_children]
-        elif node.type == "field_expression":
-            waiting.append(node.child_by_field_name("field"))
-    return []
 
 
 _VALUES: Mapping[str, Callable[[HostCode, Node], Evaluate | None]] = {

@@ -22,7 +22,16 @@ from core.launching.host_values import own_name
 from core.launching.indices import divisors
 from core.launching.map_guess import as_argument, may_be_map
 from core.source.expressions import Number
-from core.source.kernel_text import HostLaunch, KernelText, host_launches, kernels, split_instance
+from core.source.kernel_text import (
+    HostLaunch,
+    KernelText,
+    host_launches,
+    kernel_called,
+    kernels,
+    launches_by_kernel,
+    split_instance,
+    unscoped,
+)
 from core.source.plain_text import plain_text, split_at_commas
 
 _THREADS = {1: 256, 2: 1024, 3: 1024}  # to look at, by the dimensions of the block
@@ -114,8 +123,7 @@ def host_guess(
     launch = first_launch(source, kernel)
     if launch is None or len(launch.configuration) < 2:
         return None
-    plain = split_instance(kernel)[0].rpartition("::")[2]
-    declared = next((k for k in kernels(source) if k.name == plain), None)
+    declared = kernel_called(source, kernel)
     sizes = {**type_sizes, **_sizes_of_template(declared, split_instance(kernel)[1])}
     program = HostProgram(source, sizes, defines, launch, of_classes=given.of_classes)
     found = _Small(program, launch, signature, declared, kernel, given).guess()
@@ -158,17 +166,13 @@ def _null(parameters: Sequence[SignatureParameter], texts: Mapping[str, str]) ->
 
 def first_launch(source: str, kernel: str) -> HostLaunch | None:
     """The first launch of a kernel, or of an instance, in a source's text; None for none."""
-    base, given = split_instance(kernel)
-    plain = base.rpartition("::")[2]
-    launches = host_launches(source)
-    found = [x for x in launches if x.name.rpartition("::")[2] == plain]
+    given = split_instance(kernel)[1]
+    found = launches_by_kernel(source).get(unscoped(kernel), ())
     exact = [x for x in found if x.template and x.template == given]
-    return next(iter(exact or found), None) or _through_a_pointer(source, plain, launches)
+    return next(iter(exact or found), None) or _through_a_pointer(source, unscoped(kernel))
 
 
-def _through_a_pointer(
-    source: str, kernel: str, launches: Sequence[HostLaunch]
-) -> HostLaunch | None:
+def _through_a_pointer(source: str, kernel: str) -> HostLaunch | None:
     """A launch by a variable, of as many arguments, in a source that assigns the kernel's name."""
     there = {k.name: k for k in kernels(source)}
     assigned = rf"[=,{{(?:]\s*&?\s*{re.escape(kernel)}\s*(?:<([^;<>]*)>\s*)?[;,:}})]"
@@ -176,7 +180,7 @@ def _through_a_pointer(
     if kernel not in there or where is None:
         return None
     count = len(there[kernel].parameters)
-    others = [x for x in launches if x.name not in there and len(x.arguments) == count]
+    others = [x for x in host_launches(source) if x.name not in there and len(x.arguments) == count]
     behind = [x for x in others if x.position > where.start()]
     found = next(iter([*behind, *others]), None)
     template = tuple(split_at_commas(where[1] or ""))

@@ -118,7 +118,7 @@ class HostProgram:
         source: str,
         sizes: Mapping[str, int],
         defines: Mapping[str, str],
-        launch: HostLaunch | None = None,
+        launch: HostLaunch,
         *,
         through_callers: bool = True,
         of_classes: Mapping[str, Number] = NOTHING,
@@ -131,15 +131,13 @@ class HostProgram:
         """
         text = plain_text(source)
         shown = taken(text, defines)
-        position = launch.position if launch is not None else 0
+        position = launch.position
         if shown[position : position + 1] == text[position : position + 1]:
             text = shown
         self.syntax = syntax = host_syntax(text)
         self.text, self.launch = syntax.text, launch
         self._of_classes = of_classes
-        self._way = (
-            syntax.way_to(position, through_callers=through_callers) if launch is not None else ()
-        )
+        self._way = syntax.way_to(position, through_callers=through_callers)
         self._macros = {**syntax.macros, **{n: (None, v) for n, v in defines.items()}}
         said = self.launching_text + text[position : position + LONGEST]
         named = self.with_those_in_macros(re.findall(r"[A-Za-z_]\w*", said)) - defines.keys()
@@ -159,8 +157,6 @@ class HostProgram:
     @property
     def launching_text(self) -> str:
         """The launching function up to the launch."""
-        if self.launch is None:
-            return ""
         start = self._way[-1].function.body.start_byte if self._way else 0
         return self.text[start : self.launch.position]
 
@@ -206,14 +202,16 @@ class HostProgram:
 
         Of a variable that is tested for not being 0 only where it would be 0.
         """
-        if self.launch is None or not self._way:
+        if not self._way:
             return
         at, body = self.launch.position, self._way[-1].function.body
         node = body.descendant_for_byte_range(at, at)
         while node is not None and node != body and node.parent is not None:
             around = node.parent
             if around.type == "if_statement":
-                yield from self._of_if(around, is_so=_is_branch(around, node, "consequence"))
+                yield from self._of_if(
+                    around, is_so=around.child_by_field_name("consequence") == node
+                )
             if node.type == "case_statement" and around.parent is not None:
                 yield from _of_case(node, around.parent)
             node = around
@@ -345,10 +343,6 @@ def _settings(body: Node, stop: int) -> Iterator[tuple[str, Node]]:
             if left is not None and right is not None:
                 yield text_of(left), right
         waiting += reversed(node.named_children)
-
-
-def _is_branch(node: Node, branch: Node, name: str) -> bool:
-    return node.child_by_field_name(name) == branch
 
 
 def _of_case(case: Node, switch: Node) -> Iterator[tuple[str, int]]:

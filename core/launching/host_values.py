@@ -346,6 +346,13 @@ def allocate(pointer: Any, nbytes: Any) -> int:
     return 0
 
 
+def put_through(frame: Frame, pointer: Any, value: Any) -> int:
+    """What a call of CUDA's writes where a pointer leads; it succeeds."""
+    if (cell := led_to(pointer)) is not None:
+        frame.run.put(cell, value)
+    return 0
+
+
 def set_bytes(pointer: Any, value: Any, nbytes: Any) -> int:
     """`cudaMemset`, which succeeds."""
     if isinstance(pointer, Pointer):

@@ -14,7 +14,7 @@ from core.launch import MAX_STATIC_SHARED
 from core.launching.indices import INDEX, local_values
 from core.source.constants import evaluate
 from core.source.constants import read_source as read_constants
-from core.source.kernel_text import kernels, split_instance
+from core.source.kernel_text import kernel_called, split_instance, unscoped
 from core.source.shared_declarations import SharedDeclaration, shared_arrays
 
 LENGTHS = {1: 256, 2: 32, 3: 16}  # extent of an array along each of its dimensions
@@ -81,8 +81,8 @@ def declarations(
     source: str, kernel: str, defines: Mapping[str, str]
 ) -> tuple[SharedDeclaration, ...]:
     """The shared arrays that a kernel declares, or that stand outside all functions."""
-    plain = split_instance(kernel)[0].rpartition("::")[2]
-    return tuple(d for d in shared_arrays(source, defines) if d.function in ("", plain))
+    own = ("", unscoped(kernel))
+    return tuple(d for d in shared_arrays(source, defines) if d.function in own)
 
 
 def shape_of(
@@ -228,13 +228,9 @@ def laid_out(
     block: tuple[int, ...],
 ) -> tuple[Shape, Mapping[str, str]]:
     """The layout of a kernel, and its macros: smaller ones where shared memory would not do."""
-    plain = split_instance(name)[0].rpartition("::")[2]
-    declared = next((k for k in kernels(source) if k.name == plain), None)
-    bound = (
-        dict(zip([p.name for p in declared.template], split_instance(name)[1], strict=False))
-        if declared
-        else {}
-    )
+    declared = kernel_called(source, name)
+    formals = [p.name for p in declared.template] if declared is not None else []
+    bound = dict(zip(formals, split_instance(name)[1], strict=False))
     while True:
         defines = {**guesses, **given}
         arrays = declarations(source, name, {**defines, **bound})

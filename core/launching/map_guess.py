@@ -13,22 +13,10 @@ from core.source.host_headers import TENSOR_MAPS
 from core.source.host_syntax import HostSyntax
 from core.tensor_maps import BYTES, MOST_DIMENSIONS, TensorMap
 
-# CUtensorMapDataType of cuda.h, in its order, and the array's type for each.
-_TYPES = {
-    "UINT8": ("uint8", 1),
-    "UINT16": ("uint16", 2),
-    "UINT32": ("uint32", 4),
-    "INT32": ("int32", 4),
-    "UINT64": ("uint64", 8),
-    "INT64": ("int64", 8),
-    "FLOAT16": ("float16", 2),
-    "FLOAT32": ("float32", 4),
-    "FLOAT64": ("float64", 8),
-    "BFLOAT16": ("bfloat16", 2),
-    "FLOAT32_FTZ": ("float32", 4),
-    "TFLOAT32": ("float32", 4),
-    "TFLOAT32_FTZ": ("float32", 4),
-}
+_TYPES = [  # an array's type for each CUtensorMapDataType: TFLOAT32 has as many bits as FLOAT32
+    name.removeprefix("DATA_TYPE_").removesuffix("_FTZ").removeprefix("T").lower()
+    for name in TENSOR_MAPS["DataType"]
+]
 _SWIZZLES = ("NONE", "32B", "64B", "128B")
 ENUMERATORS: Mapping[str, Number] = {
     f"CU_TENSOR_MAP_{name}": code
@@ -85,7 +73,8 @@ def encoded(given: Sequence[Any]) -> str:
     lacks = (len(sizes), len(strides), len(box)) != (rank, rank - 1, rank)
     if lacks or min(*sizes, *box) < 1:
         return ""
-    dtype, nbytes = list(_TYPES.values())[kind]
+    dtype = _TYPES[kind]
+    nbytes = int(re.sub(r"\D", "", dtype)) // 8
     options = [f"box={_by(box)}"]
     shape = sizes[::-1]
     if strides != [nbytes * math.prod(sizes[:i]) for i in range(1, rank)]:

@@ -9,11 +9,10 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,22 +23,20 @@ from core.compiler.kernel_signature import (
     TENSOR_MAP,
     SignatureParameter,
 )
-from core.errors import ArgumentError, Cancelled, TilescopeError
+from core.errors import ArgumentError, TilescopeError
 from core.foreign_text import visible
-from core.ladder.limits import MAX_ARRAY_BYTES
 from core.ladder.rules import listing
 from core.ladder.rung import DEFAULT_SEED
 from core.launch import (
     Argument,
     ArrayArgument,
     InlineArgument,
-    Launch,
     Member,
     ScalarArgument,
     Workload,
 )
-from core.launching.arguments import array_bytes, make_argument
-from core.launching.file_launch import FieldErrors, FileLaunch, check_launch, cluster_of, parse_dim3
+from core.launching.arguments import make_argument
+from core.launching.file_launch import FileLaunch, LaunchForm
 from core.launching.numba_arrays import NumbaType, numba_arguments, numba_types
 from core.launching.user_files import read_source
 from core.ptx.ast import Function, Module, Variable
@@ -151,35 +148,20 @@ class PtxFile:
             is_array = kind.axes > 0
             text = f"{kind.dtype}[{', '.join(':' * kind.axes)}]" if is_array else str(kind.dtype)
             return SignatureParameter(name, text, kind.dtype, is_array, not use.is_written)
-        structure = variable.nbytes != variable.type.nbytes
-        if use.is_map or _is_map(variable):
-            return SignatureParameter(
-                name,
-                TENSOR_MAP,
-                np.dtype(np.uint64),
-                False,
-                False,
-                count=MAP_WORDS,
-                whole=variable.name,
-                offset=use.place[1],
-                whole_bytes=variable.nbytes,
-                whole_align=variable.align,
-            )
-        is_pointer = use.use == "pointer" or variable.is_pointer
-        if is_pointer:
+        is_map = use.is_map or _is_map(variable)
+        if is_map:
+            words = np.dtype(np.uint64)
+            found = SignatureParameter(name, TENSOR_MAP, words, count=MAP_WORDS)
+        elif use.use == "pointer" or variable.is_pointer:
             found = SignatureParameter(name, "pointer", None, True, not use.is_written)
         else:
             letter = "f" if use.use == "float" else "u" if variable.type.kind == "u" else "i"
             dtype = np.dtype(f"{letter}{use.nbytes}")
-            found = SignatureParameter(name, f".{variable.type.name}", dtype, False, False)
-        if not structure:
+            found = SignatureParameter(name, f".{variable.type.name}", dtype)
+        if not is_map and variable.nbytes == variable.type.nbytes:
             return found
-        return SignatureParameter(
-            name,
-            found.type,
-            found.dtype,
-            is_pointer,
-            found.is_const,
+        return replace(
+            found,
             whole=variable.name,
             offset=use.place[1],
             whole_bytes=variable.nbytes,
@@ -372,65 +354,34 @@ def _python_names(file: PtxFile) -> tuple[str, ...]:
 
 # -- the workload ------------------------------------------------------------------------------
 
-_T = TypeVar("_T")
-
 
 def ptx_workload(file: PtxFile, launch: FileLaunch, seed: int = DEFAULT_SEED) -> Workload:
     """The workload of a complete launch. Raises FieldErrors with every mistake that there is."""
-    wrong: dict[str, str] = {}
-
-    def field(name: str, make: Callable[[], _T]) -> _T | None:
-        try:
-            return make()
-        except Cancelled:
-            raise
-        except TilescopeError as error:
-            wrong[name] = str(error)
-            return None
-
-    grid = field("grid", lambda: parse_dim3(launch.grid, "grid"))
-    block = field("block", lambda: parse_dim3(launch.block, "block"))
-    cluster = field("cluster", lambda: cluster_of(launch))
-    shared = int(launch.shared) if re.fullmatch(r"\s*\d{1,18}\s*", launch.shared) else -1
-    if grid is not None and block is not None:
-        field("shared", lambda: check_launch(grid, block, shared))
-    arguments = _arguments(file, dict(launch.arguments), seed, field)
-    if wrong or grid is None or block is None:
-        raise FieldErrors(wrong)
+    kinds = dict(zip((parameter.name for parameter in file.signature), file.numba, strict=False))
+    form = LaunchForm(launch)
+    arguments = form.arguments(file.signature, seed, partial(_argument, kinds))
     return Workload(
         title=visible(f"{file.name}: {plain_name(file.kernel)}"),
         source=file.source,
         source_name=file.source_name,
         kernel=file.kernel,
-        launch=Launch(grid, block, file.whole(arguments), shared, cluster=cluster),
+        launch=form.launch(file.whole(arguments)),
         ptx=file.text,
     )
 
 
-def _arguments(
-    file: PtxFile, texts: Mapping[str, str], seed: int, field: Callable[[str, Any], Any]
-) -> Sequence[Argument]:
-    generator = np.random.default_rng(seed)
-    found: list[Argument] = []
-    kinds = file.numba or (None,) * len(file.signature)
-    for parameter, kind in zip(file.signature, kinds, strict=True):
-        text = texts.get(parameter.name, "")
-        room = MAX_ARRAY_BYTES - sum(map(array_bytes, found))
-
-        def make(
-            parameter: SignatureParameter = parameter,
-            kind: NumbaType | None = kind,
-            text: str = text,
-            room: int = room,
-        ) -> Argument:
-            made = make_argument(parameter_for(parameter, text), text, generator, room)
-            check_axes(parameter, kind, made.data.ndim if isinstance(made, ArrayArgument) else 0)
-            return made
-
-        made = field(f"arg:{parameter.name}", make)
-        if made is not None:
-            found.append(made)
-    return found
+def _argument(
+    kinds: Mapping[str, NumbaType],
+    parameter: SignatureParameter,
+    text: str,
+    generator: np.random.Generator,
+    room: int,
+) -> Argument:
+    """One argument from its text; `kinds` are the types of Numba's parameters by name."""
+    made = make_argument(parameter_for(parameter, text), text, generator, room)
+    axes = made.data.ndim if isinstance(made, ArrayArgument) else 0
+    check_axes(parameter, kinds.get(parameter.name), axes)
+    return made
 
 
 def check_axes(parameter: SignatureParameter, kind: NumbaType | None, axes: int) -> None:
@@ -451,14 +402,4 @@ def parameter_for(parameter: SignatureParameter, text: str) -> SignatureParamete
         return parameter
     if parameter.dtype.itemsize != np.dtype(np.uint64).itemsize or parameter.dtype.kind == "f":
         return parameter
-    return SignatureParameter(
-        parameter.name,
-        "pointer",
-        None,
-        True,
-        False,
-        whole=parameter.whole,
-        offset=parameter.offset,
-        whole_bytes=parameter.whole_bytes,
-        whole_align=parameter.whole_align,
-    )
+    return replace(parameter, type="pointer", dtype=None, is_pointer=True, is_const=False)

@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Protocol
 
 import numpy as np
 
@@ -96,10 +95,6 @@ class Reach(Observer):
         self.sizes[region.name] = max(self.sizes.get(region.name, 0), end)
 
 
-class _Trial(Protocol):
-    def __call__(self, one: FileLaunch, instructions: int = _INSTRUCTIONS) -> Reach: ...
-
-
 def reach_of(
     workload: Workload, seconds: float = _SECONDS, instructions: int = _INSTRUCTIONS
 ) -> Reach:
@@ -147,7 +142,7 @@ def trial_of(source: str, guess: Guess, seed: int) -> FileLaunch:
             guess = completed(source, replace(guess.asked, block=block))
             launch = guess.launch
         is_open = guess.open or guess.shared_open or (guess.halved and _ASSERTS.search(source))
-        return _fitted(source, guess, seed) if is_open else launch
+        return _fitted(_Trials(source, guess, seed)) if is_open else launch
     except (Cancelled, TooMuchWork):  # whoever runs the launch would wait for as long again
         raise
     except TilescopeError:  # whoever runs the launch says what is wrong with it
@@ -171,13 +166,20 @@ def _block_that_is_let(source: str, launch: FileLaunch, seed: int) -> str:
     return f"{most}" if block.y == block.z == 1 or most % _WARP else f"{_WARP},{most // _WARP}"
 
 
-def _fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
-    launch, start = guess.launch, time.thread_time()
+@dataclass
+class _Trials:
+    """Runs variants of a guess, only their first blocks once that took long in all."""
 
-    def tried(one: FileLaunch, instructions: int = _INSTRUCTIONS) -> Reach:
-        late = time.thread_time() - start > _SECONDS_IN_ALL
+    source: str
+    guess: Guess
+    seed: int
+    start: float = field(default_factory=time.thread_time)
+
+    def __call__(self, one: FileLaunch, instructions: int = _INSTRUCTIONS) -> Reach:
+        """How a launch touches memory."""
+        late = time.thread_time() - self.start > _SECONDS_IN_ALL
         try:
-            workload = file_workload(source, one, seed)
+            workload = file_workload(self.source, one, self.seed)
             if late:
                 return reach_of(workload, 0.0)
             return reach_of(workload, instructions=instructions)
@@ -186,23 +188,26 @@ def _fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
         except ArgumentError:  # no value of that parameter
             return Reach(astray=True)
         except TilescopeError:  # as far as it came it was right: what stops it now is told later
-            if one == guess.launch:
+            if one == self.guess.launch:
                 raise
             return Reach(touched=True, astray=True)
 
+
+def _fitted(tried: _Trials) -> FileLaunch:
+    guess, launch = tried.guess, tried.guess.launch
     found = tried(launch)
-    if found.asserted and (more := _that_holds(source, guess, tried)):
+    if found.asserted and (more := _that_holds(tried)):
         return more
     if not found.touched:
-        launch, found = _touching(launch, guess, tried) or (launch, found)
-    for side, square in _alike(source, guess) if found.astray or found.sizes else ():
+        launch, found = _touching(launch, tried) or (launch, found)
+    for side, square in _alike(tried) if found.astray or found.sizes else ():
         again = tried(square)
         is_clean = again.touched and not again.astray and not again.sizes
         if is_clean and (again.ended or side <= _MODEST):
             return square
-    launch, found = _grown(launch, guess, tried, found)
+    launch, found = _grown(launch, tried, found)
     if found.beyond_own or any(need > _MOST_ELEMENTS for need in found.sizes.values()):
-        launch, found = _reaching_less(launch, guess, tried) or (launch, found)
+        launch, found = _reaching_less(launch, tried) or (launch, found)
     if found.astray or found.sizes:  # elements that nobody knew to be indices may be
         indices = _with_indices(launch, guess)
         if indices != launch:
@@ -211,24 +216,24 @@ def _fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
             if larger != indices:
                 indices, again = larger, tried(larger)
             if not again.astray and not again.sizes:
-                return _to_its_end(source, indices, again, guess, tried)
+                return _to_its_end(indices, again, tried)
         numbers = _small_numbers(launch, guess)
         meant = any(n in guess.tied and s <= _meant(guess, n) for n, s in found.sizes.items())
         for other in (launch, indices) if numbers and not meant else ():
-            small, again = _grown(with_arguments(other, numbers), guess, tried)
+            small, again = _grown(with_arguments(other, numbers), tried)
             if again.touched and not again.astray and not again.sizes:
                 return small
     elif launch != guess.launch:
-        return _to_its_end(source, launch, found, guess, tried)
+        return _to_its_end(launch, found, tried)
     return launch
 
 
-def _that_holds(source: str, guess: Guess, tried: _Trial) -> FileLaunch | None:
+def _that_holds(tried: _Trials) -> FileLaunch | None:
     """The guess anew with larger sizes, if with these the kernel's assertions hold.
 
     Each that need not be larger stays as it is. None where no such sizes are found.
     """
-    given = dict(guess.asked.arguments)
+    guess, given = tried.guess, dict(tried.guess.asked.arguments)
     sizes = {
         name: int(text)
         for name, text in guess.launch.arguments
@@ -238,7 +243,8 @@ def _that_holds(source: str, guess: Guess, tried: _Trial) -> FileLaunch | None:
     def with_sizes(larger: Mapping[str, int]) -> FileLaunch | None:
         texts = {**given, **{name: str(value) for name, value in larger.items()}}
         try:
-            other = completed(source, replace(guess.asked, arguments=tuple(texts.items()))).launch
+            asked = replace(guess.asked, arguments=tuple(texts.items()))
+            other = completed(tried.source, asked).launch
         except (Cancelled, TooMuchWork):
             raise
         except TilescopeError:
@@ -256,37 +262,33 @@ def _that_holds(source: str, guess: Guess, tried: _Trial) -> FileLaunch | None:
     return None
 
 
-def _to_its_end(
-    source: str, launch: FileLaunch, found: Reach, guess: Guess, tried: _Trial
-) -> FileLaunch:
+def _to_its_end(launch: FileLaunch, found: Reach, tried: _Trials) -> FileLaunch:
     """The launch, or one with smaller numbers if only that ends: what did not run may reach far.
 
     All of them are made small, and where that does not help each that ends a loop alone.
     """
-    numbers = _small_numbers(launch, guess)
+    numbers = _small_numbers(launch, tried.guess)
     if found.ended or not numbers:
         return launch
-
-    def longer(one: FileLaunch) -> Reach:
-        return tried(one, _MORE_OF_FEW * _INSTRUCTIONS)
-
-    alone = ({name: str(_FEW)} for name in numbers.keys() & set(_LOOP_ENDS.findall(source)))
-    for changed, running in ((numbers, tried), *((one, longer) for one in alone)):
-        small, again = _grown(with_arguments(launch, changed), guess, running)
+    alone = ({name: str(_FEW)} for name in numbers.keys() & set(_LOOP_ENDS.findall(tried.source)))
+    longer = _MORE_OF_FEW * _INSTRUCTIONS
+    for changed, most in ((numbers, _INSTRUCTIONS), *((one, longer) for one in alone)):
+        small, again = _grown(with_arguments(launch, changed), tried, instructions=most)
         if again.touched and again.ended and not again.astray and not again.sizes:
             return small
     return launch
 
 
-def _alike(source: str, guess: Guess) -> Iterator[tuple[int, FileLaunch]]:
+def _alike(tried: _Trials) -> Iterator[tuple[int, FileLaunch]]:
     """The guess anew with one value for all sizes: a kernel may be meant for square matrices."""
+    guess = tried.guess
     texts = {n: t for n, t in guess.launch.arguments if n in guess.sizes and not is_pitch(n)}
     values = {name: int(text) for name, text in texts.items() if text.isdecimal()}
     several = sorted(set(values.values()))
     for value in several if len(several) > 1 and len(values) <= _MOST_ALIKE else ():
         numbers = dict.fromkeys(values, str(value))
         given = tuple(numbers.items()) + guess.asked.arguments
-        yield value, completed(source, replace(guess.asked, arguments=given)).launch
+        yield value, completed(tried.source, replace(guess.asked, arguments=given)).launch
 
 
 def _small_numbers(launch: FileLaunch, guess: Guess) -> dict[str, str]:
@@ -300,29 +302,29 @@ def _small_numbers(launch: FileLaunch, guess: Guess) -> dict[str, str]:
 
 def _grown(
     launch: FileLaunch,
-    guess: Guess,
-    tried: Callable[[FileLaunch], Reach],
+    tried: _Trials,
     found: Reach | None = None,
+    instructions: int = _INSTRUCTIONS,
 ) -> tuple[FileLaunch, Reach]:
     """The launch with arrays as long as they are reached, and what is reached then.
 
     Dynamic shared memory grows with them. `found` is what the launch reaches, where that is known.
     """
-    found = found or tried(launch)
+    found = found or tried(launch, instructions)
     for _ in range(_ROUNDS):
-        larger = _larger(launch, guess, found)
-        if guess.shared_open and 0 < found.shared <= MAX_SHARED_BYTES:
+        larger = _larger(launch, tried.guess, found)
+        if tried.guess.shared_open and 0 < found.shared <= MAX_SHARED_BYTES:
             larger = replace(larger, shared=str(found.shared))
         if larger == launch:
             break
-        launch, found = larger, tried(larger)
+        launch, found = larger, tried(larger, instructions)
     return launch, found
 
 
-def _touching(launch: FileLaunch, guess: Guess, tried: _Trial) -> tuple[FileLaunch, Reach] | None:
+def _touching(launch: FileLaunch, tried: _Trials) -> tuple[FileLaunch, Reach] | None:
     """The launch with another value of one guessed number, if that makes threads touch memory."""
     for name, text in launch.arguments:
-        if name not in guess.open or not re.fullmatch(r"-?\d+", text):
+        if name not in tried.guess.open or not re.fullmatch(r"-?\d+", text):
             continue
         for other in dict.fromkeys(("1", "4", "0", str(4 * abs(int(text))))):
             if other != text:
@@ -333,14 +335,12 @@ def _touching(launch: FileLaunch, guess: Guess, tried: _Trial) -> tuple[FileLaun
     return None
 
 
-def _reaching_less(
-    launch: FileLaunch, guess: Guess, tried: _Trial
-) -> tuple[FileLaunch, Reach] | None:
+def _reaching_less(launch: FileLaunch, tried: _Trials) -> tuple[FileLaunch, Reach] | None:
     """The launch with one guessed number so small that arrays hold what the kernel reaches."""
     for name, text in launch.arguments:
-        if name not in guess.open or not text.isdecimal() or int(text) <= _FEW:
+        if name not in tried.guess.open or not text.isdecimal() or int(text) <= _FEW:
             continue
-        less, found = _grown(with_arguments(launch, {name: str(_FEW)}), guess, tried)
+        less, found = _grown(with_arguments(launch, {name: str(_FEW)}), tried)
         if found.touched and not found.sizes and not found.astray:
             return less, found
     return None

@@ -19,7 +19,7 @@ from pathlib import Path
 from core.errors import TilescopeError
 from core.launching.user_files import local_files, read_source, repository_of
 from core.source.host_syntax import host_syntax
-from core.source.kernel_text import host_launches, kernels
+from core.source.kernel_text import kernels, launches_by_kernel
 from core.source.plain_text import plain_text, without_comments
 from core.source.syntax import includes
 
@@ -242,7 +242,7 @@ def _user(place: Path, own: Path, kernel: str) -> User | None:
         text = read_source(place)
     except TilescopeError:
         return None
-    if not any(launch.name.rpartition("::")[2] == kernel for launch in host_launches(text)):
+    if kernel not in launches_by_kernel(text):
         return None
     named = any(name.rpartition("/")[2] == own.name for name, _ in includes(text))
     headers = dict(local_files(text, str(place)))

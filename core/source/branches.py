@@ -18,12 +18,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from core.source.constants import blank
+from core.source.lexical import DIRECTIVE, Span, blank
 
-_DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE | re.DOTALL)
 _CONDITIONAL = re.compile(r"\s*#\s*(if|el|endif)")
 _WHOLE = ("", ";", "{", "}", ":")  # what statements, labels and bodies end with
-Span = tuple[int, int]
 
 
 @dataclass
@@ -68,7 +66,7 @@ def with_one_branch(text: str) -> str:
 
 def _hidden(text: str) -> Iterator[Span]:
     groups, at = [_Group()], 0
-    for directive in _DIRECTIVE.finditer(text):
+    for directive in DIRECTIVE.finditer(text):
         _add(groups[-1], text, (at, directive.start()))
         at = directive.end()
         word = _CONDITIONAL.match(directive[0])

@@ -11,29 +11,21 @@ from collections import ChainMap, Counter
 from collections.abc import Collection, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import NamedTuple
 
 from core.cancelling import check
-from core.source.expressions import parsed
+from core.source.expressions import parsed, text_of
+from core.source.host_syntax import Declared, HostSyntax, declared, host_syntax
+from core.source.lexical import blank, blanked
+from core.source.plain_text import plain_text
+from core.source.syntax import defined_macros
 
-# CUDA source text as tokens, with the macros and integer constants it defines.
+# The macros and integer constants of a source text.
 #
 # Not a C++ front end: enough of one to know how large `float tile[TILE][TILE + PAD]` is.
 # Conditional compilation is not followed; a macro or constant that is defined with different values
 # counts as unknown, unless `-D` sets it.
 
 
-RAW_STRING = r'\b(?:u8|[uUL])?R"(?P<mark>[^()\\\s"]{0,16})\(.*?\)(?P=mark)"'
-"""A pattern, for re.DOTALL: R"mark(…)mark", in which quotes and comments mean nothing."""
-BLANKED = re.compile(
-    rf'//(?:[^\n\\]|\\.|\\\n)*|/\*.*?\*/|{RAW_STRING}|"(?:[^"\\\n]|\\.)*"'
-    r"|'(?:[^'\\\n]|\\[^\n])'",
-    re.DOTALL,
-)
-_DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE | re.DOTALL)
-_DEFINE = re.compile(r"#\s*define\s+([A-Za-z_]\w*)(\(?)[ \t]*(.*)", re.DOTALL)
-_TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.']*|::|<<|'(?:[^'\\\n]|\\.)*'|[^\s\w]")
-_WORD = re.compile(r"[A-Za-z_]\w*")
 _SIZEOF = re.compile(r"\bsizeof\s*\(\s*([a-z0-9 ]+?)\s*\)")
 _SIZES = {
     "char": 1,
@@ -65,7 +57,6 @@ _INTEGER_TYPES = {
 _PIECE = re.compile(r"\w+|\W+")
 _LONGEST_EXPANSION = 4000
 _MOST_EXPANSIONS = 20_000  # of macros in one text
-_LONGEST_DECLARATION = 4000  # words of a `const int a = 2, b = 3;`
 
 
 def evaluate(text: str, constants: Mapping[str, int | None]) -> int | None:
@@ -83,26 +74,11 @@ def evaluate(text: str, constants: Mapping[str, int | None]) -> int | None:
     return value if isinstance(value, int) else None
 
 
-class Token(NamedTuple):
-    """A word, number or mark of the source, and its line (1-based)."""
-
-    text: str
-    line: int
-
-
-@dataclass(frozen=True)
-class SourceScope:
-    """The function that a token stands in ("" outside all), and its template parameters."""
-
-    function: str = ""
-    template_parameters: tuple[str, ...] = ()
-
-
 @dataclass(frozen=True)
 class SourceText:
-    """Source text without comments, strings and preprocessor lines."""
+    """A source text as the parser understands it, with its macros and constants."""
 
-    tokens: tuple[Token, ...]
+    syntax: HostSyntax
     macros: Mapping[str, str]  # object-like ones with one value
 
     def expanded(self, text: str) -> str:
@@ -133,10 +109,6 @@ class SourceText:
                 return text
         return "".join(done)
 
-    def scope_at(self, token: int) -> SourceScope:
-        """The function around the token with that index."""
-        return self._scopes[token]
-
     def constants_in(self, function: str) -> MutableMapping[str, int | None]:
         """`const`/`constexpr` integers that a function sees: its own hide those outside all.
 
@@ -147,162 +119,50 @@ class SourceText:
         return ChainMap(inside, outside) if inside else outside
 
     @cached_property
-    def _scopes(self) -> tuple[SourceScope, ...]:
-        return tuple(_walk_scopes(self.tokens))
-
-    @cached_property
     def _constants(self) -> dict[str, dict[str, int | None]]:
         """By function the agreed value of each name."""
         agreed: dict[str, dict[str, int | None]] = {}
         last: dict[str, dict[str, int | None]] = {"": {}}
-        for at, token in enumerate(self.tokens):
-            if token.text not in _CONSTANT_WORDS:
-                continue
-            function = self._scopes[at].function
-            seen = last.setdefault(function, {})
-            known = agreed.setdefault(function, {})
-            for name, text in self._initialised(at):
+        for node in self.syntax.nodes("declared"):
+            for one in filter(_is_whole_constant, declared(node)):
+                around = self.syntax.around(node.start_byte)
+                function = around.name if around is not None else ""
+                seen = last.setdefault(function, {})
+                known = agreed.setdefault(function, {})
+                text = text_of(one.value) if one.value is not None else ""
                 value = evaluate(self.expanded(text), ChainMap(seen, last[""]))
-                known[name] = value if known.get(name, value) == value else None
-                seen[name] = value
+                known[one.name] = value if known.get(one.name, value) == value else None
+                seen[one.name] = value
         return agreed
 
-    def _initialised(self, at: int) -> Iterator[tuple[str, str]]:
-        """(name, expression) of `const int a = 2, b = a * 2;` from its `const` on."""
-        words: list[str] = []
-        is_call = False
-        for token in self.tokens[at : at + _LONGEST_DECLARATION]:
-            if token.text == ";" or (token.text in {"{", "}", ")"} and not is_call):
-                break
-            is_call = is_call or token.text == "("
-            words.append(token.text)
-        if not _INTEGER_TYPES & set(words) or {"[", "*", "&"} & set(words[: _index(words, "=")]):
-            return
-        for part in " ".join(words).split(","):
-            left, equals, right = part.partition(" = ")
-            name = left.split()[-1:] or [""]
-            if equals and _WORD.fullmatch(name[0]):
-                yield name[0], right
+
+def _is_whole_constant(one: Declared) -> bool:
+    words = set(one.type.replace("std::", "").split())
+    is_plain = not (one.stars or one.extents or one.is_reference) and one.value is not None
+    return is_plain and bool(words & _CONSTANT_WORDS) and bool(words & _INTEGER_TYPES)
 
 
 def read_source(source: str, defines: Mapping[str, str]) -> SourceText:
-    """The tokens and macros of a source text compiled with `defines` (macro name to value)."""
+    """A source text compiled with `defines` (macro name to value)."""
     return _read(source, tuple(sorted(defines.items())))
 
 
 @lru_cache(maxsize=16)
 def _read(source: str, defines: tuple[tuple[str, str], ...]) -> SourceText:
-    tokens, macros = _scanned(source)
-    known = {**macros, **dict(defines)}
-    return SourceText(tokens, {name: v for name, v in known.items() if v is not None})
+    known = {**_macros(source), **dict(defines)}
+    macros = {name: value for name, value in known.items() if value is not None}
+    return SourceText(host_syntax(plain_text(source)), macros)
 
 
 @lru_cache(maxsize=8)
-def _scanned(source: str) -> tuple[tuple[Token, ...], Mapping[str, str | None]]:
-    text = blanked(source)
+def _macros(source: str) -> Mapping[str, str | None]:
+    """The meanings of macros without parameters; None where there are several."""
     macros: dict[str, str | None] = {}
-    for directive in _DIRECTIVE.findall(text):
-        match = _DEFINE.match(directive.strip())
-        if match and not match[2]:
-            value = match[3].replace("\\\n", " ").strip()
-            macros[match[1]] = value if macros.get(match[1], value) == value else None
-    text = _DIRECTIVE.sub(_blank, text)
-    lines = enumerate(text.split("\n"), 1)
-    return tuple(Token(word, n) for n, line in lines for word in _TOKEN.findall(line)), macros
-
-
-@lru_cache(maxsize=8)
-def blanked(source: str) -> str:
-    """The source with spaces in place of comments, strings and characters; all else stays put."""
-    return BLANKED.sub(_blank, source)
-
-
-def blank(text: str) -> str:
-    """As many spaces as a text has characters, its line ends kept."""
-    return "\n".join([" " * len(line) for line in text.split("\n")])
-
-
-def _blank(match: re.Match[str]) -> str:
-    return blank(match[0])
-
-
-def _index(words: list[str], word: str) -> int:
-    return words.index(word) if word in words else len(words)
-
-
-def _walk_scopes(tokens: tuple[Token, ...]) -> Iterator[SourceScope]:
-    """The scope of each token: a function's starts at the `{` after its `)` at namespace level."""
-    scope, depth, outer = SourceScope(), 0, 0
-    header: list[str] = []  # what came since the last ; { or } outside all functions
-    for token in tokens:
-        word = token.text
-        if word == "{":
-            if not scope.function:
-                name = _function_name(header)
-                if name:
-                    scope, outer = SourceScope(name, _template_parameters(header)), depth
-                header = []
-            depth += 1
-        yield scope
-        if word == "}":
-            depth -= 1
-            if scope.function and depth <= outer:
-                scope = SourceScope()
-            header = []
-        elif word == ";":
-            header = []
-        elif not scope.function and word != "{":
-            header.append(word)
-
-
-def _function_name(header: list[str]) -> str:
-    """The name before the parameter list of `… name(parameters) …`, "" for any other header."""
-    at = 0
-    if header[:1] == ["template"]:
-        at = _template_end(header)
-    while at < len(header):
-        if header[at] == "(":
-            before = header[at - 1] if at else ""
-            end = _closing(header, at)
-            is_attribute = before.startswith("__") and before.endswith("__")
-            if not is_attribute and before != "alignas" and _WORD.fullmatch(before):
-                return before
-            at = end
-        at += 1
-    return ""
-
-
-def _template_end(header: list[str]) -> int:
-    depth = 0
-    for at, word in enumerate(header):
-        depth += (word == "<") - (word == ">")
-        if word == ">" and depth == 0:
-            return at + 1
-    return 0
-
-
-def _template_parameters(header: list[str]) -> tuple[str, ...]:
-    """`template <int TILE, typename T = float>` gives ("TILE", "T")."""
-    if header[:1] != ["template"]:
-        return ()
-    names: list[str] = []
-    parameter: list[str] = []
-    for word in [*header[2 : _template_end(header) - 1], ","]:
-        if word == ",":
-            names.append((parameter[: _index(parameter, "=")] or [""])[-1])
-            parameter = []
-        else:
-            parameter.append(word)
-    return tuple(names)
-
-
-def _closing(words: list[str], at: int) -> int:
-    depth = 0
-    for place in range(at, len(words)):
-        depth += (words[place] == "(") - (words[place] == ")")
-        if depth == 0:
-            return place
-    return len(words) - 1
+    for macro in defined_macros(blanked(source)):
+        if macro.parameters is None:
+            is_one = macros.get(macro.name, macro.body) == macro.body
+            macros[macro.name] = macro.body if is_one else None
+    return macros
 
 
 _SETTABLE = r"\(?\s*(\d{1,18})[uUlL]*\s*\)?"

@@ -15,7 +15,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from core.source.expressions import text_of
-from core.source.parser import ATTRIBUTE, expression, language, parse
+from core.source.lexical import blank
+from core.source.parser import ATTRIBUTE, CLASSES, DECLARATORS, GROUPS, expression, language, parse
 from core.source.plain_text import closing, split_at_commas
 
 if TYPE_CHECKING:
@@ -28,27 +29,8 @@ struct cudaLaunchConfig_t {
 };
 """
 ALLOCATES = re.compile(r"\bcuda(?:Malloc\w*|HostAlloc)\b")
-CLASSES = ("class_specifier", "struct_specifier", "union_specifier")
-GROUPS = {
-    "translation_unit",
-    "namespace_definition",
-    "declaration_list",
-    "linkage_specification",
-    "preproc_if",
-    "preproc_ifdef",
-    "preproc_else",
-    "preproc_elif",
-    "ERROR",
-}
-_DECLARATORS = {
-    "init_declarator",
-    "pointer_declarator",
-    "reference_declarator",
-    "array_declarator",
-    "parenthesized_declarator",
-    "function_declarator",
-    "attributed_declarator",
-}
+OUTER = GROUPS | {"ERROR"}
+"""Nodes whose children may stand at namespace level, those around a mistake among them."""
 _QUERY = """
 (function_definition) @function
 (call_expression) @call
@@ -60,7 +42,8 @@ _QUERY = """
 (type_definition) @typedef
 (preproc_def) @macro
 (preproc_function_def) @macro
-(declaration) @declaration
+(declaration) @declaration @declared
+(field_declaration) @declared
 (kernel_call_syntax) @launch
 (template_instantiation) @instantiation
 (template_parameter_list) @parameters
@@ -177,7 +160,7 @@ class HostSyntax:
 
     def __init__(self, text: str) -> None:
         plain = ATTRIBUTE.sub(_blank, _WITHOUT_MEANING.sub(_blank, _plain(text)))
-        plain = _MARK_BEHIND.sub(lambda found: found[1] + _blank_of(found[2]), plain)
+        plain = _MARK_BEHIND.sub(lambda found: found[1] + blank(found[2]), plain)
         self.text = _with_ends_of_statements(plain)
         self.root = parse(_SIZES_IN_BRACES.sub(_rounded, self.text)).root_node
 
@@ -199,7 +182,7 @@ class HostSyntax:
 
         Its places stay the same; where `before` has no room they are its `shift` further on.
         """
-        front = _blank_of(self.text[: max(0, start - len(before))])
+        front = blank(self.text[: max(0, start - len(before))])
         made = HostSyntax(f"{front}{before}{self.text[start:end]}{after}")
         made.shift = max(0, len(before) - start)
         return made
@@ -292,7 +275,7 @@ class HostSyntax:
         """A macro's meaning, read as declarations if it has any functions, or as statements."""
         if b"##" in (value.text or b""):
             joined = self.text[value.start_byte : value.end_byte].replace("##", "__")
-            own = HostSyntax(_blank_of(self.text[: value.start_byte]) + joined)
+            own = HostSyntax(blank(self.text[: value.start_byte]) + joined)
         else:
             own = self.piece(value.start_byte, value.end_byte)
         if own.functions:
@@ -476,7 +459,7 @@ class HostSyntax:
         waiting = [self.root]
         while waiting:
             node = waiting.pop()
-            if node.type in GROUPS:
+            if node.type in OUTER:
                 waiting += reversed(node.children)
             elif node.type == "declaration":
                 yield node
@@ -537,11 +520,7 @@ def _rounded(found: re.Match[str]) -> str:
 
 
 def _blank(found: re.Match[str]) -> str:
-    return _blank_of(found[0])
-
-
-def _blank_of(text: str) -> str:
-    return re.sub(r"[^\n]", " ", text)
+    return blank(found[0])
 
 
 def _with_ends_of_statements(text: str) -> str:
@@ -629,7 +608,7 @@ def _declared(node: Node, kind: str, value: Node | None) -> Declared | None:
     stars, is_reference, points = 0, False, False
     extents: list[Node | None] = []
     inner: Node | None = node
-    while inner is not None and inner.type in _DECLARATORS:
+    while inner is not None and inner.type in DECLARATORS:
         if inner.type == "init_declarator":
             value = inner.child_by_field_name("value")
         elif inner.type == "pointer_declarator":
@@ -660,11 +639,11 @@ def _declared(node: Node, kind: str, value: Node | None) -> Declared | None:
 def _taken_for_parameters(node: Node, kind: str) -> Node | None:
     """The arguments of `dim3 block(SIDE, SIDE);`, which might declare a function as well."""
     around = node.parent
-    while around is not None and around.type in _DECLARATORS:
+    while around is not None and around.type in DECLARATORS:
         around = around.parent
     parameters = node.child_by_field_name("parameters")
     outer = around.parent if around is not None else None
-    is_inside = outer is not None and outer.type not in GROUPS - {"ERROR"}
+    is_inside = outer is not None and outer.type not in GROUPS
     if parameters is None or not (is_inside or "dim3" in kind.split()):
         return None
     call = expression(f"_{text_of(parameters)}")

@@ -19,8 +19,7 @@ from core.source.constants import evaluate
 from core.source.constants import read_source as read_constants
 from core.source.expressions import text_of
 from core.source.host_syntax import (
-    CLASSES,
-    GROUPS,
+    OUTER,
     WHOLE_NUMBERS,
     Declared,
     Function,
@@ -40,7 +39,7 @@ from core.source.kernel_text import (
     split_instance,
     with_words,
 )
-from core.source.parser import expression
+from core.source.parser import CLASSES, expression
 from core.source.plain_text import plain_text, split_at_commas, with_macros
 
 if TYPE_CHECKING:
@@ -72,6 +71,7 @@ _TYPED = {
     "field_expression",
 }
 _PARAMETER = re.compile(r"[<,]\s*(?:class|struct)\s+\Z")  # of a template behind a mistake
+_INSTANTIATES = re.compile(r"\btemplate\s+(?:__global__\s+)?void\s")  # in a macro's meaning
 _SHORTEST_ROOT = 4
 _SIZES = re.compile(r"size|block|threads|tile|dim|bs|bm|bn", re.IGNORECASE)
 _OF_THREADS = re.compile(r"BK|TM|TN")
@@ -123,7 +123,8 @@ class _Reader:
         given = zip(launch.template, split_instance(instance)[1], strict=False)
         outer = {**self._bound_outside(launch), **dict(given)}
         function = self._syntax.function_at(launch.position)
-        before = self._text_before(function, launch.position)
+        start = function.body.start_byte if function is not None else launch.position
+        before = self._syntax.text[start : launch.position]
         found: dict[str, str] = {}
         for use in _MEMBER.finditer(" ".join((before, *launch.configuration))):
             name = use[1] if use[1] in outer else ""
@@ -135,24 +136,15 @@ class _Reader:
                 found[name] = self._nameable(meaning, outer)
         return {name: meaning for name, meaning in found.items() if meaning}
 
-    def _text_before(self, function: Function | None, position: int) -> str:
-        start = function.body.start_byte if function is not None else position
-        return self._syntax.text[start:position]
-
     @cached_property
     def _declared(self) -> Mapping[str, list[str]]:
         """What `template void axpy<float>(…);` says of each kernel: its arguments."""
         found: dict[str, list[str]] = {}
-        syntax = self._with_macros_for(r"\btemplate\s+(?:__global__\s+)?void\s")
-        for node in syntax.nodes("instantiation"):
+        text = with_macros(plain_text(self._source), _INSTANTIATES)
+        for node in host_syntax(text).nodes("instantiation"):
             for name, inside in _instances_in(node.child_by_field_name("declarator")):
                 found.setdefault(name, []).append(inside)
         return found
-
-    def _with_macros_for(self, words: str) -> HostSyntax:
-        """The source with the macros expanded in whose meanings some words are found."""
-        text = with_macros(plain_text(self._source), re.compile(words))
-        return host_syntax(text)
 
     # -- what a launch asks for ---------------------------------------------------------------
 
@@ -502,7 +494,7 @@ class _Reader:
         """
         said: dict[str, str] = {}
         for node in (*self._syntax.nodes("alias"), *self._syntax.nodes("typedef")):
-            if node.parent is not None and node.parent.type not in GROUPS:
+            if node.parent is not None and node.parent.type not in OUTER:
                 said.setdefault(*_alias(node))
         for _, meaning in self._syntax.macros.values():
             if "using" in meaning:
@@ -535,7 +527,7 @@ class _Reader:
             if not _PARAMETER.search(self._syntax.text, node.start_byte - 20, node.start_byte)
         }
         for kind, name in (("alias", "name"), ("typedef", "declarator")):
-            outer = (n for n in self._syntax.nodes(kind) if n.parent and n.parent.type in GROUPS)
+            outer = (n for n in self._syntax.nodes(kind) if n.parent and n.parent.type in OUTER)
             found |= {text_in(node, name) for node in outer}
         return frozenset(found)
 

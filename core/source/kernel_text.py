@@ -95,6 +95,17 @@ def split_instance(kernel: str) -> tuple[str, tuple[str, ...]]:
     return name.strip(), tuple(split_at_commas(inside)) if opens else ()
 
 
+def unscoped(kernel: str) -> str:
+    """`ns::axpy<float, 4>` as axpy."""
+    return split_instance(kernel)[0].rpartition("::")[2].strip()
+
+
+def kernel_called(source: str, kernel: str, headers: str = "") -> KernelText | None:
+    """The kernel that a name means, whatever its namespace and its instance; None for none."""
+    name = unscoped(kernel)
+    return next((found for found in kernels(source, headers) if found.name == name), None)
+
+
 def _kernels(source: str, headers: str = "") -> Iterator[KernelText]:
     if "__global__" not in source and "__global__" not in headers:
         return
@@ -189,7 +200,7 @@ def launches_by_kernel(source: str) -> Mapping[str, tuple[HostLaunch, ...]]:
     """The launches in a source's text by the kernel's name without namespaces."""
     found: dict[str, list[HostLaunch]] = {}
     for launch in host_launches(source):
-        found.setdefault(launch.name.rpartition("::")[2], []).append(launch)
+        found.setdefault(unscoped(launch.name), []).append(launch)
     return {name: tuple(launches) for name, launches in found.items()}
 
 
@@ -197,7 +208,7 @@ def _by_marks(syntax: HostSyntax) -> Iterator[HostLaunch]:
     """`k<<<grid, block>>>(a)`."""
     for mark, own in syntax.launches:
         call, place = mark.parent, mark.start_byte - own.shift
-        named = _named(call.child_by_field_name("function")) if call is not None else None
+        named = named_by(call.child_by_field_name("function")) if call is not None else None
         if call is None or named is None:
             continue
         function = syntax.function_at(place)
@@ -222,7 +233,7 @@ def _texts(node: Node, text: str) -> tuple[str, ...]:
     return tuple(text[child.start_byte : child.end_byte] for child in node.named_children)
 
 
-def _named(node: Node | None) -> tuple[str, tuple[str, ...]] | None:
+def named_by(node: Node | None) -> tuple[str, tuple[str, ...]] | None:
     """The name, and template arguments if any, of what an expression says is to be called."""
     scope = list[str]()
     while node is not None:
@@ -264,14 +275,14 @@ def _held(syntax: HostSyntax, name: str, before: int) -> tuple[str, tuple[str, .
     value = next(held, None)
     if value is not None and value.type == "conditional_expression":
         value = value.child_by_field_name("consequence")
-    return _named(value)
+    return named_by(value)
 
 
 def _by_calls(syntax: HostSyntax) -> Iterator[HostLaunch]:
     """`cudaLaunchKernel((void *)k<float>, grid, block, arguments, nbytes, stream)`."""
     for call in (call for name in _LAUNCHING for call in syntax.calls.get(name, ())):
         given = arguments_of(call)
-        if len(given) > 3 and (named := _named(given[0])) is not None:
+        if len(given) > 3 and (named := named_by(given[0])) is not None:
             configuration = tuple(text_of(one) for one in (*given[1:3], *given[4:5]))
             listed = _listed(syntax, text_of(given[3]), call)
             yield HostLaunch(*named, configuration, listed, "", call.start_byte)

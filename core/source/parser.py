@@ -12,6 +12,29 @@ ATTRIBUTE = re.compile(
 )
 """What the parser does not know wherever it may stand."""
 
+CLASSES = ("class_specifier", "struct_specifier", "union_specifier")
+DECLARATORS = {
+    "init_declarator",
+    "pointer_declarator",
+    "reference_declarator",
+    "array_declarator",
+    "parenthesized_declarator",
+    "function_declarator",
+    "attributed_declarator",
+}
+GROUPS = {
+    "translation_unit",
+    "namespace_definition",
+    "declaration_list",
+    "linkage_specification",
+    "preproc_if",
+    "preproc_ifdef",
+    "preproc_else",
+    "preproc_elif",
+    "preproc_elifdef",
+}
+"""Nodes whose children stand at namespace level."""
+
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Parser, Tree
 

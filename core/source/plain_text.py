@@ -12,11 +12,10 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from core.source.branches import with_one_branch
-from core.source.constants import RAW_STRING
+from core.source.lexical import RAW_STRING, blanked_at, disabled
 
 DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\(([^)]*)\))?[ \t]*([^\n]*)$", re.MULTILINE)
 """A directive in a text without comments: the name, the parameters and the meaning of a macro."""
-_DISABLED = re.compile(r"^[ \t]*#[ \t]*if[ \t]+0\b", re.MULTILINE)
 _COMMENT = re.compile(
     rf"//[^\n]*|/\*.*?\*/|{RAW_STRING}|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL
 )
@@ -45,26 +44,8 @@ def without_comments(source: str) -> str:
 
     plain = _COMMENT.sub(kept, source.replace("\\\n", " "))
     plain = _SPACED_MARK.sub(lambda mark: mark[0].replace(" ", "") + (mark[1] or mark[2]), plain)
-    return with_one_branch(without_disabled(plain))
-
-
-def without_disabled(text: str) -> str:
-    """A text with spaces in place of what stands between `#if 0` and its end."""
-    if not _DISABLED.search(text):
-        return text
-    lines: list[str] = []
-    depth = 0
-    for line in text.split("\n"):
-        word = re.match(r"\s*#\s*(if\w*|else|elif|endif)\b", line)
-        if depth:
-            depth += (word[1].startswith("if") - (word[1] == "endif")) if word else 0
-            if depth == 1 and word and word[1] in ("else", "elif"):
-                depth = 0
-            lines.append(" " * len(line))
-        else:
-            depth = int(bool(_DISABLED.match(line)))
-            lines.append(" " * len(line) if depth else line)
-    return "\n".join(lines)
+    whole = ((begins[0], ends[1]) for begins, ends in disabled(plain))
+    return with_one_branch(blanked_at(plain, whole))
 
 
 @lru_cache(maxsize=8)

@@ -18,6 +18,8 @@ import numpy as np
 
 from core.ptx.debug.names import local_symbol, source_name
 from core.source.constants import SourceText, evaluate, read_source
+from core.source.expressions import text_of
+from core.source.host_syntax import Declared, declared
 
 _SCALARS: dict[str, str] = {
     "bool": "u1",
@@ -69,8 +71,8 @@ _QUALIFIERS = {
     "__shared__",
     "inline",
     "__restrict__",
+    "typename",
 }
-_ATTRIBUTES = {"__align__", "alignas", "__attribute__"}
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,6 @@ class SharedDeclaration:
     dtype: np.dtype[Any] | None
     dims: tuple[int, ...] | None
     is_extern: bool
-    line: int  # 1-based
     function: str = ""
     lanes: int = 1
     extents: tuple[str, ...] = ()  # the dimensions as written, macros expanded
@@ -99,15 +100,36 @@ class SharedDeclaration:
 def shared_arrays(source: str, defines: Mapping[str, str]) -> tuple[SharedDeclaration, ...]:
     """The `__shared__` variables of `source`, in order; `defines` are the `-D` macros."""
     text = read_source(source, defines)
-    found: list[SharedDeclaration] = []
-    at = 0
-    while at < len(text.tokens):
-        if text.tokens[at].text == "__shared__":
-            declarations, at = _statement(text, at)
-            found.extend(declarations)
-        else:
-            at += 1
-    return tuple(found)
+    return tuple(
+        _read(text, one, node.start_byte)
+        for node in text.syntax.nodes("declaration")
+        for one in declared(node)
+        if "__shared__" in one.type.split() and not one.points_to_array
+    )
+
+
+def _read(text: SourceText, one: Declared, place: int) -> SharedDeclaration:
+    function = text.syntax.around(place)
+    name = function.name if function is not None else ""
+    template = tuple(p.name for p in function.template) if function is not None else ()
+    ctype = _plain_type([word for word in one.type.split() if word not in _QUALIFIERS])
+    dtype, lanes = (np.dtype(np.uint64), 1) if one.stars else _element(ctype)
+    extents = tuple(text.expanded(text_of(n)) if n is not None else "" for n in one.extents)
+    constants = text.constants_in(name)
+    used = set(re.findall(r"\w+", " ".join(extents))) - set(template)
+    visible = {n: value for n in sorted(used) if (value := constants.get(n)) is not None}
+    return SharedDeclaration(
+        name=one.name,
+        ctype=f"{ctype} {'*' * one.stars}".strip(),
+        dtype=dtype,
+        dims=_dims(extents, visible),
+        is_extern="extern" in one.type.split(),
+        function=name,
+        lanes=lanes,
+        extents=extents,
+        constants=tuple(visible.items()),
+        template_parameters=template,
+    )
 
 
 def match(
@@ -183,67 +205,6 @@ def _instantiated(declaration: SharedDeclaration, arguments: tuple[str, ...]) ->
     )
 
 
-def _statement(text: SourceText, at: int) -> tuple[list[SharedDeclaration], int]:
-    """What the statement around the `__shared__` at token `at` declares, and where it ends."""
-    first = at
-    while first > 0 and text.tokens[first - 1].text not in {";", "{", "}", ":"}:
-        first -= 1
-    end = at
-    while end < len(text.tokens) and text.tokens[end].text not in {";", "{", "}"}:
-        end += 1
-    words = [token.text for token in text.tokens[first:end]]
-    scope = text.scope_at(first)
-    ctype, rest = _specifiers(words)
-    declarations = []
-    for name, stars, extents in _declarators(rest):
-        dtype, lanes = (np.dtype(np.uint64), 1) if stars else _element(ctype)
-        expanded = tuple(text.expanded(extent) for extent in extents)
-        constants = text.constants_in(scope.function)
-        used = set(re.findall(r"\w+", " ".join(expanded))) - set(scope.template_parameters)
-        visible = {n: value for n in sorted(used) if (value := constants.get(n)) is not None}
-        declarations.append(
-            SharedDeclaration(
-                name=name,
-                ctype=f"{ctype} {stars}".strip(),
-                dtype=dtype,
-                dims=_dims(expanded, visible),
-                is_extern="extern" in words,
-                line=text.tokens[at].line,
-                function=scope.function,
-                lanes=lanes,
-                extents=expanded,
-                constants=tuple(visible.items()),
-                template_parameters=scope.template_parameters,
-            )
-        )
-    return declarations, end
-
-
-def _specifiers(words: list[str]) -> tuple[str, list[str]]:
-    """The type's name, and the declarators that follow it."""
-    kind: list[str] = []
-    at = 0
-    while at < len(words):
-        word = words[at]
-        if word in _ATTRIBUTES:
-            at = _closing(words, at + 1, "(", ")") + 1
-        elif word in _QUALIFIERS or word in {"struct", "class", "union", "enum"}:
-            at += 1
-        elif not kind or kind[-1] == "::" or word == "::":
-            kind.append(word)
-            at += 1
-        elif word == "<":
-            end = _closing(words, at, "<", ">")
-            kind.append("".join(words[at : end + 1]))
-            at = end + 1
-        elif word in _INTEGER_WORDS and all(part in _INTEGER_WORDS for part in kind):
-            kind.append(word)
-            at += 1
-        else:
-            break
-    return _plain_type(kind), words[at:]
-
-
 def _plain_type(words: list[str]) -> str:
     """`long unsigned`, `unsigned` and the like in their usual spelling."""
     if not words or not all(word in _INTEGER_WORDS for word in words):
@@ -254,48 +215,6 @@ def _plain_type(words: list[str]) -> str:
     if "short" in words:
         return f"{sign}short"
     return sign + (" ".join(["long"] * words.count("long")) or "int")
-
-
-def _declarators(words: list[str]) -> list[tuple[str, str, list[str]]]:
-    """(name, stars, extents) of each; a form that is not a plain variable or array is left out."""
-    found = []
-    for part in _split(words):
-        stars = "".join(word for word in part if word in {"*", "&"})
-        rest = [word for word in part if word not in {"*", "&"} and word not in _QUALIFIERS]
-        if any(word in {"*", "&"} for word in part[len(stars) :]):  # inside an extent: keep it
-            stars = "".join(word for word in part[:1] if word == "*")
-            rest = part[len(stars) :]
-        if not rest or not rest[0].replace("_", "a").isalnum():
-            continue
-        extents, at = [], 1
-        while at < len(rest) and rest[at] == "[":
-            end = _closing(rest, at, "[", "]")
-            extents.append(" ".join(rest[at + 1 : end]))
-            at = end + 1
-        found.append((rest[0], stars, extents))
-    return found
-
-
-def _split(words: list[str]) -> list[list[str]]:
-    """The words between the commas that stand outside all brackets."""
-    parts: list[list[str]] = [[]]
-    depth = 0
-    for word in words:
-        depth += (word in {"(", "[", "{"}) - (word in {")", "]", "}"})
-        if word == "," and depth == 0:
-            parts.append([])
-        else:
-            parts[-1].append(word)
-    return parts
-
-
-def _closing(words: list[str], at: int, opening: str, closing: str) -> int:
-    depth = 0
-    for place in range(at, len(words)):
-        depth += (words[place] == opening) - (words[place] == closing)
-        if depth == 0:
-            return place
-    return len(words) - 1
 
 
 def _dims(extents: Iterable[str], constants: Mapping[str, int]) -> tuple[int, ...] | None:

@@ -13,15 +13,14 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from core.cancelling import check
-from core.source.constants import blank
-from core.source.kernel_text import overloads
+from core.source.kernel_text import overloads, unscoped
+from core.source.lexical import DIRECTIVE, Span, blank
 from core.source.plain_text import expanded
-from core.source.syntax import WORD, Item, Macro, Span, Syntax, macros_of, syntax
+from core.source.syntax import WORD, Item, Macro, Syntax, macros_of, syntax
 
-_DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE | re.DOTALL)
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b[^\n]*", re.MULTILINE)
 _DEEPEST_MACROS = 4
 _MEMBER = re.compile(r"(?:\.|->)\s*(?:template\s+)?([A-Za-z_]\w*)")
@@ -200,9 +199,8 @@ class Program:
 
         Where no text declares it a macro makes it: then all that macros make are taken.
         """
-        plain, _, given = kernel.strip().partition("<")
-        name = plain.strip().rpartition("::")[2]
-        given = _OF_INSTANCE.sub(">", given)
+        name = unscoped(kernel)
+        given = _OF_INSTANCE.sub(">", kernel.partition("<")[2])
         arguments = [p for word in WORD.findall(given) for p in self.by_name.get(word, ())]
         kernels = [
             part
@@ -378,6 +376,12 @@ class Program:
         return found
 
 
+@lru_cache(maxsize=8)
+def without_host_code(source: str) -> str:
+    """The source with spaces in place of what only the host has; the lines keep their numbers."""
+    return without(source, [(part.start, part.end) for part in syntax(source).of_host])
+
+
 def without(source: str, spans: Iterable[Span]) -> str:
     """The source with spaces in place of those characters; preprocessor lines stay."""
     pieces, at = [], 0
@@ -394,7 +398,7 @@ def _hidden(text: str) -> str:
     if "#" not in text:
         return blank(text)
     pieces, at = [], 0
-    for found in _DIRECTIVE.finditer(text):
+    for found in DIRECTIVE.finditer(text):
         pieces.append(blank(text[at : found.start()]))
         keep = not _INCLUDE.match(found[0])
         pieces.append(found[0] if keep else blank(found[0]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -17,18 +17,16 @@ from typing import TYPE_CHECKING, Literal
 
 from core.cancelling import check
 from core.source.branches import with_one_branch
-from core.source.constants import BLANKED, blank, blanked
-from core.source.parser import ATTRIBUTE, parse
+from core.source.lexical import BLANKED, DIRECTIVE, Span, blank, blanked, blanked_at, disabled
+from core.source.parser import ATTRIBUTE, CLASSES, DECLARATORS, GROUPS, parse
+from core.source.plain_text import closing
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
 Kind = Literal["function", "class", "alias", "variable", "using", "macro", "assertion", "other"]
-Span = tuple[int, int]
-"""First character and the one behind the last."""
 
 WORD = re.compile(r"[A-Za-z_]\w*")
-_DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE | re.DOTALL)
 _DEFINE = re.compile(r"\s*#\s*define\s+(\w+)(\([^)]*\))?((?:[^\n\\]|\\.|\\\n)*)", re.DOTALL)
 _C_LINKAGE = re.compile(  # its brace stands between one #if and its #endif, so alone
     r"^[ \t]*#[ \t]*if[^\n]*\b__cplusplus\b[^\n]*\n"
@@ -57,20 +55,7 @@ _LONGEST_INDENT = 80
 _LONGEST_HEAD = 400  # characters of attributes and such before a declaration
 _DEEPEST_MACROS = 4
 _LONGEST_MEANING = 4000
-_DISABLED = re.compile(r"\s*#\s*if\s+0\b")
-_CONDITIONAL = re.compile(r"\s*#\s*(if\w*|else|elif\w*|endif)\b")
-_GROUPS = {
-    "translation_unit",
-    "declaration_list",
-    "preproc_if",
-    "preproc_ifdef",
-    "preproc_else",
-    "preproc_elif",
-    "preproc_elifdef",
-    "namespace_definition",
-    "linkage_specification",
-}
-_CLASSES = {"struct_specifier", "class_specifier", "union_specifier", "enum_specifier"}
+_CLASSES = {*CLASSES, "enum_specifier"}
 _KINDS: Mapping[str, Kind] = {
     **dict.fromkeys(_CLASSES, "class"),
     "function_definition": "function",
@@ -110,16 +95,7 @@ _DECLARING = {
     "type_definition",
     "field_declaration",
 }
-_DECLARATORS = {
-    "init_declarator",
-    "pointer_declarator",
-    "reference_declarator",
-    "array_declarator",
-    "function_declarator",
-    "parenthesized_declarator",
-    "attributed_declarator",
-    "structured_binding_declarator",
-}
+_DECLARATORS = DECLARATORS | {"structured_binding_declarator"}
 _AROUND = {"pointer_declarator", "reference_declarator", "init_declarator"}
 _NAMES = {
     "identifier",
@@ -153,7 +129,7 @@ class Item:
 
 @dataclass(frozen=True)
 class HostPart:
-    """A member function of the host: its name and characters."""
+    """A function or variable of the host: its name, its characters `start` to `end`."""
 
     name: str
     start: int
@@ -203,15 +179,16 @@ class Syntax:
     def __init__(self, source: str, macros: Macros) -> None:
         self.source = source
         self.plain = blanked(source)
-        self.macros = _macros(self.plain)
+        self.macros = defined_macros(self.plain)
         self.specifiers = dict(macros.specifiers)
-        text = _blanked_at(_parsed_text(source, self.specifiers), list(_disabled(self.plain)))
+        inside = [(begins[1], ends[0]) for begins, ends in disabled(self.plain)]
+        text = blanked_at(_parsed_text(source, self.specifiers), inside)
         one = with_one_branch(text)
         others = _hidden(text, one) if one != text else ""
-        one = _blanked_at(one, [call for _, *call in _calls(one, macros.attributes)])
-        one = _blanked_at(one, _uses(one, macros.statements))
+        one = blanked_at(one, [call for _, *call in _calls(one, macros.attributes)])
+        one = blanked_at(one, _uses(one, macros.statements))
         self.made = tuple(_made(one, macros))
-        self._text = _blanked_at(one, self.made)
+        self._text = blanked_at(one, self.made)
         self._declared_in: dict[Span, frozenset[str]] = {}
         self._others = others if others.strip() else ""  # branches that open the same braces
 
@@ -234,6 +211,21 @@ class Syntax:
             if not any(item.start <= start < item.end for item in found):
                 found.append(Item("macro", (), start, end, "any"))
         return tuple(sorted(found, key=lambda item: item.start))
+
+    @property
+    def of_host(self) -> Iterator[HostPart]:
+        """The functions with bodies, and variables at namespace level, that only the host has.
+
+        The functions say neither `__global__` nor `__device__` nor `constexpr`; the variables are
+        neither marked for the GPU nor constant.
+        """
+        for item in self.items:
+            is_declared = item.kind == "function" and not item.is_body
+            if item.space == "host" and not is_declared:
+                yield HostPart(item.names[-1] if item.names else "", item.start, item.end)
+            for part in item.host_parts:
+                if "{" in self.plain[part.start : part.end]:
+                    yield part
 
     def line(self, position: int) -> int:
         """The line of a character, from 1."""
@@ -268,7 +260,7 @@ class Syntax:
         """
         for at in range(len(items) - 1, -1, -1):
             if items[at].kind == "function" and not items[at].is_body:
-                between = _DIRECTIVE.sub("", self.plain[items[at].start : body.start])
+                between = DIRECTIVE.sub("", self.plain[items[at].start : body.start])
                 return at if ";" not in between else None
             if self.plain[items[at].start] != ":":
                 return None
@@ -294,7 +286,7 @@ class Syntax:
                     yield from self._items(body, scope)
                 else:
                     yield self._item(child, body or child, scope)
-            elif kind in _GROUPS or (kind == "ERROR" and self._holds_items(child)):
+            elif kind in GROUPS or (kind == "ERROR" and self._holds_items(child)):
                 yield from self._items(child, scope)
             elif not kind.startswith("preproc") and not self._is_part_of_condition(child):
                 item = self._item(child, child, scope, begun)
@@ -320,7 +312,7 @@ class Syntax:
 
     def _is_head(self, node: Node) -> bool:
         """Whether it is `template <typename T> __global__` and no more."""
-        text = _DIRECTIVE.sub("", self.plain[node.start_byte : node.end_byte]).strip()
+        text = DIRECTIVE.sub("", self.plain[node.start_byte : node.end_byte]).strip()
         return text.endswith("__") and _SPACES.search(text) is not None and "{" not in text
 
     def _item(
@@ -377,7 +369,7 @@ class Syntax:
         for at in range(bisect.bisect_left(self._specifiers, (start, 0)) - 1, -1, -1):
             span = self._specifiers[at]
             between = self.plain[span[1] : start]
-            if span[0] < first or _DIRECTIVE.sub("", between).strip():
+            if span[0] < first or DIRECTIVE.sub("", between).strip():
                 return
             yield span
             start = span[0]
@@ -391,7 +383,7 @@ class Syntax:
 
     @cached_property
     def _directives(self) -> list[Span]:
-        return [match.span() for match in _DIRECTIVE.finditer(self.plain)]
+        return [match.span() for match in DIRECTIVE.finditer(self.plain)]
 
     def _space(
         self, head: str, kind: Kind, is_function: bool
@@ -562,7 +554,7 @@ def syntax(source: str, macros: Macros | None = None) -> Syntax:
 @lru_cache(maxsize=16)
 def macros_of(texts: tuple[str, ...]) -> Macros:
     """What the parser has to know of the macros in some texts."""
-    written = [(macro, text) for text in texts for macro in _macros(blanked(text))]
+    written = [(macro, text) for text in texts for macro in defined_macros(blanked(text))]
     found = [macro for macro, _ in written]
     strings = {m.name for m, text in written if not m.body and '"' in text[m.start : m.end]}
     bodies: dict[str, str] = {}
@@ -626,12 +618,13 @@ def _meaning(name: str, bodies: Mapping[str, str], attributes: frozenset[str]) -
 
 
 @lru_cache(maxsize=64)
-def _macros(plain: str) -> tuple[Macro, ...]:
+def defined_macros(plain: str) -> tuple[Macro, ...]:
+    """Every #define of a text without comments, in order."""
     return tuple(_defined(plain))
 
 
 def _defined(plain: str) -> Iterator[Macro]:
-    for found in _DIRECTIVE.finditer(plain):
+    for found in DIRECTIVE.finditer(plain):
         if match := _DEFINE.fullmatch(found[0]):
             names = tuple(_FORMAL.findall(match[2])) if match[2] else None
             body = match[3].replace("\\\n", " ").strip()
@@ -654,7 +647,7 @@ def _uses(text: str, names: frozenset[str]) -> Iterator[Span]:
 
 
 def _outside_directives(text: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
-    directives = [match.span() for match in _DIRECTIVE.finditer(text)]
+    directives = [match.span() for match in DIRECTIVE.finditer(text)]
     for match in pattern.finditer(text):
         around = bisect.bisect_right(directives, (match.start(), len(text))) - 1
         if around < 0 or match.start() >= directives[around][1]:
@@ -663,12 +656,7 @@ def _outside_directives(text: str, pattern: re.Pattern[str]) -> Iterator[re.Matc
 
 def _closed(text: str, at: int, pair: str) -> int:
     """Behind the bracket that closes the one at `at`; the text's end where none does."""
-    depth = 0
-    for bracket in re.compile(f"[{re.escape(pair)}]").finditer(text, at):
-        depth += 1 if bracket[0] == pair[0] else -1
-        if not depth:
-            return bracket.end()
-    return len(text)
+    return min(closing(text, at + 1, pair) + 1, len(text))
 
 
 def _made(text: str, macros: Macros) -> Iterator[Span]:
@@ -700,29 +688,6 @@ def _made(text: str, macros: Macros) -> Iterator[Span]:
         yield start, behind
 
 
-def _blanked_at(text: str, spans: Iterable[Sequence[int]]) -> str:
-    pieces, at = [], 0
-    for start, end in spans:
-        pieces += [text[at:start], blank(text[start:end])]
-        at = end
-    return "".join([*pieces, text[at:]])
-
-
-def _disabled(plain: str) -> Iterator[Span]:
-    start = depth = 0
-    for found in _DIRECTIVE.finditer(plain):
-        word = _CONDITIONAL.match(found[0])
-        if not depth and _DISABLED.match(found[0]):
-            start, depth = found.end(), 1
-        elif depth and word:
-            depth += word[1].startswith("if") - (word[1] == "endif")
-            if not depth or (depth == 1 and word[1].startswith("el")):
-                yield start, found.start()
-                depth = 0
-    if depth:
-        yield start, len(plain)
-
-
 def _hidden(text: str, shown: str) -> str:
     """What of a text is blank where it is shown, without directives, everything in its place."""
     pairs = zip(text.split("\n"), shown.split("\n"), strict=True)
@@ -732,7 +697,7 @@ def _hidden(text: str, shown: str) -> str:
         else "".join(" " if a == b else a for a, b in zip(line, part, strict=True))
         for line, part in pairs
     )
-    return _DIRECTIVE.sub(lambda m: blank(m[0]), left)
+    return DIRECTIVE.sub(lambda m: blank(m[0]), left)
 
 
 def _parsed_text(source: str, specifiers: Mapping[str, str]) -> str:
@@ -758,7 +723,7 @@ def _parsed_text(source: str, specifiers: Mapping[str, str]) -> str:
 
     # A directive keeps its attributes: a macro that means blanks would take in the line behind it.
     pieces, at = [], 0
-    for directive in _DIRECTIVE.finditer(text):
+    for directive in DIRECTIVE.finditer(text):
         pieces += [shown(text[at : directive.start()]), directive[0]]
         at = directive.end()
     return "".join([*pieces, shown(text[at:])])

@@ -10,8 +10,9 @@ from core.compiler.compiler import compile_ptx
 from core.launching.guess import guess_launch
 from core.launching.host_program import HostProgram
 from core.source.expressions import parsed
-from core.source.kernel_text import host_launches
+from core.source.kernel_text import HostLaunch, host_launches
 
+NO_LAUNCH = HostLaunch("", (), (), (), "", 0)
 VALUES = {"n": 1000, "m": -37, "w": 24, "x": 2.5, "y": -0.75, "zero": 0}
 DECLARED = "".join(
     f"constexpr {'double' if isinstance(v, float) else 'long long'} {name} = {v};\n"
@@ -31,7 +32,7 @@ EXPRESSIONS = [
 
 
 def value(text):
-    return HostProgram("", {}, {}, of_classes=VALUES).before({}).value(text)
+    return HostProgram("", {}, {}, NO_LAUNCH, of_classes=VALUES).before({}).value(text)
 
 
 def numbers_before(source):

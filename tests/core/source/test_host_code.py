@@ -7,7 +7,8 @@ from core.compiler.compiler import compile_cubin, compile_ptx
 from core.errors import CompileError
 from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.runs.recording import record
-from core.source.host_code import host_items, without_host_code
+from core.source.slicing import without_host_code
+from core.source.syntax import syntax
 
 FILE = """#include <stdio.h>
 #include <vector>
@@ -43,7 +44,8 @@ int main(int argc, char **argv)  // { a comment
 
 
 def test_functions_of_the_host_are_found_by_name_and_line():
-    found = [(f.name, f.line) for f in host_items(FILE)]
+    file = syntax(FILE)
+    found = [(part.name, file.line(part.start)) for part in file.of_host]
     assert found == [
         ("sum", 8),
         ("report", 11),
@@ -132,7 +134,7 @@ def test_other_mistakes_are_the_compilers_own():
     ],
 )
 def test_what_a_gpu_runs_is_left_alone(source):
-    assert host_items(source) == ()
+    assert not [*syntax(source).of_host]
     assert without_host_code(source) == source
 
 
