@@ -292,17 +292,16 @@ def _by_configuration(syntax: HostSyntax) -> Iterator[HostLaunch]:
     """`cudaLaunchKernelEx(&config, k<float>, a, b)`; `…ExC` gets an array of their addresses."""
     for call in (call for name in _CONFIGURED for call in syntax.calls.get(name, ())):
         given = arguments_of(call)
-        if len(given) < 2 or (named := _held(syntax, text_of(given[1]), call.start_byte)) is None:
-            named = _named(given[1]) if len(given) > 1 else None
-        if named is None:
+        if len(given) < 2:
             continue
-        where = text_of(given[0])
-        config = f"{where[1:]}." if where.startswith("&") else f"{where}->"
-        sizes = tuple(config + size for size in ("gridDim", "blockDim", "dynamicSmemBytes"))
-        is_list = called_name(call) == _CONFIGURED[1]
-        texts = tuple(text_of(one) for one in given[2:])
-        listed = _listed(syntax, texts[0], call) if is_list and texts else texts
-        yield HostLaunch(*named, sizes, listed, "", call.start_byte, f"{config}attrs")
+        named = _held(syntax, text_of(given[1]), call.start_byte) or named_by(given[1])
+        if named is not None:
+            where, texts = text_of(given[0]), tuple(text_of(one) for one in given[2:])
+            config = f"{where[1:]}." if where.startswith("&") else f"{where}->"
+            sizes = tuple(config + size for size in ("gridDim", "blockDim", "dynamicSmemBytes"))
+            if called_name(call) == _CONFIGURED[1] and texts:
+                texts = _listed(syntax, texts[0], call)
+            yield HostLaunch(*named, sizes, texts, "", call.start_byte, f"{config}attrs")
 
 
 def _by_driver(syntax: HostSyntax) -> Iterator[HostLaunch]:
