@@ -26,7 +26,7 @@ from gui.scenes.bench_places import Place
 from gui.scenes.benchmark import CONFIGURED, Setup
 from gui.scenes.text import plural
 from gui.views.base import Caption
-from gui.views.page_parts import choice
+from gui.views.page_parts import Choice
 from gui.views.widgets import action_button, push_button
 
 # Which kernels a sweep measures: a list of ticks that opens below its button.
@@ -246,7 +246,7 @@ class SetupStrip(QWidget):
             "A GPU here, or all of them; a machine whose results were recorded; the GPUs of a "
             "cluster's workers"
         )
-        self.gpus = choice("On", tip, 10)  # letters: "All 2 GPUs"; a name has what room there is
+        self.gpus = Choice("On", tip, 10)  # letters: "All 2 GPUs"; a name has what room there is
         self.gpus.activated.connect(lambda _: self._on_place())
         self.address = QLineEdit()
         self.address.setAccessibleName("Address of the cluster's scheduler")

@@ -34,7 +34,7 @@ from gui.looks.theme import current_theme
 from gui.scenes.launch_form import FILE, FILLS, NULL, KnobRow, array_text, split_array, stops
 from gui.scenes.session import Session
 from gui.scenes.text import clipped, spaced, told_apart
-from gui.views.page_parts import choice
+from gui.views.page_parts import Choice
 from gui.views.widgets import Fields, Segmented, StopSlider, StopSpin, icon_button, name_choices
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class ArrayField(QWidget):
         super().__init__()
         self._dtype = parameter.dtype.name if parameter.dtype is not None else ""
         holds = f"What {parameter.name} holds at first"
-        self.fill = choice(holds, "What the array holds before the launch", 6)
+        self.fill = Choice(holds, "What the array holds before the launch", 6)
         self.fill.addItems([*FILLS, FILE, NULL] if parameter.is_pointer else [*FILLS, FILE])
         self.shape = QLineEdit()
         self.shape.setMinimumWidth(30)
@@ -130,7 +130,7 @@ class LaunchRows(QWidget):
         self._texts: dict[str, Callable[[], str]] = {}
         self._places: dict[str, int] = {}  # rows of the grid for what is wrong
         self._labels: dict[str, str] = {}  # what is shown of each name
-        self.kernel = choice("Kernel", "The __global__ functions of the file", 4)
+        self.kernel = Choice("Kernel", "The __global__ functions of the file", 4)
         self.grid = QGridLayout(self)
         self.grid.setContentsMargins(0, 0, 6, 0)
         self.grid.setVerticalSpacing(4)
