@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import Mask
 from core.launch import Dim3
+
+if TYPE_CHECKING:
+    from core.emulator.events import Mask
 
 WARP = 32
 # Address of the workspace of cooperative groups' grid.sync(), in %envreg1 and %envreg2.

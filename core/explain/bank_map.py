@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import Span, TransferEvent
 from core.emulator.groups import WARP
 from core.explain.words import Explanation, Section, columns, counted, lanes_name, ranges
 from core.rules.shared_memory import BANKS, WORD
 from core.tensor_maps import swizzled
 
 if TYPE_CHECKING:
+    from core.emulator.events import Span, TransferEvent
     from core.trace.access import Access
     from core.trace.block import BlockTrace
 

@@ -19,7 +19,7 @@ _STRETCH = 1 << 22  # elements that are made at a time: some ten milliseconds
 Inputs = Literal["random", "small", "places"]
 """What the arrays that a kernel reads hold: see `random_array`, `small_integers` and `places`."""
 INPUTS: tuple[Inputs, ...] = get_args(Inputs)
-Maker = Callable[[np.random.Generator, np.dtype[Any], tuple[int, ...]], NDArray[Any]]
+Maker = Callable[["np.random.Generator", np.dtype[Any], tuple[int, ...]], NDArray[Any]]
 
 
 def random_array(

@@ -31,7 +31,6 @@ from core.launch import Argument, ArrayArgument, Dim3, Launch, MatrixLayout, Wor
 from core.launching.arguments import array_bytes, divided, make_argument
 from core.launching.user_files import local_files, local_headers, read_source
 from core.side_process.client import stoppable
-from core.source.constants import with_defines
 
 if TYPE_CHECKING:
     from core.compiler.kernel_signature import SignatureParameter
@@ -289,6 +288,8 @@ def file_workload(source: str, launch: FileLaunch, seed: int = DEFAULT_SEED) -> 
     Raises FieldErrors with every mistake that there is, and TilescopeError where there is no
     kernel.
     """
+    from core.source.constants import with_defines  # loads the reading of C++
+
     form = LaunchForm(launch)
     defines = form.field("defines", lambda: split_defines(launch.defines)) or {}
     headers = headers_of(source, launch)

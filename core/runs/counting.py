@@ -27,7 +27,8 @@ from core.emulator.image import Image
 from core.emulator.machine import Limits, Machine
 from core.errors import LaunchError
 from core.launch import Workload
-from core.rules.counters import Counters, CountingObserver, Tally
+from core.rules.counters import Counters, Tally
+from core.rules.counting_observer import CountingObserver
 from core.rules.moving import Moves, alike_places, matters, uniform_step
 from core.runs.blocks import MOST_BLOCKS, must_be_runnable
 from core.trace.access import owner_of

@@ -26,7 +26,8 @@ from core.findings.reporting import FaultCollector, Reporter, counted
 from core.gc_control import uncollected
 from core.launch import Workload
 from core.ptx.debug.variables import debug_info
-from core.rules.counters import CountingObserver, Tally
+from core.rules.counters import Tally
+from core.rules.counting_observer import CountingObserver
 from core.runs.blocks import (
     Run,
     as_many_as_fit,

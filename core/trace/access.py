@@ -6,15 +6,17 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import AccessEvent
-from core.launch import Role
 from core.rules import atomics, global_memory, shared_memory
-from core.rules.shared_memory import Group
+
+if TYPE_CHECKING:
+    from core.emulator.events import AccessEvent
+    from core.launch import Role
+    from core.rules.shared_memory import Group
 
 # The arrays of a launch: buffers in global memory, and the `__shared__` arrays of a block.
 

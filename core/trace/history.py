@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import AccessEvent
-from core.emulator.record import ChunkRecord
-from core.ptx.debug.model import VariableInfo
 from core.trace.access import Array, SharedArray, SharedState
 from core.trace.path import Moment
 from core.trace.variables import (
@@ -26,6 +23,11 @@ from core.trace.variables import (
     VariableReader,
     stores_of,
 )
+
+if TYPE_CHECKING:
+    from core.emulator.events import AccessEvent
+    from core.emulator.record import ChunkRecord
+    from core.ptx.debug.model import VariableInfo
 
 # What shared memory held at any time, from the stores that were recorded.
 

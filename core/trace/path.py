@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import Mask
-from core.emulator.record import ChunkRecord
+if TYPE_CHECKING:
+    from core.emulator.events import Mask
+    from core.emulator.record import ChunkRecord
 
 
 @dataclass(frozen=True)

@@ -11,18 +11,20 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.cancelling import check
-from core.emulator.events import AccessEvent, PhaseEvent, Span, TransferEvent
 from core.emulator.groups import WARP
 from core.ptx.arithmetic.operation import immediate
-from core.ptx.ast import Instruction
 from core.trace.access import SharedArray, label, owner_of
-from core.trace.block import BlockTrace
+
+if TYPE_CHECKING:
+    from core.emulator.events import AccessEvent, PhaseEvent, Span, TransferEvent
+    from core.ptx.ast import Instruction
+    from core.trace.block import BlockTrace
 
 Ints = NDArray[np.int64]
 Kind = Literal["fill", "land", "read", "block", "pass", "arrive", "meet", "await"]

@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import Mask
-from core.emulator.record import ChunkRecord
-from core.ptx.ast import Module
-from core.trace.path import Path
 from core.trace.phases import Filling, Loop, Phase, filling, phase_of
+
+if TYPE_CHECKING:
+    from core.emulator.events import Mask
+    from core.emulator.record import ChunkRecord
+    from core.ptx.ast import Module
+    from core.trace.path import Path
 
 
 class EventKind(IntEnum):

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import AccessEvent
-from core.emulator.record import ChunkRecord, Log
 from core.ptx.ast import Function, Instruction, Operand, Register, Vector, registers
 from core.ptx.debug.model import DebugInfo, DwarfType, VariableInfo, lookup
 from core.ptx.opcodes import results
 
 if TYPE_CHECKING:
+    from core.emulator.events import AccessEvent
     from core.emulator.image import Image
+    from core.emulator.record import ChunkRecord, Log
     from core.launch import ArrayArgument
 
 

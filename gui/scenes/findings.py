@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.explain.origins import is_left_open, resting_on
 from core.launch import ScalarArgument
 from core.trace.finding import in_doubt, is_in_front, of_guessed_contents, of_guessed_size
 from gui.scenes.text import index_text, plural, spaced
@@ -58,6 +57,8 @@ def _rows(trace: Trace) -> tuple[FindingRow, ...]:
         return " ".join(said)
 
     def row(f: Finding) -> FindingRow:
+        from core.explain.origins import is_left_open
+
         is_open = f in resting and is_left_open(trace, f)
         title = in_doubt(f.kind) if is_open else f.kind.replace("_", " ")
         return FindingRow(title.capitalize(), _place(f), spaced(message(f)), f, is_open)
@@ -68,8 +69,10 @@ def _rows(trace: Trace) -> tuple[FindingRow, ...]:
 def _resting(trace: Trace) -> Mapping[Finding, tuple[str, ...]]:
     """The findings that arrays' contents lead to, where nobody gave them, and which arrays'."""
     launch = trace.workload.launch
-    if trace.workload.rung is not None:
+    if trace.workload.rung is not None or not trace.findings:
         return {}
+    from core.explain.origins import resting_on  # follows values: it is not needed to begin
+
     own = {a.name for a in launch.arrays if a.is_own}
     names = {a.name for a in (*launch.arguments, *launch.symbols)}
     return resting_on(trace, frozenset(names - own))

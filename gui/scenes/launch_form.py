@@ -16,12 +16,12 @@ from core.errors import TilescopeError
 from core.launch import ScalarArgument
 from core.launching import arguments
 from core.launching.file_launch import LARGE, FileLaunch, join_defines, split_defines
-from core.source.constants import Knob, knobs, with_value
 from gui.scenes.selection import Configuration
 
 if TYPE_CHECKING:
     from core.ladder import Parameter, Rung
     from core.launch import Workload
+    from core.source.constants import Knob
 
 
 # An array argument's text, taken apart for the form's fields and put together.
@@ -273,6 +273,8 @@ def knob_rows(workload: Workload, launch: FileLaunch) -> tuple[KnobRow, ...]:
     Of an argument and a constant with one name, as `main` often has it, the constant is dragged:
     the argument follows, and the arrays whose sizes were guessed from it.
     """
+    from core.source.constants import knobs  # loads the reading of C++
+
     found = []
     defines = split_defines(launch.defines)
     for name, text in defines.items():
@@ -332,5 +334,7 @@ def turned(shown: Configuration, text: str, kind: Kind, name: str, value: int) -
     if kind == "define":
         words = {**split_defines(launch.defines), name: str(value)}
         return replace(shown, own=replace(launch, defines=join_defines(words)))
+    from core.source.constants import with_value
+
     changed = with_value(text, name, value)
     return replace(shown, source=changed, own=follow(launch, text, changed))

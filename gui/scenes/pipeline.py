@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.trace.pipeline import Actor, Moment, Pipeline, Stage, pipeline
 from gui.scenes.text import grouped, join, numbers_name, plural
 
 if TYPE_CHECKING:
     from core.trace import BlockTrace, Trace
+    from core.trace.pipeline import Actor, Moment, Pipeline, Stage
 
 Words = tuple[str, str]
 """The two lines of a cell."""
@@ -18,6 +18,8 @@ _SHORT = {"bulk copy": "bulk", "TMA store": "TMA st", "TMA box": "TMA"}
 
 def pipeline_job(_: object, trace: Trace, block: BlockTrace) -> Pipeline | str:
     """A job for `gui.background.work.Worker` that reads the block's record."""
+    from core.trace.pipeline import pipeline  # it loads the emulator
+
     return pipeline(block, trace.shared_arrays)
 
 

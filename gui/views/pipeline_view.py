@@ -11,7 +11,6 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
 
 from core.errors import TilescopeError
-from core.trace.pipeline import Filling, Moment, Pipeline
 from gui.background.work import Worker
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.pipeline import (
@@ -48,6 +47,7 @@ from gui.views.veil import draw_veil
 
 if TYPE_CHECKING:
     from core.trace import BlockTrace
+    from core.trace.pipeline import Filling, Moment, Pipeline
 
 EDGE, GAP = 8.0, 10.0  # pixels around the picture, and between stages and warps
 HINTS = (

@@ -8,7 +8,7 @@ import pytest
 from core.emulator.events import MOST_MISSES, Pattern
 from core.emulator.record import ChunkRecord
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
-from core.rules.counters import CountingObserver
+from core.rules.counting_observer import CountingObserver
 from core.runs.counting import count
 from core.runs.recording import record
 

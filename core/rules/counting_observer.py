@@ -1,0 +1,334 @@
+"""Counts every global, shared and local access of a machine, by the rules of this package."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.emulator.events import AccessEvent, BarrierEvent, Observer, Span, TransferEvent
+from core.emulator.groups import Geometry, active_rows, warp_rows
+from core.emulator.memory import RANK_BITS, SHARED_WINDOW
+from core.rules import atomics, global_memory, shared_memory
+from core.rules.counters import SPACES, Tally, figures
+from core.rules.issue import Issue, IssueTable
+
+SharedNamer = Callable[[int], str]
+_SHORT = {"load": "ld", "store": "st"}
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """One access, warp by warp: addresses, active lanes (None: all) and their number."""
+
+    address: NDArray[np.int64]
+    active: NDArray[np.bool_] | None
+    lanes: NDArray[np.int64]
+
+    @property
+    def mask(self) -> NDArray[np.bool_]:
+        return np.ones(self.address.shape, bool) if self.active is None else self.active
+
+
+@dataclass(frozen=True)
+class _Repeated:
+    """What an access counts; `lane` is the first that takes part.
+
+    Moved by whole sectors, or by whole words of shared memory, it counts the same: in shared memory
+    all lanes then change their banks alike. Atomics in global memory do not.
+    """
+
+    array: str
+    name: str
+    sums: NDArray[np.int64]
+    lane: int
+
+
+class CountingObserver(Observer):
+    """Counts every global, shared and local access of one machine into a tally."""
+
+    def __init__(
+        self, tally: Tally, geometry: Geometry, shared_name: SharedNamer, issues: IssueTable
+    ) -> None:
+        """`shared_name` gives the name of the array at an offset in shared memory."""
+        self.tally, self.geometry, self._shared_name = tally, geometry, shared_name
+        self._issues = issues
+        # By pc: what a `cp.async` has loaded; it counts when it stores.
+        self._copied: dict[int, tuple[AccessEvent, _Rows]] = {}
+        # Of the last atomic among a cluster's blocks, which comes block by block: its tick and pc,
+        # which warps' parts are counted, and the rounds of each warp's loop.
+        self._atomic = -1, -1
+        self._passed, self._rounds = np.zeros((0, 1), bool), np.zeros(0, np.int64)
+
+    def on_access(self, event: AccessEvent) -> None:
+        """Counts one access; a repetition counts as much as the access that it repeats."""
+        shared = event.region.space in ("shared", "cluster")
+        pattern = event.pattern
+        if (
+            pattern is None
+            or self._issues[event.pc].is_copy
+            or (event.kind == "atomic" and event.region.space != "shared")
+        ):
+            self._count(event)
+            return
+        grain = shared_memory.WORD if shared else global_memory.SECTOR
+        part = event.shift % grain  # the part of the shift that counts depend on
+        if part not in pattern.notes:
+            self._last: _Repeated | None = None
+            self._count(event)
+            pattern.notes[part] = self._last
+        elif (known := pattern.notes[part]) is not None:
+            array = known.array
+            if shared:
+                lane = known.lane if event.address.size > 1 else 0
+                array = self._shared_name(int(event.address[lane]) - event.region.base)
+            self.tally.add(_site(event), array, known.name, known.sums)
+
+    def _count(self, event: AccessEvent) -> None:
+        if event.pc in self._issues.joined:
+            return  # another load brings its word along
+        issue = self._issues[event.pc]
+        space = event.region.space
+        if space == "const" and issue.generic:
+            space = "global"  # a generic address reads constants where they lie: in global memory
+        if space == "cluster":
+            own = self._own_of_cluster(event)
+            if event.kind == "atomic":
+                self._pass_to_others(event, own)
+            if not own.any():
+                return
+            space, event = "shared", replace(event, mask=own)
+        if space not in SPACES:
+            return
+        address = np.broadcast_to(event.address, self.geometry.lanes)
+        rows = warp_rows(address, self.geometry, 0)
+        active = active_rows(event.mask, self.geometry)
+        lanes = np.full(len(rows), 32) if active is None else active.sum(axis=1)
+        if space == "global":
+            found = _Rows(rows, active, lanes)
+            (self._global_atomic if event.kind == "atomic" else self._global)(event, issue, found)
+        elif space == "local":
+            self._local(event, _Rows(rows - event.region.base, active, lanes))
+        else:
+            found = _Rows(rows - event.region.base, active, lanes)
+            (self._shared_atomic if event.kind == "atomic" else self._shared)(event, issue, found)
+
+    def _global(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
+        if issue.is_copy:
+            self._collect(event, rows)
+            return
+        units = global_memory.sectors(rows.address, rows.active)
+        ideal = global_memory.ideal_sectors(units, rows.lanes, event.width)
+        self._add(
+            event, event.region.name, f"global_{_SHORT[event.kind]}", rows, units=units, ideal=ideal
+        )
+
+    def _local(self, event: AccessEvent, rows: _Rows) -> None:
+        units = global_memory.local_sectors(rows.address, rows.active, event.width)
+        ideal = global_memory.ideal_sectors(units, rows.lanes, event.width)
+        self._add(event, "", f"local_{_SHORT[event.kind]}", rows, units=units, ideal=ideal)
+
+    def _collect(self, event: AccessEvent, rows: _Rows) -> None:
+        """Adds lanes to a copy. Those that copy less than the whole load byte by byte."""
+        if event.pc in self._copied:
+            before, known = self._copied[event.pc]
+            active = known.mask | rows.mask
+            address = np.where(known.mask, known.address, rows.address)
+            event, rows = before, _Rows(address, active, active.sum(axis=1))
+        self._copied[event.pc] = event, rows
+
+    def _copy(self, pc: int, issue: Issue, target: _Rows) -> None:
+        """Counts what a copy loaded; `target` is where it stores."""
+        if pc not in self._copied:
+            return  # it only fills with zeros
+        event, rows = self._copied.pop(pc)
+        past = issue.passes_l1
+        units = global_memory.copied_sectors(rows.address, target.address, rows.mask, past_l1=past)
+        from core.ptx.arithmetic.operation import immediate  # with it comes all arithmetic
+
+        width = immediate(issue.instruction.operands[2]) or event.width
+        ideal = global_memory.ideal_sectors(units, rows.lanes, width)
+        self._add(event, event.region.name, "global_ld", rows, units=units, ideal=ideal)
+
+    def _global_atomic(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
+        units = atomics.sectors(
+            rows.address, rows.mask, event.width, exchange_if_equal=issue.is_exchange_if_equal
+        )
+        ideal = global_memory.ideal_sectors(units, rows.lanes, event.width)
+        kind = "red" if issue.is_reduction else "atom"
+        self._add(event, event.region.name, f"global_{kind}", rows, units=units, ideal=ideal)
+        if issue.generic:
+            self._add_pass(event, event.region.name, issue, rows)
+
+    def _shared(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
+        if issue.is_copy:
+            self._copy(event.pc, issue, rows)
+        wide = self._issues.wide.get(event.pc)
+        width = event.width if wide is None else wide.width
+        address = rows.address if wide is None else rows.address + wide.shift
+        units = shared_memory.wavefronts(address, rows.active, width, issue.sharing)
+        ideal = shared_memory.ideal_wavefronts(units, rows.lanes, width)
+        free = shared_memory.conflict_free_wavefronts(address, rows.active, width, issue.sharing)
+        name = f"shared_{_SHORT[event.kind]}"
+        self._add(
+            event, self._array(rows), name, rows, units=units, ideal=ideal, conflicts=units - free
+        )
+
+    def _shared_atomic(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
+        if issue.is_loop:
+            self._shared_loop(event, issue, rows)
+            return
+        units = shared_memory.wavefronts(rows.address, rows.active, event.width, issue.sharing)
+        free = shared_memory.conflict_free_wavefronts(
+            rows.address, rows.active, event.width, issue.sharing
+        )
+        taken = units * (2 if issue.is_exchange_if_equal else 1)
+        ideal = shared_memory.ideal_wavefronts(taken, rows.lanes, event.width)
+        self._add(
+            event,
+            self._array(rows),
+            "shared_atom",
+            rows,
+            units=taken,
+            ideal=ideal,
+            conflicts=units - free,
+        )
+
+    def _shared_loop(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
+        contest = self._contest(event, issue)
+        found = atomics.loop(rows.address, rows.mask, event.width, contest)
+        array, tried = self._array(rows), found.rounds
+        self._tell(event, array, "shared_atom", requests=tried, units=found.wavefronts, ideal=tried)
+        self._tell(
+            event,
+            array,
+            "shared_ld",
+            requests=found.loads,
+            units=found.load_wavefronts,
+            ideal=found.loads,
+            conflicts=found.load_conflicts,
+        )
+        if issue.generic:
+            self._add_pass(event, array, issue, rows)
+            if contest is not None:  # it is itself an instruction, whatever follows
+                self._tell(event, array, "shared_atom", requests=int(np.count_nonzero(rows.lanes)))
+
+    def _own_of_cluster(self, event: AccessEvent) -> NDArray[np.bool_]:
+        """The lanes that a cluster's address leads to their own block's memory, bool (lanes,).
+
+        Only they count as accesses of shared memory do (measured: `tests/reaching_set.py`).
+        """
+        rank = (event.region.base - SHARED_WINDOW >> RANK_BITS) - 1
+        own: NDArray[np.bool_] = np.repeat(self.geometry.ranks == rank, self.geometry.threads)
+        return own if event.mask is None else own & event.mask
+
+    def _pass_to_others(self, event: AccessEvent, own: NDArray[np.bool_]) -> None:
+        """Counts what an atomic does for lanes that go to other blocks of the cluster.
+
+        It takes a wavefront of a warp (of 8 bytes a lane: of half a warp) of which no lane stays in
+        its own block. A loop takes two in each round, too; in each, one lane gets to an element.
+        Measured on an H200 (`tests/reaching_set.py`); where blocks reach into each other at the
+        same time, a few more follow there, other ones in each run.
+        """
+        issue, groups = self._issues[event.pc], max(1, event.width // shared_memory.WORD)
+        active = np.ones(own.shape, bool) if event.mask is None else event.mask
+        rows = warp_rows(active & ~own, self.geometry, 0)
+        others = rows.reshape(len(rows), groups, -1).any(axis=2)
+        mine = warp_rows(own, self.geometry, 0).reshape(len(rows), groups, -1).any(axis=2)
+        if self._atomic != (event.tick, event.pc):
+            self._atomic = event.tick, event.pc
+            self._passed, self._rounds = np.zeros_like(mine), np.zeros(len(rows), np.int64)
+        passes = int((others & ~mine & ~self._passed).sum()) - int((mine & self._passed).sum())
+        self._passed |= others | mine
+        units = passes * (2 if issue.is_exchange_if_equal else 1)
+        where = np.broadcast_to(event.address, self.geometry.lanes)
+        address = warp_rows(where, self.geometry, 0)
+        if issue.is_loop and issue.better is None:
+            for warp in np.flatnonzero(rows.any(axis=1)):
+                tried = int(np.unique(address[warp, rows[warp]], return_counts=True)[1].max())
+                units += 2 * max(0, tried - int(self._rounds[warp]))
+                self._rounds[warp] = max(tried, self._rounds[warp])
+        array = self._shared_name(int(where[int(active.argmax())]) - event.region.base)
+        self._tell(event, array, "shared_atom", units=units, ideal=units)
+
+    def _contest(self, event: AccessEvent, issue: Issue) -> atomics.Contest | None:
+        """Which lanes would change a cell by a minimum or maximum of 8-byte integers."""
+        better = issue.better
+        if better is None or not event.operands:
+            return None
+        given = [
+            np.broadcast_to(x, self.geometry.lanes) for x in (event.operands[0], *event.values)
+        ]
+        operand, before = (warp_rows(values, self.geometry, 0) for values in given)
+        return atomics.Contest(operand.astype(before.dtype), before, better)
+
+    def _add_pass(self, event: AccessEvent, array: str, issue: Issue, rows: _Rows) -> None:
+        """A generic atomic passes through shared memory's data stage, wherever it goes."""
+        free = shared_memory.conflict_free_wavefronts(rows.address, rows.active, event.width)
+        passes = int(free.sum()) * (2 if issue.is_exchange_if_equal else 1)
+        self._tell(event, array, "shared_atom", units=passes, ideal=passes)
+
+    def _add(
+        self, event: AccessEvent, array: str, name: str, rows: _Rows, **found: NDArray[np.int64]
+    ) -> None:
+        """Adds figures of each warp, and the request of each warp that takes part."""
+        sums = {figure: int(values.sum()) for figure, values in found.items()}
+        told = self._tell(event, array, name, requests=int(np.count_nonzero(rows.lanes)), **sums)
+        lane = 0 if event.mask is None else int(event.mask.argmax())
+        self._last = _Repeated(array, name, told, lane)
+
+    def _tell(self, event: AccessEvent, array: str, name: str, **found: int) -> NDArray[np.int64]:
+        sums = figures(**found)
+        self.tally.add(_site(event), array, name, sums)
+        return sums
+
+    def _array(self, rows: _Rows) -> str:
+        return self._shared_name(int(rows.address[rows.mask][0]))
+
+    def on_transfer(self, event: TransferEvent) -> None:
+        """Counts a matrix product's reads of shared memory, or a bulk copy's global memory.
+
+        A product reads each factor once, each of its warps its own rows of A.
+        """
+        site = event.site if event.site >= 0 else event.pc
+        if event.kind == "product":
+            requests = len(event.lanes)
+            for span in event.reads:
+                units = shared_memory.product_wavefronts(len(span.place), span.width)
+                sums = figures(requests=requests, units=units, ideal=units)
+                self.tally.add(site, self._of_span(span), "shared_gmma", sums)
+                requests = 0
+            return
+        for span, name in ((event.reads[0], "tma_ld"), (event.writes[0], "tma_st")):
+            if span.region.space == "global":
+                address = span.region.base + span.place
+                if event.is_multicast and span.number is not None:
+                    assert span.row is not None
+                    assert event.outside is not None
+                    sectors = global_memory.multicast_sectors(
+                        address, span.row, span.number, span.width, event.outside
+                    )
+                else:
+                    outside = event.outside if name == "tma_ld" else None
+                    sectors = global_memory.bulk_sectors(address, span.row, outside)
+                least = -(-len(span.place) * span.width // global_memory.SECTOR)
+                sums = figures(requests=1, units=sectors, ideal=min(sectors, least))
+                self.tally.add(site, span.region.name, f"global_{name}", sums)
+
+    def _of_span(self, span: Span) -> str:
+        stride = span.region.data.size // len(self.geometry.blocks)
+        return self._shared_name(int(span.place[0]) % stride)
+
+    def on_barrier(self, event: BarrierEvent) -> None:
+        """Counts the warps that came, once."""
+        if event.executed:
+            active = active_rows(event.mask, self.geometry)
+            came = active.any(axis=1).sum() if active is not None else self.geometry.lanes // 32
+            self.tally.add(event.pc, "", "", figures(requests=int(came)))
+
+
+def _site(event: AccessEvent) -> int:
+    """The instruction that an access counts for: its own, or the call of a header's function."""
+    return event.site if event.site >= 0 else event.pc
