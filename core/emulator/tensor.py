@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -137,6 +138,8 @@ class Element:
 
     def decode(self, raw: NDArray[Any]) -> NDArray[Any]:
         """Registers (warps, 32) as values (warps, 32, elements): float64, or int64 for integers."""
+        if self.name == self.register:  # one element, in its own type
+            return raw[..., None].astype(np.int64 if self.name == "s32" else np.float64)
         octets = np.ascontiguousarray(raw).view(np.uint8)
         return self.values(octets.reshape(*raw.shape, self.in_register, self.bits // 8))
 
@@ -144,8 +147,7 @@ class Element:
         """Elements from their bytes (..., bytes): float64, or int64 for integers."""
         octets = np.ascontiguousarray(octets)
         if self.name in ("e4m3", "e5m2"):
-            positive = small_values(self.name)
-            return np.concatenate([positive, -positive])[octets[..., 0]]
+            return _of_both_signs(self.name)[octets[..., 0]]
         if self.name in ("bf16", "tf32"):
             bits = octets.view(f"u{self.bits // 8}")[..., 0].astype(np.uint32)
             # The low 13 bits of a tf32 do not take part.
@@ -153,6 +155,13 @@ class Element:
             return wide.view(np.float32).astype(np.float64)
         values = octets.view(TYPES[self.name].dtype)[..., 0]
         return values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
+
+
+@cache
+def _of_both_signs(name: str) -> NDArray[np.float64]:
+    """The values of all the bytes there are, of an 8-bit float."""
+    positive = small_values(name)
+    return np.concatenate([positive, -positive])
 
 
 ELEMENTS = {

@@ -616,11 +616,12 @@ class Order:
         published = self.timeline.published
         if not published:
             return
-        places, inverse = np.unique(offset, return_inverse=True)
-        for number, place in enumerate(places.tolist()):
+        order = np.argsort(offset, kind="stable")
+        places, firsts = np.unique(offset[order], return_index=True)
+        for place, several in zip(places.tolist(), np.split(lanes[order], firsts[1:]), strict=True):
             new = published.get((region, place))
             if new is not None:
-                self._learn(lanes[inverse == number].tolist(), new)
+                self._learn(several.tolist(), new)
 
     def release(
         self, region: str, offset: NDArray[np.int64], lanes: NDArray[np.intp], *, fenced: bool

@@ -669,6 +669,7 @@ def refit(source: str, launch: FileLaunch) -> FileLaunch:
     kernel = launch.kernel if launch.kernel.partition("<")[0] in there else None
     defines = split_defines(launch.defines) if kernel else _NO_LAUNCH
     blank = replace(launch, kernel=kernel or "", grid="", block="", shared="", arguments=())
+    blank = replace(blank, cluster=launch.cluster if kernel else "")
     guess = guessed(source, replace(blank, defines=join_defines(defines))).launch
     signature = read_signature(
         source,

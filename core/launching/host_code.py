@@ -456,7 +456,7 @@ class HostCode:
     def _made_default(self, one: Declared) -> Evaluate:
         if "dim3" in one.type.split():
             return lambda _: triple([1, 1, 1])
-        if _base(one.type) in self._syntax.classes and not one.extents:
+        if _base(one.type) in self._syntax.known_classes and not one.extents:
             return self._constructed(one.type, [])
         return nothing
 
@@ -551,7 +551,7 @@ class HostCode:
         name = plain_name(text_of(node))
         scope, _, last = name.rpartition("::")
         known = self._of_classes.get(name)
-        owner = self._syntax.classes.get(_base(scope))
+        owner = self._syntax.known_classes.get(_base(scope))
         member = owner.members.get(last) if owner is not None else None
         default = self.value(member.value) if member is not None else nothing
         plain = self._enumerator(last) if last in self._syntax.enumerators else None
@@ -584,7 +584,7 @@ class HostCode:
 
     def _declared_member(self, this: Cell, name: str) -> Declared | None:
         of = this.value.owner if isinstance(this.value, Struct) else ""
-        classes = self._syntax.classes
+        classes = self._syntax.known_classes
         owners = (classes[c] for c in self._syntax.lineage(of) if c in classes)
         return next((owner.members[name] for owner in owners if name in owner.members), None)
 
@@ -886,7 +886,7 @@ class HostCode:
         of = function.child_by_field_name("argument")
         if function.type != "field_expression":
             of = None
-            if name in self._syntax.classes and not candidates:
+            if name in self._syntax.known_classes and not candidates:
                 return self._constructed(name, given)
             if not candidates and (plain := self._reader.called(node)) is not None:
                 return plain  # ceil, min
@@ -1168,13 +1168,13 @@ class HostCode:
                 return lambda frame: vector_of(values[0](frame), self._bytes_of_type(inside, frame))
         if not values and is_number_type(plain):
             return lambda _: 0
-        if pairs and name not in self._syntax.classes:
+        if pairs and name not in self._syntax.known_classes:
             return self._designated(pairs)
         if len(values) == 1 and (is_number_type(plain) or not plain):
             if given[0].type == "initializer_list" or not plain:
                 return self._elements(given, values)
             return values[0]
-        if name in self._syntax.classes:
+        if name in self._syntax.known_classes:
             return self._object(name, template, given, values)
         if len(values) == 1 and not plain.endswith(">"):
             return values[0]
@@ -1204,7 +1204,7 @@ class HostCode:
         self, name: str, template: str, given: Sequence[Node], values: Sequence[Evaluate]
     ) -> Evaluate:
         """An object of a class of the program's: by its constructor, or its members in order."""
-        owner = self._syntax.classes[name]
+        owner = self._syntax.known_classes[name]
         methods = self._syntax.methods.get(name, ())
         makers = [f for f in methods if f.name == name and f.takes(len(given))]
         defaults = {n: self.value(m.value) for n, m in owner.members.items() if m.value}
@@ -1266,7 +1266,8 @@ class HostCode:
         """An object of a method's class that its other methods have set up, by nobody's numbers."""
         this, world = Cell("", Struct(owner=function.owner)), world_of(made)
         lineage = self._syntax.lineage(function.owner)
-        classes = [self._syntax.classes[one] for one in lineage if one in self._syntax.classes]
+        known = self._syntax.known_classes
+        classes = [known[one] for one in lineage if one in known]
         for member in (member for owner in classes for member in owner.members.values()):
             first = self.value(member.value)(made)
             cell = self._member_of_this(this, member.name)

@@ -298,7 +298,7 @@ class _Small:
         attributes = self.launch.attributes
         texts = (f"{attributes}[{at}].val.clusterDim" for at in range(_MOST_ATTRIBUTES))
         found = (values.size3(text) for text in texts if attributes)
-        return next((size for size in found if size is not None), None)
+        return next((size for size in found if size not in (None, (1, 1, 1))), None)
 
     def _maps(self, values: HostValues) -> Mapping[str, str]:
         found = {p.name: values.tensor_map(t) for p, t in self._texts() if may_be_map(p)}

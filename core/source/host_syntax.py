@@ -213,9 +213,14 @@ class HostSyntax:
 
     @cached_property
     def classes(self) -> Mapping[str, Class]:
-        """The classes with bodies by name, CUDA's own among them."""
+        """The text's classes with bodies by name."""
         made = (_class(node) for node in self.nodes("class"))
-        return {**_classes_of_cuda(), **{one.name: one for one in made if one.name}}
+        return {one.name: one for one in made if one.name}
+
+    @cached_property
+    def known_classes(self) -> Mapping[str, Class]:
+        """Its classes, and CUDA's own that a host program fills."""
+        return {**_classes_of_cuda(), **self.classes}
 
     def lineage(self, name: str) -> list[str]:
         """A class and those that it inherits from."""

@@ -6,6 +6,7 @@ the moment of the store, the very bits that were stored.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -58,8 +59,11 @@ def _landed(record: ChunkRecord, lanes: slice, first: int, size: int) -> list[_L
     return found
 
 
+_turn = threading.Lock()  # a picture that is made ahead, in a thread of its own, asks as well
+
+
 class SharedHistory:
-    """Replays the stores of one block, and what bulk copies brought."""
+    """Replays the stores of one block, and what bulk copies brought; any thread may ask."""
 
     def __init__(
         self, record: ChunkRecord, lanes: slice, arrays: tuple[SharedArray, ...], first: int
@@ -76,10 +80,11 @@ class SharedHistory:
 
     def at(self, tick: int) -> dict[str, SharedState]:
         """The arrays' states after every store up to and including `tick`."""
-        data, writer = self._replay.before(tick + 1)
-        if self._last is None or self._last[0] != self._replay.done:
-            self._last = self._replay.done, self._state(data.copy(), writer.copy())
-        return self._last[1]
+        with _turn:
+            data, writer = self._replay.before(tick + 1)
+            if self._last is None or self._last[0] != self._replay.done:
+                self._last = self._replay.done, self._state(data.copy(), writer.copy())
+            return self._last[1]
 
     def _apply(
         self,

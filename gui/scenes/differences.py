@@ -206,49 +206,42 @@ def _arrays(a: Trace, b: Trace) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-FACTS: tuple[tuple[str, Better, int, str], ...] = (
-    ("Bytes moved from and to global memory", "less", 0, "32 bytes a sector"),
-    ("FLOP for each byte moved", "more", 2, "Arithmetic over bytes moved"),
-    ("Global sectors, % of use", "", 1, "Least sectors over those moved"),
-    ("Barriers, summed over warps", "", 0, "Of blocks and parts of them"),
-    ("Threads in a block", "", 0, ""),
-    ("Blocks", "", 0, ""),
-    ("Shared memory in a block, bytes", "", 0, "Static or dynamic"),
-    ("Phases", "", 0, "Iterations of the kernel's main loop"),
-)
-"""Of a launch: what it is, which way is good, its decimals, and where it comes from."""
-
-
 def _launches(a: Session, b: Session) -> tuple[Difference | str, ...]:
     """Facts of both launches, and what can be worked out of the counts and the arithmetic."""
+    pairs = zip(_facts(a), _facts(b), strict=True)
     rows = [
         Difference(label, of_a, of_b, better, digits, tip)
-        for (label, better, digits, tip), of_a, of_b in zip(
-            FACTS, _facts(a), _facts(b), strict=True
-        )
+        for (label, of_a, better, digits, tip), (_, of_b, *_) in pairs
         if of_a or of_b
     ]
     return ("Launch", *rows)
 
 
-def _facts(session: Session) -> tuple[float | None, ...]:
-    """The figures of `FACTS` for a session that shows a launch; None for what is not known."""
+Fact = tuple[str, float | None, Better, int, str]
+"""What it is, the figure, None where it is not known, which way is good, decimals, a tip."""
+
+
+def _facts(session: Session) -> tuple[Fact, ...]:
     trace, block, counts = session.trace, session.block_trace, session.counts
     assert trace is not None
-    assert block is not None
-    assert counts is not None
-    launch, flops, totals = trace.workload.launch, trace.workload.flops, counts.counters.totals
+    launch, flops = trace.workload.launch, trace.workload.flops
+    totals = counts.counters.totals if counts is not None else {}
     sectors, ideal = _in_all(totals, "global")
-    static = sum(array.nbytes for array in trace.shared_arrays)
+    moved = SECTOR * sectors
+    intensity = flops / moved if flops and moved and session.counts_complete else None
+    barriers = totals["barriers"].value if "barriers" in totals else None
+    used = 100 * ideal / sectors if sectors else None
+    shared = max(sum(array.nbytes for array in trace.shared_arrays), launch.shared_bytes)
+    phases = len(block.phases) if block is not None else None
     return (
-        SECTOR * sectors,
-        flops / (SECTOR * sectors) if flops and sectors and session.counts_complete else None,
-        100 * ideal / sectors if sectors else None,
-        totals["barriers"].value if "barriers" in totals else None,
-        launch.block.count,
-        launch.grid.count,
-        max(static, launch.shared_bytes),
-        len(block.phases),
+        ("Bytes moved from and to global memory", moved, "less", 0, "32 bytes a sector"),
+        ("FLOP for each byte moved", intensity, "more", 2, "Arithmetic over bytes moved"),
+        ("Global sectors, % of use", used, "", 1, "Least sectors over those moved"),
+        ("Barriers, summed over warps", barriers, "", 0, "Of blocks and parts of them"),
+        ("Threads in a block", launch.block.count, "", 0, ""),
+        ("Blocks", launch.grid.count, "", 0, ""),
+        ("Shared memory in a block, bytes", shared, "", 0, "Static or dynamic"),
+        ("Phases", phases, "", 0, "Iterations of the kernel's main loop"),
     )
 
 

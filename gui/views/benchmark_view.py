@@ -29,7 +29,7 @@ from core.gpu.files import READ, read_results, write_results
 from core.gpu.jobs import Timing
 from core.gpu.plan import SIZE, FileKernel, make_plan
 from core.launching.file_launch import FileLaunch
-from gui.background.work import Worker
+from gui.background.work import Worker, sentence_of
 from gui.jobs.bench_work import CeilingCounter, file_job
 from gui.looks.style import stacked, styled_label
 from gui.looks.theme import current_theme
@@ -287,10 +287,10 @@ class BenchFiles(QObject):
         self._page, self._plots = page, plots
         self._worker = Worker(self, "benchmark files", keeps_all=True)
         self._worker.finished.connect(lambda path: self.said.emit(f"Saved {path}", True))
-        self._worker.failed.connect(lambda error: self.said.emit(_sentence(error), False))
+        self._worker.failed.connect(lambda error: self.said.emit(sentence_of(error), False))
         self._reader = Worker(self, "results", keeps_all=True)
         self._reader.finished.connect(lambda found: self.was_read.emit(*found))
-        self._reader.failed.connect(lambda error: self.said.emit(_sentence(error), False))
+        self._reader.failed.connect(lambda error: self.said.emit(sentence_of(error), False))
 
     def close(self) -> None:
         """Wait until what is being written is written."""
@@ -372,10 +372,6 @@ class BenchFiles(QObject):
     def read(self, path: Path) -> None:
         """Read a file of results."""
         self._reader.submit(lambda _: (path, read_results(path)))
-
-
-def _sentence(error: object) -> str:
-    return str(error) if isinstance(error, TilescopeError) else f"That failed: {error!r}."
 
 
 class FileDialog(QDialog):

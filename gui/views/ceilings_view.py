@@ -317,7 +317,9 @@ class FirstOrderList(QScrollArea):
             rows.addWidget(figure, row, 0)
             rows.addWidget(styled_label(one.text, role="dim", wrap=True), row, 1)
         rows.setRowStretch(len(figures), 1)
+        at = self.verticalScrollBar().value()
         self.setWidget(body)
+        self.verticalScrollBar().setValue(at)
         self.caption.setText(_title(found.counts.workload))
 
     def _on_failure(self, error: object) -> None:

@@ -29,8 +29,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.errors import TilescopeError
-from gui.background.work import Worker
+from gui.background.work import Worker, sentence_of
 from gui.looks.style import styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.asking import ANSWER_FIRST, veil_words
@@ -337,9 +336,7 @@ class PhaseView(SessionView):
         self._show_caption()
 
     def _say(self, error: object) -> None:
-        if not isinstance(error, TilescopeError):
-            error = f"The phase table could not be made: {error!r}."
-        self.reason.setText(str(error))
+        self.reason.setText(sentence_of(error, "The phase table could not be made"))
 
     def _fit(self) -> None:
         if self.table is not None and self._shape is not None:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
 
-from core.errors import TilescopeError
-from gui.background.work import Worker
+from gui.background.work import Worker, sentence_of
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.pipeline import (
     Words,
@@ -394,9 +393,8 @@ class PipelineView(SessionView):
         self.update()
 
     def _say(self, error: object) -> None:
-        if not isinstance(error, TilescopeError):
-            error = f"The pipeline could not be read from the record: {error!r}."
-        self.made, self.reason = None, str(error)
+        otherwise = "The pipeline could not be read from the record"
+        self.made, self.reason = None, sentence_of(error, otherwise)
         self.update()
 
     @property

@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
+    QApplication,
     QButtonGroup,
     QComboBox,
     QDialog,
@@ -290,6 +291,9 @@ class Fields(Scrolled):
     def take(self, body: QWidget | None, grid: QGridLayout | None = None) -> None:
         """Show the rows of a grid in place of those there are, which go away; or nothing."""
         self._grid = grid
+        typed_in = QApplication.focusWidget()
+        if typed_in is not None and self.isAncestorOf(typed_in):
+            typed_in.clearFocus()  # or Qt hands it to whatever stands in front of this
         if (shown := self.takeWidget()) is not None:
             shown.deleteLater()
         if body is not None:

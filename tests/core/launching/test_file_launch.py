@@ -16,6 +16,7 @@ from core.launching.file_launch import (
 )
 from core.launching.guess import complete, guess_launch, refit
 from core.runs.recording import record
+from tests.core.launching.own_files import source_of
 
 SAXPY = """
 __global__ void saxpy(int n, float a, const float* x, float* y) {
@@ -163,6 +164,15 @@ def test_an_edited_signature_keeps_what_still_fits():
     assert arguments["x"].startswith("random:float64")
     renamed = refit(SAXPY.replace("saxpy", "axpy"), launch)
     assert (renamed.kernel, dict(renamed.arguments)["n"]) == ("axpy", "50")
+
+
+def test_a_guessed_cluster_ends_with_its_kernel():
+    source = source_of("partners")
+    launch = guess_launch(source, "partners.cu", "neighbours")
+    assert launch.cluster == "4,1,1"
+    assert refit(source + "// edited", launch).cluster == "4,1,1"
+    other = "__global__ void other(float* x) {} void run(float* x) { other<<<3, 64>>>(x); }"
+    assert refit(other, launch).cluster == ""
 
 
 def test_defines_are_split_at_spaces():

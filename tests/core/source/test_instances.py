@@ -183,3 +183,36 @@ template <Mode M> __global__ void other(float* v) { v[threadIdx.x] = M; }
 """
     assert asked_for(source, "pool") == ("pool<MEAN>",)
     assert asked_for(source, "other") == ("other<(Mode)0>",)
+
+
+def test_what_cuda_declares_is_no_functor_and_no_member():
+    functor = """
+        struct TileLaunch { __device__ float operator()(float x) const { return 2 * x; } };
+        template <typename Launch>
+        __global__ void k(float* a, Launch launch) { *a = launch(*a); }
+    """
+    assert asked_for(functor, "k") == ("k<TileLaunch>",)
+    member = """
+        template <typename T> __global__ void k(T by, float* a) { *a = by; }
+        struct Args { float numAttrs; };
+        void run(Args args, float* a) { k<<<1, 1>>>(args.numAttrs, a); }
+    """
+    assert asked_for(member, "k") == ("k<float>",)
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments"),
+    [
+        ("cudaLaunchKernelEx(&config, k<3>, x, 7)", ("x", "7")),
+        ("CHECK(cudaLaunchKernelExC(&config, (void *)k<3>, list))", ("x", "n")),
+        ("auto run = k<3>; cudaLaunchKernelEx(&config, run, x, 7)", ("x", "7")),
+    ],
+)
+def test_a_launch_by_a_configuration(call, arguments):
+    (found,) = host_launches(
+        "template <int N> __global__ void k(float* x, int n) {}"
+        f"void run(float* x, int n) {{ void *list[] = {{&x, (void *)&n}}; {call}; }}"
+    )
+    assert (found.name, found.template, found.arguments) == ("k", ("3",), arguments)
+    assert found.configuration == ("config.gridDim", "config.blockDim", "config.dynamicSmemBytes")
+    assert found.attributes == "config.attrs"

@@ -1,5 +1,6 @@
 """Moving through a record: by every unit, forwards and backwards, at awkward sizes."""
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 import numpy as np
@@ -53,6 +54,19 @@ def test_stepping_back_shows_the_same_as_forward() -> None:
     assert forward == backward[::-1]
     order = np.random.default_rng(0).permutation(fresh.n_steps).tolist()
     assert all(snapshot(fresh, s) == forward[s] for s in order)
+
+
+def test_threads_may_ask_for_shared_memory_at_once() -> None:
+    block = tiled().block(3)
+    wanted = [snapshot(block, step)[4] for step in range(block.n_steps)]
+    fresh = record(tiled().workload, blocks=[3]).block(3)
+
+    def all_of(seed: int) -> bool:
+        order = np.random.default_rng(seed).permutation(fresh.n_steps).tolist()
+        return all(snapshot(fresh, step)[4] == wanted[step] for step in order)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(all_of, range(4)))
 
 
 @pytest.mark.parametrize(("n", "tile"), [(1, 1), (7, 3)])
