@@ -34,24 +34,23 @@ KINDS = {
 }
 """By name: the type of an element, and what each lane does with its own (`to`)."""
 SOURCE = r"""
-#include <cooperative_groups.h>
-namespace cg = cooperative_groups;
-
 // The lanes of the first block go to the elements of the blocks that they are given.
 __global__ void KERNEL(int *out, const int *rank, const int *place)
 {
     __shared__ ELEMENT box[64];
-    cg::cluster_group cluster = cg::this_cluster();
     int *words = (int *)box;
     for (int i = threadIdx.x; i < sizeof(box) / 4; i += 32) words[i] = 0;
-    cluster.sync();
+    __cluster_barrier_arrive();
+    __cluster_barrier_wait();
     int sum = 0;
-    if (cluster.block_rank() == 0 && place[threadIdx.x] >= 0) {
-        ELEMENT *to = cluster.map_shared_rank(box, rank[threadIdx.x]) + place[threadIdx.x];
+    if (__clusterRelativeBlockRank() == 0 && place[threadIdx.x] >= 0) {
+        ELEMENT *to = (ELEMENT *)__cluster_map_shared_rank(box, rank[threadIdx.x]);
+        to += place[threadIdx.x];
         OPERATION
     }
     __syncwarp();
-    cluster.sync();
+    __cluster_barrier_arrive();
+    __cluster_barrier_wait();
     out[blockIdx.x * 32 + threadIdx.x] = words[threadIdx.x] + sum;
 }
 """

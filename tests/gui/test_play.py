@@ -150,7 +150,7 @@ def test_the_end_of_play_and_a_breakpoint_show_everything(window, qapp):
 @pytest.mark.slow
 def test_a_picture_saved_while_the_clock_plays_is_exact(window, qapp, monkeypatch, tmp_path):
     session, jobs = window.session, []
-    monkeypatch.setattr(window.exporter.writer, "submit", jobs.append)
+    monkeypatch.setattr(window.exporter.writer, "submit", lambda *job: jobs.append(job))
     monkeypatch.setattr(window.message, "show_message", lambda *a, **k: None)  # takes up room
     session.first()
     play(window, qapp, 9)
