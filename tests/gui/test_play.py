@@ -163,7 +163,8 @@ def test_a_picture_saved_while_the_clock_plays_is_exact(window, qapp, monkeypatc
     all_is_read(window, qapp)
     now = image_of(window).convertToFormat(QImage.Format.Format_RGB32)
     now.setDevicePixelRatio(1)
-    saved = QImage(str(jobs[0](lambda fraction: None)))
+    write, *what = jobs[0]
+    saved = QImage(str(write(lambda fraction: None, *what)))
     assert saved.convertToFormat(QImage.Format.Format_RGB32) == now
 
 
