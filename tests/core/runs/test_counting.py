@@ -47,7 +47,7 @@ def drawn(rung: Rung, seed: int) -> dict[str, int]:
         except ParameterError:
             continue
         threads = workload.launch.grid.count * workload.launch.block.count
-        flops = 1e6 if rung.number < 30 else 1e5
+        flops = 1e6 if rung.number < 30 else 4e5
         if workload.launch.grid.count > 1 and threads < 20_000 and (workload.flops or 0) < flops:
             return parameters
     raise AssertionError(f"{rung.name}: no parameters found")
