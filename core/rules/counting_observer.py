@@ -225,12 +225,12 @@ class CountingObserver(Observer):
         return own if event.mask is None else own & event.mask
 
     def _pass_to_others(self, event: AccessEvent, own: NDArray[np.bool_]) -> None:
-        """Counts what an atomic does for lanes that go to other blocks of the cluster.
+        """Counts what an atomic does for lanes that address other blocks of the cluster.
 
-        It takes a wavefront of a warp (of 8 bytes a lane: of half a warp) of which no lane stays in
-        its own block. A loop takes two in each round, too; in each, one lane gets to an element.
-        Measured on an H200 (`tests/reaching_set.py`); where blocks reach into each other at the
-        same time, a few more follow there, other ones in each run.
+        It takes a wavefront of a warp (with 8 bytes a lane: of half a warp) none of whose lanes
+        address their own block; compare-and-swap takes two. A loop takes two more in each round,
+        in which one lane gets to each element. Measured on an H200 (`tests/reaching_set.py`).
+        Where blocks update each other's memory at once, the hardware takes a few wavefronts more.
         """
         issue, groups = self._issues[event.pc], max(1, event.width // shared_memory.WORD)
         active = np.ones(own.shape, bool) if event.mask is None else event.mask
