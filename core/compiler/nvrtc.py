@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -102,12 +103,14 @@ def compile_here(request: Request) -> Compiled:
     refuse_what_is_elsewhere(program, request.kernel)
     missing = _missing_headers(program, request.compiler)
     included = _included(program)
-    for_both = [header for header in included if _FOR_BOTH.match(header)]
+    optional = {h: word for word, names in _OPTIONAL.items() for h in included if names.match(h)}
+    in_macros = frozenset[str]().union(*program.macros.values())
     has_cub = any(header.startswith("cub/") for header in included)  # it includes some of these
 
     def attempt(kept: frozenset[Part], errors: bool, instance: str) -> Compiled:
-        is_used = has_cub or any("thrust" in program.words(part) for part in kept)
-        used, unused = (for_both, ()) if is_used else ((), for_both)
+        words = in_macros.union(*(program.words(part) for part in kept))
+        used = {header for header, word in optional.items() if has_cub or word in words}
+        unused = optional.keys() - used
         texts = {
             name: _QUOTED_SPACE.sub(r"\1 ", text if errors or not name else _ERROR.sub("", text))
             for name, text in program.texts(kept).items()
@@ -128,6 +131,13 @@ def compile_here(request: Request) -> Compiled:
         )
         return replace(made, diagnostics=(*made.diagnostics, *warnings(missing)))
 
+    asks = any("__CUDACC_RTC__" in file.source for file in program.files.values())
+    of_the_whole: CompileError | None = None
+    if asks:  # its parts are many, macros hide where they end, and each attempt takes seconds
+        try:
+            return _as_it_stands(request, program, missing, _UNMARKED_IS_DEVICE)
+        except CompileError as error:
+            of_the_whole = error
     one_of_several = program.overload(request.kernel)
     try:
         if one_of_several:
@@ -137,32 +147,29 @@ def compile_here(request: Request) -> Compiled:
     try:
         return compiled(program.qualified(request.kernel) if "<" in request.kernel else "")
     except CompileError as error:
-        if not lacks_a_name(program, error) and (whole := _as_it_stands(request, program, missing)):
-            return whole
+        if not asks and not lacks_a_name(program, error):
+            with contextlib.suppress(CompileError):
+                return _as_it_stands(request, program, missing)
         if clash := _clash(request, error.diagnostics):
             raise CompileError(clash) from None
+        if of_the_whole and len(of_the_whole.diagnostics) < len(error.diagnostics):
+            error = of_the_whole
         first = _summary(error.diagnostics, request.source_name, error)
         raise CompileError(first, error.diagnostics) from None
 
 
 def _as_it_stands(
-    request: Request, program: Program, missing: Mapping[str, int]
-) -> Compiled | None:
+    request: Request, program: Program, missing: Mapping[str, int], *options: str
+) -> Compiled:
     """What NVRTC makes of the whole text: macros may hide from the parser where a function ends.
 
-    A library that asks for NVRTC, such as CUTLASS, leaves its device functions unmarked. Elsewhere
-    an unmarked function belongs to the host, as with nvcc.
+    A library that asks for NVRTC, such as CUTLASS, leaves its device functions unmarked
+    (`_UNMARKED_IS_DEVICE`). Elsewhere an unmarked function belongs to the host, as with nvcc.
     """
     headers = (*request.headers, *((name, "") for name in missing))
     instance = program.qualified(request.kernel) if "<" in request.kernel else ""
-    asks = any("__CUDACC_RTC__" in file.source for file in program.files.values())
-    for more in ((), (_UNMARKED_IS_DEVICE,)) if asks else ((),):
-        whole = replace(request, headers=headers, options=(*request.options, *more))
-        try:
-            return _compile_text(whole, instance)
-        except CompileError:
-            continue
-    return None
+    whole = replace(request, headers=headers, options=(*request.options, *options))
+    return _compile_text(whole, instance)
 
 
 def _missing_headers(program: Program, compiler: CompilerName) -> dict[str, int]:
@@ -201,6 +208,12 @@ _FOR_BOTH = re.compile(
     r"thrust/(?:(?:iterator|type_traits|random)/|detail/(?:config|raw_pointer_cast|type_traits)\.h"
     r"|(?:tuple|pair|functional|distance|advance|random|version)\.h)"
 )
+# Headers that a kernel needs only where it says their namespace: NVRTC takes a second for some.
+_OPTIONAL = {
+    "thrust": _FOR_BOTH,
+    "cooperative_groups": re.compile(r"cooperative_groups(?:\.h|/)"),
+    "cuda": re.compile(r"cuda/(?!std/c)"),  # those as <cuda/std/cstdint> bring plain names too
+}
 _UNMARKED = re.compile(r"thrust/random\b")  # of these some functions say nothing of the GPU
 
 _NOTHING = "__global__ void k() {}"

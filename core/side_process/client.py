@@ -35,7 +35,7 @@ _GRACE_S = 0.1
 """What ends so soon after it was cancelled is waited for: a new process takes longer to start."""
 _MUCH_S, _MUCH_BYTES = 5.0, 4 << 20
 """A process that took longer, or that was told or answered more, is not kept."""
-MOST_S, MOST_WALL_S = 60.0, 120.0
+MOST_S, MOST_WALL_S = 240.0, 480.0
 """Seconds of a processor, and of the clock, after which reading or compiling is given up."""
 IDLE_S = 20.0
 """Seconds after which it is given up where no processor works for it: it waits, for a pipe say."""

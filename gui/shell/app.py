@@ -87,6 +87,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Open the window and run until it is closed; returns the exit status."""
     options = parse(sys.argv[1:] if argv is None else argv)
     gc.disable()  # until `keep_pauses_short`: what a start loads stays
+    try:
+        return _opened(options)
+    finally:
+        gc.enable()
+
+
+def _opened(options: argparse.Namespace) -> int:
     from PySide6.QtCore import Qt, QTimer
     from PySide6.QtWidgets import QApplication
 

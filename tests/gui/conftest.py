@@ -1,6 +1,7 @@
 """Fixtures for the window's tests. Without a display they run on Qt's offscreen platform."""
 
 import contextlib
+import gc
 import os
 import threading
 import time
@@ -90,9 +91,10 @@ def named_tasks():
 
 @pytest.fixture(autouse=True)
 def nothing_left_running():
-    """No test may leave a thread behind, of Python's or of Qt's."""
+    """No test may leave a thread behind, of Python's or of Qt's, or the collector disabled."""
     before = running()
     yield
+    assert gc.isenabled()  # tests after this one would fill gigabytes
     end_kept()  # the side process that is kept has two threads here
     end = time.monotonic() + LONGEST_S
     while (left := running() - before) and time.monotonic() < end:

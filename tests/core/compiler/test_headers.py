@@ -7,8 +7,10 @@ import re
 import numpy as np
 import pytest
 
+from core.compiler import nvrtc
 from core.compiler.compiler import compile_ptx
 from core.compiler.nvrtc_library import include_folders
+from core.compiler.request import Request
 from core.errors import CompileError
 from core.launching.file_launch import FileLaunch, file_workload
 from core.launching.guess import completed
@@ -447,3 +449,42 @@ template <Summable T, typename Iter> __global__ void sums(T* a, Iter from)
     launch = fitted_launch(source)
     assert launch.kernel == "sums<float, float*>"
     assert not record(file_workload(source, launch)).findings
+
+
+GROUPS = """#include <cooperative_groups.h>
+{0}
+extern "C" __global__ void alone(int* x) {{ x[threadIdx.x] = 1; }}
+extern "C" __global__ void group(int* x) {{ auto block = {1}; x[block.thread_rank()] = 1; }}
+"""
+THIS = "cooperative_groups::this_thread_block()"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not include_folders(), reason="CUDA's headers are not installed")
+@pytest.mark.parametrize(
+    ("opening", "block"),
+    [
+        ("namespace cg = cooperative_groups;", "cg::this_thread_block()"),
+        ("using namespace cooperative_groups;", "this_thread_block()"),
+        ("", THIS),
+        (f"#define BLOCK {THIS}", "BLOCK"),
+        (f"static __device__ auto mine() {{ return {THIS}; }}", "mine()"),
+    ],
+)
+def test_a_header_is_read_where_the_kernel_says_its_namespace(monkeypatch, opening, block):
+    """NVRTC takes a second for this one."""
+    left_out = []
+    whole = nvrtc._compile_text
+
+    def compiled(request, instance=""):
+        left_out.append(dict(request.headers).get("cooperative_groups.h") == "")
+        return whole(request, instance)
+
+    monkeypatch.setattr(nvrtc, "_compile_text", compiled)
+    source = GROUPS.format(opening, block)
+    for kernel in ("alone", "group"):
+        options = ("--gpu-architecture=compute_90",)
+        made = nvrtc.compile_here(Request(source, "k.cu", (), options, "PTX", kernel))
+        assert f".entry {kernel}".encode() in made.image
+    says_it_everywhere = opening.startswith(("using", "#define"))
+    assert left_out == [not says_it_everywhere, False]
