@@ -3,8 +3,7 @@
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
-# Processes of the tests: one more than there are cores, as windows wait now and then; four at most.
-JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -gt 3 ] && n=3; echo $$((n + 1)))
+JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -gt 4 ] && n=4; echo $$n)
 
 .PHONY: help setup lock run check test test-release lint bench wheel app clean
 

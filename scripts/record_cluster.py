@@ -3,9 +3,9 @@
     python scripts/record_cluster.py multicast OUT.json   tests/data/hopper/multicast_h200.json
     python scripts/record_cluster.py reaching OUT.json    tests/data/hopper/reaching_h200.json
 
-Boxes that are copied with and without multicast are those of tests/multicast_set.py; accesses by
-the cluster's addresses those of tests/reaching_set.py. Needs PyCUDA, NVRTC and Nsight Compute
-(`ncu`, allowed to read counters).
+Boxes and rows that are copied, with and without multicast, are those of tests/multicast_set.py;
+accesses by the cluster's addresses those of tests/reaching_set.py. Needs PyCUDA, NVRTC and Nsight
+Compute (`ncu`, allowed to read counters).
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from core.launch import Workload
 from core.rules.counters import METRICS
 from tests import multicast_set, reaching_set
 
-SECTORS = {"sectors": METRICS["global_tma_ld_sectors"]}
+SECTORS = {name: METRICS[f"global_tma_{name}_sectors"] for name in ("ld", "st")}
 LAUNCH = "launch"
 
 
 def launches(of: str) -> tuple[Mapping[str, str], list[tuple[str, Workload, Sequence[str]]]]:
     """The metrics of a set by name, and its launches: name, workload, the compiler's options."""
     if of == "multicast":
-        boxes = multicast_set.boxes()
-        return SECTORS, [(box.name, multicast_set.workload(box), ()) for box in boxes]
+        copies = [*multicast_set.boxes(), *multicast_set.rows()]
+        return SECTORS, [(copy.name, multicast_set.workload(copy), ()) for copy in copies]
     found = reaching_set.reaches()
     return reaching_set.METRICS, [
         (one.name, reaching_set.workload(one), reaching_set.BUILDS[one.build]) for one in found
@@ -71,7 +71,7 @@ def main() -> None:
     for (name, *_), row in zip(made, rows, strict=True):
         texts = {n: row[metric].replace(",", "") or "0" for n, metric in metrics.items()}
         found = {name: round(float(text)) for name, text in texts.items()}
-        value = found["sectors"] if found.keys() == SECTORS.keys() else found
+        value = sum(found.values()) if metrics is SECTORS else found
         lines.append(f"  {json.dumps(name)}: {json.dumps(value)}")
     machine = {**tools.machine(), "nvrtc": nvrtc_library.version()}
     head = json.dumps(machine, indent=1)[1:-2].strip("\n")

@@ -4,6 +4,7 @@ It outlives the run. What a source was compiled to is taken from there only wher
 compiler and our own part of compiling are the same, too (`_key` of `core.compiler.request`).
 """
 
+import gc
 import os
 from pathlib import Path
 
@@ -16,3 +17,9 @@ from core.compiler.disk_cache import FOLDER
 
 def pytest_configure():
     os.environ[FOLDER] = str(Path(__file__).resolve().parents[1] / "build" / "compiled-by-tests")
+
+
+def pytest_collection_finish():
+    """The collector would go through ten thousand tests again and again: a seventh of the time."""
+    gc.collect()
+    gc.freeze()

@@ -150,6 +150,7 @@ class BulkCopy:
                 _moves(source, target),
                 nbytes,
                 place,
+                is_multicast=blocks is not None,
             )
 
 

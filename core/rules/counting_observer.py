@@ -301,25 +301,30 @@ class CountingObserver(Observer):
                 self.tally.add(site, self._of_span(span), "shared_gmma", sums)
                 requests = 0
             return
-        for span, name in ((event.reads[0], "tma_ld"), (event.writes[0], "tma_st")):
+        loaded, stored = event.reads[0], event.writes[0]
+        for span, other, name in ((loaded, stored, "tma_ld"), (stored, loaded, "tma_st")):
             if span.region.space == "global":
-                address = span.region.base + span.place
-                if event.is_multicast and span.number is not None:
-                    assert span.row is not None
-                    assert event.outside is not None
-                    sectors = global_memory.multicast_sectors(
-                        address, span.row, span.number, span.width, event.outside
-                    )
-                else:
-                    outside = event.outside if name == "tma_ld" else None
-                    sectors = global_memory.bulk_sectors(address, span.row, outside)
+                shared = other.place % self._stride(other)
+                row = span.row if span.row is not None else np.zeros_like(shared)
+                if span.number is not None and event.outside is not None:
+                    row = np.arange(len(shared)) // (len(shared) // len(event.outside))
+                sectors = global_memory.bulk_sectors(
+                    span.region.base + span.place,
+                    shared,
+                    row,
+                    span.number,
+                    is_multicast=event.is_multicast,
+                )
                 least = -(-len(span.place) * span.width // global_memory.SECTOR)
                 sums = figures(requests=1, units=sectors, ideal=min(sectors, least))
                 self.tally.add(site, span.region.name, f"global_{name}", sums)
 
     def _of_span(self, span: Span) -> str:
-        stride = span.region.data.size // len(self.geometry.blocks)
-        return self._shared_name(int(span.place[0]) % stride)
+        return self._shared_name(int(span.place[0]) % self._stride(span))
+
+    def _stride(self, span: Span) -> int:
+        """Bytes from one block's part of shared memory to the next one's."""
+        return span.region.data.size // len(self.geometry.blocks)
 
     def on_barrier(self, event: BarrierEvent) -> None:
         """Counts the warps that came, once."""

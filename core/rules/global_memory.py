@@ -90,48 +90,37 @@ def used_bytes(address: NDArray[np.int64], width: int) -> dict[int, int]:
 
 
 def bulk_sectors(
-    address: NDArray[np.int64], row: NDArray[np.int64] | None, outside: NDArray[np.int64] | None
+    address: NDArray[np.int64],
+    shared: NDArray[np.int64],
+    row: NDArray[np.int64],
+    number: NDArray[np.int64] | None,
+    *,
+    is_multicast: bool,
 ) -> int:
     """What `l1tex__m_…_sectors_mem_global_op_tma_ld.sum` (and `_st`) counts of a bulk copy.
 
-    `address` of its pieces, none of which crosses a sector, and `row` of a box that each is in
-    (None: all in one). Every row counts its sectors. A load counts as well the bytes of each row
-    that lie `outside` its map, 32 of them as a sector (measured on an H200, `tests/data/hopper`).
+    `shared` is where each piece lies in shared memory, and `row` its row of the box. Those with a
+    `number` (None: all) have an `address` in global memory, the others lie outside the map and are
+    filled. No piece crosses a sector.
+
+    Rows are cut where they cross a 128-byte line of global or of shared memory, and each part
+    counts its sectors: of shared memory where it lies outside the map. What a multicast brings to
+    one block counts two at least for a part, and three for one outside (measured on an H200,
+    `tests/data/hopper/multicast_h200.json`).
     """
-    keys = address // SECTOR
-    if row is not None:
-        keys = row * (int(keys.max(initial=0)) + 1) + keys
-    filled = 0 if outside is None else int((-(-outside // SECTOR)).sum())
-    return len(np.unique(keys)) + filled
+    there = np.arange(len(shared)) if number is None else number
+    line, least, least_outside = shared // LINE, *((2, 3) if is_multicast else (1, 1))
+    keys = np.stack([row[there], line[there], address // LINE])
+    sectors = _sectors_of_parts(keys, address // SECTOR, least)
+    keys, outside = np.delete(np.stack([row, line]), there, 1), np.delete(shared // SECTOR, there)
+    return sectors + (_sectors_of_parts(keys, outside, least_outside) if outside.size else 0)
 
 
-_LEAST, _LEAST_OUTSIDE = 2, 3  # sectors that a piece of a multicast copy counts
-
-
-def multicast_sectors(
-    address: NDArray[np.int64],
-    row: NDArray[np.int64],
-    number: NDArray[np.int64],
-    width: int,
-    outside: NDArray[np.int64],
-) -> int:
-    """As `bulk_sectors`, of a box that is loaded into one of the blocks that a multicast names.
-
-    `number` is the place of each piece in the box, `width` its bytes. Rows are cut where they cross
-    a 128-byte line of global or of shared memory: each part counts its sectors, and two at least.
-    What lies outside the map is cut at shared memory's lines alone, and counts the sectors that it
-    has there, three at least (measured on an H200, `tests/data/hopper/multicast_h200.json`).
-    """
-    row_bytes = int(outside[0]) + int(np.count_nonzero(row == 0)) * width
-    near = number * width // LINE
-    parts, part = np.unique(np.stack([row, near, address // LINE]), axis=1, return_inverse=True)
-    seen = np.unique(np.stack([part.reshape(-1), address // SECTOR]), axis=1)[0]
-    inside = np.maximum(np.bincount(seen, minlength=parts.shape[1]), _LEAST).sum()
-    place = np.arange(len(outside) * row_bytes // width)
-    place = place[~np.isin(place, number)] * width
-    cut = np.unique(np.stack([place // row_bytes, place // SECTOR]), axis=1)
-    _, missing = np.unique(np.stack([cut[0], cut[1] * SECTOR // LINE]), axis=1, return_counts=True)
-    return int(inside + np.maximum(missing, _LEAST_OUTSIDE).sum())
+def _sectors_of_parts(keys: NDArray[np.int64], sector: NDArray[np.int64], least: int) -> int:
+    """How many sectors the parts have, at least so many each; pieces with equal `keys` are one."""
+    parts, part = np.unique(keys, axis=1, return_inverse=True)
+    seen = np.unique(np.stack([part.reshape(-1), sector]), axis=1)[0]
+    return int(np.maximum(np.bincount(seen, minlength=parts.shape[1]), least).sum())
 
 
 _FEW = 1 << 20  # more sectors than shared memory has

@@ -12,9 +12,10 @@ from core import gc_control
 def collector():
     """The collector and the switch of threads as they were."""
     before, interval = gc.get_threshold(), sys.getswitchinterval()
+    gc.unfreeze()
     yield
     sys.setswitchinterval(interval)
-    gc.unfreeze()
+    gc.freeze()  # as tests/conftest.py has it
     gc.set_threshold(*before)
 
 
