@@ -34,8 +34,9 @@ LAUNCH = "launch"
 def launches(of: str) -> tuple[Mapping[str, str], list[tuple[str, Workload, Sequence[str]]]]:
     """The metrics of a set by name, and its launches: name, workload, the compiler's options."""
     if of == "multicast":
-        copies = [*multicast_set.boxes(), *multicast_set.rows()]
-        return SECTORS, [(copy.name, multicast_set.workload(copy), ()) for copy in copies]
+        return SECTORS, [
+            (copy.name, multicast_set.workload(copy), ()) for copy in multicast_set.copies()
+        ]
     found = reaching_set.reaches()
     return reaching_set.METRICS, [
         (one.name, reaching_set.workload(one), reaching_set.BUILDS[one.build]) for one in found

@@ -1,6 +1,6 @@
 """Boxes and rows that are copied to one block of a cluster, or to both, and what a GPU counts.
 
-`boxes()` come by a tensor map, `rows()` are bytes side by side. `scripts/record_cluster.py` counts
+`copies()` are boxes of a tensor map, and rows of bytes side by side. `scripts/record_cluster.py` counts
 their sectors on a GPU, and tests/core/rules/test_multicast.py compares.
 """
 
@@ -193,6 +193,11 @@ def rows() -> list[Row]:
         for start, place in (*rng.integers(0, 8, (4, 2)), (0, 0))
         for mask in (STORED, 0, 1 + int(rng.integers(2)), 3)
     ]
+
+
+def copies() -> list[Box | Row]:
+    """All of them."""
+    return [*boxes(), *rows()]
 
 
 def workload(copy: Box | Row) -> Workload:
