@@ -1,7 +1,7 @@
 """Boxes and rows that are copied to one block of a cluster, or to both, and what a GPU counts.
 
-`copies()` are boxes of a tensor map, and rows of bytes side by side. `scripts/record_cluster.py` counts
-their sectors on a GPU, and tests/core/rules/test_multicast.py compares.
+`copies()` are boxes of a tensor map, and rows of bytes side by side. `scripts/record_cluster.py`
+counts their sectors on a GPU, and tests/core/rules/test_multicast.py compares.
 """
 
 from __future__ import annotations
