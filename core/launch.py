@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
@@ -40,6 +40,11 @@ class Dim3:
     def at(self, linear: _Index) -> tuple[_Index, _Index, _Index]:
         """The index in x, y and z of a linear one, x fastest; of an array of them, arrays."""
         return linear % self.x, linear // self.x % self.y, linear // (self.x * self.y)
+
+    def in_clusters(self, cluster: Sequence[int]) -> Dim3:
+        """A grid of at least so many blocks, in whole clusters (() or of up to three sizes)."""
+        pairs = zip((self.x, self.y, self.z), (*cluster, 1, 1, 1), strict=False)
+        return Dim3(*(-(-blocks // step) * step for blocks, step in pairs))
 
     def __str__(self) -> str:
         return f"{self.x} x {self.y}" + (f" x {self.z}" if self.z != 1 else "")

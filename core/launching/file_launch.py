@@ -76,6 +76,14 @@ def check_launch(grid: Dim3, block: Dim3, shared: int) -> None:
         )
 
 
+def dim3_text(size: Dim3) -> str:
+    """As `parse_dim3` reads it, without ones at its end."""
+    sizes = [size.x, size.y, size.z]
+    while len(sizes) > 1 and sizes[-1] == 1:
+        sizes.pop()
+    return ",".join(map(str, sizes))
+
+
 def parse_dim3(text: str, what: str) -> Dim3:
     """`8`, `8,8` or `8,8,2` as a Dim3; `what` ("grid", "block") is for the message."""
     parts = re.split(r"[,x]", text.strip())

@@ -16,6 +16,7 @@ from core.compiler.kernel_signature import (
     SignatureParameter,
 )
 from core.ladder.limits import MAX_BLOCK, MAX_SHARED_BYTES, MAX_THREADS_PER_BLOCK
+from core.launch import Dim3
 from core.launching.host_code import LEAST, SIZES
 from core.launching.host_program import HostProgram, HostValues
 from core.launching.host_values import own_name
@@ -256,8 +257,8 @@ class _Small:
             grid = self._cut(grid, block)
         cluster = self._cluster(values)
         if grid is not None and cluster is not None:
-            x, y, z = (-(-n // step) * step for n, step in zip(grid, cluster, strict=True))
-            grid = x, y, z
+            whole = Dim3(*grid).in_clusters(cluster)
+            grid = whole.x, whole.y, whole.z
         shared = self._shared(values) * _count(block) // _count(own)
         loose = self._loose(values)
         return HostGuess(

@@ -22,7 +22,7 @@ from core.errors import ArgumentError, BudgetExceeded
 from core.ladder.rules import listing
 from core.launch import Argument, ArrayArgument, Dim3, Launch, Member, ScalarArgument
 from core.launching.arguments import MAP_EXAMPLE, make_argument
-from core.launching.file_launch import FileLaunch, cluster_of, parse_dim3
+from core.launching.file_launch import FileLaunch, cluster_of, dim3_text, parse_dim3
 from core.launching.ptx_files import (
     PtxFile,
     check_axes,
@@ -146,7 +146,10 @@ class _Guess:
         several = sum(use.is_compared for use in integers.values()) > 1
         sizes = dict.fromkeys(free, _SIDE if several else _LONG)
         grid = parse_dim3(self.asked.grid, "grid") if self.asked.grid else None
-        tried = grid or Dim3(*_TRIED[self.axes])
+        cluster = self.file.function.cluster
+        tried = grid or Dim3(*_TRIED[self.axes]).in_clusters(cluster)
+        if grid is None and tried.count > _TRIED_AT_MOST:
+            tried = Dim3(*cluster)
         room = int(shared) if shared else MAX_SHARED
         reach = self._try(tried, block, room, sizes, {})
         if reach.is_lost and not is_known and block.count > _WARP:  # its shared arrays are smaller
@@ -155,6 +158,7 @@ class _Guess:
                 block, reach = Dim3(_WARP), smaller
         if grid is None:
             grid, is_bounded = self._grid(tried, reach)
+            grid = grid.in_clusters(cluster)
             if not is_bounded and not several:
                 sizes = dict.fromkeys(free, _ROW)
             reach = self._try(grid, block, room, sizes, {})
@@ -166,8 +170,8 @@ class _Guess:
         return replace(
             self.asked,
             kernel=spoken(self.file.kernel, self._entries),
-            grid=_dim3(grid),
-            block=_dim3(block),
+            grid=dim3_text(grid),
+            block=dim3_text(block),
             shared=shared,
             arguments=tuple(self._texts(sizes, reach)),
         )
@@ -373,13 +377,6 @@ def _axes(file: PtxFile, *names: str) -> int:
                 if isinstance(one, Special) and one.name[:-2] in names:
                     most = max(most, "xyz".index(one.name[-1]) + 1)
     return most
-
-
-def _dim3(size: Dim3) -> str:
-    sizes = [size.x, size.y, size.z]
-    while len(sizes) > 1 and sizes[-1] == 1:
-        sizes.pop()
-    return ",".join(map(str, sizes))
 
 
 def opened_ptx(

@@ -6,12 +6,12 @@ thread touches memory gets another value. Nothing is recorded, and a run that ta
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain
 
 import numpy as np
 
@@ -25,10 +25,11 @@ from core.emulator.machine import Machine
 from core.errors import ArgumentError, BudgetExceeded, Cancelled, TilescopeError, TooMuchWork
 from core.gc_control import uncollected
 from core.ladder.limits import MAX_SHARED_BYTES
-from core.launch import Workload
+from core.launch import Dim3, Workload
 from core.launching.argument_guess import is_pitch
-from core.launching.file_launch import FileLaunch, file_workload
+from core.launching.file_launch import FileLaunch, dim3_text, file_workload, parse_dim3
 from core.launching.guess import Guess, completed
+from core.ptx.ast import Function
 from core.ptx.parser import parse
 
 _INSTRUCTIONS = 50_000  # of the blocks that run together
@@ -111,7 +112,7 @@ def reach_of(
     found, start = Reach(), time.thread_time()
     at_once = max(1, _LANES // launch.block.count)
     firsts = range(0, launch.grid.count, at_once)  # never a list: a grid may have 10**18 blocks
-    for first in chain(firsts[:1], firsts[:0:-1]):  # the last blocks reach furthest
+    for first in itertools.chain(firsts[:1], firsts[:0:-1]):  # the last blocks reach furthest
         check()
         blocks = np.arange(first, min(launch.grid.count, first + at_once))
         geometry = Geometry(launch.grid, launch.block, blocks)
@@ -138,9 +139,14 @@ def trial_of(source: str, guess: Guess, seed: int) -> FileLaunch:
     """
     launch = guess.launch
     try:
-        if not guess.asked.block and (block := _block_that_is_let(source, launch, seed)):
-            guess = completed(source, replace(guess.asked, block=block))
-            launch = guess.launch
+        function, block = _kernel_of(source, launch, seed)
+        if not guess.asked.block and (let := _block_that_is_let(function, block)):
+            guess = completed(source, replace(guess.asked, block=let))
+        if not guess.asked.grid and function.cluster:
+            grid = parse_dim3(guess.launch.grid, "grid")
+            if (whole := grid.in_clusters(function.cluster)) != grid:
+                guess = completed(source, replace(guess.asked, grid=dim3_text(whole)))
+        launch = guess.launch
         is_open = guess.open or guess.shared_open or (guess.halved and _ASSERTS.search(source))
         return _fitted(_Trials(source, guess, seed)) if is_open else launch
     except (Cancelled, TooMuchWork):  # whoever runs the launch would wait for as long again
@@ -149,15 +155,19 @@ def trial_of(source: str, guess: Guess, seed: int) -> FileLaunch:
         return launch
 
 
-def _block_that_is_let(source: str, launch: FileLaunch, seed: int) -> str:
+def _kernel_of(source: str, launch: FileLaunch, seed: int) -> tuple[Function, Dim3]:
+    """The kernel, and the block that the launch has."""
+    workload = file_workload(source, launch, seed)
+    build = build_of(workload)
+    function = parse(build.ptx).functions[find_entry(build, workload.kernel)]
+    return function, workload.launch.block
+
+
+def _block_that_is_let(function: Function, block: Dim3) -> str:
     """A block of as many threads as the kernel itself lets it have; "" where the launch's may be.
 
     `__launch_bounds__` and `__block_size__` say so. Rows have the threads of a warp.
     """
-    workload = file_workload(source, launch, seed)
-    build = build_of(workload)
-    function = parse(build.ptx).functions[find_entry(build, workload.kernel)]
-    block = workload.launch.block
     if function.wanted_threads:
         return ",".join(map(str, function.wanted_threads))
     most = math.prod(function.most_threads)

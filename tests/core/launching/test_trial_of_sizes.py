@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from core.compiler.compiler import compile_ptx
 from core.errors import ArgumentError, LaunchError
 from core.launching.file_launch import FileLaunch, file_workload
 from core.launching.guess import completed, guess_launch
+from core.launching.ptx_files import read_ptx
+from core.launching.ptx_guess import complete_ptx
 from core.runs.fitting import fitted
 from core.runs.recording import record
 
@@ -380,3 +383,37 @@ def test_a_row_of_threads_that_shares_a_tile():
         "M": "256", "N": "256", "K": "256", "A": "random:float32[256,256]",
         "B": "random:float32[256,256]", "C": "zeros:float32[256,256]",
     }  # fmt: skip
+
+
+CLUSTERED = """
+#define HIGH 2
+__global__ void __cluster_dims__(3, HIGH, 1) twice(const float* from, float* to, int n)
+{
+    int i = (blockIdx.y * gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x;
+    if (i < n)
+        to[i] = 2 * from[i];
+}
+"""
+
+
+RUN = "void run(float* a, float* b) { twice<<<50, 64>>>(a, b, 3200); }"
+
+
+@pytest.mark.parametrize("host", ["", RUN])
+def test_a_guessed_grid_has_whole_clusters(tmp_path, host) -> None:
+    launch = _tried(CLUSTERED + host, tmp_path / "twice.cu")
+    x, y = map(int, launch.grid.split(","))
+    assert x % 3 == 0
+    assert y % 2 == 0
+    assert _faults(CLUSTERED + host, tmp_path / "twice.cu") == []
+    asked = FileLaunch(str(tmp_path / "twice.cu"), "", "4", "", "")
+    assert fitted(CLUSTERED, completed(CLUSTERED, asked), 0).grid == "4"
+
+
+def test_so_has_that_of_a_ptx_file(tmp_path) -> None:
+    path = tmp_path / "twice.ptx"
+    path.write_text(compile_ptx(CLUSTERED, kind="as_compiled", architecture="compute_90").ptx)
+    launch = complete_ptx(read_ptx(str(path)), FileLaunch(str(path), "", "", "", ""))
+    x, y = map(int, launch.grid.split(","))
+    assert x % 3 == 0
+    assert y % 2 == 0
