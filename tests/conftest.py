@@ -20,10 +20,6 @@ def pytest_configure():
 
 
 def pytest_collection_finish():
-    """The collector would go through ten thousand tests again and again: a seventh of the time.
-
-    And what many tests keep grows to gigabytes, through which it goes less often.
-    """
+    """The collector would go through ten thousand tests again and again: a seventh of the time."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 10, 10)
