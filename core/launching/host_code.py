@@ -67,6 +67,7 @@ from core.source.host_syntax import (
     arguments_of,
     called_name,
     declared,
+    nearest,
     text_in,
 )
 from core.source.kernel_text import named_by
@@ -883,6 +884,8 @@ class HostCode:
     ) -> Evaluate | None:
         """A function of the program's, a method, a lambda, or what is not known."""
         candidates = [f for f in self._syntax.by_name.get(name, ()) if f.takes(len(given))]
+        if len(candidates) > 1:
+            candidates = nearest(function, candidates)
         of = function.child_by_field_name("argument")
         if function.type != "field_expression":
             of = None

@@ -134,6 +134,33 @@ class Function:
         return least <= count <= len(self.formals)
 
 
+def nearest(called: Node, functions: Sequence[Function]) -> list[Function]:
+    """Functions of a name, those first that C++ finds first: of the call's namespaces, from within.
+
+    Others stay, as a `using` may bring them in. `called` is the function as the call names it.
+    """
+    around, (scope, _, _) = _namespaces(called), text_of(called).partition("<")[0].rpartition("::")
+    named = tuple(scope.split("::")) if scope else ()
+    places = [(*around[:depth], *named) for depth in range(len(around), -1, -1)]
+
+    def rank(function: Function) -> int:
+        own = _namespaces(function.node)
+        return places.index(own) if own in places else len(places)
+
+    return sorted(functions, key=rank)
+
+
+def _namespaces(node: Node) -> tuple[str, ...]:
+    """The names of the namespaces around a node, the outermost first."""
+    found, above = list[str](), node.parent
+    while above is not None:
+        name = above.child_by_field_name("name")
+        if above.type == "namespace_definition" and name is not None:
+            found.append(text_of(name))
+        above = above.parent
+    return tuple(found[::-1])
+
+
 @dataclass(frozen=True, eq=False)
 class Class:
     """A class: the declarators of its own members by name and in order, and its bases."""

@@ -416,3 +416,25 @@ __global__ void sums(const float *in, float *out, int n, int length) {
 def test_a_size_is_not_less_than_the_tile_that_the_kernel_divides_it_by(launching):
     instance = "template __global__ void sums<32>(const float *, float *, int, int);\n"
     assert int(arguments(TILES + instance + launching)["length"]) >= 512
+
+
+def test_a_function_of_the_calls_own_namespace_is_meant():
+    """Several versions of a kernel lie in namespaces of their own, with helpers of one name."""
+    source = """
+namespace first {
+int side(int n) { return n; }
+namespace own { int side(int n) { return n + 2; } }
+void scaled(int n);
+}
+namespace second {
+int side(int n) { return 8 * n; }
+__global__ void scale(float *out) { out[blockIdx.x * blockDim.x + threadIdx.x] = 2; }
+void run(int n) {
+  int here = side(n), there = first::side(n), far = first::own::side(n);
+  scale<<<here, 32>>>(nullptr);
+}
+}
+int main() { second::run(5); }
+"""
+    numbers = launched(source).numbers
+    assert (numbers["here"], numbers["there"], numbers["far"]) == (40, 5, 7)
