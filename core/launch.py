@@ -42,8 +42,9 @@ class Dim3:
         return linear % self.x, linear // self.x % self.y, linear // (self.x * self.y)
 
     def in_clusters(self, cluster: Sequence[int]) -> Dim3:
-        """A grid of at least so many blocks, in whole clusters (() or of up to three sizes)."""
-        pairs = zip((self.x, self.y, self.z), (*cluster, 1, 1, 1), strict=False)
+        """The smallest grid of whole clusters with these blocks; `cluster` has up to three sizes."""
+        steps = (max(size, 1) for size in (*cluster, 1, 1, 1))
+        pairs = zip((self.x, self.y, self.z), steps, strict=False)
         return Dim3(*(-(-blocks // step) * step for blocks, step in pairs))
 
     def __str__(self) -> str:

@@ -131,23 +131,22 @@ def compile_here(request: Request) -> Compiled:
         )
         return replace(made, diagnostics=(*made.diagnostics, *warnings(missing)))
 
-    asks = any("__CUDACC_RTC__" in file.source for file in program.files.values())
-    of_the_whole: CompileError | None = None
-    if asks:  # its parts are many, macros hide where they end, and each attempt takes seconds
-        try:
-            return _as_it_stands(request, program, missing, _UNMARKED_IS_DEVICE)
-        except CompileError as error:
-            of_the_whole = error
     one_of_several = program.overload(request.kernel)
     try:
         if one_of_several:
             return compiled(one_of_several)
     except CompileError:  # they may stand in branches of a conditional, only one of which counts
         pass
+    of_the_whole: CompileError | None = None
+    if any("__CUDACC_RTC__" in file.source for file in program.files.values()):
+        try:  # a library's parts are many, macros hide their ends, and each attempt takes seconds
+            return _as_it_stands(request, program, missing, _UNMARKED_IS_DEVICE)
+        except CompileError as error:
+            of_the_whole = error
     try:
         return compiled(program.qualified(request.kernel) if "<" in request.kernel else "")
     except CompileError as error:
-        if not asks and not lacks_a_name(program, error):
+        if not lacks_a_name(program, error):
             with contextlib.suppress(CompileError):
                 return _as_it_stands(request, program, missing)
         if clash := _clash(request, error.diagnostics):
@@ -208,11 +207,11 @@ _FOR_BOTH = re.compile(
     r"thrust/(?:(?:iterator|type_traits|random)/|detail/(?:config|raw_pointer_cast|type_traits)\.h"
     r"|(?:tuple|pair|functional|distance|advance|random|version)\.h)"
 )
-# Headers that a kernel needs only where it says their namespace: NVRTC takes a second for some.
+# Headers that a kernel needs only if it names their namespace: NVRTC takes a second for some.
 _OPTIONAL = {
     "thrust": _FOR_BOTH,
     "cooperative_groups": re.compile(r"cooperative_groups(?:\.h|/)"),
-    "cuda": re.compile(r"cuda/(?!std/c)"),  # those as <cuda/std/cstdint> bring plain names too
+    "cuda": re.compile(r"cuda/(?!std/c)"),  # <cuda/std/cstdint> declares plain names too
 }
 _UNMARKED = re.compile(r"thrust/random\b")  # of these some functions say nothing of the GPU
 

@@ -103,9 +103,9 @@ def bulk_sectors(
     `number` (None: all) have an `address` in global memory, the others lie outside the map and are
     filled. No piece crosses a sector.
 
-    Rows are cut where they cross a 128-byte line of global or of shared memory, and each part
-    counts its sectors: of shared memory where it lies outside the map. What a multicast brings to
-    one block counts two at least for a part, and three for one outside (measured on an H200,
+    Rows are cut where they cross a 128-byte line of global or of shared memory. Each part counts
+    its sectors of global memory or, outside the map, of shared memory. If a multicast brings it to
+    a block, a part counts two at least, and three outside the map (measured on an H200,
     `tests/data/hopper/multicast_h200.json`).
     """
     there = np.arange(len(shared)) if number is None else number

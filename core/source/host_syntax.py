@@ -135,9 +135,10 @@ class Function:
 
 
 def nearest(called: Node, functions: Sequence[Function]) -> list[Function]:
-    """Functions of a name, those first that C++ finds first: of the call's namespaces, from within.
+    """Functions of one name in the order in which C++ looks for the called one.
 
-    Others stay, as a `using` may bring them in. `called` is the function as the call names it.
+    Its own namespace comes first, then those around it. Others stay at the end, as a `using` may
+    bring them in. `called` is the node that names the function.
     """
     around, (scope, _, _) = _namespaces(called), text_of(called).partition("<")[0].rpartition("::")
     named = tuple(scope.split("::")) if scope else ()

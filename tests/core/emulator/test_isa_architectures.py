@@ -10,7 +10,7 @@ from core.ptx.ast import Module
 from core.ptx.parser import parse
 from tests.core.emulator.isa_kernels import HARDWARE, needs_headers, source
 
-BUILDS = [("compute_75", ()), ("compute_120", ("--use_fast_math",))]  # the oldest, the newest
+BUILDS = [("compute_75", ()), ("compute_90", ("--use_fast_math",)), ("compute_120", ())]
 
 
 def addresses(module: Module) -> dict[str, int]:

@@ -293,6 +293,7 @@ def test_400_points_while_two_workers_and_the_scheduler_are_killed(machines) -> 
                 end = time.monotonic() + 30
                 while not (pids := cluster._client.run(os.getpid)) and time.monotonic() < end:
                     time.sleep(0.05)  # a new scheduler has none at first
+                assert len(pids) == len(cluster._client.scheduler_info()["workers"])
                 os.kill(draw.choice(sorted(pids.values())), signal.SIGKILL)
             else:
                 machines.scheduler.kill()

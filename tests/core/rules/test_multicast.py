@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from core.runs.recording import record
@@ -18,7 +19,12 @@ def sectors(copy: Box | Row) -> int:
     assert trace.findings == ()
     totals = trace.counters.totals
     if copy.mask == STORED:
-        assert trace.outputs["to"].any()
+        stored = trace.outputs["to"]
+        if isinstance(copy, Row):
+            tile = np.arange(copy.place, copy.place + copy.nbytes).astype(np.uint8)
+            assert (stored[copy.start : copy.start + copy.nbytes] == tile).all()
+        else:
+            assert stored[copy.row, copy.column] == 0x0100  # the tile's first two bytes
         return int(totals["global_tma_st_sectors"].value)
     got = [value >= 0 for value in trace.outputs["out"]]
     assert got == [bool((copy.mask or 1) >> rank & 1) for rank in range(2)]
