@@ -42,7 +42,7 @@ class Dim3:
         return linear % self.x, linear // self.x % self.y, linear // (self.x * self.y)
 
     def in_clusters(self, cluster: Sequence[int]) -> Dim3:
-        """The smallest grid of whole clusters with these blocks; `cluster` has up to three sizes."""
+        """The smallest grid of whole clusters with these blocks; `cluster` has 0 to 3 sizes."""
         steps = (max(size, 1) for size in (*cluster, 1, 1, 1))
         pairs = zip((self.x, self.y, self.z), steps, strict=False)
         return Dim3(*(-(-blocks // step) * step for blocks, step in pairs))
