@@ -347,11 +347,12 @@ def _cells(row: _Row, op: str, space: str, narrow: bool) -> Iterator[str | Text]
     """What stands under these heads."""
     requests, unit = row.value(f"{space}_{op}_requests"), UNITS[space]
     moved, ideal = row.value(f"{space}_{op}_{unit}"), row.ideal(f"{space}_{op}_{unit}")
+    each = moved / requests
     cells: dict[str, str | Text] = {
         "requests": f"{requests:,}",
         unit: _coloured(moved, moved > ideal) if narrow else f"{moved:,}",
         "ideal": f"{ideal:,}",
-        "per request": f"{moved / requests:.3g}",
+        "per request": f"{each:,.0f}" if each >= 100 else f"{each:.3g}",
         "excess": _coloured(moved - ideal, moved > ideal),
     }
     for measure in measures_of(space):

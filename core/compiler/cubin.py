@@ -11,7 +11,7 @@ import bisect
 import io
 import math
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -172,6 +172,7 @@ OPCODES: Mapping[int, str] = {
     0x1AE: "LDGSTS",
 }
 ACCESSES = frozenset({"LD", "LDG", "LDS", "ST", "STG", "STS"})  # loads and stores that are counted
+_LEAVING = frozenset({"BRA", "BRX", "JMP", "JMX", "EXIT", "RET", "KILL"})  # nothing follows these
 _WIDTHS = (1, 1, 2, 2, 4, 8, 16, 16)  # bytes a lane, by the field of an access
 _LINES = ".nv_debug_line_sass"
 _SET_ADDRESS = 2  # DW_LNE_set_address
@@ -249,18 +250,44 @@ def machine_accesses(image: bytes, entry: str) -> tuple[MachineAccess, ...]:
         return lines[places[at]] if at >= 0 else 0
 
     jumps = [one for one in code if one.target is not None]
-    back = [one for one in jumps if one.target is not None and one.target < one.address]
     starts = sorted({one.target or 0 for one in jumps} | {one.address + SIZE for one in jumps})
+    bodies = _loops(code)
     found = []
     for one in code:
         if one.name not in ACCESSES:
             continue
-        around = [j for j in back if (j.target or 0) <= one.address <= j.address]
+        around = [jump for jump, body in bodies.items() if one.address in body]
         around.sort(key=lambda j: (j.target or 0, -j.address))
         loops = tuple((line_of(j.address), j.target or 0) for j in around)
         stretch = bisect.bisect_right(starts, one.address)
         found.append(MachineAccess(one.name, one.width, line_of(one.address), stretch, loops))
     return tuple(found)
+
+
+def _loops(code: Sequence[MachineInstruction]) -> dict[MachineInstruction, set[int]]:
+    """The addresses of each loop, by the jump back that ends it.
+
+    A jump back ends a loop if every way to it leads through its target: ptxas also puts code that
+    seldom runs behind the kernel's end, and jumps back from there.
+    """
+    before: dict[int, list[int]] = {}
+    for one in code:
+        if one.guarded or one.name not in _LEAVING:
+            before.setdefault(one.address + SIZE, []).append(one.address)
+        if one.target is not None:
+            before.setdefault(one.target, []).append(one.address)
+    found = {}
+    for jump in code:
+        if jump.target is None or jump.target >= jump.address:
+            continue
+        body, left = {jump.target}, [jump.address]
+        while left:
+            if (address := left.pop()) not in body:
+                body.add(address)
+                left += before.get(address, ())
+        if 0 not in body or jump.target == 0:
+            found[jump] = body
+    return found
 
 
 def _ptx_lines(image: bytes, entry: str) -> dict[int, int]:

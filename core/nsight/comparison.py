@@ -8,6 +8,9 @@ sectors and wavefronts by source line (its source page). A reason is given where
   it adds them up for the sectors, from passes that differ a little: on an H100 four of 18 launches
   whose stores are scattered were 0.3 to 3.6 % off so, and exact when profiled without
   (tests/data/ncu);
+- contention: the counters of shared memory's wavefronts are of what the data stage does, and a
+  wavefront whose banks bulk copies, `cp.async` or `wgmma` use tries again. What Nsight Compute
+  counts by instruction is exact (docs/evidence.md);
 - the machine code differs from the PTX that is counted, line by line (`core.assembler`);
 - the profile is of another compute capability, for which the compiler may choose otherwise;
 - addresses depend on data, so that both must have had the same.
@@ -36,6 +39,9 @@ _HIT_RATES = {
     "l1tex__t_sector_pipe_lsu_mem_global_op_st_hit_rate.pct": "sectors that are stored",
     "lts__t_sector_hit_rate.pct": "sectors that L2 is asked for",
 }
+_BY_INSTRUCTION = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
+_BESIDE = ("global_tma_ld_sectors", "global_tma_st_sectors", "shared_gmma_requests")
+"""What uses the banks of shared memory beside loads and stores of threads."""
 _WORDS: Mapping[BuildKind, str] = {"as_compiled": "as compiled", "as_written": "as written (-G)"}
 
 
@@ -186,6 +192,8 @@ class _Reasons:
             )
         if said := self._replayed(metric, theirs) or _nearly(name, ours, theirs):
             return said
+        if said := self._contended(name, ours, theirs):
+            return said
         assembly = self.counted.assembly
         if assembly is not None and assembly.lines:
             lines = ", ".join(str(line) for line in assembly.lines)
@@ -215,6 +223,25 @@ class _Reasons:
         if theoretical == _sum(self.counted.counters.totals, "global", "sectors"):
             text += f"; its source page has {theoretical:,.0f} sectors in all, as here"
         return text
+
+    def _contended(self, name: str, ours: int, theirs: float) -> str:
+        space, op, what = (*name.split("_"), "")[:3]
+        if (space, op) not in (("shared", "ld"), ("shared", "st")) or what == "requests":
+            return ""
+        if theirs < ours:
+            return ""
+        totals, metric = self.counted.counters.totals, _BY_INSTRUCTION.format(op)
+        exact = self.profiled.metrics.get(metric)
+        is_exact = exact == totals[f"shared_{op}_wavefronts"].value
+        if not is_exact and not any(totals[one].value for one in _BESIDE):
+            return ""
+        text = (
+            "contention: wavefronts whose banks something else uses, such as a bulk copy or wgmma, "
+            "try again, and this counter has every try, more or fewer in another run"
+        )
+        if is_exact:
+            return f"{text}; by instruction ({metric}) the profile has {exact:,.0f}, as here"
+        return f"{text}; profile {metric} as well, which has none of them"
 
 
 _REPLAYED = 0.04  # of the sectors: an H100's reports were off by 3.6 % at most

@@ -13,10 +13,12 @@ import pytest
 from core.errors import TilescopeError
 from core.ladder import load_ladder
 from core.launch import Dim3
+from core.launching.file_launch import FileLaunch, file_workload
 from core.nsight.comparison import compare, read_profile
 from core.nsight.csv_files import read_csv
 from core.nsight.profile import base_name, full_name
 from core.rules.counters import METRICS
+from core.runs.counting import count
 
 DATA = Path(__file__).parents[2] / "data" / "ncu"
 LAUNCHES = json.loads((DATA / "launches.json").read_text())
@@ -70,6 +72,40 @@ def test_counters_of_bulk_copies_and_warpgroups_equal_ours(rung, given) -> None:
     totals = {one.name: one.ours for one in found.counters}
     assert totals["global_tma_ld_sectors"]
     assert totals["shared_gmma_wavefronts"]
+
+
+def test_wavefronts_that_try_again_are_told_from_others() -> None:
+    """Profiled while `tilescope bench` ran it on an H200 (driver 580.159.04), on 2026-11-30."""
+    source = (DATA / "beside.cu").read_text()
+    given = (("x", "float32[8192]"), ("y", "zeros:float32[640]"), ("rounds", "16"))
+    asked = FileLaunch("beside.cu", "beside", "4", "160", arguments=given)
+    workload = file_workload(source, asked)
+    (profiled,) = read_profile(DATA / "h200-beside.csv")
+    found = compare([profiled], workload, build="as_compiled")
+    assert {one.name for one in found.differing} == {"shared_st_wavefronts", "shared_st_conflicts"}
+    exact = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum"
+    for one in found.differing:
+        assert one.theirs > one.ours
+        assert one.why.startswith("contention")
+        assert one.why.endswith(f"({exact}) the profile has 16,384, as here")
+    without = replace(profiled, metrics={m: v for m, v in profiled.metrics.items() if m != exact})
+    for one in compare([without], workload, build="as_compiled").differing:
+        assert one.why.endswith(f"profile {exact} as well, which has none of them")
+    fewer = replace(profiled, metrics={**profiled.metrics, METRICS["shared_st_wavefronts"]: 16000})
+    for one in compare([fewer], workload, build="as_compiled").differing:
+        assert one.why.startswith("contention") == (one.name == "shared_st_conflicts")
+
+
+def test_machine_code_behind_the_end_makes_no_loop() -> None:
+    """The kernel waits for copies in a loop whose rare part ptxas puts behind the end."""
+    asked = FileLaunch(
+        "beside.cu", "beside", "1", "160",
+        arguments=(("x", "float32[8192]"), ("y", "zeros:float32[160]"), ("rounds", "1")),
+    )  # fmt: skip
+    workload = file_workload((DATA / "beside.cu").read_text(), asked)
+    assembly = count(workload, kind="as_compiled").assembly
+    assert assembly is not None
+    assert assembly.exact
 
 
 @pytest.mark.slow
