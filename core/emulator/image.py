@@ -262,10 +262,13 @@ def _cluster(function: Function, launch: Launch) -> Dim3:
             "its __cluster_dims__: take that, or none."
         )
     for axis, size, blocks in zip("xyz", _sizes(cluster), _sizes(launch.grid), strict=True):
-        if size < 1 or blocks % size:
+        if size < 1:
+            raise LaunchError(f"A cluster has {size} blocks in {axis}: it needs at least one.")
+        if blocks % size:
+            others = ", or other clusters" if own is None else ", as __cluster_dims__ asks for"
             raise LaunchError(
                 f"Grid size {axis} is {blocks}, which is not a multiple of the {size} blocks that "
-                f"a cluster has in {axis}."
+                f"a cluster has in {axis}: take {-(-blocks // size) * size}{others}."
             )
     if cluster.count > MOST_OF_CLUSTER:
         raise LaunchError(

@@ -138,6 +138,8 @@ def trial_of(source: str, guess: Guess, seed: int) -> FileLaunch:
     What is given, or what the host's code says, stays. So does a launch that cannot be run.
     """
     launch = guess.launch
+    if guess.asked.grid and guess.asked.block and not _is_open(source, guess):
+        return launch  # arrays of gigabytes take many seconds to fill
     try:
         function, block = _kernel_of(source, launch, seed)
         if not guess.asked.block and (let := _block_that_is_let(function, block)):
@@ -147,12 +149,17 @@ def trial_of(source: str, guess: Guess, seed: int) -> FileLaunch:
             if (whole := grid.in_clusters(function.cluster)) != grid:
                 guess = completed(source, replace(guess.asked, grid=dim3_text(whole)))
         launch = guess.launch
-        is_open = guess.open or guess.shared_open or (guess.halved and _ASSERTS.search(source))
-        return _fitted(_Trials(source, guess, seed)) if is_open else launch
+        return _fitted(_Trials(source, guess, seed)) if _is_open(source, guess) else launch
     except (Cancelled, TooMuchWork):  # whoever runs the launch would wait for as long again
         raise
     except TilescopeError:  # whoever runs the launch says what is wrong with it
         return launch
+
+
+def _is_open(source: str, guess: Guess) -> bool:
+    """Whether there is something that a trial may change."""
+    halved = guess.halved and _ASSERTS.search(source)
+    return bool(guess.open or guess.shared_open or halved)
 
 
 def _kernel_of(source: str, launch: FileLaunch, seed: int) -> tuple[Function, Dim3]:

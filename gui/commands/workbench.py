@@ -32,15 +32,16 @@ PTX = ".ptx"
 SOURCES = {".cu", ".cuh", ".ptx", ".npz", ".txt"}
 # What types are made of these is asked of the compiler: too long a wait.
 _ASKS_COMPILER = re.compile(r"\b(?:struct|class|typedef|using|__constant__)\b")
-RECENT = 3  # files that are listed above the ladder
+RECENT = 5  # sources that are listed above the ladder
 NOTHING_OPEN = "Nothing has run yet. Choose a kernel at the left, or open a file with Ctrl+O."
 
 
 class Workbench(QObject):
     """The commands of the File and Edit menus that are about sources, for one window.
 
-    `launches` remembers each file's last launch by its path. `opened(key)` says that a file was
-    read, before its launch is recorded; `list_wanted(path)` that the file holds moments.
+    `launches` remembers the last launch of each source, and `texts` those that are in no file, both
+    by the source's key. `opened(key)` says that a file was read, before its launch is recorded;
+    `list_wanted(path)` that the file holds moments.
     """
 
     opened = Signal(str)
@@ -54,6 +55,7 @@ class Workbench(QObject):
         self.source = window.step_page.source
         self.form = window.form.file
         self.launches: dict[str, FileLaunch] = {}
+        self.texts: dict[str, str] = {}
         self._saved: dict[str, tuple[Path, str]] = {}  # where texts in no file went, by their keys
         self._given: Conditions | None = None  # of the file that is being opened
         self.opener = Worker(self, "opener")
@@ -213,19 +215,18 @@ class Workbench(QObject):
         self.opener.submit(open_job, path, self.launches.get(path), None)
 
     def recent_files(self) -> list[tuple[str, str]]:
-        """The files that were shown last, the latest first: each a path and its name and kernel."""
-        now = self.session.configuration
-        shown = now.own.path if now is not None and now.own is not None else ""
-        there = [own for own in self.launches.values() if own.path != UNTITLED or own.path == shown]
+        """The sources that were shown last, the latest first: each a key and its name and kernel."""
+        there = [(k, o) for k, o in self.launches.items() if o.path != UNTITLED or k in self.texts]
         latest = there[::-1][:RECENT]
-        return [(own.path, visible(f"{Path(own.path).name}: {own.kernel}")) for own in latest]
+        return [(key, visible(f"{Path(own.path).name}: {own.kernel}")) for key, own in latest]
 
-    def open_listed(self, path: str) -> None:
-        """Go back to a file with the launch it had last; one in no file is not listed."""
-        own = self.launches.get(path)
+    def open_listed(self, key: str) -> None:
+        """Go back to a source with the launch it had last."""
+        own = self.launches.get(key)
         if own is not None:
             self.session.playing = 0
-            self.opener.submit(open_job, path, own, None)
+            text, pasted = self.texts.get(key), key.removeprefix(own.path)[1:]
+            self.opener.submit(open_job, own.path, own, None, text, pasted=pasted)
 
     def reopen(
         self,
@@ -255,8 +256,11 @@ class Workbench(QObject):
     def show_form(self, configuration: Configuration) -> None:
         """Show the form of a configuration that is a launch of a file's kernel."""
         assert configuration.own is not None
-        self.launches.pop(configuration.own.path, None)  # it becomes the latest
-        self.launches[configuration.own.path] = configuration.own
+        key = configuration.key
+        self.launches.pop(key, None)  # it becomes the latest
+        self.launches[key] = configuration.own
+        if configuration.untitled and configuration.source is not None:
+            self.texts[key] = configuration.source
         self.main.form.show_file()
         self.form.follow(configuration.own)
 

@@ -39,8 +39,8 @@ class Saved:
 
     `geometry` and `layout` are Qt's, in base64; `left` is the left column's width in pixels, 0
     while it is hidden and -1 where nobody has set it; `looks` are settings of the views; `drafts`
-    are edited texts, `launches` the last launch of each file, `breakpoints` those of each source,
-    all by key.
+    are edited texts, `launches` the last launch of each source of the user's, `texts` of those that
+    are in no file, `breakpoints` those of each source, all by key.
     """
 
     configuration: Configuration | None = None
@@ -65,6 +65,7 @@ class Saved:
     breakpoints: Mapping[str, frozenset[Breakpoint]] = field(default_factory=dict)
     drafts: Mapping[str, str] = field(default_factory=dict)
     launches: Mapping[str, FileLaunch] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
     moments: tuple[Named, ...] = ()
     moment: int = -1
     """The place in `moments` of the one that was shown last, -1 for none."""
@@ -133,6 +134,7 @@ def merged(base: Saved, ours: Saved, theirs: Saved) -> tuple[Saved, dict[str, st
         toured=ours.toured or theirs.toured,
         drafts=drafts,
         launches=_merged(base.launches, ours.launches, theirs.launches)[0],
+        texts=_merged(base.texts, ours.texts, theirs.texts)[0],
         breakpoints=_merged(base.breakpoints, ours.breakpoints, theirs.breakpoints)[0],
         moments=moments,
         moment=moment,

@@ -228,7 +228,7 @@ class MainWindow(Window):
         if own is not None:
             self.workbench.show_form(configuration)
         self.ladder_panel.show_files(self.workbench.recent_files())
-        self.ladder_panel.select(configuration.rung if own is None else own.path)
+        self.ladder_panel.select(configuration.key)
         if own is not None:
             return
         rung = self.recorder.ladder[configuration.rung]

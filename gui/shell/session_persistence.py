@@ -70,6 +70,7 @@ class Keeper(QObject):
             looks={name: getattr(main.session, name) for name in LOOKS},
             drafts=main.step_page.source.draft.kept(),
             launches=dict(main.workbench.launches),
+            texts=dict(main.workbench.texts),
             moments=main.lecture.moments,
             moment=main.lecture.at,
         )
@@ -87,6 +88,7 @@ class Keeper(QObject):
         main.lecture.restore(saved.moments, saved.moment)
         main.step_page.source.draft.restore(saved.drafts)
         main.workbench.launches.update(saved.launches)
+        main.workbench.texts.update(saved.texts)
         if geometry and saved.geometry:
             main.restoreGeometry(QByteArray.fromBase64(saved.geometry.encode()))
         main.session.kept.of.update(saved.breakpoints)

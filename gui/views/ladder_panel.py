@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import (
@@ -76,7 +77,7 @@ class RungRow(QStyledItemDelegate):
 
 
 class LadderPanel(QWidget):
-    """Choose a rung or a file; `chosen(name)` and `file_chosen(path)` when the user picks another.
+    """Choose a rung or a file; `chosen(name)` and `file_chosen(key)` when the user picks another.
 
     Files stand above the rungs.
     """
@@ -127,7 +128,7 @@ class LadderPanel(QWidget):
         return QSize(80, 3 * current_theme().spacing.control)
 
     def show_files(self, files: Sequence[tuple[str, str]]) -> None:
-        """List files of the user's own, each a path and what it is called."""
+        """List sources of the user's own, each a key and what it is called."""
         if tuple(files) == self._files:
             return
         with QSignalBlocker(self.list):
@@ -157,7 +158,9 @@ class LadderPanel(QWidget):
         if item is not None:
             name = str(item.data(NAME))
             self._describe(name)
-            (self.chosen if name in self._rungs else self.file_chosen).emit(name)
+            wanted = self.chosen if name in self._rungs else self.file_chosen
+            # Once the click is over: it selects the row at its place, and rows may move then.
+            QTimer.singleShot(0, self, partial(wanted.emit, name))
 
     def _describe(self, name: str) -> None:
         rung = self._rungs.get(name)
