@@ -215,7 +215,7 @@ class Workbench(QObject):
         self.opener.submit(open_job, path, self.launches.get(path), None)
 
     def recent_files(self) -> list[tuple[str, str]]:
-        """The sources that were shown last, the latest first: each a key and its name and kernel."""
+        """The sources that were shown last, the latest first: each a key, its name and kernel."""
         there = [(k, o) for k, o in self.launches.items() if o.path != UNTITLED or k in self.texts]
         latest = there[::-1][:RECENT]
         return [(key, visible(f"{Path(own.path).name}: {own.kernel}")) for key, own in latest]

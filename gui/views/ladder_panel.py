@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import (
@@ -158,9 +157,7 @@ class LadderPanel(QWidget):
         if item is not None:
             name = str(item.data(NAME))
             self._describe(name)
-            wanted = self.chosen if name in self._rungs else self.file_chosen
-            # Once the click is over: it selects the row at its place, and rows may move then.
-            QTimer.singleShot(0, self, partial(wanted.emit, name))
+            (self.chosen if name in self._rungs else self.file_chosen).emit(name)
 
     def _describe(self, name: str) -> None:
         rung = self._rungs.get(name)

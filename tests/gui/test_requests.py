@@ -3,10 +3,14 @@
 import time
 
 import pytest
+from PySide6.QtCore import Qt
 
 from core.launching.file_launch import LARGE
+from gui.scenes.saved import load
 from gui.scenes.selection import Breakpoint
 from gui.shell.main_window import MainWindow
+from gui.shell.session_persistence import Keeper
+from gui.views.ladder_panel import NAME
 from tests.for_ever import for_ever
 
 RECORDING_MS = 20_000
@@ -61,6 +65,11 @@ def test_a_link_is_not_taken_for_the_recording_before_it(window, qtbot, file):
     assert (session.block, session.step) == (3, 7)
 
 
+def click(qtbot, panel, place):
+    panel.list.scrollToTop()
+    qtbot.mouseClick(panel.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
+
+
 def pasted(window, qtbot):
     recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
     window.step_page.source.edit.setPlainText(SOURCE)
@@ -104,6 +113,41 @@ def test_pasted_texts_are_told_from_one_another(window, qtbot, qapp):
     assert session.trace.workload.source == SOURCE
     assert source.edit.toPlainText() == typed, "what was typed comes back with its own text"
     assert session.breakpoints == {Breakpoint(line=3)}
+
+
+@pytest.mark.slow
+def test_a_pasted_text_stays_in_the_list_and_in_the_session(window, qtbot, ladder, file, tmp_path):
+    pasted(window, qtbot)
+    recorded(window, qtbot, window.workbench.run_alone)
+    edited = SOURCE.replace("2.0f", "6.0f")
+    window.step_page.source.edit.setPlainText(edited)
+    recorded(window, qtbot, window.workbench.run_source)
+    kept = window.session.configuration
+    panel = window.ladder_panel
+    names = [panel.list.item(row).data(NAME) for row in range(panel.list.count())]
+    place = panel.list.visualItemRect(panel.list.item(names.index("vector_add"))).center()
+    recorded(window, qtbot, lambda: click(qtbot, panel, place))
+    assert panel.list.currentItem().data(NAME) == window.session.configuration.rung == "vector_add"
+    assert panel.list.selectedItems() == [panel.list.currentItem()]
+    file.write_text(SOURCE)
+    recorded(window, qtbot, lambda: window.workbench.open_file(str(file)))
+    place = panel.list.visualItemRect(panel.list.item(1)).center()
+    recorded(window, qtbot, lambda: click(qtbot, panel, place))  # and its row becomes the first
+    assert window.session.configuration == kept
+    assert panel.list.selectedItems() == [panel.list.item(0)] == [panel.list.currentItem()]
+    assert panel.list.item(0).data(NAME) == kept.key
+    assert window.session.trace.workload.source == window.step_page.source.edit.toPlainText()
+    assert window.session.trace.workload.source == edited
+    recorded(window, qtbot, lambda: window.recorder.configure("vector_add"))
+    path = tmp_path / "session.json"
+    Keeper(window, path).save()
+    other = MainWindow(ladder)
+    Keeper(other, path).restore_window(load(path))
+    assert other.workbench.recent_files() == window.workbench.recent_files()
+    recorded(other, qtbot, lambda: other.workbench.open_listed(kept.key))
+    assert other.session.trace.workload.source == edited
+    assert other.session.configuration == kept
+    other.close()
 
 
 @pytest.mark.slow
