@@ -79,6 +79,7 @@ class App:
         self.report_file.unlink(missing_ok=True)
         self.environment = {**os.environ, "DISPLAY": display, "QT_QPA_PLATFORM": "xcb"}
         self.environment["XDG_STATE_HOME"] = str(folder)
+        self.environment["PYTHONFAULTHANDLER"] = "1"  # a crash says where
         sized = ["--size", f"{size[0]}x{size[1]}"] if size else []
         self.process = subprocess.Popen(
             [
