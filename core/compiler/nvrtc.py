@@ -123,7 +123,7 @@ def compile_here(request: Request) -> Compiled:
             options=(*request.options, *plain),
             headers=(*texts.items(), *((name, "") for name in (*missing, *unused))),
         )
-        return _compile_text(part, instance)
+        return _compile_text(part, instance, is_doubtful=bool(missing))
 
     def compiled(instance: str) -> Compiled:
         made = compile_part(
@@ -228,13 +228,16 @@ def warm() -> None:
 _OTHER_LINES = re.compile(r"^[ \t]*#[ \t]*(?:line\b|\d)[^\n]*", re.MULTILINE)
 
 
-def _compile_text(request: Request, instance: str = "") -> Compiled:
-    """`instance` is the full name of a template's instance that is to be made."""
+def _compile_text(request: Request, instance: str = "", *, is_doubtful: bool = False) -> Compiled:
+    """`instance` is the full name of a template's instance that is to be made.
+
+    The text `is_doubtful` where headers are missing that it includes.
+    """
     texts = (request.source, *(text for _, text in request.headers))
     is_told = any(option.startswith(_STANDARD) for option in request.options)
     if not is_told and any(map(_is_newer, texts)):
         request = replace(request, options=(*request.options, _NEWER))
-    if instance and any(_NAMELESS.search(text) for text in texts):
+    if instance and (is_doubtful or any(_NAMELESS.search(text) for text in texts)):
         # NVRTC 13 crashes at an instance whose head it cannot read: it says what is wrong before
         _compile_text(replace(request, options=(*request.options, _READ_ONLY)))
     defines = dict(request.defines)

@@ -238,7 +238,9 @@ def guess_array(parameter: SignatureParameter, text: str, extents: Extents) -> s
     front = extents.host.written.get(parameter.name) if extents.host is not None else None
     if front is not None and parameter.dtype is not None:
         return f"zeros:{dtype}[{sizes}]:{front // parameter.dtype.itemsize}"
-    return f"{_fill(parameter, text)}:{dtype}[{sizes}]"
+    filled = extents.host.fills.get(parameter.name) if extents.host is not None else None
+    fill = filled if filled and not parameter.is_const else _fill(parameter, text)
+    return f"{fill}:{dtype}[{sizes}]"
 
 
 def _of_accessor(name: str, rank: int) -> str:
@@ -278,7 +280,8 @@ def _shape(parameter: SignatureParameter, text: str, extents: Extents) -> list[i
         shape = [*reversed(extents.lengths)]
     last = parameter.name.rpartition(".")[2]
     is_index = parameter.dtype is not None and parameter.dtype.kind in "iu"
-    if len(shape) == 1 and is_index and (_ORDERED.fullmatch(last) or _begins_rows(last, text)):
+    is_ordered = _ORDERED.fullmatch(last) or _begins_rows(last, text) or _SORTED.search(text)
+    if len(shape) == 1 and is_index and is_ordered:
         shape[0] += _is_read_behind(last, text)  # as `ptr[row + 1]` of the last row
     shape = [max(extent, 1) for extent in shape]
     return [*shape, parameter.lanes] if parameter.lanes > 1 else shape

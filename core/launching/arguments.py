@@ -56,6 +56,11 @@ _BUFFER = re.compile(
 FILLS: Mapping[str, Maker] = {
     **dict[str, Maker](MAKERS.items()),
     "zeros": lambda _, dtype, shape: np.zeros(shape, dtype),
+    "ff": lambda _, dtype, shape: (
+        filled(np.uint8, (math.prod(shape) * dtype.itemsize,), lambda start, end: 0xFF)
+        .view(dtype)
+        .reshape(shape)
+    ),
     "ones": lambda _, dtype, shape: filled(dtype, shape, lambda start, end: 1),
     "range": lambda _, dtype, shape: filled(dtype, shape, np.arange),
     "index": lambda generator, dtype, shape: filled(

@@ -34,6 +34,7 @@ from core.launching.host_values import (
     allocated,
     as_triple,
     copy_bytes,
+    copy_to_symbol,
     count_up,
     element_of,
     fill,
@@ -42,6 +43,7 @@ from core.launching.host_values import (
     moved,
     numbers_at,
     of_container,
+    own_name,
     put_through,
     set_bytes,
     triple,
@@ -999,6 +1001,9 @@ class HostCode:
             return rows
         if name.startswith("cudaMemset") and len(given) > 2:
             return lambda frame: set_bytes(*(value(frame) for value in values[:3]))
+        if name.startswith("cudaMemcpyToSymbol") and len(given) > 1:
+            symbol = own_name(text_of(given[0]).lstrip("&"))
+            return lambda frame: copy_to_symbol(frame, symbol, values[1](frame))
         if name.startswith(("cudaMemcpy", "cuMemcpy")) and len(given) > 1:
             return lambda frame: copy_bytes(frame, *(value(frame) for value in values[:2]))
         if name == "cudaDeviceGetAttribute" and len(given) > 1:

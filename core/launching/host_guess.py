@@ -40,6 +40,7 @@ _BLOCKS_AT_LEAST = 4
 _AS_IT_IS = 4  # times as many blocks stay where no size can be halved
 _ELEMENTS = 1 << 17
 _ELEMENTS_OF_ONE = 1 << 12  # where the grid stays as it is
+_MOST_OF_TILE = 1024  # elements that a block may have along an axis
 _MOST_HALVINGS = 24
 _WARP = 32
 _REPEATS = re.compile(
@@ -58,6 +59,8 @@ _OWN_ARRAY = re.compile(  # `__shared__ float a[2][TILE], b[TILE]`, up to its in
 _LOCAL_CONSTANT = re.compile(r"\b(?:const|constexpr)\b[^;={}()]*?(\w+)\s*=([^;{}]*);")
 _TEMPLATE_ARGUMENTS = re.compile(r"\w<([^<>;(){}&|?]*)>")
 Size = tuple[int, int, int]
+FILLED: Mapping[int, str] = {0: "zeros", 0xFF: "ff"}
+"""What an array holds of which every byte is set to one value."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,7 @@ class HostGuess:
     the launching function is given, which nothing says. `starts` are the elements that pointers
     lead to where the host passes `a + 4`. `maps` are the texts of tensor maps by parameter.
     `halved` are the scalars that are smaller than the host's. `cluster` is the launch's attribute.
+    `fills` say what arrays hold that `cudaMemset` alone fills.
     """
 
     grid: Size | None
@@ -87,6 +91,7 @@ class HostGuess:
     maps: Mapping[str, str] = field(default_factory=dict)
     halved: frozenset[str] = frozenset()
     cluster: Size | None = None
+    fills: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_likely(self) -> bool:
@@ -204,6 +209,7 @@ class _Small:
         self.defaults = kernel.defaults if kernel else {}
         self.instance = split_instance(instance)[1]
         self.parameters = [p for p in signature if not p.is_symbol]
+        self.symbols = [p.name for p in signature if p.is_symbol and not p.is_pointer]
         self.numbers = given.numbers
         self.divisors: Mapping[str, int] = {}  # of sizes: one that is halved stays a multiple
         self._unknown: dict[str, Number] = {}  # what the function is given, where that must be less
@@ -246,6 +252,7 @@ class _Small:
                 halves = {n: int(v) // 2 for n, v in _of(values, chosen).items()}
                 given = _of(values, free) | halves
                 values = self._before(given)
+            values = self._whole_again(values, given)
         if not self.given.grid and not self.given.nbytes:
             values = self._filled(values)
         own = self._legal_block(values) or own  # fewer elements may have fewer threads
@@ -260,26 +267,31 @@ class _Small:
             whole = Dim3(*grid).in_clusters(cluster)
             grid = whole.x, whole.y, whole.z
         shared = self._shared(values) * _count(block) // _count(own)
-        loose = self._loose(values)
+        loose, unsaid = self._loose(values), self._assumed(values) & {*self.symbols}
         return HostGuess(
             self.given.grid or grid,
             block,
             min(shared, MAX_SHARED_BYTES),
-            self._scalars(values),
+            {n: v for n, v in self._scalars(values).items() if n not in unsaid},
             {n: v for n, v in self._nbytes(values).items() if n not in loose},
             self._nulls(),
             self._said(values) - loose,
-            dict(self._partly_written(values)),
+            {name: n for name, n, to, size in self._set(values) if to == 0 <= n < size},
             {
                 n: int(v)
                 for n, v in values.numbers.items()
                 if n in self.constants and n in given and v != values.roots.get(n)
             },
-            self._assumed(values),
+            self._assumed(values) - unsaid,
             dict(self._starts(values)),
             self._maps(values),
             self._shrunk(values),
             cluster,
+            {
+                n: FILLED[to]
+                for n, many, to, size in self._set(values)
+                if many >= size and to in FILLED
+            },
         )
 
     def _with_a_grid(self, values: HostValues) -> HostValues:
@@ -378,6 +390,32 @@ class _Small:
                         values = less
                     break
         return values
+
+    def _whole_again(self, values: HostValues, given: Mapping[str, Number]) -> HostValues:
+        """The values where a number that fills its blocks in the program fills them, halved, too.
+
+        `(n + 63) / 64` blocks of 5,376 are full, of 84 they are not: a kernel without a check needs
+        128 then.
+        """
+        first, found = self._before({}), dict(given)
+        for name in given.keys() - values.formals:
+            before, now = int(first.numbers.get(name, 0)), int(found[name])
+            more = self._before({name: before + 1})
+            counts = [_count(self._size(0, one) or (0, 0, 0)) for one in (first, more)]
+            is_full = counts[1] > counts[0] > 0
+            if before <= now or not is_full or self._is_checked(first, more):
+                continue
+            size = self._size(0, self._before(found))
+            low, high = now, min(before, now + _MOST_OF_TILE)
+            while low < high:  # the last number with as many blocks
+                middle = (low + high + 1) // 2
+                if self._size(0, self._before({**found, name: middle})) == size:
+                    low = middle
+                else:
+                    high = middle - 1
+            if low < before:
+                found[name] = low
+        return self._before(found) if found != given else values
 
     def _is_checked(self, now: HostValues, more: HostValues) -> bool:
         """Whether the kernel compares a number that is larger in `more`, other than in a loop."""
@@ -606,7 +644,8 @@ class _Small:
             if _REPEATS.fullmatch(parameter.name.replace("-", "_")):
                 value = min(value, _FEW_REPEATS)
             found[parameter.name] = value
-        return {**found, **self.numbers}
+        symbols = {name: values.symbols[name] for name in self.symbols if name in values.symbols}
+        return {**found, **symbols, **self.numbers}
 
     def _allocated(self, values: HostValues) -> dict[str, int]:
         """Bytes of the arrays whose allocation the text shows."""
@@ -626,13 +665,12 @@ class _Small:
                 found.setdefault(parameter.name, kinds[str(parameter.dtype)])
         return found
 
-    def _partly_written(self, values: HostValues) -> Iterator[tuple[str, int]]:
-        """The buffers whose front alone is set, by `cudaMemset`, with its bytes."""
+    def _set(self, values: HostValues) -> Iterator[tuple[str, int, int, int]]:
+        """The buffers that `cudaMemset` alone fills: bytes that it sets, to what, their size."""
         texts = self._by_parameter()
         for name, allocated in self._allocated(values).items():
-            nbytes = values.only_set(texts.get(name, ""))
-            if nbytes is not None and 0 <= nbytes < allocated:
-                yield name, nbytes
+            if found := values.only_set(texts.get(name, "")):
+                yield name, *found, allocated
 
     def _nulls(self) -> frozenset[str]:
         return _null(self.parameters, self._by_parameter())

@@ -45,13 +45,15 @@ class HostValues:
     """What a program has computed when a launch is reached.
 
     `numbers` are those by name: `n`, `grid.x`, of a caller `main::n`. `roots` are the first values
-    of those that are set to literals, `formals` the names of those that nobody says.
+    of those that are set to literals, `formals` the names of those that nobody says. `symbols` are
+    the numbers that `cudaMemcpyToSymbol` copies to variables of the device.
     """
 
     def __init__(self, program: HostProgram, frame: Frame) -> None:
         self.numbers: Mapping[str, Number] = frame.run.numbers
         self.roots: Mapping[str, Number] = frame.run.roots
         self.formals: set[str] = frame.run.formals
+        self.symbols: Mapping[str, Number] = frame.run.symbols
         self._program, self._frame = program, frame
         self._found: dict[str, Any] = {}
 
@@ -80,12 +82,12 @@ class HostValues:
         found = self._evaluated(text)
         return (found.block.nbytes, found.start) if isinstance(found, Pointer) else None
 
-    def only_set(self, text: str) -> int | None:
-        """The bytes of an array that `cudaMemset` sets to 0, where nothing else may fill it."""
+    def only_set(self, text: str) -> tuple[int, int] | None:
+        """How many bytes of an array `cudaMemset` sets, to what, where nothing else may fill it."""
         found = self._evaluated(text)
-        if not isinstance(found, Pointer) or found.block.is_filled:
+        if not isinstance(found, Pointer) or found.block.is_filled or found.block.n_set is None:
             return None
-        return found.block.zeroed
+        return found.block.n_set, found.block.set_to
 
     def tensor_map(self, text: str) -> str:
         """The tensor map that an argument is, or leads to, as it is typed; "" for none."""

@@ -74,12 +74,13 @@ class Struct:
 
 @dataclass(eq=False)
 class Block:
-    """Memory that was allocated. `zeroed` bytes of it are set to 0, and `is_filled` by others."""
+    """Memory that was allocated. `n_set` bytes are set to `set_to`, and `is_filled` by others."""
 
     nbytes: int
     cell: Cell
     count: int | None = None  # elements of a std::vector
-    zeroed: int | None = None
+    n_set: int | None = None
+    set_to: int = 0
     is_filled: bool = False
 
 
@@ -124,7 +125,8 @@ class Run:
     """One way to the launch: what is given, and the numbers that come of it, by key.
 
     `given` replaces what variables are first set to, `fixed` whatever they are set to. `roots` are
-    the values of literals' own variables, `formals` the numbers that nobody says.
+    the values of literals' own variables, `formals` the numbers that nobody says, `symbols` those
+    that were copied to the device's variables.
     """
 
     given: Mapping[str, Number] = field(default_factory=dict)
@@ -132,6 +134,7 @@ class Run:
     numbers: dict[str, Number] = field(default_factory=dict)
     roots: dict[str, Number] = field(default_factory=dict)
     formals: set[str] = field(default_factory=set)
+    symbols: dict[str, Number] = field(default_factory=dict)
     steps: int = 0
 
     def count(self, steps: int) -> None:
@@ -357,8 +360,9 @@ def set_bytes(pointer: Any, value: Any, nbytes: Any) -> int:
     """`cudaMemset`, which succeeds."""
     if isinstance(pointer, Pointer):
         block = pointer.block
-        if value == 0 and isinstance(nbytes, int | float):
-            block.zeroed = max(block.zeroed or 0, int(nbytes))
+        is_known = isinstance(value, int | float) and isinstance(nbytes, int | float)
+        if is_known and (block.n_set is None or block.set_to == int(value) & 255):
+            block.n_set, block.set_to = max(block.n_set or 0, int(nbytes)), int(value) & 255
         else:
             block.is_filled = True
     return 0
@@ -372,6 +376,14 @@ def copy_bytes(frame: Frame, to: Any, of: Any) -> int:
     if target is not None and source is not None and isinstance(source.value, Struct | MadeMap):
         frame.run.put(target, source.value)
     fill(to)
+    return 0
+
+
+def copy_to_symbol(frame: Frame, name: str, of: Any) -> int:
+    """`cudaMemcpyToSymbol` of a number."""
+    source = led_to(of)
+    if source is not None and isinstance(source.value, int | float):
+        frame.run.symbols[name] = source.value
     return 0
 
 

@@ -92,8 +92,14 @@ _CONSTANTS = {
 }
 _MATH = (
     _QUIET
-    + "#define INFINITY __builtin_bit_cast(float, 0x7f800000)\n"
-    + "#define NAN __builtin_bit_cast(float, 0x7fffffff)\n"
+    # Members: the cast itself goes through local memory in a build as written. A template's, as
+    # those of others would be in every module.
+    + "#ifndef __tilescope_math\n#define __tilescope_math\n"
+    + "template <class T> struct __tilescope_special {\n"
+    + "static constexpr T infinity = __builtin_bit_cast(T, 0x7f800000);\n"
+    + "static constexpr T nan = __builtin_bit_cast(T, 0x7fffffff);\n};\n#endif\n"
+    + "#define INFINITY (__tilescope_special<float>::infinity)\n"
+    + "#define NAN (__tilescope_special<float>::nan)\n"
     + "#define HUGE_VALF INFINITY\n#define HUGE_VAL ((double)INFINITY)\n"
     + "".join(f"#define M_{name} {value}\n" for name, value in _CONSTANTS.items())
 )

@@ -62,6 +62,37 @@ def test_cudas_headers() -> None:
     assert "f16x2" in compile_ptx(source).ptx
 
 
+def test_infinity_is_a_constant_as_written_too():
+    """As the host's headers have it: the cast that makes it would go through local memory."""
+    text = """#include <cmath>
+#include <math.h>
+__constant__ float edges[2] = {-INFINITY, NAN};
+extern "C" __global__ void peak(float* A)
+{
+    __shared__ float most[32];
+    most[threadIdx.x] = -INFINITY;
+    A[threadIdx.x] = fmaxf(most[threadIdx.x], NAN) + edges[0];
+}
+"""
+    ptx = compile_ptx(text, source_name="peak.cu").ptx
+    assert "__local_depot" not in ptx
+    assert "0fFF800000" in ptx
+
+
+def test_a_missing_header_is_told_where_an_instance_cannot_be_read():
+    """NVRTC 13 crashes at an instance whose parameters it cannot read."""
+    text = """#include <grid/view.hpp>
+template <int n, typename T>
+__global__ void scale(grid::view<T, 2> to, grid::view<const T, 2> from)
+{
+    to(threadIdx.x) = from(threadIdx.x) * n;
+}
+void go(grid::view<float, 2> a, grid::view<const float, 2> b) { scale<2, float><<<4, 64>>>(a, b); }
+"""
+    with pytest.raises(CompileError, match=r"grid/view.hpp, included in line 1, is not here"):
+        compile_ptx(text, source_name="scale.cu", kernel="scale<2, float>")
+
+
 def test_macros_that_nvcc_knows_without_a_header():
     text = """extern "C" __global__ void peak(const float* A, float* B, int n)
 {
@@ -215,7 +246,7 @@ def test_a_name_that_nothing_declares_ends_the_search(monkeypatch) -> None:
     seen = []
     compiled = nvrtc._compile_text
     monkeypatch.setattr(
-        nvrtc, "_compile_text", lambda *given: seen.append(given) or compiled(*given)
+        nvrtc, "_compile_text", lambda *given, **_: seen.append(given) or compiled(*given)
     )
     source = "struct Beside { int x; };\n__global__ void k(float* a) { a[TILE_OF_NONE] = 1; }\n"
     for _ in range(2):  # the second time what was said is known

@@ -373,6 +373,94 @@ def test_what_memset_left_is_read_as_unwritten():
     assert ":16" not in dict(after.arguments)["sums"]
 
 
+def test_what_the_host_copies_to_a_symbol_follows_the_other_sizes():
+    source = """
+__constant__ int width, height;
+__device__ unsigned turn;
+__global__ void shifted(const float* in, float* out)
+{
+    if (threadIdx.x == 0) atomicAdd(&turn, 1u);
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < width - 1 && y < height - 1) out[y * width + x] = in[(y + 1) * width + x + 1];
+}
+int main()
+{
+    int w = 1280, h = 768;
+    float *in, *out;
+    cudaMalloc(&in, w * h * sizeof(float));
+    cudaMalloc(&out, w * h * sizeof(float));
+    unsigned none = 0;
+    cudaMemcpyToSymbol(width, &w, sizeof w);
+    cudaMemcpyToSymbol(height, &h, sizeof h);
+    cudaMemcpyToSymbol(turn, &none, sizeof none);
+    shifted<<<dim3((w + 31) / 32, (h + 7) / 8), dim3(32, 8)>>>(in, out);
+}
+"""
+    launch = launch_of(source)
+    given = dict(launch.arguments)
+    rows, columns = int(given["height"]), int(given["width"])
+    (array,) = (a for a in file_workload(source, launch).launch.arrays if a.name == "in")
+    assert array.data.size == rows * columns
+    assert rows != columns
+    assert given["turn"] == "0"
+    assert not record(file_workload(source, launch)).findings
+
+
+def test_sizes_that_fill_their_tiles_fill_them_when_they_are_halved_too():
+    source = """
+__global__ void scaled(const float* A, float* C, int M, int N)
+{
+    int row = blockIdx.y * 48 + threadIdx.y * 3, col = blockIdx.x * 32 + threadIdx.x * 2;
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 2; ++j) C[(row + i) * N + col + j] = 2 * A[(row + i) * N + col + j];
+}
+int main()
+{
+    int M = 5376, N = 96 * 56;
+    float *a, *c;
+    cudaMalloc(&a, M * N * sizeof(float)); cudaMalloc(&c, M * N * sizeof(float));
+    scaled<<<dim3((N + 31) / 32, (M + 47) / 48), dim3(16, 16)>>>(a, c, M, N);
+}
+"""
+    launch = launch_of(source)
+    given = dict(launch.arguments)
+    assert int(given["M"]) % 48 == int(given["N"]) % 32 == 0
+    assert int(given["M"]) < 5376
+    assert not record(file_workload(source, launch)).findings
+
+
+@pytest.mark.parametrize(
+    ("value", "begins"),
+    [("0xff", "ff:uint32["), ("-1", "ff:uint32["), ("0", "zeros:uint32["), ("3", "zeros:uint32[")],
+)
+def test_an_array_holds_what_the_host_sets_all_its_bytes_to(value, begins):
+    source = f"""
+__global__ void insert(const unsigned* keys, unsigned* table, int n, int slots)
+{{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int k = 0; i < n && k < slots; k++)
+        if (atomicCAS(&table[(keys[i] + k) % slots], 0xffffffffu, keys[i]) == 0xffffffffu) return;
+}}
+int main()
+{{
+    int n = 512, slots = 1024;
+    unsigned *keys, *table;
+    cudaMalloc(&keys, n * sizeof(unsigned));
+    cudaMemset(keys, {value}, n * sizeof(unsigned));
+    cudaMalloc(&table, slots * sizeof(unsigned));
+    cudaMemset(table, {value}, slots * sizeof(unsigned));
+    insert<<<(n + 127) / 128, 128>>>(keys, table, n, slots);
+}}
+"""
+    launch = launch_of(source)
+    given = dict(launch.arguments)
+    assert given["table"].startswith(begins)
+    assert given["keys"].startswith("random:"), "what a kernel only reads is worth looking at"
+    (table,) = (a for a in file_workload(source, launch).launch.arrays if a.name == "table")
+    if begins.startswith("ff"):
+        assert (table.data == 0xFFFFFFFF).all()
+
+
 @pytest.mark.slow
 def test_smaller_sizes_are_ones_that_the_guess_follows():
     source = """#define N 4096
@@ -574,6 +662,31 @@ def test_starts_of_rows_have_one_element_more_than_rows():
     }"""
     launch = launch_of(source)
     assert int(shapes(launch)["m.rowPtrs"]) == int(dict(launch.arguments)["m.rows"]) + 1
+    assert not record(file_workload(source, launch)).findings
+
+
+def test_starts_of_rows_that_are_searched_have_one_element_more_too():
+    source = """
+__device__ int upper_bound_row(const int* rp, int n, int j)
+{
+    int lo = 0, hi = n;
+    while (lo < hi) {
+        int mid = (lo + hi) >> 1;
+        if (rp[mid + 1] <= j) lo = mid + 1; else hi = mid;
+    }
+    return lo;
+}
+__global__ void rows_of(const int* rp, const float* a, float* y, int n)
+{
+    int j = blockIdx.x * blockDim.x + threadIdx.x;
+    if (j >= rp[n]) return;
+    int row = upper_bound_row(rp, n, j);
+    if (j + 1 == rp[row + 1]) y[row] = a[j];
+}
+"""
+    launch = launch_of(source)
+    given = dict(launch.arguments)
+    assert given["rp"] == f"range:int32[{int(given['n']) + 1}]"
     assert not record(file_workload(source, launch)).findings
 
 
