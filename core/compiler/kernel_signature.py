@@ -576,6 +576,9 @@ def _leaves(kind: DwarfType, path: str, offset: int) -> Iterator[SignatureParame
     plain = _plain_name(kind)
     if plain in _BITS_OF and kind.nbytes == 2:
         yield SignatureParameter(path, plain, np.dtype(_BITS_OF[plain]), offset=offset)
+    elif plain in _TEXTURES:
+        handle = SignatureParameter(path, plain, None, True, plain != SURFACE)
+        yield replace(handle, offset=offset)
     elif kind.kind == "pointer":
         yield replace(_pointer(kind), name=path, offset=offset)
     elif kind.kind == "enum" and kind.dtype is not None:

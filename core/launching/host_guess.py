@@ -56,6 +56,7 @@ _OF_HARDWARE = re.compile(r"WARP|LANE|THREADS|TILE|BINS?$|BLOCK_?(?:SIZE|DIM)") 
 _OWN_ARRAY = re.compile(  # `__shared__ float a[2][TILE], b[TILE]`, up to its initialiser
     r"(?:^|[;{}])\s*((?!return\b|else\b|case\b)[A-Za-z_][\w:<>, ]*[\s*]\w+\s*\[[^;={}]*)"
 )
+_ALIGNED = re.compile(r"\b(?:alignas|__align__)\s*\((?:[^()]|\([^()]*\))*\)")
 _LOCAL_CONSTANT = re.compile(r"\b(?:const|constexpr)\b[^;={}()]*?(\w+)\s*=([^;{}]*);")
 _TEMPLATE_ARGUMENTS = re.compile(r"\w<([^<>;(){}&|?]*)>")
 Size = tuple[int, int, int]
@@ -711,6 +712,7 @@ def _tiles(body: str, constants: Mapping[str, str]) -> frozenset[str]:
     With another value it is another kernel: threads and tiles fit no more.
     """
     meanings = {**constants, **dict(_LOCAL_CONSTANT.findall(body))}
+    body = _ALIGNED.sub(" ", body)
     texts = [m[1] for m in _OWN_ARRAY.finditer(body)] + _TEMPLATE_ARGUMENTS.findall(body)
     found: set[str] = set()
     while texts:

@@ -561,9 +561,12 @@ class _Reader:
 
     @cached_property
     def _first_functor(self) -> str:
-        """The first class that can be called, "" for none."""
+        """The first class that can be called, of floats where it is a template; "" for none."""
         made = (f.owner for f in self._syntax.functions if f.name == "operator()" and f.owner)
-        return next(made, "")
+        name = next(made, "")
+        owner = next((c for c in self._syntax.classes.values() if c.name == name), None)
+        kinds = [one.kind for one in owner.template] if owner is not None else []
+        return f"{name}<float>" if kinds == ["type"] else name
 
     def _functor_like(self, name: str) -> str:
         """A class whose name contains the parameter's: L1Distance for DistanceOp; "" for none."""

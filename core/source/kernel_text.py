@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from core.source.expressions import text_of
 from core.source.host_syntax import (
+    WHOLE_NUMBERS,
     HostSyntax,
     TemplateParameter,
     arguments_of,
@@ -30,6 +31,10 @@ ROUND = "([{)]}"
 MOST_CALLS = 64
 """Calls of a function or a macro that are looked at."""
 _NAMESPACE = re.compile(r"\bnamespace\s+([\w:]*)\s*$")
+_CONCEPT = re.compile(  # of the standard library, for types of values
+    r"(?:::)?std::(?:((?:(?:un)?signed_)?integral)|floating_point|(?:semi)?regular|copyable|movable"
+    r"|totally_ordered|equality_comparable)"
+)
 _LAUNCHING = ("cudaLaunchKernel", "cudaLaunchCooperativeKernel")
 _CONFIGURED = ("cudaLaunchKernelEx", "cudaLaunchKernelExC")
 
@@ -155,9 +160,7 @@ def _kernel(
     if around is not None and around.type == "friend_declaration":
         around = around.parent
     template = template_of(around) if around and around.type == "template_declaration" else ()
-    template = tuple(
-        replace(one, kind="type", type="") if one.type in concepts else one for one in template
-    )
+    template = tuple(_constrained(one, concepts) for one in template)
     name = text_of(named).split()[-1].rpartition("::")[2]  # behind what a macro says of it
     inside = text[parameters.start_byte + 1 : parameters.end_byte - 1]
     body = node.child_by_field_name("body")
@@ -170,6 +173,15 @@ def _kernel(
         body is not None,
         dict(_defaults(inside)),
     )
+
+
+def _constrained(parameter: TemplateParameter, concepts: Collection[str]) -> TemplateParameter:
+    """A type where what stands before the name is a concept, and no type of a value."""
+    if parameter.type in concepts:
+        return replace(parameter, kind="type", type="")
+    if standard := _CONCEPT.fullmatch(parameter.type):
+        return replace(parameter, kind="type", type=WHOLE_NUMBERS if standard[1] else "")
+    return parameter
 
 
 def _parameters(inside: str) -> tuple[str, ...]:

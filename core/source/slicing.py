@@ -21,7 +21,9 @@ from core.source.lexical import DIRECTIVE, Span, blank
 from core.source.plain_text import expanded
 from core.source.syntax import WORD, Item, Macro, Syntax, macros_of, syntax
 
-_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b[^\n]*", re.MULTILINE)
+_GOES_ALONG = re.compile(  # what a declaration that is hidden takes along
+    r"[ \t]*#[ \t]*(?:include|pragma[ \t]+(?:no)?unroll)\b"
+)
 _DEEPEST_MACROS = 4
 _MEMBER = re.compile(r"(?:\.|->)\s*(?:template\s+)?([A-Za-z_]\w*)")
 _OF_ITSELF = re.compile(r"\busing\s+(\w+)\s*=\s*\1\b")  # `using Scan = Scan<T, 32>`
@@ -400,7 +402,7 @@ def _hidden(text: str) -> str:
     pieces, at = [], 0
     for found in DIRECTIVE.finditer(text):
         pieces.append(blank(text[at : found.start()]))
-        keep = not _INCLUDE.match(found[0])
+        keep = not _GOES_ALONG.match(found[0])
         pieces.append(found[0] if keep else blank(found[0]))
         at = found.end()
     return "".join([*pieces, blank(text[at:])])

@@ -142,6 +142,28 @@ def test_a_surface_is_read_and_written(tmp_path) -> None:
         _run(source, tmp_path / "turn.cu", {**arguments, "w": "6"}, grid="1", block="5,3")
 
 
+def test_handles_in_a_structure(tmp_path) -> None:
+    source = """
+    struct Volume { float scale; cudaTextureObject_t from; int w; cudaSurfaceObject_t to; };
+    __global__ void scaled(Volume v) {
+        int x = threadIdx.x, y = threadIdx.y;
+        surf2Dwrite(v.scale * tex2D<float>(v.from, x + 0.5f, y + 0.5f), v.to, (v.w - 1 - x) * 4, y);
+    }
+    """
+    data = np.random.default_rng(11).random((3, 5), np.float32)
+    arguments = {
+        "v.from": _saved(tmp_path / "f.npy", data) + ":2d",
+        "v.to": "zeros:float32[3,5]:2d",
+        "v.w": "5",
+        "v.scale": "2.0",
+    }
+    trace = _run(source, tmp_path / "scaled.cu", arguments, grid="1", block="5,3")
+    assert (trace.outputs["v.to"] == 2 * data[:, ::-1]).all()
+    guess = dict(guess_launch(source, "scaled.cu").arguments)
+    assert guess["v.from"].startswith("random:float32[")
+    assert guess["v.to"].startswith("random:float32[")
+
+
 @pytest.mark.parametrize(
     ("text", "match"),
     [

@@ -495,6 +495,8 @@ def test_constants_that_tiles_are_made_of_stay():
         sums<<<(n + BLOCK - 1) / BLOCK, 32>>>(in, out, n);
     }
     """
+    aligned = source.replace("__shared__ float", "__shared__ alignas(sizeof(int4)) float")
+    assert launch_of(aligned).defines == ""
     launch = launch_of(source)
     assert launch.defines == ""
     assert int(dict(launch.arguments)["n"]) % 128 == 0

@@ -45,6 +45,19 @@ def test_a_parameter_of_a_concept_is_a_type():
     assert (first.kind, second.kind, second.type) == ("type", "value", "auto")
 
 
+@pytest.mark.parametrize(
+    ("concept", "instance"),
+    [
+        ("std::floating_point", "k<true, float>"),
+        ("std::unsigned_integral", "k<true, int>"),
+        ("std::size_t", "k<true, 4>"),
+    ],
+)
+def test_concepts_of_the_standard_library_are_told_from_types_of_values(concept, instance):
+    source = f"template <bool S, {concept} T> __global__ void k(float*) {{}}"
+    assert asked_for(source, "k") == (instance,)
+
+
 def test_a_launch_is_no_text_in_quotes():
     source = 'void f() { puts("k<<<1, 2>>>(v)"); k<<<3, 4>>>(v); } '
     assert [launch.configuration for launch in host_launches(source)] == [("3", "4")]
@@ -192,6 +205,8 @@ def test_what_cuda_declares_is_no_functor_and_no_member():
         __global__ void k(float* a, Launch launch) { *a = launch(*a); }
     """
     assert asked_for(functor, "k") == ("k<TileLaunch>",)
+    template = functor.replace("struct TileLaunch", "template <class T> struct TileLaunch")
+    assert asked_for(template, "k") == ("k<TileLaunch<float>>",)
     member = """
         template <typename T> __global__ void k(T by, float* a) { *a = by; }
         struct Args { float numAttrs; };

@@ -87,6 +87,23 @@ def test_of_what_macros_make_those_are_needed_whose_names_are_used(body, uses):
     compile_ptx(program.files[""].source, kernel="k")
 
 
+def test_what_a_hidden_kernel_says_of_its_loops_is_hidden_too():
+    source = """__global__ void other(float* x)
+{
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        float t = x[i];
+#pragma unroll 2
+        for (int k = 0; k < 4; k++)
+            t += 1;
+        x[i] = t;
+    }
+}
+__global__ void k(float* x) { *x = 1; }
+"""
+    assert compile_ptx(source, kernel="k").diagnostics == ()
+
+
 @pytest.mark.parametrize(
     "head",
     [
