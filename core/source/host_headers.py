@@ -230,6 +230,8 @@ typedef double2 cufftDoubleComplex; typedef int cufftHandle;
 """
 # What device code uses of PyTorch: types, macros, and tensors as kernels take them.
 _TORCH_SHIM = """#pragma once
+#include <cfloat>
+#include <climits>
 #define C10_HOST_DEVICE __host__ __device__
 #define C10_DEVICE __device__
 #define C10_HOST __host__

@@ -473,7 +473,20 @@ class HostSyntax:
             if any(self._allocates(step) for step in way):
                 return way
             ways.append(way)
+        if not ways and depth and (caller := self._registers(function)) is not None:
+            end = Step(caller, caller.body.end_byte)  # whatever calls it does so then
+            ways.append((*self._above(caller, depth - 1), end))
         return ways[0] if ways else ()
+
+    def _registers(self, function: Function) -> Function | None:
+        """A function that passes this one to another, as in `glutDisplayFunc(display)`."""
+        for call in (call for calls in self.calls.values() for call in calls):
+            given = arguments_of(call) if function.name in text_of(call) else []
+            if any(text_of(one).lstrip("&") == function.name for one in given):
+                caller = self.around(call.start_byte)
+                if caller is not None and caller is not function:
+                    return caller
+        return None
 
     def _allocates(self, step: Step) -> bool:
         before = self.text[step.function.body.start_byte : step.stop]

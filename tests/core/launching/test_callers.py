@@ -52,6 +52,36 @@ def test_a_launch_has_what_its_caller_passes():
     assert guess["in"] == f"random:float32[{rows},{cols}]"
 
 
+@pytest.mark.parametrize("passed", ["draw", "&draw"])
+def test_what_is_only_registered_is_called_behind_the_setup(passed):
+    source = f"""
+dim3 threads, blocks;
+float *P, *V;
+__global__ void step(float* p, const float* v, int n)
+{{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) p[i] += v[i];
+}}
+void draw() {{ step<<<blocks, threads>>>(P, V, 3000); }}
+void setup()
+{{
+    threads.x = 192;
+    blocks.x = (3000 - 1) / threads.x + 1;
+    cudaMalloc(&P, 3000 * sizeof(float));
+    cudaMalloc(&V, 3000 * sizeof(float));
+}}
+int main(int argc, char** argv)
+{{
+    callWhenShown({passed});
+    setup();
+    loopForever();
+}}
+"""
+    launch = guess_launch(source, "file.cu")
+    assert (launch.grid, launch.block) == ("16", "192")
+    assert dict(launch.arguments)["p"] == "zeros:float32[3000]"
+
+
 def test_without_a_caller_nothing_changes():
     prototype = "void run(float *dst, float *src, int h, int w);\n"
     text = prototype + SCALE + RUN
