@@ -473,9 +473,10 @@ class HostSyntax:
             if any(self._allocates(step) for step in way):
                 return way
             ways.append(way)
-        if not ways and depth and (caller := self._registers(function)) is not None:
-            end = Step(caller, caller.body.end_byte)  # whatever calls it does so then
-            ways.append((*self._above(caller, depth - 1), end))
+        other = self._registers(function) if depth and not ways else None
+        if other is not None:
+            end = Step(other, other.body.end_byte)  # whatever calls it does so then
+            ways.append((*self._above(other, depth - 1), end))
         return ways[0] if ways else ()
 
     def _registers(self, function: Function) -> Function | None:
@@ -483,9 +484,9 @@ class HostSyntax:
         for call in (call for calls in self.calls.values() for call in calls):
             given = arguments_of(call) if function.name in text_of(call) else []
             if any(text_of(one).lstrip("&") == function.name for one in given):
-                caller = self.around(call.start_byte)
-                if caller is not None and caller is not function:
-                    return caller
+                other = self.around(call.start_byte)
+                if other is not None and other is not function:
+                    return other
         return None
 
     def _allocates(self, step: Step) -> bool:
