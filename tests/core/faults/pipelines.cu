@@ -1,0 +1,99 @@
+// Producers and consumers on Hopper: who may say that a tile is free or full, and to whom.
+typedef unsigned u32;
+typedef unsigned long long u64;
+struct alignas(64) TensorMap { u64 words[16]; };
+
+#define ADDRESS(p) ((u32)__cvta_generic_to_shared(p))
+#define PROXY_FENCE asm volatile("fence.proxy.async.shared::cta;" ::: "memory")
+#define FENCE asm volatile("wgmma.fence.sync.aligned;" ::: "memory")
+#define INIT(b, n) asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(ADDRESS(&b)), "r"(n) : "memory")
+#define EXPECT(b, n) asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(ADDRESS(&b)), "r"(n) : "memory")
+#define WAIT_FOR(b, p) asm volatile("{ .reg .pred q; again: mbarrier.try_wait.parity.shared::cta.b64 q, [%0], %1; @q bra done; bra again; done: }" :: "r"(ADDRESS(&b)), "r"(p) : "memory")
+#define MULTIPLY(d, a, b) asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 0;" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "l"(a), "l"(b) : "memory")
+#define TILE_K(p) ((u64)((ADDRESS(p) & 0x3FFFF) >> 4) | 1ull << 16 | 64ull << 32 | 1ull << 62)
+#define WGMMA_COMMIT asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory")
+#define WGMMA_WAIT(n) asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(n) : "memory")
+#define ARRIVE(b) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(ADDRESS(&b)) : "memory")
+#define COPY_IN(to, from, n, b) asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" :: "r"(ADDRESS(to)), "l"(from), "r"(n), "r"(ADDRESS(&b)) : "memory")
+
+// One thread of a warpgroup says that its product is done, as in CUTLASS's pipelines.
+//@ says_so_before_the_wait grid=1 block=160 x=input:float16[18432] c=output:float32[512]
+extern "C" __global__ void says_so_before_the_wait(const char* x, float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; __shared__ u64 full, empty; int t = threadIdx.x;
+  if (t == 0) { INIT(full, 1); INIT(empty, 1); }
+  __syncthreads();
+  if (t == 128)
+    for (int i = 0; i < 4; i++) {
+      WAIT_FOR(empty, (i & 1) ^ 1);
+      EXPECT(full, 9216);
+      COPY_IN(a, x + 9216 * i, 8192, full);  //! not_awaited a
+      COPY_IN(b, x + 9216 * i + 8192, 1024, full);  //! not_awaited b
+    }
+  if (t < 128)
+    for (int i = 0; i < 4; i++) {
+      float d[4] = {};
+      WAIT_FOR(full, i & 1);
+      FENCE; MULTIPLY(d, TILE_K(a), TILE_K(b)); WGMMA_COMMIT;
+      if (t == 64) ARRIVE(empty);
+      WGMMA_WAIT(0);
+      c[128 * i + t] = d[0] + d[3];
+    }
+}
+extern "C" __global__ void says_so_before_the_wait_ok(const char* x, float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; __shared__ u64 full, empty; int t = threadIdx.x;
+  if (t == 0) { INIT(full, 1); INIT(empty, 1); }
+  __syncthreads();
+  if (t == 128)
+    for (int i = 0; i < 4; i++) {
+      WAIT_FOR(empty, (i & 1) ^ 1);
+      EXPECT(full, 9216);
+      COPY_IN(a, x + 9216 * i, 8192, full);
+      COPY_IN(b, x + 9216 * i + 8192, 1024, full);
+    }
+  if (t < 128)
+    for (int i = 0; i < 4; i++) {
+      float d[4] = {};
+      WAIT_FOR(full, i & 1);
+      FENCE; MULTIPLY(d, TILE_K(a), TILE_K(b)); WGMMA_COMMIT;
+      WGMMA_WAIT(0);
+      if (t == 64) ARRIVE(empty);
+      c[128 * i + t] = d[0] + d[3];
+    }
+}
+// A thread that reads the tile itself has to say so itself.
+//@ one_says_so_for_threads_that_read grid=1 block=160 x=input:float32[128] c=output:float32[128]
+extern "C" __global__ void one_says_so_for_threads_that_read(const float* x, float* c) {
+  __shared__ __align__(128) float tile[32]; __shared__ u64 full, empty; int t = threadIdx.x;
+  if (t == 0) { INIT(full, 1); INIT(empty, 1); }
+  __syncthreads();
+  if (t == 128)
+    for (int i = 0; i < 4; i++) {
+      WAIT_FOR(empty, (i & 1) ^ 1);
+      EXPECT(full, 128);
+      COPY_IN(tile, x + 32 * i, 128, full);  //! race tile
+    }
+  if (t < 32)
+    for (int i = 0; i < 4; i++) {
+      WAIT_FOR(full, i & 1);
+      c[32 * i + t] = tile[t];
+      if (t == 0) ARRIVE(empty);
+    }
+}
+extern "C" __global__ void one_says_so_for_threads_that_read_ok(const float* x, float* c) {
+  __shared__ __align__(128) float tile[32]; __shared__ u64 full, empty; int t = threadIdx.x;
+  if (t == 0) { INIT(full, 1); INIT(empty, 1); }
+  __syncthreads();
+  if (t == 128)
+    for (int i = 0; i < 4; i++) {
+      WAIT_FOR(empty, (i & 1) ^ 1);
+      EXPECT(full, 128);
+      COPY_IN(tile, x + 32 * i, 128, full);
+    }
+  if (t < 32)
+    for (int i = 0; i < 4; i++) {
+      WAIT_FOR(full, i & 1);
+      c[32 * i + t] = tile[t];
+      __syncwarp();
+      if (t == 0) ARRIVE(empty);
+    }
+}
