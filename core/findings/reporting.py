@@ -202,6 +202,14 @@ class Reporter:
 
     def _divergent_warp(self, event: FaultEvent, _: Place, who: str) -> str:
         other = self._other(event)
+        if event.detail:  # "warpgroup"
+            rest = "which its block does not have"
+            if other >= 0:
+                rest = f"such as that of thread {self._short(other)}, which never come to it"
+            return (
+                f"{who} waits with this matrix product for warps of its warpgroup, {rest}; all "
+                "four must execute it."
+            )
         return (
             f"{who} waits here for thread {self._short(other)} of its warp, which "
             "the mask names and which never comes; name only the lanes that execute it."

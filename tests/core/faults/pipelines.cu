@@ -97,3 +97,62 @@ extern "C" __global__ void one_says_so_for_threads_that_read_ok(const float* x, 
       if (t == 0) ARRIVE(empty);
     }
 }
+
+// All four warps of a warpgroup multiply, or none.
+#define FILL for (int i = threadIdx.x; i < 2048; i += blockDim.x) { ((u32*)a)[i] = 0x3c003c00; if (i < 256) ((u32*)b)[i] = 0x3c003c00; }
+//@ three_warps_multiply grid=2 block=128 c=output:float32[256]
+extern "C" __global__ void three_warps_multiply(float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; float d[4] = {}; FILL
+  PROXY_FENCE; __syncthreads();
+  if (threadIdx.x < 96) {
+    FENCE;
+    MULTIPLY(d, TILE_K(a), TILE_K(b));  //! divergent_warp
+    WGMMA_COMMIT; WGMMA_WAIT(0);
+  }
+  c[blockIdx.x * 128 + threadIdx.x] = d[0];
+}
+extern "C" __global__ void three_warps_multiply_ok(float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; float d[4] = {}; FILL
+  PROXY_FENCE; __syncthreads();
+  if (threadIdx.x < 128) {
+    FENCE; MULTIPLY(d, TILE_K(a), TILE_K(b)); WGMMA_COMMIT; WGMMA_WAIT(0);
+  }
+  c[blockIdx.x * 128 + threadIdx.x] = d[0];
+}
+
+//@ fourth_warp_waits_elsewhere grid=1 block=256 c=output:float32[256]
+extern "C" __global__ void fourth_warp_waits_elsewhere(float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; float d[4] = {}; FILL
+  PROXY_FENCE; __syncthreads();
+  if (threadIdx.x / 32 != 6) {
+    FENCE;
+    MULTIPLY(d, TILE_K(a), TILE_K(b));  //! divergent_warp
+    WGMMA_COMMIT; WGMMA_WAIT(0);
+  }
+  __syncthreads();
+  c[threadIdx.x] = d[0];
+}
+extern "C" __global__ void fourth_warp_waits_elsewhere_ok(float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; float d[4] = {}; FILL
+  PROXY_FENCE; __syncthreads();
+  if (threadIdx.x / 32 < 4) {
+    FENCE; MULTIPLY(d, TILE_K(a), TILE_K(b)); WGMMA_COMMIT; WGMMA_WAIT(0);
+  }
+  __syncthreads();
+  c[threadIdx.x] = d[0];
+}
+
+//@ block_without_a_fourth_warp grid=1 block=96 c=output:float32[128]
+extern "C" __global__ void block_without_a_fourth_warp(float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; float d[4] = {}; FILL
+  PROXY_FENCE; __syncthreads();
+  FENCE;
+  MULTIPLY(d, TILE_K(a), TILE_K(b));  //! divergent_warp
+  WGMMA_COMMIT; WGMMA_WAIT(0);
+  c[threadIdx.x] = d[0];
+}
+extern "C" __global__ void block_without_a_fourth_warp_ok(float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; float d[4] = {}; FILL
+  PROXY_FENCE; __syncthreads();
+  c[threadIdx.x] = a[threadIdx.x] + b[threadIdx.x] + d[0];
+}
