@@ -236,11 +236,16 @@ class InFlight:
         pending = max(word.pending - count, 0)
         self._put(place, replace(word, expected=expected, pending=pending))
 
+    def is_over(self, place: int) -> bool:
+        """Whether the phase of an object lacks neither arrivals nor bytes."""
+        word = self.word(place)
+        return not word.pending and not word.missing_bytes
+
     def settle(self, place: int) -> None:
         """Ends the phase of an object if nothing is missing."""
-        word = self.word(place)
-        if word.pending or word.missing_bytes:
+        if not self.is_over(place):
             return
+        word = self.word(place)
         self._put(place, Word(word.expected, word.expected, 0, (word.phase + 1) % 8))
         traffic = self.traffic[place]
         traffic.now.clear()

@@ -62,15 +62,14 @@ class Arrive:
     completes: bool = False  # the bytes have come
 
     def __call__(self, lanes: ActionLanes) -> bool:
-        """Counts each lane, in order; the last one ends the phase."""
+        """Counts each lane, in order; one that ends a phase does so before the next arrives."""
         places, flight = _places(lanes, self.address), lanes.machine.flight
         states = np.zeros(lanes.count, np.uint64)
         active = flight.initialised(lanes, places)
         nothing = np.zeros(lanes.count, np.int64)
         counts = nothing if self.count is None else lanes.read(self.count).astype(np.int64)
         nbytes = nothing if self.bytes is None else lanes.read(self.bytes).astype(np.int64)
-        if self.count is not None:
-            flight.tell_phase("arrive", lanes.pc, places, active)
+        untold = np.zeros(lanes.count, bool)  # lanes that came since a phase last ended
         for lane in np.flatnonzero(active):
             place, count = int(places[lane]), int(counts[lane])
             states[lane] = flight.word(place).raw
@@ -78,7 +77,12 @@ class Arrive:
                 flight.expect(place, -int(nbytes[lane]) if self.completes else int(nbytes[lane]))
             if count:
                 flight.arrive(lanes, place, int(lane), count, drop=self.drop)
-            flight.settle(place)
+            untold[lane] = self.count is not None
+            if flight.is_over(place):  # what the lanes after this one did belongs to a later phase
+                flight.tell_phase("arrive", lanes.pc, places, untold)
+                untold[:] = False
+                flight.settle(place)
+        flight.tell_phase("arrive", lanes.pc, places, untold)
         if lanes.op.destinations:
             lanes.write(states.view(np.int64))
         return True

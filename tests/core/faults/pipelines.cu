@@ -156,3 +156,42 @@ extern "C" __global__ void block_without_a_fourth_warp_ok(float* c) {
   PROXY_FENCE; __syncthreads();
   c[threadIdx.x] = a[threadIdx.x] + b[threadIdx.x] + d[0];
 }
+
+// Two warps free the tile, each by one thread, and the barrier counts one: the second arrival is the next phase's.
+//@ counts_one_of_two_arrivals grid=1 block=96 x=input:float32[128] c=output:float32[128]
+extern "C" __global__ void counts_one_of_two_arrivals(const float* x, float* c) {
+  __shared__ __align__(128) float tile[64]; __shared__ u64 full, empty; int t = threadIdx.x;
+  if (t == 0) { INIT(full, 1); INIT(empty, 1); }
+  __syncthreads();
+  if (t == 64)
+    for (int i = 0; i < 2; i++) {
+      if (i) WAIT_FOR(empty, 0);
+      EXPECT(full, 256);
+      COPY_IN(tile, x + 64 * i, 256, full);  //! race tile
+    }
+  if (t < 64)
+    for (int i = 0; i < 2; i++) {
+      WAIT_FOR(full, i);
+      c[64 * i + t] = tile[63 - t];
+      __syncwarp();
+      if (t % 32 == 0) ARRIVE(empty);
+    }
+}
+extern "C" __global__ void counts_one_of_two_arrivals_ok(const float* x, float* c) {
+  __shared__ __align__(128) float tile[64]; __shared__ u64 full, empty; int t = threadIdx.x;
+  if (t == 0) { INIT(full, 1); INIT(empty, 2); }
+  __syncthreads();
+  if (t == 64)
+    for (int i = 0; i < 2; i++) {
+      if (i) WAIT_FOR(empty, 0);
+      EXPECT(full, 256);
+      COPY_IN(tile, x + 64 * i, 256, full);
+    }
+  if (t < 64)
+    for (int i = 0; i < 2; i++) {
+      WAIT_FOR(full, i);
+      c[64 * i + t] = tile[63 - t];
+      __syncwarp();
+      if (t % 32 == 0) ARRIVE(empty);
+    }
+}
