@@ -241,10 +241,10 @@ class InFlight:
         word = self.word(place)
         return not word.pending and not word.missing_bytes
 
-    def settle(self, place: int) -> None:
-        """Ends the phase of an object if nothing is missing."""
+    def settle(self, place: int) -> bool:
+        """Ends the phase of an object if nothing is missing; whether it did."""
         if not self.is_over(place):
-            return
+            return False
         word = self.word(place)
         self._put(place, Word(word.expected, word.expected, 0, (word.phase + 1) % 8))
         traffic = self.traffic[place]
@@ -252,6 +252,7 @@ class InFlight:
         traffic.expected = 0
         self._tell_end(place)
         self._wake()
+        return True
 
     def tell_phase(self, kind: str, pc: int, places: NDArray[np.intp], mask: Mask) -> None:
         """Tells the observers what lanes do at their objects, see `PhaseEvent`."""
@@ -458,12 +459,18 @@ class InFlight:
         landed = [c for c in self.flying if c.place in wanted] or self.flying
         if not landed:
             return False
-        self.flying = [c for c in self.flying if c not in landed]
+        ended: set[int] = set()  # a copy that its phase did not take comes later
+        kept = [c for c in self.flying if c not in landed]
         for copy in landed:
+            if copy.place in ended:
+                kept.append(copy)
+                continue
             self._land(copy)
             if copy.place in self.traffic:
                 self.expect(copy.place, -copy.nbytes)
-                self.settle(copy.place)
+                if self.settle(copy.place):
+                    ended.add(copy.place)
+        self.flying = sorted(kept, key=lambda c: c.number)
         return True
 
     def finish(self) -> None:

@@ -19,6 +19,7 @@ from core.emulator.events import (
     AwaitEvent,
     BarrierEvent,
     CallEvent,
+    LandEvent,
     Mask,
     Observer,
     PhaseEvent,
@@ -384,6 +385,8 @@ class Order:
         self._proxy = np.zeros(count, np.int64)  # what the lane itself wrote
         self._proxy_block = np.zeros(len(geometry.blocks), np.int64)  # what its block did
         self._gathered: dict[int, list[Knowledge]] = {}  # by mbarrier: what its phase will tell
+        self._flying: dict[int, tuple[int, Knowledge]] = {}  # by transfer: its mbarrier, its end
+        self._landed: dict[int, list[Knowledge]] = {}  # by mbarrier: copies that have come
         self._known: dict[int, Knowledge] = {}  # lane -> what it has acquired
         self._block_known: dict[int, Knowledge] = {}  # place of a block -> all its threads
         self._on_arrival: dict[int, Knowledge] = {}  # what a lane knew as it came to a barrier
@@ -588,17 +591,28 @@ class Order:
         """Lanes know that what an agent did up to a serial is done."""
         self._learn(lanes.tolist(), _of_agent(agent, serial))
 
-    def will_tell(self, place: int, agent: int, serial: int) -> None:
-        """The phase that an mbarrier is in ends no sooner than an agent's operation."""
-        self._gathered.setdefault(place, []).append(_of_agent(agent, serial))
+    def will_tell(self, place: int, number: int, agent: int, serial: int) -> None:
+        """An mbarrier hears of the end of an agent's operation, the transfer `number`."""
+        self._flying[number] = place, _of_agent(agent, serial)
+
+    def landed(self, number: int) -> None:
+        """The bytes of a transfer that an mbarrier hears of have come, and count there."""
+        if number in self._flying:
+            place, done = self._flying.pop(number)
+            self._landed.setdefault(place, []).append(done)
 
     def phase(self, event: PhaseEvent, name: str) -> None:
         """Lanes arrive at mbarriers, a phase ends, or lanes know that it has ended."""
         if event.kind == "wait":
             self.acquire(name, event.places.astype(np.int64), event.lanes)
         elif event.kind == "end":
+            flying = {place for place, _ in self._flying.values()}
             for place in event.places.tolist():
                 parts = self._gathered.pop(place, [])
+                # Where more copies are under way than the phase expects bytes for, any of them may
+                # have ended it: a wait for it says nothing of one copy.
+                if place not in flying:
+                    parts += self._landed.pop(place, [])
                 old = self.timeline.published.get((name, place))
                 if parts:
                     parts = parts if old is None else [*parts, old]
@@ -1131,7 +1145,7 @@ class Hazards(Observer):
         serial = self._state.timeline.next(event.site)
         self._begun[event.agent, event.number] = agent, serial
         if event.barrier >= 0:
-            self._order.will_tell(event.barrier, agent, serial)
+            self._order.will_tell(event.barrier, event.number, agent, serial)
         stamp = serial << 32 | agent
         for how, spans in (("read", event.reads), ("write", event.writes)):
             for span in spans:
@@ -1177,6 +1191,10 @@ class Hazards(Observer):
         alike = known == span.swizzle + 1
         wrong = ~(copied & alike) if span.is_within else copied & (known != 0) & ~alike
         return np.flatnonzero(wrong)
+
+    def on_land(self, event: LandEvent) -> None:
+        """A bulk copy is done; nobody knows before the phase of its mbarrier ends."""
+        self._order.landed(event.number)
 
     def on_await(self, event: AwaitEvent) -> None:
         """Lanes know of the end of operations."""

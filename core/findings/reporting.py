@@ -351,7 +351,10 @@ class Reporter:
         elif "bulk_group" in self._program.module.instructions[hazard.other_pc].modifiers:
             cure = "cp.async.bulk.wait_group must come before"
         else:
-            cure = "a wait for the right phase of its mbarrier must come before"
+            cure = (
+                "a wait for the right phase of its mbarrier, with all bytes expected, must come "
+                "before"
+            )
         return (
             f"{self._whose(hazard, who)} {verb} {place.text} while the {other} of line {line} may "
             f"still use it; {cure}."

@@ -195,3 +195,60 @@ extern "C" __global__ void counts_one_of_two_arrivals_ok(const float* x, float* 
       if (t % 32 == 0) ARRIVE(empty);
     }
 }
+
+// The bytes of one of two copies end the phase: it may be either.
+//@ expects_one_of_two_copies grid=1 block=64 x=input:float32[128] c=output:float32[64]
+extern "C" __global__ void expects_one_of_two_copies(const float* x, float* c) {
+  __shared__ __align__(128) float k[64], v[64]; __shared__ u64 full; int t = threadIdx.x;
+  if (t == 0) {
+    INIT(full, 1); EXPECT(full, 256); COPY_IN(k, x, 256, full); COPY_IN(v, x + 64, 256, full);
+  }
+  __syncthreads();
+  WAIT_FOR(full, 0);
+  float sum = k[63 - t];  //! not_awaited k
+  sum += v[t];  //! not_awaited v
+  c[t] = sum;
+}
+extern "C" __global__ void expects_one_of_two_copies_ok(const float* x, float* c) {
+  __shared__ __align__(128) float k[64], v[64]; __shared__ u64 full; int t = threadIdx.x;
+  if (t == 0) {
+    INIT(full, 2); COPY_IN(k, x, 256, full); EXPECT(full, 256); EXPECT(full, 256);
+    COPY_IN(v, x + 64, 256, full);
+  }
+  __syncthreads();
+  WAIT_FOR(full, 0);
+  float sum = k[63 - t];
+  sum += v[t];
+  c[t] = sum;
+}
+
+// What is left over ends the next phase too soon.
+//@ bytes_left_over grid=1 block=64 x=input:float32[256] c=output:float32[128]
+extern "C" __global__ void bytes_left_over(const float* x, float* c) {
+  __shared__ __align__(128) float k[2][64], v[2][64]; __shared__ u64 full; int t = threadIdx.x;
+  if (t == 0) INIT(full, 1);
+  __syncthreads();
+  for (int i = 0; i < 2; i++) {
+    if (t == 0) {
+      EXPECT(full, 256); COPY_IN(k[i], x + 128 * i, 256, full); COPY_IN(v[i], x + 128 * i + 64, 256, full);
+    }
+    WAIT_FOR(full, i);
+    float sum = k[i][63 - t];  //! not_awaited k
+    sum += v[i][t];  //! not_awaited v
+    c[64 * i + t] = sum;
+  }
+}
+extern "C" __global__ void bytes_left_over_ok(const float* x, float* c) {
+  __shared__ __align__(128) float k[2][64], v[2][64]; __shared__ u64 full; int t = threadIdx.x;
+  if (t == 0) INIT(full, 1);
+  __syncthreads();
+  for (int i = 0; i < 2; i++) {
+    if (t == 0) {
+      EXPECT(full, 512); COPY_IN(k[i], x + 128 * i, 256, full); COPY_IN(v[i], x + 128 * i + 64, 256, full);
+    }
+    WAIT_FOR(full, i);
+    float sum = k[i][63 - t];
+    sum += v[i][t];
+    c[64 * i + t] = sum;
+  }
+}
