@@ -180,6 +180,20 @@ class InFlight:
             self.fault("bad_mbarrier", lanes.pc, lanes.group.depth, wrong, places)
         return known
 
+    def in_living_blocks(self, lanes: Lanes, places: NDArray[np.intp], who: Mask) -> Mask:
+        """Those of the lanes `who` whose object lies in a block that has not ended.
+
+        A fault is told of the others (PTX ISA, "mapa" and "Cooperative Thread Array Cluster": the
+        memory of a block is there as long as the block is).
+        """
+        gone = who & self.state.unit.have_ended(places.astype(np.int64) * 8)
+        if gone.any():
+            where = np.flatnonzero(gone)
+            self.fault(
+                "remote_exit", lanes.pc, lanes.group.depth, where, places, "updates the mbarrier at"
+            )
+        return who & ~gone
+
     def fault(
         self,
         kind: str,
@@ -397,7 +411,16 @@ class InFlight:
         *,
         is_multicast: bool = False,
     ) -> None:
-        """A copy begins: it tells the mbarrier at `place`, or belongs to the lane's next group."""
+        """A copy begins: it tells the mbarrier at `place`, or belongs to the lane's next group.
+
+        A fault is told, and nothing begins, where it goes to a block that has ended.
+        """
+        for span in writes:
+            if span.region.space == "shared" and len(span.place):
+                first = span.place[:1]
+                if self.state.unit.have_ended(first).any():
+                    self._too_late(lanes, lane, int(first[0]), nbytes)
+                    return
         self._number += 1
         pc = lanes.pc
         agent: Hashable = ("barrier", place) if place >= 0 else ("group", lane)
@@ -422,6 +445,21 @@ class InFlight:
             self.flying.append(copy)
         else:
             self.groups[lane].open.append(copy)
+
+    def _too_late(self, lanes: Lanes, lane: int, place: int, nbytes: int) -> None:
+        """A lane's copy goes to shared memory of a block that has ended."""
+        shared = self.state.unit.shared
+        stride = max(shared.data.size // len(self.state.geometry.blocks), 1)
+        self.state.fault(
+            "remote_exit",
+            lanes.pc,
+            lanes.group.depth,
+            np.array([lane]),
+            detail="begins a bulk copy to",
+            region=shared,
+            address=np.array([shared.base + place % stride], np.int64),
+            width=nbytes,
+        )
 
     def commit(self, lane: int) -> None:
         """What the lane has begun since its last commit becomes a group, perhaps an empty one."""

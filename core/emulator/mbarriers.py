@@ -65,7 +65,7 @@ class Arrive:
         """Counts each lane, in order; one that ends a phase does so before the next arrives."""
         places, flight = _places(lanes, self.address), lanes.machine.flight
         states = np.zeros(lanes.count, np.uint64)
-        active = flight.initialised(lanes, places)
+        active = flight.in_living_blocks(lanes, places, flight.initialised(lanes, places))
         nothing = np.zeros(lanes.count, np.int64)
         counts = nothing if self.count is None else lanes.read(self.count).astype(np.int64)
         nbytes = nothing if self.bytes is None else lanes.read(self.bytes).astype(np.int64)

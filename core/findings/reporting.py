@@ -120,6 +120,7 @@ class Reporter:
             sentence = how.format(
                 who=who,
                 verb=_verb(event),
+                act=event.detail or _verb(event),
                 place=place.text,
                 width=event.width,
                 detail=event.detail,
@@ -412,7 +413,7 @@ _SENTENCES: dict[str, str | Callable[[Reporter, FaultEvent, Place, str], str]] =
     "{details[1]}; wgmma.wait_group must come before.",
     "bad_rank": "{who} asks for an address in block {details[0]} of its cluster, which has "
     "{details[1]}.",
-    "remote_exit": "{who} {verb} {place} of another block of its cluster, which has ended; let the "
+    "remote_exit": "{who} {act} {place} of another block of its cluster, which has ended; let the "
     "cluster meet at a barrier.cluster before a block ends.",
     "no_wgmma_fence": "{who} begins a matrix product without a wgmma.fence before it; its "
     "registers need not be ready.",

@@ -252,3 +252,81 @@ extern "C" __global__ void bytes_left_over_ok(const float* x, float* c) {
     c[64 * i + t] = sum;
   }
 }
+
+// A block of the cluster has ended: nobody arrives there, and no copy goes there.
+#define RANK_OF(r) asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(r))
+#define CLUSTER_SYNC asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory")
+#define ARRIVE_AT(b, r) asm volatile("{ .reg .b32 far; mapa.shared::cluster.u32 far, %0, %1; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [far]; }" :: "r"(ADDRESS(&b)), "r"(r) : "memory")
+#define COPY_TO_ALL(to, from, n, b, blocks) asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], %4;" :: "r"(ADDRESS(to)), "l"(from), "r"(n), "r"(ADDRESS(&b)), "h"((short)blocks) : "memory")
+#define COPY_OVER(to, from, n, b, r) asm volatile("{ .reg .b32 far, told; mapa.shared::cluster.u32 far, %0, %4; mapa.shared::cluster.u32 told, %3, %4; cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [far], [%1], %2, [told]; }" :: "r"(ADDRESS(to)), "r"(ADDRESS(from)), "r"(n), "r"(ADDRESS(&b)), "r"(r) : "memory")
+//@ arrives_where_a_block_has_ended grid=2 block=32 c=output:int32[64]
+extern "C" __global__ void __cluster_dims__(2) arrives_where_a_block_has_ended(int* c) {
+  __shared__ u64 bar; int t = threadIdx.x; u32 rank; RANK_OF(rank);
+  if (t == 0) INIT(bar, 32);
+  CLUSTER_SYNC;
+  c[32 * blockIdx.x + t] = t;
+  if (rank == 0) return;
+  for (int n = 0; n < 100; n++) __nanosleep(100);
+  ARRIVE_AT(bar, 0);  //! remote_exit bar
+}
+extern "C" __global__ void __cluster_dims__(2) arrives_where_a_block_has_ended_ok(int* c) {
+  __shared__ u64 bar; int t = threadIdx.x; u32 rank; RANK_OF(rank);
+  if (t == 0) INIT(bar, 32);
+  CLUSTER_SYNC;
+  c[32 * blockIdx.x + t] = t;
+  if (rank == 0) { WAIT_FOR(bar, 0); return; }
+  for (int n = 0; n < 100; n++) __nanosleep(100);
+  ARRIVE_AT(bar, 0);
+}
+
+//@ multicast_where_a_block_has_ended grid=2 block=32 x=input:float32[32] c=output:float32[64]
+extern "C" __global__ void __cluster_dims__(2) multicast_where_a_block_has_ended(const float* x, float* c) {
+  __shared__ __align__(128) float tile[32]; __shared__ u64 full; int t = threadIdx.x; u32 rank; RANK_OF(rank);
+  if (t == 0) { INIT(full, 1); EXPECT(full, 128); }
+  CLUSTER_SYNC;
+  c[32 * blockIdx.x + t] = 1;
+  if (rank == 1) return;
+  for (int n = 0; n < 100; n++) __nanosleep(100);
+  if (t == 0)
+    COPY_TO_ALL(tile, x, 128, full, 3);  //! remote_exit tile
+  WAIT_FOR(full, 0);
+  c[t] = tile[31 - t];
+}
+extern "C" __global__ void __cluster_dims__(2) multicast_where_a_block_has_ended_ok(const float* x, float* c) {
+  __shared__ __align__(128) float tile[32]; __shared__ u64 full; int t = threadIdx.x; u32 rank; RANK_OF(rank);
+  if (t == 0) { INIT(full, 1); EXPECT(full, 128); }
+  CLUSTER_SYNC;
+  c[32 * blockIdx.x + t] = 1;
+  if (rank == 1) { WAIT_FOR(full, 0); return; }
+  for (int n = 0; n < 100; n++) __nanosleep(100);
+  if (t == 0) COPY_TO_ALL(tile, x, 128, full, 3);
+  WAIT_FOR(full, 0);
+  c[t] = tile[31 - t];
+}
+
+//@ copy_over_where_a_block_has_ended grid=2 block=32 c=output:int32[64]
+extern "C" __global__ void __cluster_dims__(2) copy_over_where_a_block_has_ended(int* c) {
+  __shared__ __align__(128) int mine[32], tile[32]; __shared__ u64 full; int t = threadIdx.x; u32 rank; RANK_OF(rank);
+  mine[t] = tile[t] = t;
+  if (t == 0) { INIT(full, 1); EXPECT(full, 128); }
+  PROXY_FENCE;
+  CLUSTER_SYNC;
+  c[32 * blockIdx.x + t] = tile[31 - t];
+  if (rank == 1) return;
+  for (int n = 0; n < 100; n++) __nanosleep(100);
+  if (t == 0)
+    COPY_OVER(tile, mine, 128, full, 1);  //! remote_exit tile
+}
+extern "C" __global__ void __cluster_dims__(2) copy_over_where_a_block_has_ended_ok(int* c) {
+  __shared__ __align__(128) int mine[32], tile[32]; __shared__ u64 full; int t = threadIdx.x; u32 rank; RANK_OF(rank);
+  mine[t] = tile[t] = t;
+  if (t == 0) { INIT(full, 1); EXPECT(full, 128); }
+  PROXY_FENCE;
+  CLUSTER_SYNC;
+  c[32 * blockIdx.x + t] = tile[31 - t];
+  CLUSTER_SYNC;
+  if (rank == 1) { WAIT_FOR(full, 0); c[32 * blockIdx.x + t] = tile[31 - t]; CLUSTER_SYNC; return; }
+  for (int n = 0; n < 100; n++) __nanosleep(100);
+  if (t == 0) COPY_OVER(tile, mine, 128, full, 1);
+  CLUSTER_SYNC;
+}
