@@ -268,11 +268,20 @@ class InFlight:
         self._wake()
         return True
 
-    def tell_phase(self, kind: str, pc: int, places: NDArray[np.intp], mask: Mask) -> None:
+    def tell_phase(
+        self,
+        kind: str,
+        pc: int,
+        places: NDArray[np.intp],
+        mask: Mask,
+        *,
+        is_relaxed: bool = False,
+    ) -> None:
         """Tells the observers what lanes do at their objects, see `PhaseEvent`."""
         lanes = np.flatnonzero(mask)
         if len(lanes):
-            self._tell(PhaseEvent(kind, places[lanes], lanes, self.state.tick - 1, pc))
+            tick = self.state.tick - 1
+            self._tell(PhaseEvent(kind, places[lanes], lanes, tick, pc, is_relaxed))
 
     def _tell_end(self, place: int) -> None:
         nobody = np.zeros(0, np.intp)
@@ -284,12 +293,12 @@ class InFlight:
 
     # -- barriers of clusters -----------------------------------------------------------------
 
-    def cluster_arrive(self, lanes: Lanes) -> None:
+    def cluster_arrive(self, lanes: Lanes, *, is_relaxed: bool) -> None:
         """Lanes announce themselves at the barrier of their cluster."""
         active = lanes.active
         self._arrived[active] += 1
         self._came_from[active] = lanes.pc
-        self.tell_phase("arrive", lanes.pc, self._clusters, active)
+        self.tell_phase("arrive", lanes.pc, self._clusters, active, is_relaxed=is_relaxed)
         self._cluster_wake()
 
     def cluster_wait(self, lanes: Lanes) -> bool:

@@ -60,6 +60,7 @@ class Arrive:
     bytes: Reader | None  # that are expected on top
     drop: bool = False
     completes: bool = False  # the bytes have come
+    is_relaxed: bool = False  # orders none of the accesses before it
 
     def __call__(self, lanes: ActionLanes) -> bool:
         """Counts each lane, in order; one that ends a phase does so before the next arrives."""
@@ -79,10 +80,10 @@ class Arrive:
                 flight.arrive(lanes, place, int(lane), count, drop=self.drop)
             untold[lane] = self.count is not None
             if flight.is_over(place):  # what the lanes after this one did belongs to a later phase
-                flight.tell_phase("arrive", lanes.pc, places, untold)
+                flight.tell_phase("arrive", lanes.pc, places, untold, is_relaxed=self.is_relaxed)
                 untold[:] = False
                 flight.settle(place)
-        flight.tell_phase("arrive", lanes.pc, places, untold)
+        flight.tell_phase("arrive", lanes.pc, places, untold, is_relaxed=self.is_relaxed)
         if lanes.op.destinations:
             lanes.write(states.view(np.int64))
         return True
@@ -169,7 +170,8 @@ def mbarrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
         return decoder.action(instruction, change)
     if what in ("arrive", "arrive_drop"):
         arrivals, more = _amounts(decoder, instruction, rest, expects="expect_tx" in others)
-        action = Arrive(address, arrivals, more, what == "arrive_drop")
+        drop, is_relaxed = what == "arrive_drop", "relaxed" in others
+        action = Arrive(address, arrivals, more, drop, is_relaxed=is_relaxed)
         return decoder.action(instruction, action, results, (b64,) * len(results))
     if what not in ("test_wait", "try_wait"):
         raise unsupported(instruction)

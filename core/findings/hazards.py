@@ -621,7 +621,11 @@ class Order:
             self.timeline.next()
             for place in np.unique(event.places).tolist():
                 lanes = event.lanes[event.places == place]
-                parts = [self._published_by(lanes, fenced=True)]
+                if event.is_relaxed:  # only what a fence came after is released
+                    lanes = lanes[self._fence[lanes] > 0]
+                    if not len(lanes):
+                        continue
+                parts = [self._published_by(lanes, fenced=not event.is_relaxed)]
                 parts += [k for lane in lanes.tolist() for k in self._of(lane)]
                 self._gathered.setdefault(place, []).append(merged(parts))
 

@@ -374,6 +374,11 @@ class Reporter:
         where = f"line {line}" if line else f"`{instruction.text.strip()}`"
         if block != mine:
             other = f"{other} of block {index_text(block, self._geometry.grid)}"
+            if hazard.space != "global":
+                return (
+                    f", which {other} {verb} too ({where}), and nothing orders the two; a barrier "
+                    "of the cluster between them, not .relaxed, is missing."
+                )
             return (
                 f", which {other} {verb} too ({where}), and nothing orders two blocks; use an "
                 "atomic, or give each element to one block."

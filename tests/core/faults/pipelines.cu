@@ -330,3 +330,72 @@ extern "C" __global__ void __cluster_dims__(2) copy_over_where_a_block_has_ended
   if (t == 0) COPY_OVER(tile, mine, 128, full, 1);
   CLUSTER_SYNC;
 }
+
+// A relaxed arrival orders nothing but what a fence came after.
+#define CLUSTER_SYNC_RELAXED asm volatile("barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;" ::: "memory")
+#define STORE_AT(p, v, r) asm volatile("{ .reg .b32 far; mapa.shared::cluster.u32 far, %0, %2; st.shared::cluster.u32 [far], %1; }" :: "r"(ADDRESS(p)), "r"(v), "r"(r) : "memory")
+//@ relaxed_cluster_barrier grid=2 block=64 c=output:int32[128]
+extern "C" __global__ void __cluster_dims__(2) relaxed_cluster_barrier(int* c) {
+  __shared__ int s[64]; int t = threadIdx.x; u32 rank; RANK_OF(rank);
+  CLUSTER_SYNC;
+  STORE_AT(&s[t], 64 * rank + t, rank ^ 1);
+  CLUSTER_SYNC_RELAXED;
+  c[64 * blockIdx.x + t] = s[63 - t];  //! race s
+  CLUSTER_SYNC;
+}
+extern "C" __global__ void __cluster_dims__(2) relaxed_cluster_barrier_ok(int* c) {
+  __shared__ int s[64]; int t = threadIdx.x; u32 rank; RANK_OF(rank);
+  CLUSTER_SYNC_RELAXED;
+  STORE_AT(&s[t], 64 * rank + t, rank ^ 1);
+  CLUSTER_SYNC;
+  int v = s[63 - t];
+  asm volatile("barrier.cluster.arrive.release; barrier.cluster.wait.acquire;" ::: "memory");
+  STORE_AT(&s[63 - t], t, rank ^ 1);
+  asm volatile("barrier.cluster.arrive.release; barrier.cluster.wait.acquire;" ::: "memory");
+  c[64 * blockIdx.x + t] = v + s[t];
+}
+
+//@ fence_before_the_store_only grid=2 block=64 c=output:int32[128]
+extern "C" __global__ void __cluster_dims__(2) fence_before_the_store_only(int* c) {
+  __shared__ int s[64]; int t = threadIdx.x; u32 rank; RANK_OF(rank);
+  CLUSTER_SYNC;
+  asm volatile("fence.acq_rel.cluster;" ::: "memory");
+  STORE_AT(&s[t], 64 * rank + t, rank ^ 1);
+  CLUSTER_SYNC_RELAXED;
+  c[64 * blockIdx.x + t] = s[63 - t];  //! race s
+  CLUSTER_SYNC;
+}
+extern "C" __global__ void __cluster_dims__(2) fence_before_the_store_only_ok(int* c) {
+  __shared__ int s[64]; int t = threadIdx.x; u32 rank; RANK_OF(rank);
+  CLUSTER_SYNC;
+  STORE_AT(&s[t], 64 * rank + t, rank ^ 1);
+  asm volatile("fence.acq_rel.cluster;" ::: "memory");
+  CLUSTER_SYNC_RELAXED;
+  c[64 * blockIdx.x + t] = s[63 - t];
+}
+
+//@ relaxed_arrival grid=1 block=64 c=output:int32[32]
+extern "C" __global__ void relaxed_arrival(int* c) {
+  __shared__ int s[32]; __shared__ u64 bar; int t = threadIdx.x;
+  if (t == 0) INIT(bar, 32);
+  __syncthreads();
+  if (t < 32) {
+    s[t] = t;
+    asm volatile("mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [%0];" :: "r"(ADDRESS(&bar)) : "memory");
+  } else {
+    WAIT_FOR(bar, 0);
+    c[t - 32] = s[63 - t];  //! race s
+  }
+}
+extern "C" __global__ void relaxed_arrival_ok(int* c) {
+  __shared__ int s[32]; __shared__ u64 bar; int t = threadIdx.x;
+  if (t == 0) INIT(bar, 32);
+  __syncthreads();
+  if (t < 32) {
+    s[t] = t;
+    asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" :: "r"(ADDRESS(&bar)) : "memory");
+  } else {
+    WAIT_FOR(bar, 0);
+    c[t - 32] = s[63 - t];
+  }
+}
