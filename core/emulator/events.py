@@ -218,11 +218,15 @@ class LandEvent:
 
 @dataclass(frozen=True, eq=False)
 class AwaitEvent:
-    """Lanes know now that all operations of an agent up to `number` are done."""
+    """Lanes know now that all operations of an agent up to `number` are done.
+
+    `reads_only`: that they have read what they read; what they write may come later.
+    """
 
     lanes: NDArray[np.intp]
     agent: Hashable
     number: int
+    reads_only: bool = False
 
 
 @dataclass(frozen=True, eq=False)

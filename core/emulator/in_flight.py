@@ -78,14 +78,14 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Copy:
-    """A copy that has begun. `land` moves its bytes; `place` is its mbarrier, or -1."""
+    """A copy that has begun. `land` moves its bytes, None: done; `place` is its mbarrier, or -1."""
 
     number: int
     pc: int
     lane: int
     agent: Hashable
     nbytes: int
-    land: Land
+    land: Land | None
     place: int = -1
     writes: tuple[Span, ...] = ()
 
@@ -99,6 +99,7 @@ class Groups(Generic[_T]):
 
     open: list[_T] = field(default_factory=list)
     committed: list[list[_T]] = field(default_factory=list)
+    read: int = 0  # how many of the oldest have been waited for as far as they read
 
     def commit(self) -> None:
         """What has begun since the last commit becomes a group, perhaps an empty one."""
@@ -109,7 +110,14 @@ class Groups(Generic[_T]):
         """Takes out what lies in all groups but the `left` latest, which is waited for."""
         done = self.committed[: max(len(self.committed) - left, 0)]
         self.committed = self.committed[len(done) :]
+        self.read = max(self.read - len(done), 0)
         return [one for group in done for one in group]
+
+    def take_read(self, left: int) -> list[list[_T]]:
+        """All groups but the `left` latest, which stay, and whose reading is waited for now."""
+        end = max(len(self.committed) - left, self.read)
+        fresh, self.read = self.committed[self.read : end], end
+        return fresh
 
 
 @dataclass(frozen=True)
@@ -474,18 +482,29 @@ class InFlight:
         """What the lane has begun since its last commit becomes a group, perhaps an empty one."""
         self.groups[lane].commit()
 
-    def await_groups(self, lane: int, left: int) -> None:
-        """Waits until at most `left` of the lane's groups are not done."""
-        copies = self.groups[lane].take(left)
-        for copy in copies:
-            self._land(copy)
+    def await_groups(self, lane: int, left: int, *, reads_only: bool) -> None:
+        """Waits until at most `left` of the lane's groups are not done, or have not read all."""
+        if reads_only:
+            copies = []
+            for group in self.groups[lane].take_read(left):
+                copies += group
+                # Their bytes move now, and no later: the sources may change.
+                for copy in group:
+                    self._land(copy)
+                group[:] = [replace(copy, land=None, writes=()) for copy in group]
+        else:
+            copies = self.groups[lane].take(left)
+            for copy in copies:
+                self._land(copy)
         if copies:
             last = copies[-1]
-            event = AwaitEvent(np.array([lane]), last.agent, last.number)
+            event = AwaitEvent(np.array([lane]), last.agent, last.number, reads_only)
             for observer in self.state.observers:
                 observer.on_await(event)
 
     def _land(self, copy: Copy) -> None:
+        if copy.land is None:
+            return
         copy.land()
         self.state.unit.changes += 1
         for span in copy.writes:

@@ -270,8 +270,8 @@ def pieces(
 # What threads know of each other's accesses, and the serials that say which came first.
 #
 # A stamp is `serial << 32 | thread`; the thread counts through the grid. Asynchronous operations
-# have numbers of their own from `AGENTS` on: nothing but the end of an operation, which somebody
-# waits for, orders what it does.
+# have numbers of their own from `AGENTS` on, an even one for what they write and the next for what
+# they read: nothing but the end of an operation, which somebody waits for, orders what it does.
 
 
 Stamps = NDArray[np.int64]
@@ -327,10 +327,11 @@ def merged(parts: Iterable[Knowledge]) -> Knowledge:
     )
 
 
-def _of_agent(agent: int, serial: int) -> Knowledge:
-    """That an asynchronous agent has done what it began up to a serial."""
+def _of_agent(agent: int, serial: int, *, reads_only: bool = False) -> Knowledge:
+    """That an asynchronous agent has done, or has read, what it began up to a serial."""
     nothing = np.zeros(0, np.int64)
-    return Knowledge(np.array([agent]), np.array([serial + 1]), nothing, nothing)
+    known = np.array([agent + 1] if reads_only else [agent, agent + 1])
+    return Knowledge(known, np.full(len(known), serial + 1), nothing, nothing)
 
 
 @dataclass
@@ -587,9 +588,11 @@ class Order:
         result: NDArray[np.bool_] = np.logical_or.reduce(found.reshape(len(lanes), -1))
         return result
 
-    def know(self, lanes: NDArray[np.intp], agent: int, serial: int) -> None:
-        """Lanes know that what an agent did up to a serial is done."""
-        self._learn(lanes.tolist(), _of_agent(agent, serial))
+    def know(
+        self, lanes: NDArray[np.intp], agent: int, serial: int, *, reads_only: bool = False
+    ) -> None:
+        """Lanes know that what an agent did, or read, up to a serial is done."""
+        self._learn(lanes.tolist(), _of_agent(agent, serial, reads_only=reads_only))
 
     def will_tell(self, place: int, number: int, agent: int, serial: int) -> None:
         """An mbarrier hears of the end of an agent's operation, the transfer `number`."""
@@ -902,7 +905,7 @@ class Shadow:
         for what, stamps in others:
             found = stamps.take(place)
             several, inverse = np.unique(found, return_inverse=True)
-            bad = order.unordered_with(several, lanes) & ((several & LOW) != agent)
+            bad = order.unordered_with(several, lanes) & ((several & LOW) | 1 != agent | 1)
             if bad.any():
                 yield "race", np.flatnonzero(bad[inverse]), found
             elif what == "write" and how == "read":
@@ -1151,9 +1154,9 @@ class Hazards(Observer):
         if event.barrier >= 0:
             self._order.will_tell(event.barrier, event.number, agent, serial)
         stamp = serial << 32 | agent
-        for how, spans in (("read", event.reads), ("write", event.writes)):
+        for how, spans, own in (("read", event.reads, stamp + 1), ("write", event.writes, stamp)):
             for span in spans:
-                self._begin(event, span, stamp, how)
+                self._begin(event, span, own, how)
 
     def _begin(self, event: TransferEvent, span: Span, stamp: int, how: str) -> None:
         """One span of an operation."""
@@ -1204,7 +1207,7 @@ class Hazards(Observer):
         """Lanes know of the end of operations."""
         self._flush()
         agent, serial = self._begun[event.agent, event.number]
-        self._order.know(event.lanes, agent, serial)
+        self._order.know(event.lanes, agent, serial, reads_only=event.reads_only)
 
     def on_phase(self, event: PhaseEvent) -> None:
         """Lanes came to mbarriers, or a phase of one is over."""

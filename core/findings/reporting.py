@@ -350,7 +350,8 @@ class Reporter:
         if other == "matrix product":
             cure = "wgmma.wait_group must come before"
         elif "bulk_group" in self._program.module.instructions[hazard.other_pc].modifiers:
-            cure = "cp.async.bulk.wait_group must come before"
+            read = ", without .read," if hazard.space == "global" else ""
+            cure = f"cp.async.bulk.wait_group{read} must come before"
         else:
             cure = (
                 "a wait for the right phase of its mbarrier, with all bytes expected, must come "

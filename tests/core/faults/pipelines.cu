@@ -399,3 +399,67 @@ extern "C" __global__ void relaxed_arrival_ok(int* c) {
     c[t - 32] = s[63 - t];
   }
 }
+
+// wait_group.read lets the source be used again; what was stored need not be there yet.
+#define COPY_OUT(to, from, n) asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" :: "l"(to), "r"(ADDRESS(from)), "r"(n) : "memory")
+#define BULK_COMMIT asm volatile("cp.async.bulk.commit_group;" ::: "memory")
+#define BULK_WAIT(n) asm volatile("cp.async.bulk.wait_group %0;" :: "n"(n) : "memory")
+#define BULK_WAIT_READ(n) asm volatile("cp.async.bulk.wait_group.read %0;" :: "n"(n) : "memory")
+//@ stored_but_only_read grid=1 block=64 x=zero:float32[64] c=output:float32[64]
+extern "C" __global__ void stored_but_only_read(float* x, float* c) {
+  __shared__ __align__(128) float tile[64]; int t = threadIdx.x;
+  tile[t] = t;
+  PROXY_FENCE; __syncthreads();
+  if (t == 0) { COPY_OUT(x, tile, 256); BULK_COMMIT; BULK_WAIT_READ(0); }
+  __syncthreads();
+  c[t] = x[63 - t];  //! not_awaited x
+}
+extern "C" __global__ void stored_but_only_read_ok(float* x, float* c) {
+  __shared__ __align__(128) float tile[64]; int t = threadIdx.x;
+  tile[t] = t;
+  PROXY_FENCE; __syncthreads();
+  if (t == 0) { COPY_OUT(x, tile, 256); BULK_COMMIT; BULK_WAIT_READ(0); }
+  __syncthreads();
+  tile[t] = 2 * t;
+  if (t == 0) BULK_WAIT(0);
+  __syncthreads();
+  c[t] = x[63 - t];
+}
+
+// Of two groups the later one may still be read, and neither need be there.
+//@ later_group_not_read grid=1 block=64 x=zero:float32[128] c=output:float32[64]
+extern "C" __global__ void later_group_not_read(float* x, float* c) {
+  __shared__ __align__(128) float tile[2][64]; int t = threadIdx.x;
+  tile[0][t] = t; tile[1][t] = -t;
+  PROXY_FENCE; __syncthreads();
+  if (t == 0) {
+    for (int i = 0; i < 2; i++) { COPY_OUT(x + 64 * i, tile[i], 256); BULK_COMMIT; }
+    BULK_WAIT_READ(1);
+  }
+  __syncthreads();
+  tile[0][t] = 1;
+  tile[1][t] = 1;  //! not_awaited tile
+  if (t == 0) BULK_WAIT(1);
+  __syncthreads();
+  float sum = x[63 - t];
+  sum += x[127 - t];  //! not_awaited x
+  c[t] = sum;
+}
+extern "C" __global__ void later_group_not_read_ok(float* x, float* c) {
+  __shared__ __align__(128) float tile[2][64]; int t = threadIdx.x;
+  tile[0][t] = t; tile[1][t] = -t;
+  PROXY_FENCE; __syncthreads();
+  if (t == 0) {
+    for (int i = 0; i < 2; i++) { COPY_OUT(x + 64 * i, tile[i], 256); BULK_COMMIT; }
+    BULK_WAIT_READ(1);
+    BULK_WAIT_READ(0);
+  }
+  __syncthreads();
+  tile[0][t] = 1;
+  tile[1][t] = 1;
+  if (t == 0) { BULK_WAIT(1); BULK_WAIT(0); }
+  __syncthreads();
+  float sum = x[63 - t];
+  sum += x[127 - t];
+  c[t] = sum;
+}
