@@ -215,6 +215,18 @@ class MemoryUnit:
         stride = self.shared.data.size // len(self.geometry.blocks)
         return self.shared, place * stride + offset
 
+    def have_ended(self, places: NDArray[np.int64]) -> Mask:
+        """Whether bytes of shared memory are those of blocks that have ended.
+
+        `places` are theirs in the memory of all blocks, as `shared_offset` gives them.
+        """
+        assert self.alive is not None
+        blocks = len(self.geometry.blocks)
+        stride = max(self.shared.data.size // blocks, 1)
+        gone = ~np.logical_or.reduce(self.alive.reshape(blocks, -1), axis=1)
+        found: Mask = gone[np.clip(places // stride, 0, blocks - 1)]
+        return found
+
     def global_bytes(self, address: int, nbytes: int) -> tuple[Region, int] | None:
         """The region that holds so many bytes from an address on, and the place of the first."""
         region = self._map.single(np.array([address]), nbytes, None)
@@ -411,11 +423,8 @@ class MemoryUnit:
         values: Values,
     ) -> None:
         """A fault is told of lanes that access the memory of a block that has ended."""
-        assert self.alive is not None
         assert region.lane_offset is not None
-        stride = self.shared.data.size // len(self.geometry.blocks)
-        living = self.alive.reshape(len(self.geometry.blocks), -1).any(axis=1)
-        bad = np.isin(region.lane_offset // stride, np.flatnonzero(~living))
+        bad = self.have_ended(region.lane_offset)
         if mask is not None:
             bad &= mask
         if bad.any():

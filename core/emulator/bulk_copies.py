@@ -311,10 +311,14 @@ def commit(lanes: ActionLanes) -> bool:
     return True
 
 
-def await_groups(left: int, lanes: ActionLanes) -> bool:
-    """`cp.async.bulk.wait_group`: until at most `left` of a lane's groups are not done."""
+def await_groups(left: int, reads_only: bool, lanes: ActionLanes) -> bool:
+    """`cp.async.bulk.wait_group`: until at most `left` of a lane's groups are not done.
+
+    With `.read`, `reads_only`, until they have read their sources; their writes are then not yet
+    visible to the lane (PTX ISA, "cp.async.bulk.wait_group").
+    """
     for lane in np.flatnonzero(lanes.active).tolist():
-        lanes.machine.flight.await_groups(lane, left)
+        lanes.machine.flight.await_groups(lane, left, reads_only=reads_only)
     return True
 
 
@@ -330,7 +334,7 @@ def bulk_copy(decoder: OperandDecoder, instruction: Instruction) -> Op:
         left = immediate(operands[0]) if operands else None
         if left is None:
             raise unsupported(instruction, "does not say how many groups")
-        return decoder.action(instruction, partial(await_groups, left))
+        return decoder.action(instruction, partial(await_groups, left, "read" in modifiers))
     if "prefetch" in modifiers:
         return Op(Kind.NOTHING, instruction)
     if any("cache_hint" in m for m in modifiers):

@@ -62,10 +62,20 @@ class RankOf:
         return True
 
 
-def arrive(lanes: ActionLanes) -> bool:
-    """`barrier.cluster.arrive`: announces each lane."""
-    lanes.machine.flight.cluster_arrive(lanes)
-    return True
+@dataclass(frozen=True)
+class ClusterArrive:
+    """`barrier.cluster.arrive`.
+
+    With `.relaxed` it orders none of the accesses before it; without, it releases them (PTX ISA,
+    "barrier.cluster").
+    """
+
+    is_relaxed: bool
+
+    def __call__(self, lanes: ActionLanes) -> bool:
+        """Announces each lane."""
+        lanes.machine.flight.cluster_arrive(lanes, is_relaxed=self.is_relaxed)
+        return True
 
 
 def wait(lanes: ActionLanes) -> bool:
@@ -90,4 +100,6 @@ def map_address(decoder: OperandDecoder, instruction: Instruction) -> Op:
 
 def cluster_barrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
     """Decodes `barrier.cluster`."""
-    return decoder.action(instruction, wait if "wait" in instruction.modifiers else arrive)
+    if "wait" in instruction.modifiers:
+        return decoder.action(instruction, wait)
+    return decoder.action(instruction, ClusterArrive("relaxed" in instruction.modifiers))

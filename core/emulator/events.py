@@ -218,11 +218,15 @@ class LandEvent:
 
 @dataclass(frozen=True, eq=False)
 class AwaitEvent:
-    """Lanes know now that all operations of an agent up to `number` are done."""
+    """Lanes know now that all operations of an agent up to `number` are done.
+
+    `reads_only`: that they have read what they read; what they write may come later.
+    """
 
     lanes: NDArray[np.intp]
     agent: Hashable
     number: int
+    reads_only: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,6 +236,7 @@ class PhaseEvent:
     `kind`: lanes "arrive"; a phase is at its "end"; lanes "block" until it is; lanes know that it
     has ended, and "wait" no more. But for "end" there is one place a lane. A place less than 0 is
     the barrier of a cluster, -1 that of the first. `pc` is the lanes' instruction, -1 at an "end".
+    `is_relaxed`: lanes arrive without releasing what they did before.
     """
 
     kind: str
@@ -239,6 +244,7 @@ class PhaseEvent:
     lanes: NDArray[np.intp]
     tick: int = -1
     pc: int = -1
+    is_relaxed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

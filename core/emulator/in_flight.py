@@ -78,14 +78,14 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Copy:
-    """A copy that has begun. `land` moves its bytes; `place` is its mbarrier, or -1."""
+    """A copy that has begun. `land` moves its bytes, None: done; `place` is its mbarrier, or -1."""
 
     number: int
     pc: int
     lane: int
     agent: Hashable
     nbytes: int
-    land: Land
+    land: Land | None
     place: int = -1
     writes: tuple[Span, ...] = ()
 
@@ -99,6 +99,7 @@ class Groups(Generic[_T]):
 
     open: list[_T] = field(default_factory=list)
     committed: list[list[_T]] = field(default_factory=list)
+    read: int = 0  # how many of the oldest have been waited for as far as they read
 
     def commit(self) -> None:
         """What has begun since the last commit becomes a group, perhaps an empty one."""
@@ -109,7 +110,14 @@ class Groups(Generic[_T]):
         """Takes out what lies in all groups but the `left` latest, which is waited for."""
         done = self.committed[: max(len(self.committed) - left, 0)]
         self.committed = self.committed[len(done) :]
+        self.read = max(self.read - len(done), 0)
         return [one for group in done for one in group]
+
+    def take_read(self, left: int) -> list[list[_T]]:
+        """All groups but the `left` latest, which stay, and whose reading is waited for now."""
+        end = max(len(self.committed) - left, self.read)
+        fresh, self.read = self.committed[self.read : end], end
+        return fresh
 
 
 @dataclass(frozen=True)
@@ -180,6 +188,20 @@ class InFlight:
             self.fault("bad_mbarrier", lanes.pc, lanes.group.depth, wrong, places)
         return known
 
+    def in_living_blocks(self, lanes: Lanes, places: NDArray[np.intp], who: Mask) -> Mask:
+        """Those of the lanes `who` whose object lies in a block that has not ended.
+
+        A fault is told of the others (PTX ISA, "mapa" and "Cooperative Thread Array Cluster": the
+        memory of a block is there as long as the block is).
+        """
+        gone = who & self.state.unit.have_ended(places.astype(np.int64) * 8)
+        if gone.any():
+            where = np.flatnonzero(gone)
+            self.fault(
+                "remote_exit", lanes.pc, lanes.group.depth, where, places, "updates the mbarrier at"
+            )
+        return who & ~gone
+
     def fault(
         self,
         kind: str,
@@ -236,23 +258,38 @@ class InFlight:
         pending = max(word.pending - count, 0)
         self._put(place, replace(word, expected=expected, pending=pending))
 
-    def settle(self, place: int) -> None:
-        """Ends the phase of an object if nothing is missing."""
+    def is_over(self, place: int) -> bool:
+        """Whether the phase of an object lacks neither arrivals nor bytes."""
         word = self.word(place)
-        if word.pending or word.missing_bytes:
-            return
+        return not word.pending and not word.missing_bytes
+
+    def settle(self, place: int) -> bool:
+        """Ends the phase of an object if nothing is missing; whether it did."""
+        if not self.is_over(place):
+            return False
+        word = self.word(place)
         self._put(place, Word(word.expected, word.expected, 0, (word.phase + 1) % 8))
         traffic = self.traffic[place]
         traffic.now.clear()
         traffic.expected = 0
         self._tell_end(place)
         self._wake()
+        return True
 
-    def tell_phase(self, kind: str, pc: int, places: NDArray[np.intp], mask: Mask) -> None:
+    def tell_phase(
+        self,
+        kind: str,
+        pc: int,
+        places: NDArray[np.intp],
+        mask: Mask,
+        *,
+        is_relaxed: bool = False,
+    ) -> None:
         """Tells the observers what lanes do at their objects, see `PhaseEvent`."""
         lanes = np.flatnonzero(mask)
         if len(lanes):
-            self._tell(PhaseEvent(kind, places[lanes], lanes, self.state.tick - 1, pc))
+            tick = self.state.tick - 1
+            self._tell(PhaseEvent(kind, places[lanes], lanes, tick, pc, is_relaxed))
 
     def _tell_end(self, place: int) -> None:
         nobody = np.zeros(0, np.intp)
@@ -264,12 +301,12 @@ class InFlight:
 
     # -- barriers of clusters -----------------------------------------------------------------
 
-    def cluster_arrive(self, lanes: Lanes) -> None:
+    def cluster_arrive(self, lanes: Lanes, *, is_relaxed: bool) -> None:
         """Lanes announce themselves at the barrier of their cluster."""
         active = lanes.active
         self._arrived[active] += 1
         self._came_from[active] = lanes.pc
-        self.tell_phase("arrive", lanes.pc, self._clusters, active)
+        self.tell_phase("arrive", lanes.pc, self._clusters, active, is_relaxed=is_relaxed)
         self._cluster_wake()
 
     def cluster_wait(self, lanes: Lanes) -> bool:
@@ -391,7 +428,16 @@ class InFlight:
         *,
         is_multicast: bool = False,
     ) -> None:
-        """A copy begins: it tells the mbarrier at `place`, or belongs to the lane's next group."""
+        """A copy begins: it tells the mbarrier at `place`, or belongs to the lane's next group.
+
+        A fault is told, and nothing begins, where it goes to a block that has ended.
+        """
+        for span in writes:
+            if span.region.space == "shared" and len(span.place):
+                first = span.place[:1]
+                if self.state.unit.have_ended(first).any():
+                    self._too_late(lanes, lane, int(first[0]), nbytes)
+                    return
         self._number += 1
         pc = lanes.pc
         agent: Hashable = ("barrier", place) if place >= 0 else ("group", lane)
@@ -417,22 +463,48 @@ class InFlight:
         else:
             self.groups[lane].open.append(copy)
 
+    def _too_late(self, lanes: Lanes, lane: int, place: int, nbytes: int) -> None:
+        """A lane's copy goes to shared memory of a block that has ended."""
+        shared = self.state.unit.shared
+        stride = max(shared.data.size // len(self.state.geometry.blocks), 1)
+        self.state.fault(
+            "remote_exit",
+            lanes.pc,
+            lanes.group.depth,
+            np.array([lane]),
+            detail="begins a bulk copy to",
+            region=shared,
+            address=np.array([shared.base + place % stride], np.int64),
+            width=nbytes,
+        )
+
     def commit(self, lane: int) -> None:
         """What the lane has begun since its last commit becomes a group, perhaps an empty one."""
         self.groups[lane].commit()
 
-    def await_groups(self, lane: int, left: int) -> None:
-        """Waits until at most `left` of the lane's groups are not done."""
-        copies = self.groups[lane].take(left)
-        for copy in copies:
-            self._land(copy)
+    def await_groups(self, lane: int, left: int, *, reads_only: bool) -> None:
+        """Waits until at most `left` of the lane's groups are not done, or have not read all."""
+        if reads_only:
+            copies = []
+            for group in self.groups[lane].take_read(left):
+                copies += group
+                # Their bytes move now, and no later: the sources may change.
+                for copy in group:
+                    self._land(copy)
+                group[:] = [replace(copy, land=None, writes=()) for copy in group]
+        else:
+            copies = self.groups[lane].take(left)
+            for copy in copies:
+                self._land(copy)
         if copies:
             last = copies[-1]
-            event = AwaitEvent(np.array([lane]), last.agent, last.number)
+            event = AwaitEvent(np.array([lane]), last.agent, last.number, reads_only)
             for observer in self.state.observers:
                 observer.on_await(event)
 
     def _land(self, copy: Copy) -> None:
+        if copy.land is None:
+            return
         copy.land()
         self.state.unit.changes += 1
         for span in copy.writes:
@@ -453,12 +525,18 @@ class InFlight:
         landed = [c for c in self.flying if c.place in wanted] or self.flying
         if not landed:
             return False
-        self.flying = [c for c in self.flying if c not in landed]
+        ended: set[int] = set()  # a copy that its phase did not take comes later
+        kept = [c for c in self.flying if c not in landed]
         for copy in landed:
+            if copy.place in ended:
+                kept.append(copy)
+                continue
             self._land(copy)
             if copy.place in self.traffic:
                 self.expect(copy.place, -copy.nbytes)
-                self.settle(copy.place)
+                if self.settle(copy.place):
+                    ended.add(copy.place)
+        self.flying = sorted(kept, key=lambda c: c.number)
         return True
 
     def finish(self) -> None:

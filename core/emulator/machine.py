@@ -165,10 +165,14 @@ class Machine:
                     pc = target
                 else:
                     state.tick += 1
+                    now = state.tick
                     if not self.other(frame, group, op, pc):
                         state.segment(start_tick, start_pc, pc + 1, group)
                         return
                     pc += 1
+                    if state.tick != now:  # lanes that it woke have ended, in ticks of their own
+                        state.segment(start_tick, start_pc, pc, group)
+                        start_tick, start_pc = state.tick, pc
                 if pc >= boundary:
                     state.segment(start_tick, start_pc, pc, group)
                     group.pc = pc

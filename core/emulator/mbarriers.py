@@ -60,17 +60,17 @@ class Arrive:
     bytes: Reader | None  # that are expected on top
     drop: bool = False
     completes: bool = False  # the bytes have come
+    is_relaxed: bool = False  # orders none of the accesses before it
 
     def __call__(self, lanes: ActionLanes) -> bool:
-        """Counts each lane, in order; the last one ends the phase."""
+        """Counts each lane, in order; one that ends a phase does so before the next arrives."""
         places, flight = _places(lanes, self.address), lanes.machine.flight
         states = np.zeros(lanes.count, np.uint64)
-        active = flight.initialised(lanes, places)
+        active = flight.in_living_blocks(lanes, places, flight.initialised(lanes, places))
         nothing = np.zeros(lanes.count, np.int64)
         counts = nothing if self.count is None else lanes.read(self.count).astype(np.int64)
         nbytes = nothing if self.bytes is None else lanes.read(self.bytes).astype(np.int64)
-        if self.count is not None:
-            flight.tell_phase("arrive", lanes.pc, places, active)
+        untold = np.zeros(lanes.count, bool)  # lanes that came since a phase last ended
         for lane in np.flatnonzero(active):
             place, count = int(places[lane]), int(counts[lane])
             states[lane] = flight.word(place).raw
@@ -78,7 +78,12 @@ class Arrive:
                 flight.expect(place, -int(nbytes[lane]) if self.completes else int(nbytes[lane]))
             if count:
                 flight.arrive(lanes, place, int(lane), count, drop=self.drop)
-            flight.settle(place)
+            untold[lane] = self.count is not None
+            if flight.is_over(place):  # what the lanes after this one did belongs to a later phase
+                flight.tell_phase("arrive", lanes.pc, places, untold, is_relaxed=self.is_relaxed)
+                untold[:] = False
+                flight.settle(place)
+        flight.tell_phase("arrive", lanes.pc, places, untold, is_relaxed=self.is_relaxed)
         if lanes.op.destinations:
             lanes.write(states.view(np.int64))
         return True
@@ -165,7 +170,8 @@ def mbarrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
         return decoder.action(instruction, change)
     if what in ("arrive", "arrive_drop"):
         arrivals, more = _amounts(decoder, instruction, rest, expects="expect_tx" in others)
-        action = Arrive(address, arrivals, more, what == "arrive_drop")
+        drop, is_relaxed = what == "arrive_drop", "relaxed" in others
+        action = Arrive(address, arrivals, more, drop, is_relaxed=is_relaxed)
         return decoder.action(instruction, action, results, (b64,) * len(results))
     if what not in ("test_wait", "try_wait"):
         raise unsupported(instruction)

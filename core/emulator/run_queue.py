@@ -8,6 +8,7 @@ import numpy as np
 
 from core.emulator.events import Mask
 from core.emulator.groups import WARP, Group
+from core.emulator.program import Kind
 from core.emulator.spinning import FAIR, NEVER, Spinning
 from core.emulator.state import MachineState
 from core.errors import ParameterError
@@ -54,7 +55,7 @@ class RunQueue:
         """`schedule` None is lock step: all warps advance together."""
         self.state, self.schedule = state, schedule
         self.groups: list[Group] = []
-        self.held: list[Group] = []  # wait for lanes of their warp
+        self.held: list[Group] = []  # wait for lanes of their warp or warpgroup
         self.parked: list[tuple[Group, int]] = []  # spin; and the changes of memory they had seen
         self.stuck = False  # whether threads were left that could not go on
         self.spinning = Spinning()
@@ -72,13 +73,17 @@ class RunQueue:
                 self.parked.remove((group, changes))
                 self.groups.append(group)
         if not self.groups and self.held:
-            group = min(self.held, key=lambda g: g.pc)
+            group = min(self.held, key=lambda g: (self._awaits_warps(g), g.pc))
             self.held.remove(group)
             group.forced = True
             self.groups.append(group)
         if not self.groups:
             self._give_up()
         return bool(self.groups)
+
+    def _awaits_warps(self, group: Group) -> bool:
+        """Whether held lanes wait for other warps, which may be held for lanes of their own."""
+        return self.state.op_at(group.pc).kind is Kind.ACTION
 
     def _give_up(self) -> None:
         """The threads that are left can never go on: a GPU would hang."""

@@ -2,9 +2,9 @@
 
 D = A B + D of 64 x N: warp w of the four has rows 16 w to 16 w + 15, held like the results of
 `mma.sync`. A lies in registers, likewise, or in shared memory, as B does, where a 64-bit descriptor
-says how (PTX ISA, "Asynchronous warpgroup-level matrix instructions", "Matrix descriptor"). A warp
-computes its own rows, so that the four need not be in step. The result is in its registers at once;
-until somebody waits for it, `Products` has an eye on them.
+says how (PTX ISA, "Asynchronous warpgroup-level matrix instructions", "Matrix descriptor"). The
+four begin together (`meeting`). The result is in their registers at once; until somebody waits for
+it, `Products` has an eye on them.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from core.emulator.events import Read, Span
 from core.emulator.groups import WARP, warp_rows
 from core.emulator.lanes import Lanes
 from core.emulator.machine import ActionLanes
+from core.emulator.meeting import WARPS, met
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
 from core.emulator.tensor import (
@@ -41,7 +42,6 @@ from core.ptx.types import PRED, TYPES
 from core.tensor_maps import swizzled
 
 ROWS = 16  # of a warp
-WARPS = 4  # of a warpgroup
 _CHUNK = 16  # bytes of a row of a core matrix
 _MODES = (0, 128, 64, 32)  # swizzles, as bits 62 and 63 of a descriptor name them
 
@@ -118,6 +118,17 @@ class WarpgroupMultiply:
     sources: tuple[int, ...]  # slots of A's registers
 
     def __call__(self, lanes: ActionLanes) -> bool:
+        """Multiplies as soon as the four warps of a warpgroup have come."""
+        together = met(lanes)
+        if together is None:
+            return False
+        self._multiply(together)
+        if together is lanes:
+            return True
+        lanes.machine.place(lanes.pc + 1, lanes.group.depth, together.active)
+        return False
+
+    def _multiply(self, lanes: ActionLanes) -> None:
         """Multiplies, warp by warp."""
         products = lanes.machine.products
         active = warp_rows(lanes.active, lanes.geometry, 0)
@@ -142,7 +153,6 @@ class WarpgroupMultiply:
         found = scatter_result(total, self.result, part)
         lanes.write(*(self._all(lanes, warps, r) for r in found))
         products.begin(lanes, self.sources, warps, tuple(used))
-        return True
 
     def _all(self, lanes: Lanes, warps: NDArray[np.intp], rows: NDArray[Any]) -> NDArray[Any]:
         """A result of some warps as one value a lane."""

@@ -19,6 +19,7 @@ from core.emulator.events import (
     AwaitEvent,
     BarrierEvent,
     CallEvent,
+    LandEvent,
     Mask,
     Observer,
     PhaseEvent,
@@ -269,8 +270,8 @@ def pieces(
 # What threads know of each other's accesses, and the serials that say which came first.
 #
 # A stamp is `serial << 32 | thread`; the thread counts through the grid. Asynchronous operations
-# have numbers of their own from `AGENTS` on: nothing but the end of an operation, which somebody
-# waits for, orders what it does.
+# have numbers of their own from `AGENTS` on, an even one for what they write and the next for what
+# they read: nothing but the end of an operation, which somebody waits for, orders what it does.
 
 
 Stamps = NDArray[np.int64]
@@ -326,10 +327,11 @@ def merged(parts: Iterable[Knowledge]) -> Knowledge:
     )
 
 
-def _of_agent(agent: int, serial: int) -> Knowledge:
-    """That an asynchronous agent has done what it began up to a serial."""
+def _of_agent(agent: int, serial: int, *, reads_only: bool = False) -> Knowledge:
+    """That an asynchronous agent has done, or has read, what it began up to a serial."""
     nothing = np.zeros(0, np.int64)
-    return Knowledge(np.array([agent]), np.array([serial + 1]), nothing, nothing)
+    known = np.array([agent + 1] if reads_only else [agent, agent + 1])
+    return Knowledge(known, np.full(len(known), serial + 1), nothing, nothing)
 
 
 @dataclass
@@ -384,6 +386,8 @@ class Order:
         self._proxy = np.zeros(count, np.int64)  # what the lane itself wrote
         self._proxy_block = np.zeros(len(geometry.blocks), np.int64)  # what its block did
         self._gathered: dict[int, list[Knowledge]] = {}  # by mbarrier: what its phase will tell
+        self._flying: dict[int, tuple[int, Knowledge]] = {}  # by transfer: its mbarrier, its end
+        self._landed: dict[int, list[Knowledge]] = {}  # by mbarrier: copies that have come
         self._known: dict[int, Knowledge] = {}  # lane -> what it has acquired
         self._block_known: dict[int, Knowledge] = {}  # place of a block -> all its threads
         self._on_arrival: dict[int, Knowledge] = {}  # what a lane knew as it came to a barrier
@@ -584,21 +588,34 @@ class Order:
         result: NDArray[np.bool_] = np.logical_or.reduce(found.reshape(len(lanes), -1))
         return result
 
-    def know(self, lanes: NDArray[np.intp], agent: int, serial: int) -> None:
-        """Lanes know that what an agent did up to a serial is done."""
-        self._learn(lanes.tolist(), _of_agent(agent, serial))
+    def know(
+        self, lanes: NDArray[np.intp], agent: int, serial: int, *, reads_only: bool = False
+    ) -> None:
+        """Lanes know that what an agent did, or read, up to a serial is done."""
+        self._learn(lanes.tolist(), _of_agent(agent, serial, reads_only=reads_only))
 
-    def will_tell(self, place: int, agent: int, serial: int) -> None:
-        """The phase that an mbarrier is in ends no sooner than an agent's operation."""
-        self._gathered.setdefault(place, []).append(_of_agent(agent, serial))
+    def will_tell(self, place: int, number: int, agent: int, serial: int) -> None:
+        """An mbarrier hears of the end of an agent's operation, the transfer `number`."""
+        self._flying[number] = place, _of_agent(agent, serial)
+
+    def landed(self, number: int) -> None:
+        """The bytes of a transfer that an mbarrier hears of have come, and count there."""
+        if number in self._flying:
+            place, done = self._flying.pop(number)
+            self._landed.setdefault(place, []).append(done)
 
     def phase(self, event: PhaseEvent, name: str) -> None:
         """Lanes arrive at mbarriers, a phase ends, or lanes know that it has ended."""
         if event.kind == "wait":
             self.acquire(name, event.places.astype(np.int64), event.lanes)
         elif event.kind == "end":
+            flying = {place for place, _ in self._flying.values()}
             for place in event.places.tolist():
                 parts = self._gathered.pop(place, [])
+                # Where more copies are under way than the phase expects bytes for, any of them may
+                # have ended it: a wait for it says nothing of one copy.
+                if place not in flying:
+                    parts += self._landed.pop(place, [])
                 old = self.timeline.published.get((name, place))
                 if parts:
                     parts = parts if old is None else [*parts, old]
@@ -607,7 +624,11 @@ class Order:
             self.timeline.next()
             for place in np.unique(event.places).tolist():
                 lanes = event.lanes[event.places == place]
-                parts = [self._published_by(lanes, fenced=True)]
+                if event.is_relaxed:  # only what a fence came after is released
+                    lanes = lanes[self._fence[lanes] > 0]
+                    if not len(lanes):
+                        continue
+                parts = [self._published_by(lanes, fenced=not event.is_relaxed)]
                 parts += [k for lane in lanes.tolist() for k in self._of(lane)]
                 self._gathered.setdefault(place, []).append(merged(parts))
 
@@ -884,7 +905,7 @@ class Shadow:
         for what, stamps in others:
             found = stamps.take(place)
             several, inverse = np.unique(found, return_inverse=True)
-            bad = order.unordered_with(several, lanes) & ((several & LOW) != agent)
+            bad = order.unordered_with(several, lanes) & ((several & LOW) | 1 != agent | 1)
             if bad.any():
                 yield "race", np.flatnonzero(bad[inverse]), found
             elif what == "write" and how == "read":
@@ -1131,11 +1152,11 @@ class Hazards(Observer):
         serial = self._state.timeline.next(event.site)
         self._begun[event.agent, event.number] = agent, serial
         if event.barrier >= 0:
-            self._order.will_tell(event.barrier, agent, serial)
+            self._order.will_tell(event.barrier, event.number, agent, serial)
         stamp = serial << 32 | agent
-        for how, spans in (("read", event.reads), ("write", event.writes)):
+        for how, spans, own in (("read", event.reads, stamp + 1), ("write", event.writes, stamp)):
             for span in spans:
-                self._begin(event, span, stamp, how)
+                self._begin(event, span, own, how)
 
     def _begin(self, event: TransferEvent, span: Span, stamp: int, how: str) -> None:
         """One span of an operation."""
@@ -1178,11 +1199,15 @@ class Hazards(Observer):
         wrong = ~(copied & alike) if span.is_within else copied & (known != 0) & ~alike
         return np.flatnonzero(wrong)
 
+    def on_land(self, event: LandEvent) -> None:
+        """A bulk copy is done; nobody knows before the phase of its mbarrier ends."""
+        self._order.landed(event.number)
+
     def on_await(self, event: AwaitEvent) -> None:
         """Lanes know of the end of operations."""
         self._flush()
         agent, serial = self._begun[event.agent, event.number]
-        self._order.know(event.lanes, agent, serial)
+        self._order.know(event.lanes, agent, serial, reads_only=event.reads_only)
 
     def on_phase(self, event: PhaseEvent) -> None:
         """Lanes came to mbarriers, or a phase of one is over."""

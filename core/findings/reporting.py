@@ -120,6 +120,7 @@ class Reporter:
             sentence = how.format(
                 who=who,
                 verb=_verb(event),
+                act=event.detail or _verb(event),
                 place=place.text,
                 width=event.width,
                 detail=event.detail,
@@ -202,6 +203,14 @@ class Reporter:
 
     def _divergent_warp(self, event: FaultEvent, _: Place, who: str) -> str:
         other = self._other(event)
+        if event.detail:  # "warpgroup"
+            rest = "which its block does not have"
+            if other >= 0:
+                rest = f"such as that of thread {self._short(other)}, which never come to it"
+            return (
+                f"{who} waits with this matrix product for warps of its warpgroup, {rest}; all "
+                "four must execute it."
+            )
         return (
             f"{who} waits here for thread {self._short(other)} of its warp, which "
             "the mask names and which never comes; name only the lanes that execute it."
@@ -341,9 +350,13 @@ class Reporter:
         if other == "matrix product":
             cure = "wgmma.wait_group must come before"
         elif "bulk_group" in self._program.module.instructions[hazard.other_pc].modifiers:
-            cure = "cp.async.bulk.wait_group must come before"
+            read = ", without .read," if hazard.space == "global" else ""
+            cure = f"cp.async.bulk.wait_group{read} must come before"
         else:
-            cure = "a wait for the right phase of its mbarrier must come before"
+            cure = (
+                "a wait for the right phase of its mbarrier, with all bytes expected, must come "
+                "before"
+            )
         return (
             f"{self._whose(hazard, who)} {verb} {place.text} while the {other} of line {line} may "
             f"still use it; {cure}."
@@ -362,6 +375,11 @@ class Reporter:
         where = f"line {line}" if line else f"`{instruction.text.strip()}`"
         if block != mine:
             other = f"{other} of block {index_text(block, self._geometry.grid)}"
+            if hazard.space != "global":
+                return (
+                    f", which {other} {verb} too ({where}), and nothing orders the two; a barrier "
+                    "of the cluster between them, not .relaxed, is missing."
+                )
             return (
                 f", which {other} {verb} too ({where}), and nothing orders two blocks; use an "
                 "atomic, or give each element to one block."
@@ -401,7 +419,7 @@ _SENTENCES: dict[str, str | Callable[[Reporter, FaultEvent, Place, str], str]] =
     "{details[1]}; wgmma.wait_group must come before.",
     "bad_rank": "{who} asks for an address in block {details[0]} of its cluster, which has "
     "{details[1]}.",
-    "remote_exit": "{who} {verb} {place} of another block of its cluster, which has ended; let the "
+    "remote_exit": "{who} {act} {place} of another block of its cluster, which has ended; let the "
     "cluster meet at a barrier.cluster before a block ends.",
     "no_wgmma_fence": "{who} begins a matrix product without a wgmma.fence before it; its "
     "registers need not be ready.",

@@ -107,3 +107,43 @@ extern "C" __global__ void k(int* out)
     assert finding.thread == 5
     assert finding.line == line_of(source, "if (t == 5)")
     assert "t != 5" in finding.message
+
+
+# Block 1 waits for a copy; by then the threads of block 0 stand in front of their last instruction.
+LAST_TO_COME = r"""
+extern "C" __global__ void __cluster_dims__(2) k(const int* x, int* c) {
+  __shared__ __align__(16) int tile[32]; __shared__ unsigned long long full;
+  unsigned t = threadIdx.x, b = (unsigned)__cvta_generic_to_shared(&full);
+  if (blockIdx.x == 1) {
+    if (t == 0) {
+      asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(b) : "memory");
+      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 128;" :: "r"(b) : "memory");
+      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+        "[%0], [%1], 128, [%2];" :: "r"((unsigned)__cvta_generic_to_shared(tile)), "l"(x), "r"(b)
+        : "memory");
+    }
+    __syncthreads();
+    asm volatile("{ .reg .pred q; again: mbarrier.try_wait.parity.shared::cta.b64 q, [%0], 0; "
+      "@q bra done; bra again; done: }" :: "r"(b) : "memory");
+    asm volatile("barrier.cluster.arrive;" ::: "memory");
+    c[t] = tile[31 - t] + 1;  // the store
+    c[32 + t] = 2 * tile[t];
+    asm volatile("barrier.cluster.wait;" ::: "memory");
+    return;
+  }
+  asm volatile("barrier.cluster.arrive; barrier.cluster.wait;" ::: "memory");
+}
+"""
+
+
+def test_steps_after_an_arrival_that_lets_others_end_are_at_their_lines() -> None:
+    x = np.arange(32, dtype=np.int32)
+    arrays = {"x": x, "c": np.zeros(64, np.int32)}
+    trace = trace_of(LAST_TO_COME, arrays, grid=2, kind="as_compiled")
+    assert trace.findings == ()
+    assert trace.outputs["c"].tolist() == [*(x[::-1] + 1), *(2 * x)]
+    block = trace.block(1)
+    line = line_of(LAST_TO_COME, "// the store")
+    stores = np.flatnonzero(block.kind == EventKind.STORE)
+    in_c = [int(block.line[s]) for s in stores if block.event_at(int(s)).region.name == "c"]
+    assert in_c == [line, line + 1]

@@ -11,7 +11,7 @@ from core.errors import ParameterError
 from core.ladder import load_ladder
 from core.ptx.parser import without_unreached
 from core.runs.recording import record
-from tests.core.faults.cases import CASES, FOLDER, run, workload
+from tests.core.faults.cases import CASES, FOLDER, places, run, workload
 
 LADDER = load_ladder()
 BROKEN = [rung for rung in LADDER.values() if rung.group == "broken"]
@@ -89,6 +89,24 @@ def test_a_clean_kernel_gives_the_same_in_every_order(kernel, order):
     trace = run(case, order=order, seed=4)
     assert trace.findings == ()
     assert same_outputs(trace, run(case))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.file == "pipelines.cu"], ids=lambda c: c.kernel
+)
+def test_producers_and_consumers_are_judged_alike_in_every_order(case, order):
+    assert places(run(case, order=order, seed=2)) == case.expected
+
+
+HOPPER = [case for case in CASES if case.file == "warpgroups.cu"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", OTHERS)
+def test_products_are_judged_alike_in_every_order(order):
+    for case in HOPPER:
+        assert places(run(case, order=order, seed=1)) == case.expected, case.kernel
 
 
 @pytest.mark.parametrize("rung", BROKEN, ids=lambda r: r.name)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from core.emulator.run_queue import ORDERS
 from core.gpu.check import check
 from core.ladder import load_ladder
 from core.runs.recording import record
@@ -27,6 +28,34 @@ SHAPES = {
 def test_right_at_odd_sizes(name, kind):
     work = LADDER[name].workload(**ODD, **SHAPES[name])
     trace = record(work, kind=kind)
+    (outcome,) = check(work, trace.outputs)
+    assert outcome.ok
+    assert outcome.unwritten == 0
+    assert not trace.findings
+
+
+SMALL = {"m": 100, "k": 136, "n": 72}  # two tiles of rows and of columns, three phases
+
+
+@pytest.mark.parametrize(
+    ("name", "order", "kind"),
+    [
+        pytest.param(
+            name,
+            order,
+            kind,
+            marks=[]
+            if (name, order, kind) == ("clustered", "warp_by_warp", "as_compiled")
+            else [pytest.mark.slow],
+        )
+        for name in NAMES
+        for order in ORDERS
+        for kind in ("as_written", "as_compiled")
+    ],
+)
+def test_right_in_every_order_of_the_warps(name, order, kind):
+    work = LADDER[name].workload(**SMALL)
+    trace = record(work, kind=kind, order=order, seed=7)
     (outcome,) = check(work, trace.outputs)
     assert outcome.ok
     assert outcome.unwritten == 0
