@@ -35,9 +35,10 @@ class Barriers:
         op = code.ops[pc - code.first_pc]
         group = Group(pc, depth, mask)
         if depth == 0 and op.kind is Kind.RETURN and op.guard < 0:
+            tick = self.state.tick
             self.state.tick += 1
-            self.exit(group)
-            self.state.segment(self.state.tick - 1, pc, pc + 1, group)
+            self.exit(group)  # others may go on at once, and end, too
+            self.state.segment(tick, pc, pc + 1, group)
         else:
             self.queue.enter(group)
 

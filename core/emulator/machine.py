@@ -169,6 +169,9 @@ class Machine:
                         state.segment(start_tick, start_pc, pc + 1, group)
                         return
                     pc += 1
+                    if state.tick - start_tick != pc - start_pc:  # others that it let on have ended
+                        state.segment(start_tick, start_pc, pc, group)
+                        start_pc, start_tick = pc, state.tick
                 if pc >= boundary:
                     state.segment(start_tick, start_pc, pc, group)
                     group.pc = pc
