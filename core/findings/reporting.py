@@ -156,6 +156,18 @@ class Reporter:
         line = self._line(pc)
         return f" in line {line}" if line else ""
 
+    def _out_of_bounds(self, event: FaultEvent, place: Place, who: str) -> str:
+        """What is accessed; of a copy that begins in its array, where that ends."""
+        region = event.region
+        left = region.base + region.nbytes - int(event.address[0]) if region is not None else 0
+        if not event.access and 0 < left < event.width:
+            rest = "1 byte is" if left == 1 else f"{left:,} bytes are"
+            return (
+                f"{who} goes out of bounds: its copy needs {event.width:,} bytes from {place.text} "
+                f"on, where {rest} left."
+            )
+        return f"{who} goes out of bounds: it accesses {place.text}."
+
     def _use_after_free(self, event: FaultEvent, place: Place, who: str) -> str:
         assert event.piece is not None
         return f"{who} {_verb(event)} {place.text}, which {self._freed(event.piece)}."
@@ -383,7 +395,7 @@ def _verb(event: FaultEvent) -> str:
 
 # Of each kind of fault the sentence, or what writes it.
 _SENTENCES: dict[str, str | Callable[[Reporter, FaultEvent, Place, str], str]] = {
-    "out_of_bounds": "{who} goes out of bounds: it accesses {place}.",
+    "out_of_bounds": Reporter._out_of_bounds,
     "misaligned": "{who} accesses {width} bytes at {place}, an address that is not a multiple of "
     "{width}.",
     "use_after_free": Reporter._use_after_free,

@@ -425,6 +425,23 @@ extern "C" __global__ void copy_beyond_array_ok(const float* a, float* c) {
   c[t] = tile[t];
 }
 
+//@ box_beyond_shared_memory grid=1 block=64 shared=1024 a=map:16x16:0:input:float32[24,32] c=output:float32[64]
+extern "C" __global__ void box_beyond_shared_memory(const __grid_constant__ TensorMap a, float* c) {
+  extern __shared__ __align__(128) float tile[]; u64& full = *(u64*)tile; int t = threadIdx.x;
+  if (t == 0) {
+    INIT(full, 1);
+    BOX_IN(tile + 192, &a, 0, 0, full);  //! out_of_bounds tile
+  }
+  c[t] = t;
+}
+extern "C" __global__ void box_beyond_shared_memory_ok(const __grid_constant__ TensorMap a, float* c) {
+  extern __shared__ __align__(128) float tile[]; __shared__ u64 full; int t = threadIdx.x;
+  if (t == 0) { INIT(full, 1); EXPECT(full, 1024); BOX_IN(tile, &a, 0, 0, full); }
+  __syncthreads();
+  WAIT(full, 0);
+  c[t] = tile[t];
+}
+
 //@ box_at_wrong_alignment grid=1 block=64 a=map:16x8:0:input:float32[24,32] c=output:float32[128]
 extern "C" __global__ void box_at_wrong_alignment(const __grid_constant__ TensorMap a, float* c) {
   __shared__ __align__(128) float tile[256]; __shared__ u64 full; int t = threadIdx.x;

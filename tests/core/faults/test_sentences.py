@@ -1,0 +1,21 @@
+"""What findings say: each sentence names what is wrong, and a cure that cures it."""
+
+from __future__ import annotations
+
+from tests.core.faults.cases import CASES, run
+
+
+def said(name: str) -> list[str]:
+    """What is found in a kernel of this folder."""
+    (case,) = (case for case in CASES if case.kernel == name)
+    return [finding.message for finding in run(case).findings]
+
+
+def test_a_copy_beyond_an_array_says_how_many_bytes_it_needs():
+    (message,) = said("copy_beyond_array")
+    assert "its copy needs 256 bytes from a[32] on, where 128 bytes are left." in message
+
+
+def test_a_box_beyond_shared_memory_says_how_many_bytes_it_needs():
+    (message,) = said("box_beyond_shared_memory")
+    assert "its copy needs 1,024 bytes from tile[192] on, where 256 bytes are left." in message
