@@ -286,6 +286,8 @@ class Machine:
             return self.warps.cross_lane(frame, group, op, pc, mask)
         if op.kind is Kind.BARRIER:
             return self.barriers.arrive(group, op, pc)
+        if op.kind is Kind.ACTION and op.instruction.modifiers[:1] == ("mma_async",):
+            return self._product(frame, group, op, pc, mask)
         if op.kind is Kind.ACTION:
             return self.action(ActionLanes(self.state, frame, group, op, mask, self))
         if op.kind is Kind.INDEXED_BRANCH:
@@ -314,6 +316,17 @@ class Machine:
         self.state.exclusive = False
         if self.other(self.state.frame(inner), inner, self._unguarded(op), pc):
             self.barriers.place(pc + 1, group.depth, mask)
+        return False
+
+    def _product(self, frame: Frame, group: Group, op: Op, pc: int, mask: Mask | None) -> bool:
+        """A matrix product of warps, once all their lanes have come; False if the group ends."""
+        met = self.warps.whole_warps(group, pc) if op.guard < 0 else group
+        if met is group:
+            return self.action(ActionLanes(self.state, frame, group, op, mask, self))
+        if met is not None:
+            assert met.mask is not None
+            self.action(ActionLanes(self.state, frame, met, op, met.mask, self))
+            self.place(pc + 1, group.depth, met.mask)
         return False
 
     def action(self, lanes: ActionLanes) -> bool:

@@ -20,6 +20,8 @@ from core.emulator.run_queue import RunQueue
 from core.emulator.state import MachineState
 from core.ptx.opcodes import opcode_of
 
+_EVERY_LANE = np.array([0xFFFFFFFF], np.uint32)
+
 
 class WarpSync:
     """Holds lanes until the lanes that their member mask names have come."""
@@ -51,6 +53,21 @@ class WarpSync:
         assert whole.mask is not None
         self.barriers.place(pc + 1, group.depth, whole.mask)
         return False
+
+    def whole_warps(self, group: Group, pc: int) -> Group | None:
+        """The lanes of whole warps at an aligned instruction; None where others are to come first.
+
+        All lanes of a warp execute such an instruction together (PTX ISA, "wgmma.mma_async":
+        `.sync` waits for them). Lanes whose others never come are given as they are.
+        """
+        whole = self._gather(group, pc)
+        if whole.forced:
+            whole.forced, whole.expected = False, None
+            return whole
+        ready = self._those_ready(_EVERY_LANE, whole, pc)
+        if ready is None:
+            return whole
+        return Group(pc, group.depth, ready, group.warp) if ready.any() else None
 
     def _check_members(self, members: NDArray[Any], group: Group, pc: int) -> None:
         """A lane must be named by its own member mask (PTX ISA, "shfl.sync")."""

@@ -132,7 +132,7 @@ class WarpgroupMultiply:
         used.append(spans)
         part = Shape(ROWS, self.shape.n, self.shape.k)
         before = gather_result([lanes.rows(r)[warps] for r in self.d], self.result, part)
-        adds = lanes.rows(self.scale)[warps, 0].astype(bool)
+        adds = lanes.rows(self.scale)[warps, _first(lanes, warps)].astype(bool)
         before = np.where(adds[:, None, None], before, 0)
         if self.result.name == "s32":
             total = integers(left, right, before, saturate=self.saturate)
@@ -172,14 +172,15 @@ class WarpgroupMultiply:
         assert factor.descriptor is not None
         geometry, depth = lanes.geometry, self.shape.k
         nbytes = factor.element.bits // 8
-        descriptors = lanes.rows(factor.descriptor)[warps, 0].view(np.uint64).tolist()
+        descriptors = lanes.rows(factor.descriptor)[warps, _first(lanes, warps)]
         region = lanes.state.unit.shared
         assert region.lane_offset is not None
         found = np.zeros((len(warps), rows, depth, nbytes), np.uint8)
         spans: dict[tuple[int, int, int], Span] = {}
         readers: dict[tuple[int, int, int], set[int]] = {}
         bases = warp_rows(region.lane_offset, geometry, 0)[warps, 0].tolist()
-        for i, (warp, raw, base) in enumerate(zip(warps.tolist(), descriptors, bases, strict=True)):
+        raws = descriptors.view(np.uint64).tolist()
+        for i, (warp, raw, base) in enumerate(zip(warps.tolist(), raws, bases, strict=True)):
             what = Descriptor.of(raw)
             of_a = factor is self.a
             part = warp % geometry.warps % WARPS if of_a else 0
@@ -206,6 +207,12 @@ class WarpgroupMultiply:
             data = region.view(kind)[(base + inside) // nbytes]
             found[i] = data[..., None].view(np.uint8)
         return found, tuple((span, frozenset(readers[key])) for key, span in spans.items())
+
+
+def _first(lanes: Lanes, warps: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The first lane of each warp that takes part: what others hold in a register says nothing."""
+    taking_part: NDArray[np.intp] = warp_rows(lanes.active, lanes.geometry, 0)[warps].argmax(axis=1)
+    return taking_part
 
 
 def _pieces(places: NDArray[np.int64], nbytes: int) -> NDArray[np.int64]:

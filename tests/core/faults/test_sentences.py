@@ -19,3 +19,8 @@ def test_a_copy_beyond_an_array_says_how_many_bytes_it_needs():
 def test_a_box_beyond_shared_memory_says_how_many_bytes_it_needs():
     (message,) = said("box_beyond_shared_memory")
     assert "its copy needs 1,024 bytes from tile[192] on, where 256 bytes are left." in message
+
+
+def test_a_warp_of_which_one_lane_waits_multiplies_when_that_has_come():
+    (message,) = said("product_where_one_thread_waits")
+    assert "thread (32,0) of block (0,0) begins a matrix product that reads a[2048]" in message

@@ -143,6 +143,63 @@ extern "C" __global__ void product_before_copy_ok(const __grid_constant__ Tensor
   c[threadIdx.x] = d[0];
 }
 
+//@ product_where_one_thread_waits grid=1 block=128 m=map:64x64:128:input:float16[64,128] c=output:float32[128]
+extern "C" __global__ void product_where_one_thread_waits(const __grid_constant__ TensorMap m, float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; __shared__ u64 full; float d[4] = {}; int t = threadIdx.x;
+  for (int i = t; i < 256; i += 128) ((u32*)b)[i] = 0x3c003c00;
+  if (t == 0) INIT(full, 1);
+  PROXY_FENCE; __syncthreads();
+  if (t == 0) { EXPECT(full, 8192); BOX_IN(a, &m, 0, 0, full); }
+  if (t == 0) WAIT_FOR(full, 0);
+  FENCE;
+  MULTIPLY(d, TILE_K(a), TILE_K(b));  //! not_awaited a
+  COMMIT; WAIT(0);
+  c[t] = d[0];
+}
+extern "C" __global__ void product_where_one_thread_waits_ok(const __grid_constant__ TensorMap m, float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; __shared__ u64 full; float d[4] = {}; int t = threadIdx.x;
+  for (int i = t; i < 256; i += 128) ((u32*)b)[i] = 0x3c003c00;
+  if (t == 0) INIT(full, 1);
+  PROXY_FENCE; __syncthreads();
+  if (t == 0) { EXPECT(full, 8192); BOX_IN(a, &m, 0, 0, full); }
+  if (t == 0) WAIT_FOR(full, 0);
+  __syncthreads();
+  FENCE;
+  MULTIPLY(d, TILE_K(a), TILE_K(b));
+  COMMIT; WAIT(0);
+  c[t] = d[0];
+}
+
+//@ product_of_half_a_warp grid=1 block=128 m=map:64x64:128:input:float16[64,128] c=output:float32[128]
+extern "C" __global__ void product_of_half_a_warp(const __grid_constant__ TensorMap m, float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; __shared__ u64 full; float d[4] = {}; int t = threadIdx.x;
+  for (int i = t; i < 256; i += 128) ((u32*)b)[i] = 0x3c003c00;
+  if (t == 0) INIT(full, 1);
+  PROXY_FENCE; __syncthreads();
+  if (t == 0) { EXPECT(full, 8192); BOX_IN(a, &m, 0, 0, full); }
+  WAIT_FOR(full, 0);
+  if (t % 32 >= 16) {
+    FENCE;
+    MULTIPLY(d, TILE_K(a), TILE_K(b));  //! divergent_warp
+    COMMIT; WAIT(0);
+  }
+  c[t] = d[0];
+}
+extern "C" __global__ void product_of_half_a_warp_ok(const __grid_constant__ TensorMap m, float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; __shared__ u64 full; float d[4] = {}; int t = threadIdx.x;
+  for (int i = t; i < 256; i += 128) ((u32*)b)[i] = 0x3c003c00;
+  if (t == 0) INIT(full, 1);
+  PROXY_FENCE; __syncthreads();
+  if (t == 0) { EXPECT(full, 8192); BOX_IN(a, &m, 0, 0, full); }
+  WAIT_FOR(full, 0);
+  if (t / 32 >= 0) {
+    FENCE;
+    MULTIPLY(d, TILE_K(a), TILE_K(b));
+    COMMIT; WAIT(0);
+  }
+  c[t] = d[0];
+}
+
 //@ other_swizzle grid=1 block=128 m=map:32x64:64:input:float16[64,128] c=output:float32[128]
 extern "C" __global__ void other_swizzle(const __grid_constant__ TensorMap m, float* c) {
   __shared__ __align__(1024) char a[8192], b[1024]; __shared__ u64 full; float d[4] = {}; FILL
