@@ -67,10 +67,15 @@ def is_left_open(trace: Trace, finding: Finding) -> bool:
 
     Not of a race in an array that threads read: two that add to one bin do so with any data worth
     the name. But `out[place[i]] = x` is right where every place is another, and so is a sum that
-    the thread adds to its own `x` there, or `out[pair[i].to] += x[pair[i].from]`.
+    the thread adds to its own `x` there, or `out[pair[i].to] += x[pair[i].from]`. An atomic in
+    another block's shared memory is there for what other blocks do to the same element.
     """
     if finding.kind != "race":
         return True
+    if finding.block in trace.recorded_blocks:
+        access = trace.block(finding.block).access(finding.step)
+        if access is not None and (access.kind, access.space) == ("atomic", "cluster"):
+            return False
     row = trace.counters.by_array.get(finding.array, {})
     reads = ("ld_requests", "atom_requests")
     if not any(int(count.value) for name, count in row.items() if name.endswith(reads)):

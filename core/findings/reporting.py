@@ -367,16 +367,22 @@ class Reporter:
         block, thread = divmod(hazard.other_thread, size)
         mine, own = self._where(hazard.lane)
         instruction = self._program.module.instructions[hazard.other_pc]
-        loads = not writes_into(instruction, hazard.space)
-        verb = "reads" if loads else "writes"
+        is_called = instruction.opcode == "call"  # its function may load or store
+        loads = hazard.is_store and not is_called and not writes_into(instruction, hazard.space)
+        verb = "reads" if loads else "uses" if is_called and hazard.is_store else "writes"
         other = f"thread {index_text(thread, self._geometry.block)}"
         line = self._line(hazard.other_pc)
         where = f"line {line}" if line else f"`{instruction.text.strip()}`"
         if block != mine:
             other = f"{other} of block {index_text(block, self._geometry.grid)}"
+            if hazard.space in ("shared", "cluster"):
+                return (
+                    f" with no barrier of their cluster after {other} {verb} it ({where}); a "
+                    "cluster.sync() (barrier.cluster) between them is missing."
+                )
             return (
-                f", which {other} {verb} too ({where}), and nothing orders two blocks; use an "
-                "atomic, or give each element to one block."
+                f", which {other} {verb} too ({where}), and nothing orders two blocks; make both "
+                "accesses atomic, or give each element to one block."
             )
         if hazard.other_pc == hazard.pc and not loads and hazard.is_store:
             return f", which {other} writes too with another value; which one stays is undefined."

@@ -191,3 +191,32 @@ __global__ void k(Offsets offsets, const int* plain, int* out) {
     resting = resting_on(trace, frozenset(name for name, _ in texts))
     found = {f.array: (f.index, resting.get(f, ())) for f in trace.findings}
     assert found == {"offsets.data": ((-1,), ("offsets.data",)), "plain": ((-1,), ())}
+
+
+REMOTE = """
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+__global__ void __cluster_dims__(2) count(const int* values, int* out)
+{
+    __shared__ int bins[32];
+    cg::cluster_group all = cg::this_cluster();
+    bins[threadIdx.x] = 0;
+    BARRIER;
+    int bin = values[threadIdx.x] & 63;
+    atomicAdd(all.map_shared_rank(bins, bin / 32) + bin % 32, 1);
+    all.sync();
+    out[blockIdx.x * 32 + threadIdx.x] = bins[threadIdx.x];
+}
+"""
+
+
+@pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
+def test_atomics_in_the_memory_of_another_block_race_whatever_leads_there(kind):
+    texts = {"values": "random:int32[32]", "out": "zeros:int32[64]"}
+    launch = FileLaunch("c.cu", "count", "2", "32", arguments=tuple(texts.items()))
+    for barrier, kinds in (("__syncthreads()", ["race"]), ("all.sync()", [])):
+        source = REMOTE.replace("BARRIER", barrier)
+        trace = record(file_workload(source, launch, 5), kind=kind)
+        assert [f.kind for f in trace.findings] == kinds
+        resting = resting_on(trace, frozenset(["values"]))
+        assert not any(f in resting and is_left_open(trace, f) for f in trace.findings)

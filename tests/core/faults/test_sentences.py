@@ -24,3 +24,17 @@ def test_a_box_beyond_shared_memory_says_how_many_bytes_it_needs():
 def test_a_warp_of_which_one_lane_waits_multiplies_when_that_has_come():
     (message,) = said("product_where_one_thread_waits")
     assert "thread (32,0) of block (0,0) begins a matrix product that reads a[2048]" in message
+
+
+def test_a_race_in_the_memory_of_another_block_wants_a_barrier_of_the_cluster():
+    (message,) = said("remote_read_without_barrier")
+    assert (
+        "reads s[0] with no barrier of their cluster after thread (0,0) of block (0,0)" in message
+    )
+    assert "a cluster.sync() (barrier.cluster) between them is missing." in message
+    assert "atomic" not in message
+
+
+def test_a_race_of_two_blocks_in_global_memory_wants_both_to_be_atomic():
+    (message,) = said("overlapping_tiles")
+    assert "nothing orders two blocks; make both accesses atomic" in message
