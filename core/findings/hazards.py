@@ -968,6 +968,7 @@ class GlobalState:
     timeline: Timeline = field(default_factory=Timeline)
     shadows: dict[str, Shadow] = field(default_factory=dict)
     agents: int = 0  # asynchronous agents so far
+    waited: dict[int, tuple[int, int]] = field(default_factory=dict)  # by agent: serial, thread
     manners: dict[int, Manner] = field(default_factory=dict)
     _copies: dict[str, Copies] = field(default_factory=dict)  # by function
 
@@ -1028,6 +1029,7 @@ class Hazard:
     within: int = 0  # the swizzle in whose pattern the tile that it reads begins; 0: at its start
     count: int = 1
     is_across: bool = False  # of a race: any of those counted is between two warps
+    waited_by: int = -1  # the thread that waited for the operation, where another has to know of it
 
 
 @dataclass(frozen=True)
@@ -1183,6 +1185,7 @@ class Hazards(Observer):
         self._flush()
         agent, serial = self._begun[event.agent, event.number]
         self._order.know(event.lanes, agent, serial)
+        self._state.waited[agent] = serial, int(self._order.thread[event.lanes[0]])
 
     def on_phase(self, event: PhaseEvent) -> None:
         """Lanes came to mbarriers, or a phase of one is over."""
@@ -1376,9 +1379,19 @@ class Hazards(Observer):
             hazard.other_pc = self._state.timeline.sites[stamp >> 32]
         if hazard.kind == "race" and hazard.other_thread >= AGENTS:
             hazard.kind = "not_awaited"
+            serial, thread = self._state.waited.get(hazard.other_thread, (-1, -1))
+            if serial >= stamp >> 32 and not self._began(hazard.other_thread, hazard.lane):
+                hazard.waited_by = thread
         known = self.found.setdefault((hazard.kind, hazard.pc), hazard)
         if known is not hazard:
             known.count += hazard.count
+
+    def _began(self, agent: int, lane: int) -> bool:
+        """Whether a lane began the operations of an agent, so that it has to wait itself."""
+        keys = [key for key, number in self._agents.items() if number == agent]
+        kind, *own = keys[0] if keys and isinstance(keys[0], tuple) else ("",)
+        block, thread = divmod(lane, self._geometry.threads)
+        return (block * self._geometry.warps + thread // WARP if kind == "product" else lane) in own
 
     def _note_begun(
         self,

@@ -356,9 +356,25 @@ class Reporter:
             cure = "cp.async.bulk.wait_group must come before"
         else:
             cure = "a wait for the right phase of its mbarrier must come before"
+        if hazard.waited_by >= 0:
+            cure = self._telling(hazard)
         return (
             f"{self._whose(hazard, who)} {verb} {place.text} while the {other} of line {line} may "
             f"still use it; {cure}."
+        )
+
+    def _telling(self, hazard: Hazard) -> str:
+        """How a thread learns of the end of an operation that another has waited for."""
+        block, thread = divmod(hazard.waited_by, self._geometry.threads)
+        waiter = f"thread {index_text(thread, self._geometry.block)}"
+        if block == self._where(hazard.lane)[0]:
+            return f"{waiter} has waited for it, and a __syncthreads() after that wait is missing"
+        waiter += f" of block {index_text(block, self._geometry.grid)}"
+        if hazard.space in ("shared", "cluster"):
+            return f"{waiter} has waited for it, and a cluster.sync() after that wait is missing"
+        return (
+            f"{waiter} has waited for it, and must then execute __threadfence() and set a flag, "
+            "which this thread reads before"
         )
 
     def _clash(self, hazard: Hazard) -> str:

@@ -390,6 +390,62 @@ extern "C" __global__ void wait_without_commit_ok(float* c) {
   }
 }
 
+//@ reuse_without_barrier grid=1 block=64 c=output:float32[128]
+extern "C" __global__ void reuse_without_barrier(float* c) {
+  __shared__ __align__(128) float tile[64]; int t = threadIdx.x;
+  for (int i = 0; i < 2; i++) {
+    tile[t] = t + i;  //! not_awaited tile
+    PROXY_FENCE;
+    __syncthreads();
+    if (t == 0) { COPY_OUT(c + 64 * i, tile, 256); COMMIT; WAIT_GROUP; }
+  }
+}
+extern "C" __global__ void reuse_without_barrier_ok(float* c) {
+  __shared__ __align__(128) float tile[64]; int t = threadIdx.x;
+  for (int i = 0; i < 2; i++) {
+    tile[t] = t + i;
+    PROXY_FENCE;
+    __syncthreads();
+    if (t == 0) { COPY_OUT(c + 64 * i, tile, 256); COMMIT; WAIT_GROUP; }
+    __syncthreads();
+  }
+}
+
+//@ copied_flag_without_fence grid=2 block=64 part=inout:float32[64] flag=zero:int32[1] c=output:float32[64]
+extern "C" __global__ void copied_flag_without_fence(float* part, int* flag, float* c) {
+  __shared__ __align__(128) float tile[64]; int t = threadIdx.x;
+  if (blockIdx.x == 0) {
+    tile[t] = t;
+    PROXY_FENCE;
+    __syncthreads();
+    if (t == 0) {
+      COPY_OUT(part, tile, 256); COMMIT; WAIT_GROUP;
+      atomicExch(flag, 1);
+    }
+  } else {
+    if (t == 0) { while (atomicAdd(flag, 0) == 0); __threadfence(); }
+    __syncthreads();
+    c[t] = part[t];  //! not_awaited part
+  }
+}
+extern "C" __global__ void copied_flag_without_fence_ok(float* part, int* flag, float* c) {
+  __shared__ __align__(128) float tile[64]; int t = threadIdx.x;
+  if (blockIdx.x == 0) {
+    tile[t] = t;
+    PROXY_FENCE;
+    __syncthreads();
+    if (t == 0) {
+      COPY_OUT(part, tile, 256); COMMIT; WAIT_GROUP;
+      __threadfence();
+      atomicExch(flag, 1);
+    }
+  } else {
+    if (t == 0) { while (atomicAdd(flag, 0) == 0); __threadfence(); }
+    __syncthreads();
+    c[t] = part[t];
+  }
+}
+
 //@ copy_of_odd_size grid=1 block=32 a=input:float32[64] c=output:float32[64]
 extern "C" __global__ void copy_of_odd_size(const float* a, float* c) {
   __shared__ __align__(128) float tile[64]; __shared__ u64 full; int t = threadIdx.x;

@@ -38,3 +38,20 @@ def test_a_race_in_the_memory_of_another_block_wants_a_barrier_of_the_cluster():
 def test_a_race_of_two_blocks_in_global_memory_wants_both_to_be_atomic():
     (message,) = said("overlapping_tiles")
     assert "nothing orders two blocks; make both accesses atomic" in message
+
+
+def test_a_copy_that_another_thread_has_waited_for_wants_that_to_be_told():
+    (message,) = said("reuse_without_barrier")
+    wanted = "thread (0,0) has waited for it, and a __syncthreads() after that wait is missing."
+    assert wanted in message
+    (message,) = said("copied_flag_without_fence")
+    assert "thread (0,0) of block (0,0) has waited for it, and must then execute " in message
+    assert "__threadfence() and set a flag" in message
+
+
+def test_a_copy_that_nobody_has_waited_for_wants_a_wait():
+    for name in ("reuse_before_group_wait", "wait_without_commit"):
+        (message,) = said(name)
+        assert "; cp.async.bulk.wait_group must come before." in message
+    (message,) = said("wait_for_all_but_one")
+    assert "; wgmma.wait_group must come before." in message
