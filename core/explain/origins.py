@@ -110,7 +110,7 @@ class _Origins:
     """Follows the values of one block's threads back to what memory held as the launch began."""
 
     def __init__(self, trace: Trace, block: BlockTrace) -> None:
-        self._module, self._block = trace.module, block
+        self._module, self._block, self._launch = trace.module, block, trace.workload.launch
         self._arrays: dict[str, Array | SharedArray] = {
             **{array.name: array for array in trace.arrays},
             **{array.name: array for array in trace.shared_arrays},
@@ -126,10 +126,11 @@ class _Origins:
     def of(self, finding: Finding) -> set[str]:
         """The arrays whose contents make the address at fault, or end the loop that counts it.
 
-        Of an assertion those that its condition is made of, of a tensor map the one it lies in.
+        Of an assertion those that its condition is made of, of a tensor map the one it lies in; but
+        none where the launch passes such a map, which did not get to where the copy looks for it.
         """
         if finding.kind == "bad_tensor_map":
-            return {finding.array} - {""}
+            return {finding.array} - {""} - self._maps_passed()
         if finding.kind == "assert":
             test = self._reader.of(finding.thread).last_test
             return self._beginnings([test] if test is not None else [])
@@ -138,6 +139,19 @@ class _Origins:
         else:
             aim = self._reader.of(finding.thread, finding.step).aim
         return self._beginnings([aim.address, *self._bounds(aim)]) if aim is not None else set()
+
+    def _maps_passed(self) -> set[str]:
+        """The arguments that are tensor maps of as many dimensions as all copies here want."""
+        copies = [
+            i.modifiers
+            for i in self._module.instructions
+            if i.opcode == "cp" and "tensor" in i.modifiers and "prefetch" not in i.modifiers
+        ]
+        return {
+            a.name
+            for a in self._launch.arrays
+            if a.map is not None and all(f"{len(a.map.sizes)}d" in wanted for wanted in copies)
+        }
 
     def moves(self, finding: Finding) -> bool:
         """Whether one table leads a race's thread both to what it adds and to where.

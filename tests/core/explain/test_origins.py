@@ -220,3 +220,32 @@ def test_atomics_in_the_memory_of_another_block_race_whatever_leads_there(kind):
         assert [f.kind for f in trace.findings] == kinds
         resting = resting_on(trace, frozenset(["values"]))
         assert not any(f in resting and is_left_open(trace, f) for f in trace.findings)
+
+
+def test_a_map_that_is_passed_and_not_reached_is_a_fault_whatever_it_describes():
+    source = """
+#include <cuda.h>
+__global__ void k(PASSED CUtensorMap map, float *out) {
+    __shared__ alignas(128) float tile[64];
+    __shared__ unsigned long long full;
+    unsigned to = __cvta_generic_to_shared(tile), bar = __cvta_generic_to_shared(&full);
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(bar) : "memory");
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 256;" :: "r"(bar));
+        asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+                     " [%0], [%1, {%2, %2}], [%3];"
+                     :: "r"(to), "l"(&map), "r"(0), "r"(bar) : "memory");
+    }
+    __syncthreads();
+    asm volatile("{ .reg .pred q; again: mbarrier.try_wait.parity.shared::cta.b64 q, [%0], 0;"
+                 " @!q bra again; }" :: "r"(bar) : "memory");
+    out[threadIdx.x] = tile[threadIdx.x];
+}
+"""
+    texts = (("map", "tensormap(float32[16,16], box=8x8)"), ("out", "zeros:float32[32]"))
+    launch = FileLaunch("k.cu", "k", "1", "32", arguments=texts)
+    passed = {"const": ["bad_tensor_map", "hang"], "const __grid_constant__": []}
+    for how, kinds in passed.items():
+        trace = record(file_workload(source.replace("PASSED", how), launch, 5))
+        assert [f.kind for f in trace.findings] == kinds
+        assert not resting_on(trace, frozenset(["map"]))
