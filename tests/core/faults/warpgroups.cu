@@ -36,6 +36,48 @@ extern "C" __global__ void sums_before_wait_ok(float* c) {
   c[threadIdx.x] = d[0] + d[1];
 }
 
+//@ sum_passed_before_wait grid=1 block=128 c=output:float32[128]
+__device__ __noinline__ float twice(float sum) {
+  return 2 * sum;  //! not_awaited
+}
+__device__ __noinline__ float same(float sum) {
+  return sum;
+}
+extern "C" __global__ void sum_passed_before_wait(float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; float d[4] = {}; FILL
+  PROXY_FENCE; __syncthreads();
+  FENCE; MULTIPLY(d, TILE_K(a), TILE_K(b)); COMMIT;
+  c[threadIdx.x] = twice(same(d[1]));
+  WAIT(0);
+}
+extern "C" __global__ void sum_passed_before_wait_ok(float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; float d[4] = {}; FILL
+  PROXY_FENCE; __syncthreads();
+  FENCE; MULTIPLY(d, TILE_K(a), TILE_K(b)); COMMIT;
+  float kept = same(d[1]);
+  WAIT(0);
+  c[threadIdx.x] = twice(kept);
+}
+
+//@ sum_returned_before_wait grid=1 block=128 c=output:float32[128]
+extern "C" __global__ void sum_returned_before_wait(float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; float d[4] = {}; FILL
+  PROXY_FENCE; __syncthreads();
+  FENCE; MULTIPLY(d, TILE_K(a), TILE_K(b)); COMMIT;
+  float kept = same(d[1]);
+  c[threadIdx.x] = kept + 1;  //! not_awaited
+  WAIT(0);
+}
+extern "C" __global__ void sum_returned_before_wait_ok(float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; float d[4] = {}; FILL
+  PROXY_FENCE; __syncthreads();
+  FENCE; MULTIPLY(d, TILE_K(a), TILE_K(b)); COMMIT;
+  float kept = same(d[1]), other = same(threadIdx.x);
+  other += 1;
+  WAIT(0);
+  c[threadIdx.x] = kept + other;
+}
+
 //@ wait_for_all_but_one grid=1 block=128 c=output:float32[128]
 extern "C" __global__ void wait_for_all_but_one(float* c) {
   __shared__ __align__(1024) char a[8192], b[1024]; float d[4] = {}; FILL
