@@ -67,6 +67,14 @@ class Descriptor:
         """Whether it begins where the swizzle's pattern does."""
         return not self.swizzle or self.start >> 7 & (self.swizzle // _CHUNK - 1) == self.base
 
+    def overlaps(self, rows: int, depth: int, nbytes: int, *, transposed: bool) -> bool:
+        """Whether two elements lie in one place: its offsets are less than what they step over.
+
+        PTX ISA, "Matrix descriptor": the stride offset leads from eight rows to the next eight.
+        """
+        shape = rows, depth, nbytes
+        return _overlap(*shape, self.leading, self.stride, self.swizzle, transposed)
+
     def places(self, rows: int, depth: int, nbytes: int, *, transposed: bool) -> NDArray[np.int64]:
         """Where the elements lie, of `nbytes` each: int64 (rows, depth).
 
@@ -91,6 +99,14 @@ def _offsets(
     each = wide // nbytes  # elements of a column that lie side by side
     far, along = (leading, stride) if swizzle else (stride, leading)
     return row % each * nbytes + row // each * far + inner % 8 * wide + inner // 8 * along
+
+
+@cache
+def _overlap(
+    rows: int, depth: int, nbytes: int, leading: int, stride: int, swizzle: int, transposed: bool
+) -> bool:
+    offsets = _offsets(rows, depth, nbytes, leading, stride, swizzle, transposed)
+    return len(np.unique(offsets)) < offsets.size
 
 
 @dataclass(frozen=True)
@@ -184,17 +200,19 @@ class WarpgroupMultiply:
             what = Descriptor.of(raw)
             of_a = factor is self.a
             part = warp % geometry.warps % WARPS if of_a else 0
-            whole = what.places(
-                WARPS * rows if of_a else rows, depth, nbytes, transposed=factor.transposed
-            )
+            shape = WARPS * rows if of_a else rows, depth, nbytes
+            whole = what.places(*shape, transposed=factor.transposed)
             places = whole[part * rows : (part + 1) * rows]
             key = raw, base, part
             readers.setdefault(key, set()).add(warp)
             if key not in spans:
+                block, number = divmod(warp, geometry.warps)
+                first, name = block * geometry.threads + number * WARP, "A" if of_a else "B"
                 if int(places.min()) < 0 or int(places.max()) + nbytes > region.nbytes:
-                    block, number = divmod(warp, geometry.warps)
-                    first = block * geometry.threads + number * WARP
-                    lanes.fault("bad_descriptor", first, "A" if of_a else "B")
+                    lanes.fault("bad_descriptor", first, name)
+                elif what.overlaps(*shape, transposed=factor.transposed):
+                    offsets = f"{what.leading}|{what.stride}|{what.swizzle}"
+                    lanes.fault("bad_descriptor", first, f"{name}|{offsets}")
                 spans[key] = Span(
                     region,
                     base + _pieces(np.clip(places, 0, region.nbytes - nbytes), nbytes),

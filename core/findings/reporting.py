@@ -273,6 +273,18 @@ class Reporter:
         line = self._line(event.other_pc)
         return f"; thread {other}, which arrived before, itself waits in line {line}"
 
+    def _bad_descriptor(self, event: FaultEvent, _: Place, who: str) -> str:
+        name, *offsets = event.detail.split("|")
+        if not offsets:
+            return f"{who} multiplies by a descriptor of {name} that leads beyond shared memory."
+        leading, stride, swizzle = map(int, offsets)
+        layout = f"with a {swizzle}-byte swizzle" if swizzle else "without a swizzle"
+        return (
+            f"{who} multiplies by a descriptor of {name} whose parts overlap: its leading offset "
+            f"is {leading:,} bytes and its stride offset {stride:,}, and {layout} eight rows take "
+            f"{8 * max(swizzle, 16):,} bytes; the offset from part to part must not be less."
+        )
+
     def _bad_mbarrier(self, event: FaultEvent, place: Place, who: str) -> str:
         if event.detail:
             return (
@@ -439,8 +451,7 @@ _SENTENCES: dict[str, str | Callable[[Reporter, FaultEvent, Place, str], str]] =
     "cluster meet at a barrier.cluster before a block ends.",
     "no_wgmma_fence": "{who} begins a matrix product without a wgmma.fence before it; its "
     "registers need not be ready.",
-    "bad_descriptor": "{who} multiplies by a descriptor of {detail} that leads beyond shared "
-    "memory.",
+    "bad_descriptor": Reporter._bad_descriptor,
     "hang": Reporter._hang,
     "bad_mbarrier": Reporter._bad_mbarrier,
     "bad_tensor_map": "{who} copies by the tensor map at {details[0]}, where there is none of "

@@ -55,3 +55,11 @@ def test_a_copy_that_nobody_has_waited_for_wants_a_wait():
         assert "; cp.async.bulk.wait_group must come before." in message
     (message,) = said("wait_for_all_but_one")
     assert "; wgmma.wait_group must come before." in message
+
+
+def test_a_descriptor_whose_rows_overlap_says_how_far_apart_they_are():
+    (message,) = said("rows_overlap")
+    assert "a descriptor of A whose parts overlap" in message
+    assert "its stride offset 512, and with a 128-byte swizzle eight rows take 1,024" in message
+    (message,) = said("tile_beyond_shared")
+    assert message.endswith("multiplies by a descriptor of A that leads beyond shared memory.")

@@ -17,6 +17,7 @@ struct alignas(64) TensorMap { u64 words[16]; };
 #define MULTIPLY(d, a, b) asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 0;" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "l"(a), "l"(b) : "memory")
 #define MULTIPLY_R(d, r, b) asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, {%4, %5, %6, %7}, %8, 1, 1, 1, 0;" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3]), "l"(b) : "memory")
 #define TILE_K(p) ((u64)((ADDRESS(p) & 0x3FFFF) >> 4) | 1ull << 16 | 64ull << 32 | 1ull << 62)
+#define TILE_BY(p, stride) ((u64)((ADDRESS(p) & 0x3FFFF) >> 4) | 1ull << 16 | (u64)(stride >> 4) << 32 | 1ull << 62)
 #define TILE_K64(p) ((u64)((ADDRESS(p) & 0x3FFFF) >> 4) | 1ull << 16 | 32ull << 32 | 2ull << 62)
 #define FILL for (int i = threadIdx.x; i < 2048; i += 128) { ((u32*)a)[i] = 0x3c003c00; if (i < 256) ((u32*)b)[i] = 0x3c003c00; }
 
@@ -309,6 +310,24 @@ extern "C" __global__ void no_fence_before_product_ok(float* c) {
   __shared__ __align__(1024) char a[8192], b[1024]; float d[4] = {}; FILL
   PROXY_FENCE; __syncthreads();
   FENCE; MULTIPLY(d, TILE_K(a), TILE_K(b)); COMMIT; WAIT(0);
+  c[threadIdx.x] = d[0];
+}
+
+//@ rows_overlap grid=1 block=128 c=output:float32[128]
+extern "C" __global__ void rows_overlap(float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; float d[4] = {}; FILL
+  PROXY_FENCE; __syncthreads();
+  FENCE;
+  MULTIPLY(d, TILE_BY(a, 512), TILE_K(b));  //! bad_descriptor
+  COMMIT; WAIT(0);
+  c[threadIdx.x] = d[0];
+}
+extern "C" __global__ void rows_overlap_ok(float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; float d[4] = {}; FILL
+  PROXY_FENCE; __syncthreads();
+  FENCE;
+  MULTIPLY(d, TILE_BY(a, 1024), TILE_BY(b, 0));  // b has eight columns: nothing steps
+  COMMIT; WAIT(0);
   c[threadIdx.x] = d[0];
 }
 
