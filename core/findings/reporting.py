@@ -181,6 +181,13 @@ class Reporter:
         return f"{who} frees {self._piece(piece)} again, which {self._freed(piece)}."
 
     def _divergent_barrier(self, event: FaultEvent, _: Place, who: str) -> str:
+        if event.detail:
+            number, mine, theirs, first, pc = map(int, event.detail.split("|"))
+            return (
+                f"{who} comes to barrier {number} with a count of {mine} threads, to which thread "
+                f"{self._short(first)} came{self._in_line(pc)} with {theirs}; give all that meet "
+                "there the same count."
+            )
         other = self._other(event)
         if other < 0 and event.others is not None and len(event.others):  # a cluster's barrier
             return (

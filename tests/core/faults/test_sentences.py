@@ -63,3 +63,12 @@ def test_a_descriptor_whose_rows_overlap_says_how_far_apart_they_are():
     assert "its stride offset 512, and with a 128-byte swizzle eight rows take 1,024" in message
     (message,) = said("tile_beyond_shared")
     assert message.endswith("multiplies by a descriptor of A that leads beyond shared memory.")
+
+
+def test_counts_of_one_barrier_that_differ_are_named():
+    (message,) = said("counts_differ")
+    assert "thread (64,0) of block (0,0) comes to barrier 1 with a count of 64 threads" in message
+    assert "to which thread (0,0) came in line " in message
+    assert message.endswith(
+        "with 128; give all that meet there the same count. (128 threads like it.)"
+    )
