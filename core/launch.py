@@ -148,6 +148,7 @@ class Launch:
     shared_bytes: int = 0  # dynamic shared memory, the third number in <<<grid, block, shared>>>
     symbols: tuple[Argument, ...] = ()
     cluster: Dim3 | None = None  # blocks of a cluster, a launch attribute; None: as the kernel says
+    is_portable: bool = False  # the host code does not allow clusters above the portable 8 blocks
 
     @property
     def arrays(self) -> tuple[ArrayArgument, ...]:

@@ -390,7 +390,7 @@ def verdict(trace: Trace, own: OwnLaunch) -> Iterator[Text]:
             yield Text(of_guessed_size(finding, shape, f"--arg {finding.array}=…"), "yellow")
         if names := resting.get(finding, ()):
             first = f"--arg {names[0]}="
-            yield Text(of_guessed_contents(finding, names, first.__add__), "yellow")
+            yield Text(of_guessed_contents(finding, resting, first.__add__), "yellow")
     if touches_nothing(trace):
         yield Text(f"Nothing was tested: no thread touched memory.{_because(trace, own)}", "yellow")
     elif trace.findings and not certain:

@@ -35,9 +35,10 @@ class Barriers:
         op = code.ops[pc - code.first_pc]
         group = Group(pc, depth, mask)
         if depth == 0 and op.kind is Kind.RETURN and op.guard < 0:
+            tick = self.state.tick
             self.state.tick += 1
-            self.exit(group)
-            self.state.segment(self.state.tick - 1, pc, pc + 1, group)
+            self.exit(group)  # others may go on at once, and end, too
+            self.state.segment(tick, pc, pc + 1, group)
         else:
             self.queue.enter(group)
 
@@ -145,6 +146,8 @@ class NamedBarriers:
     state: MachineState
     barriers: Barriers
     named: dict[int, _Named] = field(default_factory=dict)
+    # By number and block, of this phase: the lane that said how many threads take part, and where.
+    said: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
 
     def arrive(self, number: int, who: Mask, count: NDArray[Any] | None, votes: Mask) -> _Named:
         """Notes that the lanes `who` have come."""
@@ -179,12 +182,33 @@ class NamedBarriers:
             state.arrived_at[active] = state.tick - 1
         for number in present:
             who = active & (numbers == number)
+            if count is not None:
+                self._compare(number, lanes, who, count)
             self.arrive(number, who, count, votes)
             if waits:
                 waiting = state.waiting.get(NAMED + number)
                 state.waiting[NAMED + number] = who if waiting is None else who | waiting
         for number in present:
             self.settle(number, pc, active & (numbers == number))
+
+    def _compare(self, number: int, lanes: Lanes, who: Mask, count: NDArray[Any]) -> None:
+        """A fault where those that meet give a barrier several counts.
+
+        PTX ISA, "bar, barrier": the count is that of the threads that take part in a phase.
+        """
+        state, pc, depth = self.state, lanes.pc, lanes.group.depth
+        barrier, coming = self.named.get(number), np.flatnonzero(who)
+        blocks = coming // state.geometry.threads
+        for block in np.unique(blocks).tolist():
+            here = coming[blocks == block]
+            mine = int(count[here[0]])
+            known = 0 if barrier is None else int(barrier.count[block])
+            if not known:
+                self.said[number, block] = int(here[0]), state.call_site(pc, depth, int(here[0]))
+            elif mine not in (0, known):
+                other, other_pc = self.said[number, block]
+                detail = f"{number}|{mine}|{known}|{other}|{other_pc}"
+                state.fault("divergent_barrier", pc, depth, here, detail=detail)
 
     def complete(self, barrier: _Named) -> NDArray[np.intp]:
         """The blocks of which enough threads have come; an incomplete warp counts whole."""

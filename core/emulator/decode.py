@@ -68,8 +68,6 @@ def memory_type(instruction: Instruction) -> PtxType:
 
 def load_or_store(decoder: OperandDecoder, instruction: Instruction) -> Op:
     """`ld`, `ldu` and `st`."""
-    if "async" in instruction.modifiers:
-        raise unsupported(instruction, "stores into another block, which is not supported")
     space = space_of(instruction)
     is_load = opcode_of(instruction).kind == "load"
     kind = memory_type(instruction)
@@ -287,6 +285,8 @@ class Decoder:
             row = opcode_of(instruction)
             if row.refused and not row.is_executed:
                 raise unsupported(instruction, f"is not executed ({row.refused[0][1]})")
+            if why := row.why_left_out(instruction.modifiers):
+                raise unsupported(instruction, f"is not executed ({why})")
             unknown = unknown_modifier(instruction.modifiers)
             if unknown:
                 raise unsupported(instruction, f"has {unknown!r}, which is not a modifier of PTX")

@@ -23,7 +23,8 @@ MAX_THREADS = 1024
 MAX_BLOCK = (1024, 1024, 64)
 MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_SHARED = 227 * 1024
-MOST_OF_CLUSTER = 16  # blocks, and that only where the host asks for more than the portable 8
+MOST_OF_CLUSTER = 16  # blocks, and that only where the host asks for more than the portable ones
+_PORTABLE = 8  # blocks of a cluster (CUDA C++ Programming Guide, "Thread Block Clusters")
 CODE_WINDOW = 1 << 43  # addresses of functions, apart from those of data
 _CODE_STEP = 16
 _WORKSPACE_BYTES = 64
@@ -253,13 +254,28 @@ def _check_bounds(function: Function, block: Dim3) -> None:
 
 
 def _cluster(function: Function, launch: Launch) -> Dim3:
-    """The clusters that a launch has; raises `LaunchError` where CUDA would refuse them."""
+    """The clusters that a launch has; raises `LaunchError` where CUDA would refuse them.
+
+    CUDA Runtime API, cudaFuncAttributeNonPortableClusterSizeAllowed: without it a cluster has at
+    most 8 blocks.
+    """
     own = Dim3(*function.cluster) if function.cluster else None
     cluster = launch.cluster or own or Dim3(1)
     if own is not None and cluster != own:
         raise LaunchError(
             f"A cluster is {cluster} blocks; {source_name(function.name)} wants {own} exactly by "
             "its __cluster_dims__: take that, or none."
+        )
+    if cluster.count > MOST_OF_CLUSTER:
+        raise LaunchError(
+            f"A cluster of {cluster} has {cluster.count} blocks; CUDA allows at most "
+            f"{MOST_OF_CLUSTER}."
+        )
+    if cluster.count > _PORTABLE and launch.is_portable:
+        raise LaunchError(
+            f"A cluster of {cluster} has {cluster.count} blocks; CUDA allows more than {_PORTABLE} "
+            "only where the host code sets cudaFuncAttributeNonPortableClusterSizeAllowed, which "
+            f"is not in it: set it, or take at most {_PORTABLE} blocks."
         )
     for axis, size, blocks in zip("xyz", _sizes(cluster), _sizes(launch.grid), strict=True):
         if size < 1:
@@ -270,11 +286,6 @@ def _cluster(function: Function, launch: Launch) -> Dim3:
                 f"Grid size {axis} is {blocks}, which is not a multiple of the {size} blocks that "
                 f"a cluster has in {axis}: take {-(-blocks // size) * size}{others}."
             )
-    if cluster.count > MOST_OF_CLUSTER:
-        raise LaunchError(
-            f"A cluster of {cluster} has {cluster.count} blocks; CUDA allows at most "
-            f"{MOST_OF_CLUSTER}."
-        )
     return cluster
 
 

@@ -73,6 +73,7 @@ class Machine:
         self.flight = InFlight(self.state, self.place)
         self.queue.flight = self.flight
         self.products = Products(self.state)
+        self.calls.on_passed = self.products.passed
 
     @property
     def tick(self) -> int:
@@ -188,8 +189,8 @@ class Machine:
         registers, logs, tick = frame.registers, frame.logs, state.tick
         simple = state.exclusive or group.mask is None
         if self.products.is_open:
-            for op in ops:
-                self.products.watch(frame, group, op)
+            for i, op in enumerate(ops):
+                self.products.watch(frame, group, op, tick + i)
         pairs, results = frame.pairs, frame.results
         for i, op in enumerate(ops, ops[0].instruction.pc - frame.code.first_pc):
             assert op.compute is not None
@@ -234,7 +235,7 @@ class Machine:
         if not any_left:
             return
         if self.products.is_open:
-            self.products.watch(frame, group, op)
+            self.products.watch(frame, group, op, state.tick)
         site = -1 if frame.has_lines else state.site(op.instruction.pc, group.depth, mask)
         values = state.unit.execute(op, frame.registers, mask, state.tick, site)
         if op.payload.kind == "atomic":
@@ -268,6 +269,8 @@ class Machine:
     def other(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
         """Everything but arithmetic, memory and branches; False if the group ends here."""
         if op.kind is Kind.PARAMETER:
+            if self.products.is_open:
+                self.products.parameter(frame, group, op)
             self.calls.parameter(frame, group, op)
             return True
         if op.kind is Kind.NOTHING:

@@ -5,10 +5,13 @@ instruction (PTX ISA, "wgmma.mma_async"). The machine code makes the warps arriv
 (WARPGROUP.ARRIVE), and begins the product when the four have come. So when one warp has waited for
 the product (`wgmma.wait_group`), the parts of the other three are done as well; a kernel may let
 one thread of a warpgroup say so. No memory is ordered by the meeting alone.
+
+The lanes of a warp come together as well: those that are sooner wait (`.sync`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -30,8 +33,10 @@ def met(lanes: ActionLanes) -> ActionLanes | None:
     machine = lanes.machine
     mates = _held_for(lanes)
     here = np.any([lanes.active, *mates], axis=0) if mates else lanes.active
-    lacking = _lacking(here, lanes)
-    if lanes.group.forced and lacking.any():
+    is_forced = lanes.group.forced
+    come = _some_lanes if is_forced or lanes.op.guard >= 0 else _all_lanes
+    lacking = _lacking(here, come, lanes)
+    if is_forced and lacking.any():
         missing = np.flatnonzero(_of_warpgroups(lacking, lanes) & ~here)
         machine.state.fault(
             "divergent_warp",
@@ -80,7 +85,7 @@ def _held_for(lanes: ActionLanes) -> list[Mask]:
     return found
 
 
-def _warpgroups(mask: Mask, lanes: ActionLanes) -> NDArray[np.bool_]:
+def _some_lanes(mask: Mask, lanes: ActionLanes) -> NDArray[np.bool_]:
     """Which warps have lanes in the mask: bool (blocks, warpgroups of a block, 4).
 
     Warps that a block does not have are absent.
@@ -89,6 +94,12 @@ def _warpgroups(mask: Mask, lanes: ActionLanes) -> NDArray[np.bool_]:
     warps = warp_rows(mask, geometry, 0).any(axis=1).reshape(len(geometry.blocks), -1)
     short = -geometry.warps % WARPS
     return np.pad(warps, ((0, 0), (0, short))).reshape(len(geometry.blocks), -1, WARPS)
+
+
+def _all_lanes(mask: Mask, lanes: ActionLanes) -> NDArray[np.bool_]:
+    """Which warps have lanes in the mask and none beside it but such as have left the kernel."""
+    beside = lanes.machine.state.alive & ~mask
+    return _some_lanes(mask, lanes) & ~_some_lanes(beside, lanes)
 
 
 def _lanes_in(groups: NDArray[np.bool_], lanes: ActionLanes) -> Mask:
@@ -100,11 +111,13 @@ def _lanes_in(groups: NDArray[np.bool_], lanes: ActionLanes) -> Mask:
 
 def _of_warpgroups(mask: Mask, lanes: ActionLanes) -> Mask:
     """All lanes of the warpgroups that have lanes in the mask."""
-    some: NDArray[np.bool_] = np.logical_or.reduce(_warpgroups(mask, lanes), axis=2)
+    some: NDArray[np.bool_] = np.logical_or.reduce(_some_lanes(mask, lanes), axis=2)
     return _lanes_in(some, lanes)
 
 
-def _lacking(mask: Mask, lanes: ActionLanes) -> Mask:
-    """The lanes of the mask some warp of whose warpgroup has none in it."""
-    whole: NDArray[np.bool_] = np.logical_and.reduce(_warpgroups(mask, lanes), axis=2)
+def _lacking(
+    mask: Mask, come: Callable[[Mask, ActionLanes], NDArray[np.bool_]], lanes: ActionLanes
+) -> Mask:
+    """The lanes of the mask some warp of whose warpgroup has not come."""
+    whole: NDArray[np.bool_] = np.logical_and.reduce(come(mask, lanes), axis=2)
     return mask & _lanes_in(~whole, lanes)

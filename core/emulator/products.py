@@ -2,8 +2,8 @@
 
 Their results are there at once, so that unoptimised code, which copies registers about, gives what
 it gives on a GPU, whose assembler waits wherever it has to. An instruction that only copies such a
-register (a move, or a store to and a load from a thread's own memory) is not a fault; the copy is
-watched in turn.
+register (a move, a store to and a load from a thread's own memory, or what passes it to a function
+and back) is not a fault; the copy is watched in turn.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from core.emulator.groups import Group, lanes_of_rows, warp_rows
 from core.emulator.in_flight import Groups
 from core.emulator.lanes import Lanes
 from core.emulator.memory import LOCAL_WINDOW
-from core.emulator.program import Kind, Op
+from core.emulator.program import Kind, Op, ParameterAccess
 from core.emulator.state import MachineState
-from core.ptx.ast import Address, Register, registers
+from core.ptx.ast import Address, Register, elements, registers
 from core.ptx.opcodes import opcode_of, results
 from core.ptx.opcodes import sources as sources_of
 
@@ -46,6 +46,7 @@ class Products:
     def __init__(self, state: MachineState) -> None:
         self.state = state
         self.is_open = False  # whether any has not been waited for
+        self._tick = -1  # of the instruction that is looked at; -1 is now
         self._number = 0
         self._pcs: list[int] = [-1]  # of each product
         self._warps: defaultdict[int, Groups[tuple[Hashable, int]]] = defaultdict(Groups)
@@ -55,6 +56,8 @@ class Products:
         self._results: dict[tuple[int, int], Numbers] = {}  # by frame and slot
         self._factors: dict[tuple[int, int], Numbers] = {}
         self._local: dict[int, Numbers] = {}  # copies of results, by place in a thread's memory
+        # Those in parameters, by frame, name and offset in bytes.
+        self._parameters: dict[tuple[int, str, int], Numbers] = {}
         self._uses: dict[int, _Uses] = {}
 
     # -- what instructions do -----------------------------------------------------------------
@@ -147,6 +150,7 @@ class Products:
             self._results.clear()
             self._factors.clear()
             self._local.clear()
+            self._parameters.clear()
 
     # -- faults -----------------------------------------------------------------------------
 
@@ -184,12 +188,12 @@ class Products:
     def _fault(self, bad: Mask, numbers: Numbers, pc: int, depth: int, detail: str) -> None:
         lanes = np.flatnonzero(bad)
         others, other_pc = lanes[:1], self._pcs[int(numbers[lanes[0]])]
-        self.state.fault("not_awaited", pc, depth, lanes, others, other_pc, detail)
+        self.state.fault("not_awaited", pc, depth, lanes, others, other_pc, detail, tick=self._tick)
 
     # -- watching -----------------------------------------------------------------------------
 
-    def watch(self, frame: Frame, group: Group, op: Op) -> None:
-        """Looks at an instruction, before it is executed, while products are open."""
+    def watch(self, frame: Frame, group: Group, op: Op, tick: int) -> None:
+        """Looks at an instruction, before it is executed at `tick`, while products are open."""
         uses = self._uses.get(op.instruction.pc)
         if uses is None:
             uses = self._uses[op.instruction.pc] = _uses(frame, op)
@@ -201,6 +205,7 @@ class Products:
             return
         active = np.ones(self.state.count, bool) if group.mask is None else group.mask
         pc, depth = op.instruction.pc, group.depth
+        self._tick = tick
         if op.kind is Kind.MEMORY:
             self._memory(frame, op, uses, active, pc, depth)
         elif uses.copies:
@@ -208,6 +213,7 @@ class Products:
         else:
             self._check(frame, uses.reads, active, pc, depth, "reads")
             self._overwritten(frame, uses, active, pc, depth)
+        self._tick = -1
 
     def _overwritten(self, frame: Frame, uses: _Uses, active: Mask, pc: int, depth: int) -> None:
         self._check(frame, uses.writes, active, pc, depth, "overwrites")
@@ -251,6 +257,34 @@ class Products:
         else:
             self._check(frame, uses.reads, active, pc, depth, "reads")
             self._overwritten(frame, uses, active, pc, depth)
+
+    def parameter(self, frame: Frame, group: Group, op: Op) -> None:
+        """Looks at an `ld.param` or `st.param` while products are open: both only copy."""
+        access: ParameterAccess = op.payload
+        active = np.ones(self.state.count, bool) if group.mask is None else group.mask
+        name, first = access.key
+        part = elements(op.instruction.operands[0 if access.is_load else 1])
+        for i, operand in enumerate(part):
+            place = id(frame), name, first + i * access.types.nbytes
+            slot = frame.code.slots.get(operand.name) if isinstance(operand, Register) else None
+            if access.is_load and slot is not None:
+                self._set(self._results, (id(frame), slot), self._parameters.get(place), active)
+            elif not access.is_load:
+                numbers = None if slot is None else self._results.get((id(frame), slot))
+                self._set(self._parameters, place, numbers, active)
+
+    def passed(
+        self, source: Frame, source_name: str, to: Frame, to_name: str, mask: Mask | None
+    ) -> None:
+        """A parameter goes from one frame to another, as a call or its end passes it."""
+        if not self.is_open:
+            return
+        active = np.ones(self.state.count, bool) if mask is None else mask
+        for key in [k for k in self._parameters if k[:2] == (id(to), to_name)]:
+            self._set(self._parameters, key, None, active)
+        for (frame, name, offset), numbers in list(self._parameters.items()):
+            if (frame, name) == (id(source), source_name):
+                self._set(self._parameters, (id(to), to_name, offset), numbers, active)
 
 
 def _uses(frame: Frame, op: Op) -> _Uses:

@@ -67,6 +67,14 @@ class Descriptor:
         """Whether it begins where the swizzle's pattern does."""
         return not self.swizzle or self.start >> 7 & (self.swizzle // _CHUNK - 1) == self.base
 
+    def overlaps(self, rows: int, depth: int, nbytes: int, *, transposed: bool) -> bool:
+        """Whether two elements lie in one place: its offsets are less than what they step over.
+
+        PTX ISA, "Matrix descriptor": the stride offset leads from eight rows to the next eight.
+        """
+        shape = rows, depth, nbytes
+        return _overlap(*shape, self.leading, self.stride, self.swizzle, transposed)
+
     def places(self, rows: int, depth: int, nbytes: int, *, transposed: bool) -> NDArray[np.int64]:
         """Where the elements lie, of `nbytes` each: int64 (rows, depth).
 
@@ -91,6 +99,14 @@ def _offsets(
     each = wide // nbytes  # elements of a column that lie side by side
     far, along = (leading, stride) if swizzle else (stride, leading)
     return row % each * nbytes + row // each * far + inner % 8 * wide + inner // 8 * along
+
+
+@cache
+def _overlap(
+    rows: int, depth: int, nbytes: int, leading: int, stride: int, swizzle: int, transposed: bool
+) -> bool:
+    offsets = _offsets(rows, depth, nbytes, leading, stride, swizzle, transposed)
+    return len(np.unique(offsets)) < offsets.size
 
 
 @dataclass(frozen=True)
@@ -143,7 +159,7 @@ class WarpgroupMultiply:
         used.append(spans)
         part = Shape(ROWS, self.shape.n, self.shape.k)
         before = gather_result([lanes.rows(r)[warps] for r in self.d], self.result, part)
-        adds = lanes.rows(self.scale)[warps, 0].astype(bool)
+        adds = lanes.rows(self.scale)[warps, _first(lanes, warps)].astype(bool)
         before = np.where(adds[:, None, None], before, 0)
         if self.result.name == "s32":
             total = integers(left, right, before, saturate=self.saturate)
@@ -182,28 +198,31 @@ class WarpgroupMultiply:
         assert factor.descriptor is not None
         geometry, depth = lanes.geometry, self.shape.k
         nbytes = factor.element.bits // 8
-        descriptors = lanes.rows(factor.descriptor)[warps, 0].view(np.uint64).tolist()
+        descriptors = lanes.rows(factor.descriptor)[warps, _first(lanes, warps)]
         region = lanes.state.unit.shared
         assert region.lane_offset is not None
         found = np.zeros((len(warps), rows, depth, nbytes), np.uint8)
         spans: dict[tuple[int, int, int], Span] = {}
         readers: dict[tuple[int, int, int], set[int]] = {}
         bases = warp_rows(region.lane_offset, geometry, 0)[warps, 0].tolist()
-        for i, (warp, raw, base) in enumerate(zip(warps.tolist(), descriptors, bases, strict=True)):
+        raws = descriptors.view(np.uint64).tolist()
+        for i, (warp, raw, base) in enumerate(zip(warps.tolist(), raws, bases, strict=True)):
             what = Descriptor.of(raw)
             of_a = factor is self.a
             part = warp % geometry.warps % WARPS if of_a else 0
-            whole = what.places(
-                WARPS * rows if of_a else rows, depth, nbytes, transposed=factor.transposed
-            )
+            shape = WARPS * rows if of_a else rows, depth, nbytes
+            whole = what.places(*shape, transposed=factor.transposed)
             places = whole[part * rows : (part + 1) * rows]
             key = raw, base, part
             readers.setdefault(key, set()).add(warp)
             if key not in spans:
+                block, number = divmod(warp, geometry.warps)
+                first, name = block * geometry.threads + number * WARP, "A" if of_a else "B"
                 if int(places.min()) < 0 or int(places.max()) + nbytes > region.nbytes:
-                    block, number = divmod(warp, geometry.warps)
-                    first = block * geometry.threads + number * WARP
-                    lanes.fault("bad_descriptor", first, "A" if of_a else "B")
+                    lanes.fault("bad_descriptor", first, name)
+                elif what.overlaps(*shape, transposed=factor.transposed):
+                    offsets = f"{what.leading}|{what.stride}|{what.swizzle}"
+                    lanes.fault("bad_descriptor", first, f"{name}|{offsets}")
                 spans[key] = Span(
                     region,
                     base + _pieces(np.clip(places, 0, region.nbytes - nbytes), nbytes),
@@ -216,6 +235,12 @@ class WarpgroupMultiply:
             data = region.view(kind)[(base + inside) // nbytes]
             found[i] = data[..., None].view(np.uint8)
         return found, tuple((span, frozenset(readers[key])) for key, span in spans.items())
+
+
+def _first(lanes: Lanes, warps: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The first lane of each warp that takes part: what others hold in a register says nothing."""
+    taking_part: NDArray[np.intp] = warp_rows(lanes.active, lanes.geometry, 0)[warps].argmax(axis=1)
+    return taking_part
 
 
 def _pieces(places: NDArray[np.int64], nbytes: int) -> NDArray[np.int64]:

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from core.explain.value_flow import Aim, Flow, FlowReader, Load, Node, loads_in, values
 from core.ptx import ast
 from core.ptx.opcodes import results
+from core.trace.access import SharedArray
 from core.trace.finding import is_in_front
 from core.trace.phases import back_edges, target_of
 
 if TYPE_CHECKING:
-    from core.trace.access import Array, SharedArray
+    from core.trace.access import Array
     from core.trace.block import BlockTrace
     from core.trace.finding import Finding
     from core.trace.trace import Trace
@@ -52,14 +53,25 @@ def resting_on(trace: Trace, guessed: frozenset[str]) -> Mapping[Finding, tuple[
 
 
 def _awaited_in_vain(trace: Trace, known: Mapping[Finding, set[str]]) -> Mapping[Finding, set[str]]:
-    """What hangs rest on in blocks whose copies did not begin, as their maps are none."""
-    of_maps = [finding for finding in known if finding.kind == "bad_tensor_map"]
-    return {
-        hang: names
-        for hang in trace.findings
-        if hang.kind == "hang"
-        and (names := set[str]().union(*(known[m] for m in of_maps if m.block == hang.block)))
-    }
+    """What hangs rest on in blocks whose copies did not begin: as their map is none, or astray."""
+    copies = [finding for finding in known if _is_of_copy(trace, finding)]
+    found: dict[Finding, set[str]] = {}
+    for hang in trace.findings if copies else ():
+        behind = [known[f] for f in copies if f.block == hang.block]
+        if hang.kind == "hang" and behind and all(behind):
+            found[hang] = set[str]().union(*behind)
+    return found
+
+
+def _is_of_copy(trace: Trace, finding: Finding) -> bool:
+    """Whether a bulk copy did not begin because of what is found."""
+    if finding.kind not in ("bad_tensor_map", "out_of_bounds", "misaligned"):
+        return False
+    if finding.block not in trace.recorded_blocks:
+        return False
+    executed = trace.block(finding.block).executed(finding.thread)
+    pcs = executed.pcs[executed.ticks == finding.tick].tolist()
+    return any({"async", "bulk"} <= {*trace.instructions[pc].modifiers} for pc in pcs)
 
 
 def is_left_open(trace: Trace, finding: Finding) -> bool:
@@ -67,10 +79,15 @@ def is_left_open(trace: Trace, finding: Finding) -> bool:
 
     Not of a race in an array that threads read: two that add to one bin do so with any data worth
     the name. But `out[place[i]] = x` is right where every place is another, and so is a sum that
-    the thread adds to its own `x` there, or `out[pair[i].to] += x[pair[i].from]`.
+    the thread adds to its own `x` there, or `out[pair[i].to] += x[pair[i].from]`. An atomic in
+    another block's shared memory is there for what other blocks do to the same element.
     """
     if finding.kind != "race":
         return True
+    if finding.block in trace.recorded_blocks:
+        access = trace.block(finding.block).access(finding.step)
+        if access is not None and (access.kind, access.space) == ("atomic", "cluster"):
+            return False
     row = trace.counters.by_array.get(finding.array, {})
     reads = ("ld_requests", "atom_requests")
     if not any(int(count.value) for name, count in row.items() if name.endswith(reads)):
@@ -105,7 +122,7 @@ class _Origins:
     """Follows the values of one block's threads back to what memory held as the launch began."""
 
     def __init__(self, trace: Trace, block: BlockTrace) -> None:
-        self._module, self._block = trace.module, block
+        self._module, self._block, self._launch = trace.module, block, trace.workload.launch
         self._arrays: dict[str, Array | SharedArray] = {
             **{array.name: array for array in trace.arrays},
             **{array.name: array for array in trace.shared_arrays},
@@ -121,18 +138,32 @@ class _Origins:
     def of(self, finding: Finding) -> set[str]:
         """The arrays whose contents make the address at fault, or end the loop that counts it.
 
-        Of an assertion those that its condition is made of, of a tensor map the one it lies in.
+        Of an assertion those that its condition is made of, of a tensor map the one it lies in; but
+        none where the launch passes such a map, which did not get to where the copy looks for it.
         """
         if finding.kind == "bad_tensor_map":
-            return {finding.array} - {""}
+            return {finding.array} - {""} - self._maps_passed()
         if finding.kind == "assert":
             test = self._reader.of(finding.thread).last_test
             return self._beginnings([test] if test is not None else [])
         if finding.kind == "bad_call":
             aim = self._reader.of(finding.thread).last_call
         else:
-            aim = self._reader.of(finding.thread, finding.step).aim
+            aim = self._reader.of(finding.thread, finding.tick).aim
         return self._beginnings([aim.address, *self._bounds(aim)]) if aim is not None else set()
+
+    def _maps_passed(self) -> set[str]:
+        """The arguments that are tensor maps of as many dimensions as all copies here want."""
+        copies = [
+            i.modifiers
+            for i in self._module.instructions
+            if i.opcode == "cp" and "tensor" in i.modifiers and "prefetch" not in i.modifiers
+        ]
+        return {
+            a.name
+            for a in self._launch.arrays
+            if a.map is not None and all(f"{len(a.map.sizes)}d" in wanted for wanted in copies)
+        }
 
     def moves(self, finding: Finding) -> bool:
         """Whether one table leads a race's thread both to what it adds and to where.
@@ -163,7 +194,7 @@ class _Origins:
             seen.add(key)
             written = load.place if load.fault else self._written(load)
             if written is None:
-                found.add(load.array)
+                found.add(self._copied_from(load) or load.array)
             else:
                 pending += loads_in(written)
         return found
@@ -175,6 +206,24 @@ class _Origins:
                 if store.step == step and store.target.index == load.index:
                     return store.node
         return None
+
+    def _copied_from(self, load: Load) -> str:
+        """The array from which a bulk copy brought what is loaded from shared memory; "" for none.
+
+        Of a copy that was multicast, in the block that began it.
+        """
+        array = self._arrays.get(load.array)
+        if not isinstance(array, SharedArray) or not load.index:
+            return ""
+        flat = int(np.ravel_multi_index(load.index, array.shape))
+        place = self._block.place * self._block.shared_stride
+        place += array.offset + flat * array.dtype.itemsize
+        for step, event in reversed(self._block.operations):
+            for span in event.writes if step <= load.step else ():
+                there = (span.place <= place) & (place < span.place + span.width)
+                if span.region.space == "shared" and event.reads and there.any():
+                    return event.reads[0].region.name
+        return ""
 
     def _writes(self, load: Load) -> Iterator[tuple[int, NDArray[np.intp]]]:
         """Stores to what is loaded before it is, the last one first: steps, and whose they are."""

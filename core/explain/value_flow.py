@@ -383,7 +383,7 @@ class FlowReader:
                 self.accesses[step] = access
 
     def of(self, thread: int, until: int = -1) -> Flow:
-        """The flow of a thread (linear threadIdx), the whole or that before the step `until`."""
+        """The flow of a thread (linear threadIdx), the whole or that before the tick `until`."""
         return _ThreadFlow(self, thread).run(until)
 
 
@@ -418,14 +418,15 @@ class _ThreadFlow:
             path.depths[wanted].tolist(),
             path.first_steps[wanted].tolist(),
             path.last_steps[wanted].tolist(),
+            path.ticks[wanted].tolist(),
             strict=True,
         )
         instructions = self.reader.module.instructions
-        for pc, depth, first, last in rows:
+        for pc, depth, first, last, tick in rows:
             while len(self.frames) > depth + 1:
                 self._leave()
             self.step = last
-            if first <= until <= last:
+            if tick == until:
                 self.aim = self._aim(instructions[pc], self._place(instructions[pc]))
                 break
             self._execute(instructions[pc], range(first, last + 1))
@@ -549,7 +550,8 @@ class _ThreadFlow:
                 continue
             if access.kind == "load":
                 held = self._load(access, self._place(instruction) if self.reader.aims else None)
-                targets = ast.registers(*instruction.operands[:1])
+                is_copy = opcode_of(instruction).kind == "copy"  # it loads into no register
+                targets = () if is_copy else ast.registers(*instruction.operands[:1])
                 for register, node in zip(targets, held, strict=False):
                     self._set(register, node)
             else:
@@ -557,9 +559,16 @@ class _ThreadFlow:
         return known
 
     def _place(self, instruction: ast.Instruction) -> Node | None:
-        """What the address is made of by which an instruction goes to memory."""
-        bases = (o.base for o in instruction.operands if isinstance(o, ast.Address))
-        base = next(bases, None)
+        """What the address is made of by which an instruction goes to memory.
+
+        A copy has two, and where one is a tensor map's the box's corner decides as well.
+        """
+        addresses = [o for o in instruction.operands if isinstance(o, ast.Address)]
+        if opcode_of(instruction).kind == "copy":
+            corner = [c for o in addresses for part in o.coordinates for c in ast.elements(part)]
+            bases = [o.base for o in addresses[:2] if o.base is not None]
+            return Apply("address", tuple(self._value(o) for o in (*bases, *corner)))
+        base = addresses[0].base if addresses else None
         return None if base is None else self._value(base)
 
     def _load(self, access: Access, place: Node | None) -> list[Node]:

@@ -989,6 +989,7 @@ class GlobalState:
     timeline: Timeline = field(default_factory=Timeline)
     shadows: dict[str, Shadow] = field(default_factory=dict)
     agents: int = 0  # asynchronous agents so far
+    waited: dict[int, tuple[int, int]] = field(default_factory=dict)  # by who: serial, thread
     manners: dict[int, Manner] = field(default_factory=dict)
     _copies: dict[str, Copies] = field(default_factory=dict)  # by function
 
@@ -1049,6 +1050,7 @@ class Hazard:
     within: int = 0  # the swizzle in whose pattern the tile that it reads begins; 0: at its start
     count: int = 1
     is_across: bool = False  # of a race: any of those counted is between two warps
+    waited_by: int = -1  # the thread that waited for the operation, where another has to know of it
 
 
 @dataclass(frozen=True)
@@ -1180,7 +1182,13 @@ class Hazards(Observer):
                 self._note_begun("bad_descriptor", event, span, shadow, first[mistaken])
         for kind, bad, others in shadow.begin(place, stamp, self._order, event.lanes, how):
             other = others[bad[:1]]
-            self._note_begun(kind, event, span, shadow, place[bad], int(other[0]), how)
+            apart = (n for n in event.lanes.tolist() if self._is_apart(other, n))
+            lane = next(apart, int(event.lanes[0])) if kind == "race" else int(event.lanes[0])
+            self._note_begun(kind, event, span, shadow, place[bad], int(other[0]), how, lane)
+
+    def _is_apart(self, other: Stamps, lane: int) -> bool:
+        """Whether a lane alone is not ordered after another access."""
+        return bool(self._order.unordered_with(other, np.array([lane])).any())
 
     def _laid_out(self, span: Span, how: str) -> NDArray[np.intp]:
         """Notes how a copied tile is laid out, or says which pieces a product reads otherwise.
@@ -1208,6 +1216,9 @@ class Hazards(Observer):
         self._flush()
         agent, serial = self._begun[event.agent, event.number]
         self._order.know(event.lanes, agent, serial, reads_only=event.reads_only)
+        waiter = serial, int(self._order.thread[event.lanes[0]])
+        for known in (agent + 1,) if event.reads_only else (agent, agent + 1):
+            self._state.waited[known] = waiter
 
     def on_phase(self, event: PhaseEvent) -> None:
         """Lanes came to mbarriers, or a phase of one is over."""
@@ -1401,9 +1412,19 @@ class Hazards(Observer):
             hazard.other_pc = self._state.timeline.sites[stamp >> 32]
         if hazard.kind == "race" and hazard.other_thread >= AGENTS:
             hazard.kind = "not_awaited"
+            serial, thread = self._state.waited.get(hazard.other_thread, (-1, -1))
+            if serial >= stamp >> 32 and not self._began(hazard.other_thread & ~1, hazard.lane):
+                hazard.waited_by = thread
         known = self.found.setdefault((hazard.kind, hazard.pc), hazard)
         if known is not hazard:
             known.count += hazard.count
+
+    def _began(self, agent: int, lane: int) -> bool:
+        """Whether a lane began the operations of an agent, so that it has to wait itself."""
+        keys = [key for key, number in self._agents.items() if number == agent]
+        kind, *own = keys[0] if keys and isinstance(keys[0], tuple) else ("",)
+        block, thread = divmod(lane, self._geometry.threads)
+        return (block * self._geometry.warps + thread // WARP if kind == "product" else lane) in own
 
     def _note_begun(
         self,
@@ -1414,9 +1435,13 @@ class Hazards(Observer):
         places: NDArray[np.int64],
         other: int = 0,
         how: str = "read",
+        lane: int = -1,
     ) -> None:
-        """Notes what is wrong with granules that an asynchronous operation touches."""
-        lane, region = int(event.lanes[0]), span.region
+        """Notes what is wrong with granules that an asynchronous operation touches.
+
+        `lane` is the one of its lanes that it is said of, the first where none is told.
+        """
+        lane, region = lane if lane >= 0 else int(event.lanes[0]), span.region
         offset = int(places[0]) * shadow.granule
         if region.lane_offset is not None:
             stride = region.data.size // len(self._geometry.blocks)

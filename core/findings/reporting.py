@@ -157,6 +157,18 @@ class Reporter:
         line = self._line(pc)
         return f" in line {line}" if line else ""
 
+    def _out_of_bounds(self, event: FaultEvent, place: Place, who: str) -> str:
+        """What is accessed; of a copy that begins in its array, where that ends."""
+        region = event.region
+        left = region.base + region.nbytes - int(event.address[0]) if region is not None else 0
+        if not event.access and 0 < left < event.width:
+            rest = "1 byte is" if left == 1 else f"{left:,} bytes are"
+            return (
+                f"{who} goes out of bounds: its copy needs {event.width:,} bytes from {place.text} "
+                f"on, where {rest} left."
+            )
+        return f"{who} goes out of bounds: it accesses {place.text}."
+
     def _use_after_free(self, event: FaultEvent, place: Place, who: str) -> str:
         assert event.piece is not None
         return f"{who} {_verb(event)} {place.text}, which {self._freed(event.piece)}."
@@ -170,6 +182,13 @@ class Reporter:
         return f"{who} frees {self._piece(piece)} again, which {self._freed(piece)}."
 
     def _divergent_barrier(self, event: FaultEvent, _: Place, who: str) -> str:
+        if event.detail:
+            number, mine, theirs, first, pc = map(int, event.detail.split("|"))
+            return (
+                f"{who} comes to barrier {number} with a count of {mine} threads, to which thread "
+                f"{self._short(first)} came{self._in_line(pc)} with {theirs}; give all that meet "
+                "there the same count."
+            )
         other = self._other(event)
         if other < 0 and event.others is not None and len(event.others):  # a cluster's barrier
             return (
@@ -270,6 +289,18 @@ class Reporter:
         line = self._line(event.other_pc)
         return f"; thread {other}, which arrived before, itself waits in line {line}"
 
+    def _bad_descriptor(self, event: FaultEvent, _: Place, who: str) -> str:
+        name, *offsets = event.detail.split("|")
+        if not offsets:
+            return f"{who} multiplies by a descriptor of {name} that leads beyond shared memory."
+        leading, stride, swizzle = map(int, offsets)
+        layout = f"with a {swizzle}-byte swizzle" if swizzle else "without a swizzle"
+        return (
+            f"{who} multiplies by a descriptor of {name} whose parts overlap: its leading offset "
+            f"is {leading:,} bytes and its stride offset {stride:,}, and {layout} eight rows take "
+            f"{8 * max(swizzle, 16):,} bytes; the offset from part to part must not be less."
+        )
+
     def _bad_mbarrier(self, event: FaultEvent, place: Place, who: str) -> str:
         if event.detail:
             return (
@@ -357,9 +388,25 @@ class Reporter:
                 "a wait for the right phase of its mbarrier, with all bytes expected, must come "
                 "before"
             )
+        if hazard.waited_by >= 0:
+            cure = self._telling(hazard)
         return (
             f"{self._whose(hazard, who)} {verb} {place.text} while the {other} of line {line} may "
             f"still use it; {cure}."
+        )
+
+    def _telling(self, hazard: Hazard) -> str:
+        """How a thread learns of the end of an operation that another has waited for."""
+        block, thread = divmod(hazard.waited_by, self._geometry.threads)
+        waiter = f"thread {index_text(thread, self._geometry.block)}"
+        if block == self._where(hazard.lane)[0]:
+            return f"{waiter} has waited for it, and a __syncthreads() after that wait is missing"
+        waiter += f" of block {index_text(block, self._geometry.grid)}"
+        if hazard.space in ("shared", "cluster"):
+            return f"{waiter} has waited for it, and a cluster.sync() after that wait is missing"
+        return (
+            f"{waiter} has waited for it, and must then execute __threadfence() and set a flag, "
+            "which this thread reads before"
         )
 
     def _clash(self, hazard: Hazard) -> str:
@@ -368,21 +415,22 @@ class Reporter:
         block, thread = divmod(hazard.other_thread, size)
         mine, own = self._where(hazard.lane)
         instruction = self._program.module.instructions[hazard.other_pc]
-        loads = not writes_into(instruction, hazard.space)
-        verb = "reads" if loads else "writes"
+        is_called = instruction.opcode == "call"  # its function may load or store
+        loads = hazard.is_store and not is_called and not writes_into(instruction, hazard.space)
+        verb = "reads" if loads else "uses" if is_called and hazard.is_store else "writes"
         other = f"thread {index_text(thread, self._geometry.block)}"
         line = self._line(hazard.other_pc)
         where = f"line {line}" if line else f"`{instruction.text.strip()}`"
         if block != mine:
             other = f"{other} of block {index_text(block, self._geometry.grid)}"
-            if hazard.space != "global":
+            if hazard.space in ("shared", "cluster"):
                 return (
-                    f", which {other} {verb} too ({where}), and nothing orders the two; a barrier "
-                    "of the cluster between them, not .relaxed, is missing."
+                    f" with no barrier of their cluster after {other} {verb} it ({where}); a "
+                    "cluster.sync() (barrier.cluster, not .relaxed) between them is missing."
                 )
             return (
-                f", which {other} {verb} too ({where}), and nothing orders two blocks; use an "
-                "atomic, or give each element to one block."
+                f", which {other} {verb} too ({where}), and nothing orders two blocks; make both "
+                "accesses atomic, or give each element to one block."
             )
         if hazard.other_pc == hazard.pc and not loads and hazard.is_store:
             return f", which {other} writes too with another value; which one stays is undefined."
@@ -401,7 +449,7 @@ def _verb(event: FaultEvent) -> str:
 
 # Of each kind of fault the sentence, or what writes it.
 _SENTENCES: dict[str, str | Callable[[Reporter, FaultEvent, Place, str], str]] = {
-    "out_of_bounds": "{who} goes out of bounds: it accesses {place}.",
+    "out_of_bounds": Reporter._out_of_bounds,
     "misaligned": "{who} accesses {width} bytes at {place}, an address that is not a multiple of "
     "{width}.",
     "use_after_free": Reporter._use_after_free,
@@ -423,8 +471,7 @@ _SENTENCES: dict[str, str | Callable[[Reporter, FaultEvent, Place, str], str]] =
     "cluster meet at a barrier.cluster before a block ends.",
     "no_wgmma_fence": "{who} begins a matrix product without a wgmma.fence before it; its "
     "registers need not be ready.",
-    "bad_descriptor": "{who} multiplies by a descriptor of {detail} that leads beyond shared "
-    "memory.",
+    "bad_descriptor": Reporter._bad_descriptor,
     "hang": Reporter._hang,
     "bad_mbarrier": Reporter._bad_mbarrier,
     "bad_tensor_map": "{who} copies by the tensor map at {details[0]}, where there is none of "

@@ -147,6 +147,10 @@ def _read(
 
 
 _T = TypeVar("_T")
+_LARGE_CLUSTERS = re.compile(  # the attribute of the runtime's API, and of the driver's
+    r"\bcudaFuncAttributeNonPortableClusterSizeAllowed\b"
+    r"|\bCU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED\b"
+)
 
 
 @dataclass(frozen=True)
@@ -283,11 +287,19 @@ class LaunchForm:
             raise FieldErrors(self._wrong)
         return found
 
-    def launch(self, arguments: Sequence[Argument], symbols: Sequence[Argument] = ()) -> Launch:
-        """The launch, once all its fields are right."""
+    def launch(
+        self,
+        arguments: Sequence[Argument],
+        symbols: Sequence[Argument] = (),
+        *,
+        is_portable: bool = False,
+    ) -> Launch:
+        """The launch, once all its fields are right; `is_portable` as in `Launch`."""
         grid, block, shared = self._grid, self._block, self._shared
         assert grid is not None and block is not None and shared is not None  # noqa: PT018
-        return Launch(grid, block, tuple(arguments), shared, tuple(symbols), self._cluster)
+        return Launch(
+            grid, block, tuple(arguments), shared, tuple(symbols), self._cluster, is_portable
+        )
 
 
 def file_workload(source: str, launch: FileLaunch, seed: int = DEFAULT_SEED) -> Workload:
@@ -311,12 +323,24 @@ def file_workload(source: str, launch: FileLaunch, seed: int = DEFAULT_SEED) -> 
         source=source,
         source_name=launch.name,
         kernel=launch.kernel,
-        launch=form.launch(taken, symbols),
+        launch=form.launch(taken, symbols, is_portable=_is_portable(text, headers, launch.kernel)),
         defines=MappingProxyType(dict(defines)),
         layout=product_layout(arguments),
         headers=headers,
         architecture=launch.architecture,
     )
+
+
+def _is_portable(source: str, headers: Mapping[str, str], kernel: str) -> bool:
+    """Whether host code launches the kernel, and nothing in it allows large clusters."""
+    whole = "\n".join((*headers.values(), source))
+    if "cluster" not in whole.lower():
+        return False
+    from core.launching.host_guess import first_launch  # loads the reading of C++
+    from core.source.plain_text import without_comments
+
+    launches = first_launch(whole, kernel) is not None
+    return launches and _LARGE_CLUSTERS.search(without_comments(whole)) is None
 
 
 def product_layout(arguments: Sequence[Argument]) -> MatrixLayout | None:

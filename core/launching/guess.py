@@ -34,6 +34,7 @@ from core.errors import (
 )
 from core.ladder.limits import MAX_SHARED_BYTES
 from core.ladder.rules import listing
+from core.launch import Dim3
 from core.launching.argument_guess import (
     UNEVEN,
     Extents,
@@ -56,6 +57,7 @@ from core.launching.host_guess import (
     Given,
     Size,
     first_launch,
+    host_grid,
     host_guess,
     null_arguments,
     numbers_of_instance,
@@ -110,7 +112,8 @@ class Guess:
     given, of structures with pointers in them: nothing says where these lead. `alike` are, by
     array, those that the kernel indexes as it does this one. `halved` are the numbers that are
     smaller than the host's. `is_strided` says that the arrays have guessed strides by dimension, so
-    that their layout may be any.
+    that their layout may be any. `host_grids` is the grid of a host that may have clusters, with
+    the macros that are given and as it is written; () where nobody says all that decides about it.
     """
 
     launch: FileLaunch
@@ -125,6 +128,12 @@ class Guess:
     alike: Mapping[str, frozenset[str]] = field(default_factory=dict)
     halved: frozenset[str] = frozenset()
     is_strided: bool = False
+    host_grids: tuple[Size, ...] = ()
+
+    def is_refused(self, cluster: Sequence[int]) -> bool:
+        """Whether the host's own grid is not one of whole clusters, so that CUDA refuses it."""
+        whole = (Dim3(*size).in_clusters(cluster) == Dim3(*size) for size in self.host_grids)
+        return bool(self.host_grids) and not any(whole)
 
 
 def guess_launch(
@@ -294,6 +303,7 @@ def _first(names: Sequence[str], source: str, launching: str = "") -> str:
 
 def _guessed(source: str, asked: FileLaunch) -> Guess:
     given, given_defines = dict(asked.arguments), split_defines(asked.defines)
+    written = source
     source = with_defines(source, given_defines)
     headers = headers_of(source, asked)
     before = with_defines("\n".join(headers.values()), given_defines)
@@ -326,30 +336,37 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
     declared = declarations(source, name, defines)
     signature = read_signature(source, name, defines, headers, asked.name)
     whole = f"{before}\n{source}" if before else source
+    written = "\n".join((*headers.values(), written))
     if user is not None:
+        written += f"\n{user.headers}\n{user.text}"
         whole += with_defines(f"\n{user.headers}\n{user.text}", given_defines)
     if further := _callers(whole, name, asked.path):
+        written += f"\n{further}"
         whole += with_defines(f"\n{further}", given_defines)
     shapes = {p.name: s for p in signature if (s := _shape_given(p, given.get(p.name, "")))}
     numbers = _numbers_of_shapes(shapes, signature, text) | _numbers(signature, given)
-    host = host_guess(
-        whole,
-        name,
-        signature,
-        defines,
-        type_sizes(source, name, defines, headers, asked.name),
-        Given(
-            numbers,
-            _bytes_given(signature, shapes),
-            _three(grid_given),
-            _three(block_given),
-            _of_classes(whole, name, source, defines, headers, asked.name),
-        ),
+    sizes_of_types = type_sizes(source, name, defines, headers, asked.name)
+    what_is_given = Given(
+        numbers,
+        _bytes_given(signature, shapes),
+        _three(grid_given),
+        _three(block_given),
+        _of_classes(whole, name, source, defines, headers, asked.name),
     )
+    host = host_guess(whole, name, signature, defines, sizes_of_types, what_is_given)
     if host is not None and host.constants:
         smaller_ones = {name: str(value) for name, value in host.constants.items()}
         both = join_defines({**given_defines, **smaller_ones})
         return guessed(source, replace(asked, defines=both))
+    host_grids: tuple[Size, ...] = ()
+    if host is not None and "cluster" in whole.lower() and not grid_given:
+        unmeant = {n: text for n, text in defines.items() if n in undefined}
+        grids = (
+            host_grid(text, name, signature, macros, sizes_of_types, what_is_given)
+            for text, macros in ((whole, defines), (written, unmeant))
+        )
+        there = tuple(size for size in grids if size is not None)
+        host_grids = there if len(there) == 2 else ()
     block = _trimmed(host.block, dimensions) if host else shape.block
     vast = math.prod(grid_given) * math.prod(block) > _MOST_THREADS
     decides = bool(grid_given) and not vast
@@ -394,7 +411,7 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
     is_strided = _has_layouts(guesses)
     is_tied = any(is_size(p) for p in signature) and not is_strided
     tied = guesses if is_tied else frozenset()
-    return Guess(
+    guess = Guess(
         launch,
         asked,
         guesses,
@@ -407,7 +424,17 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
         alike=_indexed_alike(signature, guesses, text),
         halved=host.halved if host is not None else frozenset(),
         is_strided=is_strided,
+        host_grids=host_grids,
     )
+    return with_host_grid(guess, host.cluster) if host and host.cluster else guess
+
+
+def with_host_grid(guess: Guess, cluster: Sequence[int]) -> Guess:
+    """The guess, with the host's own grid if clusters do not divide it: whoever runs it says so."""
+    if not guess.is_refused(cluster):
+        return guess
+    grid = ",".join(map(str, _trimmed(guess.host_grids[0], len(_sizes(guess.launch.grid)))))
+    return replace(guess, launch=replace(guess.launch, grid=grid))
 
 
 def _indexed_alike(

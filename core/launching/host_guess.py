@@ -142,6 +142,28 @@ def host_guess(
     return _Small(program, launch, signature, declared, kernel, given).guess() or found
 
 
+def host_grid(
+    source: str,
+    kernel: str,
+    signature: Sequence[SignatureParameter],
+    defines: Mapping[str, str],
+    type_sizes: Mapping[str, int],
+    given: Given,
+) -> Size | None:
+    """The grid of the file's first launch of `kernel` as the host's code makes it, never smaller.
+
+    None where there is none, or something decides about it that nobody says. The parameters are
+    those of `host_guess`.
+    """
+    launch = first_launch(source, kernel)
+    if launch is None or len(launch.configuration) < 2:
+        return None
+    declared = kernel_called(source, kernel)
+    sizes = {**type_sizes, **_sizes_of_template(declared, split_instance(kernel)[1])}
+    program = HostProgram(source, sizes, defines, launch, of_classes=given.of_classes)
+    return _Small(program, launch, signature, declared, kernel, given).grid_said()
+
+
 def _sizes_of_template(kernel: KernelText | None, given: Sequence[str]) -> dict[str, int]:
     """Bytes of the types that a kernel's template parameters are: the host calls them the same."""
     pairs = zip(kernel.template if kernel else (), given, strict=False)
@@ -251,8 +273,10 @@ class _Small:
                 if not chosen:
                     break
                 halves = {n: int(v) // 2 for n, v in _of(values, chosen).items()}
-                given = _of(values, free) | halves
-                values = self._before(given)
+                half = self._before(of_half := _of(values, free) | halves)
+                if self._in_clusters(values) and not self._in_clusters(half):
+                    break  # a grid that is made whole again would be too large for its arrays
+                given, values = of_half, half
             values = self._whole_again(values, given)
         if not self.given.grid and not self.given.nbytes:
             values = self._filled(values)
@@ -265,7 +289,7 @@ class _Small:
             grid = self._cut(grid, block)
         cluster = self._cluster(values)
         if grid is not None and cluster is not None:
-            whole = Dim3(*grid).in_clusters(cluster)
+            whole = Dim3(*grid).in_clusters(cluster)  # what was halved or cut need not be
             grid = whole.x, whole.y, whole.z
         shared = self._shared(values) * _count(block) // _count(own)
         loose, unsaid = self._loose(values), self._assumed(values) & {*self.symbols}
@@ -295,6 +319,17 @@ class _Small:
             },
         )
 
+    def grid_said(self) -> Size | None:
+        """The grid before any size is halved; None where it rests on what nobody says.
+
+        Nor is it the host's where a block or an array is given that is not the host's.
+        """
+        values = self._before({})
+        grid, allocated = self._size(0, values), self._allocated(values)
+        is_other = self.given.block not in (None, self._size(1, values))
+        is_other |= any(allocated.get(n, size) != size for n, size in self.given.nbytes.items())
+        return None if is_other or self._size(0, self._of_twice(values)) != grid else grid
+
     def _with_a_grid(self, values: HostValues) -> HostValues:
         """The values with more of what the function is given, where fewer make no grid."""
         numbers = (1024, 1 << 14)
@@ -306,6 +341,12 @@ class _Small:
                 return values
             values = self._before(given)
         return values
+
+    def _in_clusters(self, values: HostValues) -> bool:
+        """Whether the grid is one of whole clusters."""
+        grid, cluster = self._size(0, values), self._cluster(values)
+        whole = Dim3(*grid) if grid is not None else None
+        return whole is not None and whole == whole.in_clusters(cluster or ())
 
     def _cluster(self, values: HostValues) -> Size | None:
         """The cluster among the launch's attributes (`cudaLaunchAttributeClusterDimension`)."""

@@ -28,7 +28,7 @@ from core.ladder.limits import MAX_SHARED_BYTES
 from core.launch import Dim3, Workload
 from core.launching.argument_guess import is_pitch
 from core.launching.file_launch import FileLaunch, dim3_text, file_workload, parse_dim3
-from core.launching.guess import Guess, completed
+from core.launching.guess import Guess, completed, with_host_grid
 from core.ptx.ast import Function
 from core.ptx.parser import parse
 
@@ -145,6 +145,8 @@ def trial_of(source: str, guess: Guess, seed: int) -> FileLaunch:
         if not guess.asked.block and (let := _block_that_is_let(function, block)):
             guess = completed(source, replace(guess.asked, block=let))
         if not guess.asked.grid and function.cluster:
+            if guess.is_refused(function.cluster):
+                return with_host_grid(guess, function.cluster).launch
             grid = parse_dim3(guess.launch.grid, "grid")
             if (whole := grid.in_clusters(function.cluster)) != grid:
                 guess = completed(source, replace(guess.asked, grid=dim3_text(whole)))

@@ -6,7 +6,7 @@ have one function for each row that is executed. `docs/ptx.md` is written from t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
@@ -93,6 +93,18 @@ class Opcode:
         """Whether it works on bits, so that its suffix does not tell what they mean."""
         return self.copies or self.kind in ("bits", "move", "load", "store")
 
+    def why_left_out(self, modifiers: Sequence[str]) -> str:
+        """Why a form is not executed that one modifier tells from the others; "" for another.
+
+        These are forms of which nothing else is read: `st.async`, `st.bulk`, `red.async` and
+        `cp.reduce` (PTX ISA, "Data Movement and Conversion Instructions").
+        """
+        for modifier in modifiers:
+            if (self.name, modifier) in _FORMS:
+                reasons = (w for text, w in self.refused if f".{modifier}." in text.split()[0])
+                return next(reasons)
+        return ""
+
     def but(self, *refused: tuple[str, str]) -> Opcode:
         """The same, without these forms."""
         return replace(self, refused=refused)
@@ -114,9 +126,12 @@ def _left_out(why: str, *examples: str) -> Opcode:
     return Opcode(name, "left out", refused=tuple((example, why) for example in examples))
 
 
+_FORMS = {("st", "async"), ("st", "bulk"), ("red", "async"), ("cp", "reduce")}
 _QUERIES = "what a texture is like is asked of the host's objects"
-_CLUSTERS = "stores between blocks that an mbarrier hears of, and launches of further clusters"
+_CLUSTERS = "launches of further clusters"
+_REMOTE = "stores and updates in another block of which an mbarrier hears"
 _BULK = "the bulk copy engine (TMA)"
+_BULK_SUMS = "updates by the bulk copy engine (TMA)"
 _STACKS = "stacks that grow at run time"
 
 _ROWS = (
@@ -167,13 +182,17 @@ _ROWS = (
     Opcode("st", "store", writes=False, stores=True).but(
         (
             "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r2, [%r3];",
-            _CLUSTERS,
+            _REMOTE,
         ),
         ("st.bulk.weak.shared::cta [%d1], 64, 0;", _BULK),
     ),
     Opcode("atom", "atomic", stores=True),
     Opcode("red", "reduction", writes=False, stores=True).but(
-        ("red.async.relaxed.cluster.global.add.u32 [%d1], %r1, [%d2];", _CLUSTERS)
+        (
+            "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 "
+            "[%r1], %r2, [%r3];",
+            _REMOTE,
+        )
     ),
     Opcode("cp", "copy", writes=False, stores=True).but(
         (
@@ -181,7 +200,10 @@ _ROWS = (
             "[%r1], [%d1, {%r2, %r2, %r2}], [%r3], {%h1};",
             "tensor maps of images",
         ),
-        ("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%d1], [%r1], 16;", _BULK),
+        (
+            "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%d1], [%r1], 16;",
+            _BULK_SUMS,
+        ),
     ),
     Opcode("discard", "hint", writes=False, stores=True),
     *_same("prefetch prefetchu applypriority", Opcode("", "hint", writes=False)),

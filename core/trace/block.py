@@ -189,7 +189,7 @@ class BlockTrace(StepAxis):
         path, ticks = self._thread_path(thread), self._steps.tick
         last = np.maximum(np.searchsorted(ticks, path.ticks, "right") - 1, 0)
         first = np.searchsorted(ticks, path.ticks, "left")
-        return Executed(path.pcs, path.depths, first, last)
+        return Executed(path.pcs, path.depths, first, last, path.ticks)
 
     def _thread_path(self, thread: int) -> Path:
         if thread not in self._paths:

@@ -87,16 +87,23 @@ def is_in_front(finding: Finding) -> bool:
     return finding.kind == "out_of_bounds" and is_negative and "." in finding.array
 
 
-def of_guessed_contents(finding: Finding, names: Sequence[str], given: Callable[[str], str]) -> str:
+def of_guessed_contents(
+    finding: Finding, resting: Mapping[Finding, Sequence[str]], given: Callable[[str], str]
+) -> str:
     """What to add to a finding that guesses of arrays lead to, mostly of what they hold.
 
-    `given` says where a text is given for the first of them.
+    `resting` has the arrays of each such finding; `given` says where a text is given for the first.
     """
-    said, kind = listing([*names]), finding.kind
+    names = resting[finding]
+    said = listing([*names])
+    of_map = finding.kind == "bad_tensor_map" or (
+        finding.kind == "hang"  # it follows from a copy that did not begin
+        and any(f.kind == "bad_tensor_map" and f.block == finding.block for f in resting)
+    )
     if is_in_front(finding) and finding.array in names:
         made = given(f"random:float32[256]+{-finding.index[0]}")
         return f"Nothing in the file says if anything lies in front of {said}: if so, give {made}."
-    if kind in ("bad_tensor_map", "hang"):  # a hang follows from a copy that did not begin
+    if of_map:
         made = given("tensormap(float16[256,128], box=64x128)")
         return f"Nothing in the file makes the tensor map behind {said}: give it, as {made}."
     return (

@@ -63,6 +63,7 @@ class Executed:
     depths: NDArray[np.int64]
     first_steps: NDArray[np.int64]
     last_steps: NDArray[np.int64]
+    ticks: NDArray[np.int64]
 
 
 def source_lines(module: Module) -> NDArray[np.int32]:

@@ -53,7 +53,7 @@ def _rows(trace: Trace) -> tuple[FindingRow, ...]:
             shape = next(a.shape for a in trace.arrays if a.name == f.array)
             said.append(of_guessed_size(f, shape, f"{f.array} in Configuration"))
         if names := resting.get(f):
-            said.append(of_guessed_contents(f, names, (f"{{}} at {names[0]}").format))
+            said.append(of_guessed_contents(f, resting, (f"{{}} at {names[0]}").format))
         return " ".join(said)
 
     def row(f: Finding) -> FindingRow:

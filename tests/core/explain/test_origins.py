@@ -12,7 +12,7 @@ from core.runs.recording import record
 THREADS = 32
 
 
-def found(body, *, before="", **texts):
+def found(body, *, before="", kind="as_written", **texts):
     """(kind, arrays whose contents lead there, left open) of each finding of a small kernel."""
     texts = {"idx": "index:int32[32]", "x": "float32[32]", "out": "zeros:float32[32]", **texts}
     source = (
@@ -20,7 +20,7 @@ def found(body, *, before="", **texts):
         f"{{\n    int i = threadIdx.x;\n{body}\n}}\n"
     )
     launch = FileLaunch("k.cu", "k", "1", str(THREADS), arguments=tuple(texts.items()))
-    trace = record(file_workload(source, launch, 5))
+    trace = record(file_workload(source, launch, 5), kind=kind)
     resting = resting_on(trace, frozenset(texts))
     return [
         (f.kind, resting.get(f, ()), f in resting and is_left_open(trace, f))
@@ -191,3 +191,109 @@ __global__ void k(Offsets offsets, const int* plain, int* out) {
     resting = resting_on(trace, frozenset(name for name, _ in texts))
     found = {f.array: (f.index, resting.get(f, ())) for f in trace.findings}
     assert found == {"offsets.data": ((-1,), ("offsets.data",)), "plain": ((-1,), ())}
+
+
+REMOTE = """
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+__global__ void __cluster_dims__(2) count(const int* values, int* out)
+{
+    __shared__ int bins[32];
+    cg::cluster_group all = cg::this_cluster();
+    bins[threadIdx.x] = 0;
+    BARRIER;
+    int bin = values[threadIdx.x] & 63;
+    atomicAdd(all.map_shared_rank(bins, bin / 32) + bin % 32, 1);
+    all.sync();
+    out[blockIdx.x * 32 + threadIdx.x] = bins[threadIdx.x];
+}
+"""
+
+
+@pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
+def test_atomics_in_the_memory_of_another_block_race_whatever_leads_there(kind):
+    texts = {"values": "random:int32[32]", "out": "zeros:int32[64]"}
+    launch = FileLaunch("c.cu", "count", "2", "32", arguments=tuple(texts.items()))
+    for barrier, kinds in (("__syncthreads()", ["race"]), ("all.sync()", [])):
+        source = REMOTE.replace("BARRIER", barrier)
+        trace = record(file_workload(source, launch, 5), kind=kind)
+        assert [f.kind for f in trace.findings] == kinds
+        resting = resting_on(trace, frozenset(["values"]))
+        assert not any(f in resting and is_left_open(trace, f) for f in trace.findings)
+
+
+def test_a_map_that_is_passed_and_not_reached_is_a_fault_whatever_it_describes():
+    source = """
+#include <cuda.h>
+__global__ void k(PASSED CUtensorMap map, float *out) {
+    __shared__ alignas(128) float tile[64];
+    __shared__ unsigned long long full;
+    unsigned to = __cvta_generic_to_shared(tile), bar = __cvta_generic_to_shared(&full);
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(bar) : "memory");
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 256;" :: "r"(bar));
+        asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+                     " [%0], [%1, {%2, %2}], [%3];"
+                     :: "r"(to), "l"(&map), "r"(0), "r"(bar) : "memory");
+    }
+    __syncthreads();
+    asm volatile("{ .reg .pred q; again: mbarrier.try_wait.parity.shared::cta.b64 q, [%0], 0;"
+                 " @!q bra again; }" :: "r"(bar) : "memory");
+    out[threadIdx.x] = tile[threadIdx.x];
+}
+"""
+    texts = (("map", "tensormap(float32[16,16], box=8x8)"), ("out", "zeros:float32[32]"))
+    launch = FileLaunch("k.cu", "k", "1", "32", arguments=texts)
+    passed = {"const": ["bad_tensor_map", "hang"], "const __grid_constant__": []}
+    for how, kinds in passed.items():
+        trace = record(file_workload(source.replace("PASSED", how), launch, 5))
+        assert [f.kind for f in trace.findings] == kinds
+        assert not resting_on(trace, frozenset(["map"]))
+
+
+COPIES = """
+#define AT(p) (unsigned)__cvta_generic_to_shared(p)
+#define COPY(to, from) asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" \\
+    :: "r"(AT(to)), "l"(from) : "memory"); \\
+    asm volatile("cp.async.wait_all;" ::: "memory"); __syncthreads()
+#define BULK(to, from) if (i == 0) { \\
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(AT(&full)) : "memory"); \\
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 128;" :: "r"(AT(&full))); \\
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes" \\
+        " [%0], [%1], 128, [%2];" :: "r"(AT(to)), "l"(from), "r"(AT(&full)) : "memory"); } \\
+    __syncthreads(); \\
+    asm volatile("{ .reg .pred q; again: mbarrier.try_wait.parity.shared::cta.b64 q, [%0], 0;" \\
+        " @!q bra again; }" :: "r"(AT(&full)) : "memory")
+"""
+SHARED = "__shared__ alignas(128) int t[32]; __shared__ unsigned long long full; "
+
+
+@pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
+@pytest.mark.parametrize(
+    ("body", "kinds"),
+    [
+        ("COPY(t + i, x + idx[i] + 20); out[i] = t[i];", {"out_of_bounds"}),
+        ("COPY(t + i, idx + i); out[i] = x[t[31 - i] + 20];", {"out_of_bounds"}),
+        ("BULK(t, x + 4 * idx[3] + 32); out[i] = t[i];", {"out_of_bounds", "hang"}),
+        ("BULK(t, idx); out[i] = x[t[i] + 20];", {"out_of_bounds"}),
+    ],
+)
+def test_a_copy_leads_back_to_the_contents_that_it_is_made_by(body, kinds, kind):
+    results = found(SHARED + body, before=COPIES, kind=kind)
+    assert {kind for kind, _, _ in results} == kinds
+    assert all(names == ("idx",) and is_open for _, names, is_open in results), results
+
+
+@pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
+@pytest.mark.parametrize(
+    ("body", "kinds"),
+    [
+        ("COPY(t + i, x + i + 20); out[i] = t[i] + idx[i];", {"out_of_bounds"}),
+        ("BULK(t, x + 4); out[i] = t[i] + idx[i];", {"out_of_bounds", "hang"}),
+        ("BULK(t, idx); out[i] = x[i + 20] + t[i];", {"out_of_bounds"}),
+    ],
+)
+def test_a_copy_from_where_the_kernel_computes_is_its_own_fault(body, kinds, kind):
+    results = found(SHARED + body, before=COPIES, kind=kind)
+    assert {kind for kind, _, _ in results} == kinds
+    assert not any(names or is_open for _, names, is_open in results), results

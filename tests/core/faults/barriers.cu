@@ -296,3 +296,22 @@ extern "C" __global__ void trapped_on_a_line_of_its_own_ok(const int* x)
     if (x[threadIdx.x] > 1000)
         __trap();
 }
+
+//@ counts_differ grid=2 block=128 y=output:int32[256]
+extern "C" __global__ void counts_differ(int* y) {
+    if (threadIdx.x < 64)
+        asm volatile("bar.arrive 1, 128;" ::: "memory");
+    else
+        asm volatile("bar.sync 1, 64;" ::: "memory");  //! divergent_barrier
+    y[blockIdx.x * 128 + threadIdx.x] = threadIdx.x;
+}
+extern "C" __global__ void counts_differ_ok(int* y) {
+    for (int i = 0; i < 2; i++)
+        if (threadIdx.x < 64)
+            asm volatile("bar.arrive 1, 128;" ::: "memory");
+        else
+            asm volatile("bar.sync 1, 128;" ::: "memory");
+    if (threadIdx.x < 64)  // another phase may have another count
+        asm volatile("bar.sync 1, 64;" ::: "memory");
+    y[blockIdx.x * 128 + threadIdx.x] = threadIdx.x;
+}

@@ -390,6 +390,62 @@ extern "C" __global__ void wait_without_commit_ok(float* c) {
   }
 }
 
+//@ reuse_without_barrier grid=1 block=64 c=output:float32[128]
+extern "C" __global__ void reuse_without_barrier(float* c) {
+  __shared__ __align__(128) float tile[64]; int t = threadIdx.x;
+  for (int i = 0; i < 2; i++) {
+    tile[t] = t + i;  //! not_awaited tile
+    PROXY_FENCE;
+    __syncthreads();
+    if (t == 0) { COPY_OUT(c + 64 * i, tile, 256); COMMIT; WAIT_GROUP; }
+  }
+}
+extern "C" __global__ void reuse_without_barrier_ok(float* c) {
+  __shared__ __align__(128) float tile[64]; int t = threadIdx.x;
+  for (int i = 0; i < 2; i++) {
+    tile[t] = t + i;
+    PROXY_FENCE;
+    __syncthreads();
+    if (t == 0) { COPY_OUT(c + 64 * i, tile, 256); COMMIT; WAIT_GROUP; }
+    __syncthreads();
+  }
+}
+
+//@ copied_flag_without_fence grid=2 block=64 part=inout:float32[64] flag=zero:int32[1] c=output:float32[64]
+extern "C" __global__ void copied_flag_without_fence(float* part, int* flag, float* c) {
+  __shared__ __align__(128) float tile[64]; int t = threadIdx.x;
+  if (blockIdx.x == 0) {
+    tile[t] = t;
+    PROXY_FENCE;
+    __syncthreads();
+    if (t == 0) {
+      COPY_OUT(part, tile, 256); COMMIT; WAIT_GROUP;
+      atomicExch(flag, 1);
+    }
+  } else {
+    if (t == 0) { while (atomicAdd(flag, 0) == 0); __threadfence(); }
+    __syncthreads();
+    c[t] = part[t];  //! not_awaited part
+  }
+}
+extern "C" __global__ void copied_flag_without_fence_ok(float* part, int* flag, float* c) {
+  __shared__ __align__(128) float tile[64]; int t = threadIdx.x;
+  if (blockIdx.x == 0) {
+    tile[t] = t;
+    PROXY_FENCE;
+    __syncthreads();
+    if (t == 0) {
+      COPY_OUT(part, tile, 256); COMMIT; WAIT_GROUP;
+      __threadfence();
+      atomicExch(flag, 1);
+    }
+  } else {
+    if (t == 0) { while (atomicAdd(flag, 0) == 0); __threadfence(); }
+    __syncthreads();
+    c[t] = part[t];
+  }
+}
+
 //@ copy_of_odd_size grid=1 block=32 a=input:float32[64] c=output:float32[64]
 extern "C" __global__ void copy_of_odd_size(const float* a, float* c) {
   __shared__ __align__(128) float tile[64]; __shared__ u64 full; int t = threadIdx.x;
@@ -420,6 +476,23 @@ extern "C" __global__ void copy_beyond_array(const float* a, float* c) {
 extern "C" __global__ void copy_beyond_array_ok(const float* a, float* c) {
   __shared__ __align__(128) float tile[64]; __shared__ u64 full; int t = threadIdx.x;
   if (t == 0) { INIT(full, 1); EXPECT(full, 128); COPY_IN(tile, a + 32, 128, full); }
+  __syncthreads();
+  WAIT(full, 0);
+  c[t] = tile[t];
+}
+
+//@ box_beyond_shared_memory grid=1 block=64 shared=1024 a=map:16x16:0:input:float32[24,32] c=output:float32[64]
+extern "C" __global__ void box_beyond_shared_memory(const __grid_constant__ TensorMap a, float* c) {
+  extern __shared__ __align__(128) float tile[]; u64& full = *(u64*)tile; int t = threadIdx.x;
+  if (t == 0) {
+    INIT(full, 1);
+    BOX_IN(tile + 192, &a, 0, 0, full);  //! out_of_bounds tile
+  }
+  c[t] = t;
+}
+extern "C" __global__ void box_beyond_shared_memory_ok(const __grid_constant__ TensorMap a, float* c) {
+  extern __shared__ __align__(128) float tile[]; __shared__ u64 full; int t = threadIdx.x;
+  if (t == 0) { INIT(full, 1); EXPECT(full, 1024); BOX_IN(tile, &a, 0, 0, full); }
   __syncthreads();
   WAIT(full, 0);
   c[t] = tile[t];

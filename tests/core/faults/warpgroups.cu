@@ -17,6 +17,7 @@ struct alignas(64) TensorMap { u64 words[16]; };
 #define MULTIPLY(d, a, b) asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 0;" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "l"(a), "l"(b) : "memory")
 #define MULTIPLY_R(d, r, b) asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, {%4, %5, %6, %7}, %8, 1, 1, 1, 0;" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3]), "l"(b) : "memory")
 #define TILE_K(p) ((u64)((ADDRESS(p) & 0x3FFFF) >> 4) | 1ull << 16 | 64ull << 32 | 1ull << 62)
+#define TILE_BY(p, stride) ((u64)((ADDRESS(p) & 0x3FFFF) >> 4) | 1ull << 16 | (u64)(stride >> 4) << 32 | 1ull << 62)
 #define TILE_K64(p) ((u64)((ADDRESS(p) & 0x3FFFF) >> 4) | 1ull << 16 | 32ull << 32 | 2ull << 62)
 #define FILL for (int i = threadIdx.x; i < 2048; i += 128) { ((u32*)a)[i] = 0x3c003c00; if (i < 256) ((u32*)b)[i] = 0x3c003c00; }
 
@@ -34,6 +35,48 @@ extern "C" __global__ void sums_before_wait_ok(float* c) {
   FENCE; MULTIPLY(d, TILE_K(a), TILE_K(b)); COMMIT;
   WAIT(0);
   c[threadIdx.x] = d[0] + d[1];
+}
+
+//@ sum_passed_before_wait grid=1 block=128 c=output:float32[128]
+__device__ __noinline__ float twice(float sum) {
+  return 2 * sum;  //! not_awaited
+}
+__device__ __noinline__ float same(float sum) {
+  return sum;
+}
+extern "C" __global__ void sum_passed_before_wait(float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; float d[4] = {}; FILL
+  PROXY_FENCE; __syncthreads();
+  FENCE; MULTIPLY(d, TILE_K(a), TILE_K(b)); COMMIT;
+  c[threadIdx.x] = twice(same(d[1]));
+  WAIT(0);
+}
+extern "C" __global__ void sum_passed_before_wait_ok(float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; float d[4] = {}; FILL
+  PROXY_FENCE; __syncthreads();
+  FENCE; MULTIPLY(d, TILE_K(a), TILE_K(b)); COMMIT;
+  float kept = same(d[1]);
+  WAIT(0);
+  c[threadIdx.x] = twice(kept);
+}
+
+//@ sum_returned_before_wait grid=1 block=128 c=output:float32[128]
+extern "C" __global__ void sum_returned_before_wait(float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; float d[4] = {}; FILL
+  PROXY_FENCE; __syncthreads();
+  FENCE; MULTIPLY(d, TILE_K(a), TILE_K(b)); COMMIT;
+  float kept = same(d[1]);
+  c[threadIdx.x] = kept + 1;  //! not_awaited
+  WAIT(0);
+}
+extern "C" __global__ void sum_returned_before_wait_ok(float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; float d[4] = {}; FILL
+  PROXY_FENCE; __syncthreads();
+  FENCE; MULTIPLY(d, TILE_K(a), TILE_K(b)); COMMIT;
+  float kept = same(d[1]), other = same(threadIdx.x);
+  other += 1;
+  WAIT(0);
+  c[threadIdx.x] = kept + other;
 }
 
 //@ wait_for_all_but_one grid=1 block=128 c=output:float32[128]
@@ -143,6 +186,63 @@ extern "C" __global__ void product_before_copy_ok(const __grid_constant__ Tensor
   c[threadIdx.x] = d[0];
 }
 
+//@ product_where_one_thread_waits grid=1 block=128 m=map:64x64:128:input:float16[64,128] c=output:float32[128]
+extern "C" __global__ void product_where_one_thread_waits(const __grid_constant__ TensorMap m, float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; __shared__ u64 full; float d[4] = {}; int t = threadIdx.x;
+  for (int i = t; i < 256; i += 128) ((u32*)b)[i] = 0x3c003c00;
+  if (t == 0) INIT(full, 1);
+  PROXY_FENCE; __syncthreads();
+  if (t == 0) { EXPECT(full, 8192); BOX_IN(a, &m, 0, 0, full); }
+  if (t == 0) WAIT_FOR(full, 0);
+  FENCE;
+  MULTIPLY(d, TILE_K(a), TILE_K(b));  //! not_awaited a
+  COMMIT; WAIT(0);
+  c[t] = d[0];
+}
+extern "C" __global__ void product_where_one_thread_waits_ok(const __grid_constant__ TensorMap m, float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; __shared__ u64 full; float d[4] = {}; int t = threadIdx.x;
+  for (int i = t; i < 256; i += 128) ((u32*)b)[i] = 0x3c003c00;
+  if (t == 0) INIT(full, 1);
+  PROXY_FENCE; __syncthreads();
+  if (t == 0) { EXPECT(full, 8192); BOX_IN(a, &m, 0, 0, full); }
+  if (t == 0) WAIT_FOR(full, 0);
+  __syncthreads();
+  FENCE;
+  MULTIPLY(d, TILE_K(a), TILE_K(b));
+  COMMIT; WAIT(0);
+  c[t] = d[0];
+}
+
+//@ product_of_half_a_warp grid=1 block=128 m=map:64x64:128:input:float16[64,128] c=output:float32[128]
+extern "C" __global__ void product_of_half_a_warp(const __grid_constant__ TensorMap m, float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; __shared__ u64 full; float d[4] = {}; int t = threadIdx.x;
+  for (int i = t; i < 256; i += 128) ((u32*)b)[i] = 0x3c003c00;
+  if (t == 0) INIT(full, 1);
+  PROXY_FENCE; __syncthreads();
+  if (t == 0) { EXPECT(full, 8192); BOX_IN(a, &m, 0, 0, full); }
+  WAIT_FOR(full, 0);
+  if (t % 32 >= 16) {
+    FENCE;
+    MULTIPLY(d, TILE_K(a), TILE_K(b));  //! divergent_warp
+    COMMIT; WAIT(0);
+  }
+  c[t] = d[0];
+}
+extern "C" __global__ void product_of_half_a_warp_ok(const __grid_constant__ TensorMap m, float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; __shared__ u64 full; float d[4] = {}; int t = threadIdx.x;
+  for (int i = t; i < 256; i += 128) ((u32*)b)[i] = 0x3c003c00;
+  if (t == 0) INIT(full, 1);
+  PROXY_FENCE; __syncthreads();
+  if (t == 0) { EXPECT(full, 8192); BOX_IN(a, &m, 0, 0, full); }
+  WAIT_FOR(full, 0);
+  if (t / 32 >= 0) {
+    FENCE;
+    MULTIPLY(d, TILE_K(a), TILE_K(b));
+    COMMIT; WAIT(0);
+  }
+  c[t] = d[0];
+}
+
 //@ other_swizzle grid=1 block=128 m=map:32x64:64:input:float16[64,128] c=output:float32[128]
 extern "C" __global__ void other_swizzle(const __grid_constant__ TensorMap m, float* c) {
   __shared__ __align__(1024) char a[8192], b[1024]; __shared__ u64 full; float d[4] = {}; FILL
@@ -210,6 +310,24 @@ extern "C" __global__ void no_fence_before_product_ok(float* c) {
   __shared__ __align__(1024) char a[8192], b[1024]; float d[4] = {}; FILL
   PROXY_FENCE; __syncthreads();
   FENCE; MULTIPLY(d, TILE_K(a), TILE_K(b)); COMMIT; WAIT(0);
+  c[threadIdx.x] = d[0];
+}
+
+//@ rows_overlap grid=1 block=128 c=output:float32[128]
+extern "C" __global__ void rows_overlap(float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; float d[4] = {}; FILL
+  PROXY_FENCE; __syncthreads();
+  FENCE;
+  MULTIPLY(d, TILE_BY(a, 512), TILE_K(b));  //! bad_descriptor
+  COMMIT; WAIT(0);
+  c[threadIdx.x] = d[0];
+}
+extern "C" __global__ void rows_overlap_ok(float* c) {
+  __shared__ __align__(1024) char a[8192], b[1024]; float d[4] = {}; FILL
+  PROXY_FENCE; __syncthreads();
+  FENCE;
+  MULTIPLY(d, TILE_BY(a, 1024), TILE_BY(b, 0));  // b has eight columns: nothing steps
+  COMMIT; WAIT(0);
   c[threadIdx.x] = d[0];
 }
 

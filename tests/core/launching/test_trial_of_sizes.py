@@ -396,7 +396,7 @@ __global__ void __cluster_dims__(3, HIGH, 1) twice(const float* from, float* to,
 """
 
 
-RUN = "void run(float* a, float* b) { twice<<<50, 64>>>(a, b, 3200); }"
+RUN = "void run(float* a, float* b, int n) { twice<<<(n + 63) / 64, 64>>>(a, b, n); }"
 
 
 @pytest.mark.parametrize("host", ["", RUN])
@@ -408,6 +408,83 @@ def test_a_guessed_grid_has_whole_clusters(tmp_path, host) -> None:
     assert _faults(CLUSTERED + host, tmp_path / "twice.cu") == []
     asked = FileLaunch(str(tmp_path / "twice.cu"), "", "4", "", "")
     assert fitted(CLUSTERED, completed(CLUSTERED, asked), 0).grid == "4"
+
+
+@pytest.mark.parametrize("blocks", ["51, 2", "50"])
+def test_a_grid_of_the_host_stays_where_cuda_refuses_it(tmp_path, blocks) -> None:
+    run = f"void run(float* a, float* b) {{ twice<<<dim3({blocks}), 64>>>(a, b, 6528); }}"
+    path = tmp_path / "twice.cu"
+    if blocks == "50":
+        assert _tried(CLUSTERED + run, path).grid == "50,1"
+        with pytest.raises(LaunchError, match="x is 50, which is not a multiple of the 3 blocks"):
+            _faults(CLUSTERED + run, path)
+    else:  # a part of it may be smaller
+        assert _faults(CLUSTERED + run, path) == []
+
+
+ATTRIBUTES = """
+__global__ void twice(const float* from, float* to)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    to[i] = 2 * from[i];
+}
+constexpr int N = COUNT;
+int main()
+{
+    float *from, *to;
+    cudaMalloc(&from, N * sizeof(float));
+    cudaMalloc(&to, N * sizeof(float));
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(N / 64);
+    config.blockDim = dim3(64);
+    cudaLaunchAttribute attributes[1];
+    attributes[0].id = cudaLaunchAttributeClusterDimension;
+    attributes[0].val.clusterDim = {SIZE, 1, 1};
+    config.attrs = attributes;
+    config.numAttrs = 1;
+    // SET
+    cudaLaunchKernelEx(&config, twice, (const float*)from, to);
+}
+"""
+LARGE = "cudaFuncSetAttribute(twice, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);"
+
+
+def _with_attributes(count: str, size: int, more: str = "// nothing") -> str:
+    source = ATTRIBUTES.replace("COUNT", count).replace("SIZE", str(size))
+    return source.replace("// SET", more)
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "more", "refusal"),
+    [
+        ("3 * 64", 2, "", "Grid size x is 3, which is not a multiple of the 2 blocks"),
+        ("5 * 64 * 128", 3, "", "x is 640, which is not a multiple of the 3 blocks"),
+        ("16 * 64", 16, "", "more than 8 only where the host code sets cudaFuncAttributeNonPort"),
+        ("16 * 64", 16, f"// {LARGE}", "more than 8 only where the host code sets"),
+        ("32 * 64", 32, LARGE, "has 32 blocks; CUDA allows at most 16"),
+    ],
+)
+def test_a_cluster_that_cuda_refuses(tmp_path, count, size, more, refusal) -> None:
+    with pytest.raises(LaunchError, match=refusal):
+        _faults(_with_attributes(count, size, more), tmp_path / "twice.cu")
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "more"),
+    [("6 * 64", 2, ""), ("6 * 64 * 256", 6, ""), ("16 * 64", 16, LARGE)],
+)
+def test_a_cluster_that_cuda_allows(tmp_path, count, size, more) -> None:
+    source, path = _with_attributes(count, size, more), tmp_path / "twice.cu"
+    launch = _tried(source, path)
+    assert int(launch.grid) % size == 0
+    assert launch.cluster == f"{size},1,1"
+    assert _faults(source, path) == []
+
+
+def test_a_macro_that_is_given_decides_about_the_grid_of_the_host(tmp_path) -> None:
+    source = _with_attributes("3 * 64", 2)
+    given = FileLaunch(str(tmp_path / "twice.cu"), "", "", "", "", "N=256")
+    assert fitted(source, completed(source, given), 0).grid == "4"
 
 
 def test_so_has_that_of_a_ptx_file(tmp_path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from core.ladder import load_ladder
 from core.runs.recording import record
 from core.trace import EventKind
+from tests.core.emulator.machines import trace_of
 
 UNITS = ("access", "line", "barrier", "phase")
 ACCESSES = (EventKind.LOAD, EventKind.STORE, EventKind.ATOMIC)
@@ -82,3 +83,28 @@ def test_small_and_awkward_sizes_can_be_stepped_through(n, tile) -> None:
             if access is not None:
                 assert access.warp(0).n_sectors >= 1
         assert len(block.phases) == -(-n // tile)
+
+
+CLUSTER = """
+extern "C" __global__ void __cluster_dims__(2, 1, 1) k(int* out)
+{
+    out[blockIdx.x * 64 + threadIdx.x] = threadIdx.x;
+    asm volatile("barrier.cluster.arrive; barrier.cluster.wait;" ::: "memory");
+}
+"""
+
+
+@pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
+def test_the_last_to_come_lets_others_end_while_it_goes_on(kind) -> None:
+    out = np.zeros(128, np.int32)
+    options = {"kind": kind, "order": "warp_by_warp"}
+    trace = trace_of(CLUSTER, {"out": out}, grid=2, block=64, **options)
+    assert trace.findings == ()
+    for number in range(2):
+        block = trace.block(number)
+        pcs = range(len(block.instructions))
+        ticks = [tick for pc in pcs for tick, _ in block.executions(pc)]
+        assert len(ticks) > 8
+        assert len({*ticks}) == len(ticks), "two instructions at one time"
+        exits = np.flatnonzero(block.kind == EventKind.EXIT).tolist()
+        assert sum(int(block.active(step).sum()) for step in exits) == 64

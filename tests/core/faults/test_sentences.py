@@ -1,0 +1,74 @@
+"""What findings say: each sentence names what is wrong, and a cure that cures it."""
+
+from __future__ import annotations
+
+from tests.core.faults.cases import CASES, run
+
+
+def said(name: str) -> list[str]:
+    """What is found in a kernel of this folder."""
+    (case,) = (case for case in CASES if case.kernel == name)
+    return [finding.message for finding in run(case).findings]
+
+
+def test_a_copy_beyond_an_array_says_how_many_bytes_it_needs():
+    (message,) = said("copy_beyond_array")
+    assert "its copy needs 256 bytes from a[32] on, where 128 bytes are left." in message
+
+
+def test_a_box_beyond_shared_memory_says_how_many_bytes_it_needs():
+    (message,) = said("box_beyond_shared_memory")
+    assert "its copy needs 1,024 bytes from tile[192] on, where 256 bytes are left." in message
+
+
+def test_a_warp_of_which_one_lane_waits_multiplies_when_that_has_come():
+    (message,) = said("product_where_one_thread_waits")
+    assert "thread (32,0) of block (0,0) begins a matrix product that reads a[0]" in message
+
+
+def test_a_race_in_the_memory_of_another_block_wants_a_barrier_of_the_cluster():
+    (message,) = said("remote_read_without_barrier")
+    assert (
+        "reads s[0] with no barrier of their cluster after thread (0,0) of block (0,0)" in message
+    )
+    assert "a cluster.sync() (barrier.cluster, not .relaxed) between them is missing." in message
+    assert "atomic" not in message
+
+
+def test_a_race_of_two_blocks_in_global_memory_wants_both_to_be_atomic():
+    (message,) = said("overlapping_tiles")
+    assert "nothing orders two blocks; make both accesses atomic" in message
+
+
+def test_a_copy_that_another_thread_has_waited_for_wants_that_to_be_told():
+    (message,) = said("reuse_without_barrier")
+    wanted = "thread (0,0) has waited for it, and a __syncthreads() after that wait is missing."
+    assert wanted in message
+    (message,) = said("copied_flag_without_fence")
+    assert "thread (0,0) of block (0,0) has waited for it, and must then execute " in message
+    assert "__threadfence() and set a flag" in message
+
+
+def test_a_copy_that_nobody_has_waited_for_wants_a_wait():
+    for name in ("reuse_before_group_wait", "wait_without_commit"):
+        (message,) = said(name)
+        assert "; cp.async.bulk.wait_group must come before." in message
+    (message,) = said("wait_for_all_but_one")
+    assert "; wgmma.wait_group must come before." in message
+
+
+def test_a_descriptor_whose_rows_overlap_says_how_far_apart_they_are():
+    (message,) = said("rows_overlap")
+    assert "a descriptor of A whose parts overlap" in message
+    assert "its stride offset 512, and with a 128-byte swizzle eight rows take 1,024" in message
+    (message,) = said("tile_beyond_shared")
+    assert message.endswith("multiplies by a descriptor of A that leads beyond shared memory.")
+
+
+def test_counts_of_one_barrier_that_differ_are_named():
+    (message,) = said("counts_differ")
+    assert "thread (64,0) of block (0,0) comes to barrier 1 with a count of 64 threads" in message
+    assert "to which thread (0,0) came in line " in message
+    assert message.endswith(
+        "with 128; give all that meet there the same count. (128 threads like it.)"
+    )
