@@ -344,6 +344,8 @@ class Decoder:
             op = _loaded(_SPECIAL[instruction.opcode])(self.operands, instruction)
         elif is_clock(instruction):
             op = _loaded("clocks.read_clock")(self.operands, instruction)
+        elif instruction.opcode == "setmaxnreg":  # a hint that others may wait for
+            op = _loaded("register_pool.change_registers")(self.operands, instruction)
         elif opcode_of(instruction).kind == "hint":
             op = Op(Kind.NOTHING, instruction)
         else:

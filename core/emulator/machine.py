@@ -25,6 +25,7 @@ from core.emulator.lanes import Lanes
 from core.emulator.products import Products
 from core.emulator.program import IndexedBranch, Kind, Op
 from core.emulator.record import ChunkRecord
+from core.emulator.register_pool import RegisterPool
 from core.emulator.run_queue import RunQueue, Schedule
 from core.emulator.state import MachineState
 from core.emulator.warp_sync import WarpSync
@@ -73,6 +74,7 @@ class Machine:
         self.flight = InFlight(self.state, self.place)
         self.queue.flight = self.flight
         self.products = Products(self.state)
+        self.registers = RegisterPool(self.state)
         self.calls.on_passed = self.products.passed
 
     @property
@@ -100,6 +102,7 @@ class Machine:
             while self.queue.groups or self.queue.unblock():
                 self._run(self.queue.pick())
             self.flight.finish()
+            self.registers.finish(stuck=self.queue.stuck)
 
     def _run(self, group: Group) -> None:
         """Runs a group until it ends, splits, waits, or meets another."""

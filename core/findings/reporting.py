@@ -245,7 +245,25 @@ class Reporter:
             "undefined."
         )
 
+    def _registers(self, event: FaultEvent, who: str) -> str:
+        """Whom a `setmaxnreg` lets wait for ever."""
+        count, *pool = map(int, event.detail.split("|"))
+        if not pool:
+            return (
+                f"{who} executes setmaxnreg, and thread {self._short(self._other(event))} of its "
+                f"warpgroup does not; all {count} warps must execute the same one. A GPU would "
+                "hang."
+            )
+        total, there, launched = pool
+        return (
+            f"{who} waits here for ever for {count} registers a thread: with them the block's "
+            f"warps have {total:,} registers, and it has at most {there:,}, {launched} for each "
+            "thread of its launch; lower the counts of setmaxnreg. A GPU would hang."
+        )
+
     def _deadlock(self, event: FaultEvent, _: Place, who: str) -> str:
+        if event.detail:
+            return self._registers(event, who)
         other = self._other(event)
         rest = f", such as thread {self._short(other)}" if other >= 0 else ""
         if other < 0 and event.others is not None and len(event.others):  # a cluster's barrier

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.core.faults.cases import CASES, run
+from core.runs.recording import record
+from tests.core.faults.cases import CASES, FOLDER, run, workload
 
 
 def said(name: str) -> list[str]:
@@ -72,3 +73,17 @@ def test_counts_of_one_barrier_that_differ_are_named():
     assert message.endswith(
         "with 128; give all that meet there the same count. (128 threads like it.)"
     )
+
+
+def test_registers_that_no_warpgroup_gives_up_are_counted():
+    (message,) = said("more_registers_than_there_are")
+    assert "for 248 registers a thread: with them the block's warps have 66,560" in message
+    assert "it has at most 64,512, 168 for each thread of its launch" in message
+    (message,) = said("registers_of_one_warp")
+    assert "thread (0,0) of block (0,0) executes setmaxnreg, and thread (32,0)" in message
+
+
+def test_without_bounds_of_the_block_registers_do_not_change():
+    (case,) = (case for case in CASES if case.kernel == "more_registers_than_there_are")
+    source = (FOLDER / case.file).read_text("utf-8").replace("__launch_bounds__(384, 1)", "")
+    assert record(workload(case, source)).findings == ()

@@ -524,3 +524,39 @@ extern "C" __global__ void sums_of_nothing_ok(float* c) {
   WAIT(0);
   c[threadIdx.x] = d[0] + d[1];
 }
+
+//@ more_registers_than_there_are grid=2 block=384 c=output:float32[768]
+extern "C" __global__ void __launch_bounds__(384, 1) more_registers_than_there_are(float* c) {
+  if (threadIdx.x < 128) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 248;");  //! deadlock
+  }
+  c[384 * blockIdx.x + threadIdx.x] = threadIdx.x;
+}
+extern "C" __global__ void __launch_bounds__(384, 1) more_registers_than_there_are_ok(float* c) {
+  if (threadIdx.x < 128) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+  }
+  c[384 * blockIdx.x + threadIdx.x] = threadIdx.x;
+}
+
+//@ registers_of_one_warp grid=2 block=384 c=output:float32[768]
+extern "C" __global__ void __launch_bounds__(384, 1) registers_of_one_warp(float* c) {
+  if (threadIdx.x < 128) {
+    if (threadIdx.x < 32) asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");  //! deadlock
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+  }
+  c[384 * blockIdx.x + threadIdx.x] = threadIdx.x;
+}
+extern "C" __global__ void __launch_bounds__(384, 1) registers_of_one_warp_ok(float* c) {
+  if (threadIdx.x < 128) {
+    if (threadIdx.x < 128) asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+  }
+  c[384 * blockIdx.x + threadIdx.x] = threadIdx.x;
+}

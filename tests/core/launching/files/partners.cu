@@ -63,7 +63,7 @@ int main()
     config.dynamicSmemBytes = bins / size * sizeof(int);
     cudaLaunchKernelEx(&config, histogram<bins / size>, counts, (const int *)values, (size_t)count);
 
-    int n = 720;  // 12 blocks, three clusters
+    int n = 1000;  // 16 blocks, four clusters
     float *in, *out;
     cudaMalloc(&in, n * sizeof(float));
     cudaMalloc(&out, n * sizeof(float));
