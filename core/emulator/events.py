@@ -236,7 +236,8 @@ class PhaseEvent:
     `kind`: lanes "arrive"; a phase is at its "end"; lanes "block" until it is; lanes know that it
     has ended, and "wait" no more. But for "end" there is one place a lane. A place less than 0 is
     the barrier of a cluster, -1 that of the first. `pc` is the lanes' instruction, -1 at an "end".
-    `is_relaxed`: lanes arrive without releasing what they did before.
+    `is_relaxed`: lanes arrive without releasing what they did before. `site` of arrivals: as in
+    `AccessEvent`.
     """
 
     kind: str
@@ -245,6 +246,7 @@ class PhaseEvent:
     tick: int = -1
     pc: int = -1
     is_relaxed: bool = False
+    site: int = -1
 
 
 @dataclass(frozen=True, slots=True)

@@ -284,12 +284,14 @@ class InFlight:
         mask: Mask,
         *,
         is_relaxed: bool = False,
+        depth: int = 0,
     ) -> None:
         """Tells the observers what lanes do at their objects, see `PhaseEvent`."""
         lanes = np.flatnonzero(mask)
         if len(lanes):
             tick = self.state.tick - 1
-            self._tell(PhaseEvent(kind, places[lanes], lanes, tick, pc, is_relaxed))
+            site = self.state.call_site(pc, depth, int(lanes[0]))
+            self._tell(PhaseEvent(kind, places[lanes], lanes, tick, pc, is_relaxed, site))
 
     def _tell_end(self, place: int) -> None:
         nobody = np.zeros(0, np.intp)

@@ -71,6 +71,17 @@ class Arrive:
         counts = nothing if self.count is None else lanes.read(self.count).astype(np.int64)
         nbytes = nothing if self.bytes is None else lanes.read(self.bytes).astype(np.int64)
         untold = np.zeros(lanes.count, bool)  # lanes that came since a phase last ended
+
+        def tell() -> None:
+            flight.tell_phase(
+                "arrive",
+                lanes.pc,
+                places,
+                untold,
+                is_relaxed=self.is_relaxed,
+                depth=lanes.group.depth,
+            )
+
         for lane in np.flatnonzero(active):
             place, count = int(places[lane]), int(counts[lane])
             states[lane] = flight.word(place).raw
@@ -83,7 +94,7 @@ class Arrive:
                 flight.tell_phase("arrive", lanes.pc, places, untold, is_relaxed=self.is_relaxed)
                 untold[:] = False
                 flight.settle(place)
-        flight.tell_phase("arrive", lanes.pc, places, untold, is_relaxed=self.is_relaxed)
+        tell()
         if lanes.op.destinations:
             lanes.write(states.view(np.int64))
         return True

@@ -19,6 +19,7 @@ from core.emulator.events import (
     AwaitEvent,
     BarrierEvent,
     CallEvent,
+    FaultEvent,
     LandEvent,
     Mask,
     Observer,
@@ -29,6 +30,7 @@ from core.emulator.events import (
 )
 from core.emulator.groups import WARP, Geometry
 from core.emulator.memory import Region
+from core.findings.outliving import Outliving, Reach
 from core.ptx.arithmetic.operation import immediate
 from core.ptx.ast import (
     Address,
@@ -1047,6 +1049,7 @@ class Hazard:
     other_thread: int = -1
     other_pc: int = -1
     begins: bool = False  # the access itself is that of an asynchronous operation
+    how: str = ""  # of what reaches into another block: see `Reach`
     within: int = 0  # the swizzle in whose pattern the tile that it reads begins; 0: at its start
     count: int = 1
     is_across: bool = False  # of a race: any of those counted is between two warps
@@ -1088,6 +1091,8 @@ class Hazards(Observer):
         self._carried: dict[tuple[int, int], _Carried] = {}  # by the load's pc and element
         # How the tile is laid out that a bulk copy put into each piece: its swizzle + 1, or 0.
         self._layouts = np.zeros(stride * blocks // _PIECE + 1, np.int16)
+        self._outliving = Outliving(geometry, stride)
+        self._ended_before: set[int] = set()  # pcs of accesses to blocks that had ended already
         self._agents: dict[Hashable, int] = {}
         self._begun: dict[tuple[Hashable, int], tuple[int, int]] = {}  # (agent, number): serial
         self.found: dict[tuple[str, int], Hazard] = {}
@@ -1156,6 +1161,8 @@ class Hazards(Observer):
         if event.barrier >= 0:
             self._order.will_tell(event.barrier, event.number, agent, serial)
         stamp = serial << 32 | agent
+        if self._outliving.is_needed and event.kind != "product":
+            self._outliving.transfer(event, stamp)
         for how, spans, own in (("read", event.reads, stamp + 1), ("write", event.writes, stamp)):
             for span in spans:
                 self._begin(event, span, own, how)
@@ -1223,7 +1230,15 @@ class Hazards(Observer):
     def on_phase(self, event: PhaseEvent) -> None:
         """Lanes came to mbarriers, or a phase of one is over."""
         self._flush()
+        if self._outliving.is_needed:
+            serial = self._state.timeline.serial
+            self._outliving.phase(event, serial, self._order.thread)
         self._order.phase(event, f"mbarriers {id(self)}")
+
+    def on_fault(self, event: FaultEvent) -> None:
+        """An access to a block that has ended need not be told of again."""
+        if event.kind == "remote_exit":
+            self._ended_before.add(event.site)
 
     def on_call(self, event: CallEvent) -> None:
         """A function's stack frame holds nothing yet."""
@@ -1240,9 +1255,27 @@ class Hazards(Observer):
         if shadow is not None:
             shadow.forget(start, nbytes)
 
-    def finish(self) -> None:
-        """Checks what was kept back."""
+    def finish(self, *, is_whole: bool = True) -> None:
+        """Checks what was kept back; `is_whole`: all threads have run to their end."""
         self._flush()
+        if is_whole and self._outliving.is_needed:
+            for reach in self._outliving.late(self._order.unordered):
+                if reach.pc not in self._ended_before:
+                    self._add_reach(reach)
+
+    def _add_reach(self, reach: Reach) -> None:
+        hazard = Hazard(
+            "remote_exit",
+            reach.pc,
+            reach.tick,
+            reach.lane,
+            "shared",
+            reach.region,
+            reach.offset,
+            reach.how != "reads",
+            how=reach.how,
+        )
+        self._add(hazard, 0)
 
     # -- places -----------------------------------------------------------------------------
 
@@ -1301,6 +1334,8 @@ class Hazards(Observer):
             if event.kind != "store":
                 self._order.acquire(name, offset, lanes)
         stamp = self._order.thread[lanes] | np.int64(serial << 32)
+        if event.region.space == "cluster":
+            self._outliving.access(event, stamp, lanes, offset)
         first = offset // shadow.granule
         for i, value in enumerate(pieces(event, shadow.granule, lanes)):
             place = first + i if i else first

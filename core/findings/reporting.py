@@ -354,6 +354,15 @@ class Reporter:
                 f"{self._whose(hazard, who)} reads {place.text}, which {self._writer(hazard)} "
                 "wrote; between the two, a fence.proxy.async of the writing threads is missing."
             )
+        elif hazard.kind == "remote_exit":
+            act = {"arrives": "updates the mbarrier at", "copies": "begins a bulk copy to"}.get(
+                hazard.how, hazard.how
+            )
+            sentence = (
+                f"{who} {act} {place.text} of another block of its cluster, and nothing keeps that "
+                "block from ending before; let the cluster meet at a barrier.cluster before a "
+                "block ends."
+            )
         elif hazard.begins:
             verb = "writes" if hazard.is_store else "reads"
             sentence = (

@@ -398,7 +398,7 @@ class _Recording:
         if machine.stuck and self._may_wait_for_others(len(blocks)):
             raise _BlocksWait
         if hazards is not None:
-            hazards.finish()
+            hazards.finish(is_whole=over is None and not machine.stuck)
         if over is None or not may_drop:
             for key, sums in tally.sums.items():
                 self.tally.add(*key, sums)

@@ -463,3 +463,58 @@ extern "C" __global__ void later_group_not_read_ok(float* x, float* c) {
   sum += x[127 - t];
   c[t] = sum;
 }
+
+// Nothing keeps a block until the others have reached into it for the last time.
+#define MAP(to, p, r) asm volatile("mapa.u64 %0, %1, %2;" : "=l"(to) : "l"(p), "r"(r))
+//@ last_read_of_another_block grid=4 block=64 c=output:int32[256]
+extern "C" __global__ void __cluster_dims__(2) last_read_of_another_block(int* c) {
+  __shared__ int s[64]; int t = threadIdx.x, i = 64 * blockIdx.x + t, *other; u32 rank; RANK_OF(rank);
+  s[t] = i;
+  CLUSTER_SYNC;
+  MAP(other, s, rank ^ 1);
+  c[i] = other[t];  //! remote_exit s
+}
+extern "C" __global__ void __cluster_dims__(2) last_read_of_another_block_ok(int* c) {
+  __shared__ int s[64]; int t = threadIdx.x, i = 64 * blockIdx.x + t, *other; u32 rank; RANK_OF(rank);
+  s[t] = i;
+  CLUSTER_SYNC;
+  MAP(other, s, rank ^ 1);
+  c[i] = other[t];
+  CLUSTER_SYNC_RELAXED;
+}
+
+//@ last_arrival_at_another_block grid=2 block=64 c=output:int32[128]
+extern "C" __global__ void __cluster_dims__(2) last_arrival_at_another_block(int* c) {
+  __shared__ u64 bar; int t = threadIdx.x; u32 rank; RANK_OF(rank);
+  if (t == 0) INIT(bar, 64);
+  CLUSTER_SYNC;
+  c[64 * blockIdx.x + t] = t;
+  ARRIVE_AT(bar, rank ^ 1);  //! remote_exit bar
+}
+extern "C" __global__ void __cluster_dims__(2) last_arrival_at_another_block_ok(int* c) {
+  __shared__ u64 bar; int t = threadIdx.x; u32 rank; RANK_OF(rank);
+  if (t == 0) INIT(bar, 64);
+  CLUSTER_SYNC;
+  c[64 * blockIdx.x + t] = t;
+  ARRIVE_AT(bar, rank ^ 1);
+  if (t == 5) WAIT_FOR(bar, 0);
+}
+
+//@ last_copy_to_another_block grid=2 block=64 x=input:float32[64] c=output:float32[128]
+extern "C" __global__ void __cluster_dims__(2) last_copy_to_another_block(const float* x, float* c) {
+  __shared__ __align__(128) float tile[64]; __shared__ u64 full; int t = threadIdx.x; u32 rank; RANK_OF(rank);
+  if (t == 0) { INIT(full, 1); EXPECT(full, 256); }
+  CLUSTER_SYNC;
+  if (rank == 0 && t == 0)
+    COPY_TO_ALL(tile, x, 256, full, 3);  //! remote_exit tile
+  if (rank == 0) { WAIT_FOR(full, 0); c[t] = tile[63 - t]; } else c[64 + t] = t;
+  CLUSTER_SYNC_RELAXED;
+}
+extern "C" __global__ void __cluster_dims__(2) last_copy_to_another_block_ok(const float* x, float* c) {
+  __shared__ __align__(128) float tile[64]; __shared__ u64 full; int t = threadIdx.x; u32 rank; RANK_OF(rank);
+  if (t == 0) { INIT(full, 1); EXPECT(full, 256); }
+  CLUSTER_SYNC;
+  if (rank == 0 && t == 0) COPY_TO_ALL(tile, x, 256, full, 3);
+  if (rank == 0) { WAIT_FOR(full, 0); c[t] = tile[63 - t]; } else c[64 + t] = t;
+  if (t == 32) WAIT_FOR(full, 0);
+}

@@ -446,7 +446,7 @@ extern "C" __global__ void __cluster_dims__(2) barrier_of_one_block_only(int* c)
   s[t] = i;
   __syncthreads();
   g.sync();
-  int v = g.map_shared_rank(s, 1 - g.block_rank())[t];
+  int v = g.map_shared_rank(s, 1 - g.block_rank())[t];  //! remote_exit s
   c[i] = v;
   if (g.block_rank() == 0)
     asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");  //! divergent_barrier
