@@ -568,7 +568,8 @@ class Teaching(QObject):
         lit = None
         if isinstance(question, Click) and isinstance(wanted, list):
             given = answer if isinstance(answer, list) else []
-            lit = Lit(question.target, tuple(wanted), tuple(given))
+            by_writer = "shared.writers" in sitting.question.step.veil
+            lit = Lit(question.target, tuple(wanted), tuple(given), by_writer)
         self.session.update(
             veiled=sitting.question.step.keep, answered=True, pick_target=None, lit=lit
         )

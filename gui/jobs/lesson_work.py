@@ -16,6 +16,7 @@ from gui.scenes.sitting import Reply
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
+    from core.launch import Dim3
     from core.lessons.course import Again, Course
     from core.lessons.lesson import Lesson, Setting
     from core.lessons.marking import Answer
@@ -27,10 +28,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Asked:
-    """A question worked out; `several` says whether more than one thing is to be clicked."""
+    """A question worked out; `several` says whether more than one thing is to be clicked.
+
+    `block` is the shape of the block whose threads are to be clicked.
+    """
 
     posed: Posed
     several: bool = False
+    block: Dim3 | None = None
 
 
 @dataclass(frozen=True)
@@ -106,7 +111,8 @@ def pose_job(
     if not isinstance(question, Click):
         return Asked(posed)
     right = right_answer(posed)
-    return Asked(posed, question.every and isinstance(right, list) and len(right) > 1)
+    several = question.every and isinstance(right, list) and len(right) > 1
+    return Asked(posed, several, posed.here.launch.block if question.target == "thread" else None)
 
 
 def foresee_job(_: Advance, posed: Posed) -> None:

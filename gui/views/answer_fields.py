@@ -31,6 +31,7 @@ from gui.views.prose_label import ProseLabel
 from gui.views.widgets import RETURN, StopSlider, action_button
 
 if TYPE_CHECKING:
+    from core.launch import Dim3
     from core.lessons.expressions import Value
     from core.lessons.lesson import Target
     from core.lessons.marking import Answer, Met
@@ -219,14 +220,17 @@ class ChoiceField(AnswerField):
 class ClickField(TypedField):
     """Shows what was clicked in the views; the same can be typed."""
 
-    def __init__(self, target: Target, *, several: bool) -> None:
-        super().__init__(QLineEdit(), things_typed)
+    def __init__(self, target: Target, *, several: bool, block: Dim3 | None = None) -> None:
+        """`block` is the shape of the block whose threads are asked for."""
+        super().__init__(QLineEdit(), lambda text: list(things_typed(text, target, block)))
         self.target, self.several = target, several
         how = "Click each" if several else "Click it"
         self.how = styled_label(f"{how} in the views, or type:", role="dim", wrap=True)
         self.line.setAccessibleName(f"Your answer: {target}s, clicked or typed")
         # Letters, not numbers: an example could be the answer.
-        shown = {"element": "array[row,column]"}.get(target, f"{target} n")
+        shown = {"element": "array[row,column]", "thread": "(x, y), or its number"}.get(
+            target, f"{target} n"
+        )
         self.line.setPlaceholderText(shown + (", …" if several else ""))
         self.line.setMaxLength(600)
         self.clear_button = action_button("Clear", "Take back all that was clicked")
@@ -441,7 +445,7 @@ def field_of(asked: Asked) -> AnswerField:
         case Choice():
             return ChoiceField(posed.choices)
         case Click(target=target):
-            return ClickField(target, several=asked.several)
+            return ClickField(target, several=asked.several, block=asked.block)
         case Slider(label=label, low=low, high=high, every=every):
             return SliderField(label, range(low, high + 1, every))
         case Order(frame=frame):
