@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.errors import TilescopeError
-from gui.scenes.sitting import Reply
+from gui.scenes.sitting import Asked, Reply
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
-    from core.launch import Dim3
     from core.lessons.course import Again, Course
     from core.lessons.lesson import Lesson, Setting
     from core.lessons.marking import Answer
@@ -24,18 +23,6 @@ if TYPE_CHECKING:
     from core.lessons.progress import Progress
     from core.lessons.situation import Recorder
     from gui.background.work import Progress as Advance
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A question worked out; `several` says whether more than one thing is to be clicked.
-
-    `block` is the shape of the block whose threads are to be clicked.
-    """
-
-    posed: Posed
-    several: bool = False
-    block: Dim3 | None = None
 
 
 @dataclass(frozen=True)

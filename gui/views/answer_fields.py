@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from core.lessons.expressions import Value
     from core.lessons.lesson import Target
     from core.lessons.marking import Answer, Met
-    from gui.jobs.lesson_work import Asked
+    from gui.scenes.sitting import Asked
 
 UP_DOWN = (Qt.Key.Key_Up, Qt.Key.Key_Down)
 
@@ -53,6 +53,9 @@ class AnswerField(QWidget):
     def answer(self) -> Answer | None:
         """What is answered as it stands."""
         raise NotImplementedError
+
+    def put(self, answer: Answer) -> None:
+        """Show an answer that was given before."""
 
     def begin(self) -> None:
         """Take the keyboard."""
@@ -92,6 +95,9 @@ class TypedField(AnswerField):
 
 class NumberField(TypedField):
     """Type a number."""
+
+    def put(self, answer: Answer) -> None:
+        self.line.setText(str(answer))
 
     def __init__(self, unit: str) -> None:
         super().__init__(FigureLine(), number_typed)
@@ -175,6 +181,10 @@ class ChoiceField(AnswerField):
         self.group.idClicked.connect(lambda _: self.changed.emit())
         self.group.idToggled.connect(lambda _, on: self.changed.emit() if on else None)
 
+    def put(self, answer: Answer) -> None:
+        if answer in self.choices:
+            self.group.button(self.choices.index(answer)).setChecked(True)
+
     def begin(self) -> None:
         """The first choice has the keyboard, and none is chosen."""
         self.group.button(0).setFocus()
@@ -248,6 +258,10 @@ class ClickField(TypedField):
             things.append(thing)
         else:
             things = [thing]
+        self.put(things)
+
+    def put(self, answer: Answer) -> None:
+        things: list[Value] = [*answer] if isinstance(answer, list | tuple) else []
         self.line.setText(", ".join(self._name(one) for one in things))
 
     def _name(self, thing: Value) -> str:
@@ -276,6 +290,10 @@ class SliderField(AnswerField):
 
     def answer(self) -> Answer | None:
         return self.value
+
+    def put(self, answer: Answer) -> None:
+        if answer in self.values:
+            self.slider.setValue(self.values.index(answer))
 
     @property
     def value(self) -> int:
@@ -333,6 +351,12 @@ class OrderField(AnswerField):
     def answer(self) -> Answer | None:
         lines = [self.own.item(row).text() for row in range(self.own.count())]
         return lines or None
+
+    def put(self, answer: Answer) -> None:
+        for line in answer if isinstance(answer, list | tuple) else ():
+            rows = [self.pool.item(row).text() for row in range(self.pool.count())]
+            if line in rows:
+                self._over(self.pool.item(rows.index(line)), self.pool, self.own)
 
     def _over(self, item: QListWidgetItem | None, out: QListWidget, to: QListWidget) -> None:
         if item is None or not self.isEnabled():

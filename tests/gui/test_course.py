@@ -93,6 +93,40 @@ def test_to_look_at_a_kernel_ends_the_lesson_in_the_ladders_place(window, teachi
 
 
 @pytest.mark.slow
+def test_an_answered_question_can_be_read_again(window, teaching, qtbot):
+    teaching.begin_lesson("1A", 5)
+    sitting, panel = asked(teaching, qtbot), window.lesson_panel
+    veiled = window.session.veiled
+    panel.field.line.setText("1")
+    panel.sure.click()
+    qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
+    why = panel.why.said()
+    assert why
+    teaching.go(1)
+    assert asked(teaching, qtbot).at == 6
+    teaching.go(-1)
+    assert sitting.stage == "told"
+    assert panel.field.line.text() == "1"
+    assert not panel.field.isEnabled()
+    assert panel.verdict.text() == "Not quite."
+    assert (panel.why.isVisible(), panel.why.said()) == (True, why)
+    assert veiled
+    assert not window.session.veiled
+    assert panel.next.isVisible()
+    panel.once_more.click() if panel.once_more.isVisible() else panel.again.click()
+    answer = right_answer(asked(teaching, qtbot).posed)
+    panel.field.line.setText(str(answer))
+    panel.sure.click()
+    qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
+    teaching.go_to(len(sitting.questions))
+    assert "1 of 16 questions right, 0 of them at once" in panel.ask.said()
+    shown = course_shown(teaching.course, teaching.lessons, teaching.progress)
+    assert shown.lessons[0].says.startswith("1 of 16 questions right")
+    teaching.go(-1)
+    assert sitting.at == len(sitting.questions) - 1, "the last question is before the end"
+
+
+@pytest.mark.slow
 def test_a_lesson_file_is_read_again_when_it_changes(window, teaching, qtbot, tmp_path):
     file = write_lesson(tmp_path)
     teaching.open_path(file)
