@@ -30,7 +30,7 @@ def number_typed(text: str) -> float | int:
     """A typed number, whole where it is: `12.5`, `16,384`, `50 %`. Raises ParameterError."""
     plain = re.sub(r"[\s%]|(?<=\d),(?=\d{3}(?!\d))", "", text)
     if not re.fullmatch(r"-?\d{1,15}(\.\d{1,15})?", plain):
-        raise ParameterError(f"`{text[:40]}` is not a number: type one, such as 12.5.")
+        raise ParameterError(f"`{text[:40]}` is not a number: type digits alone.")
     number = float(plain)
     return int(number) if number.is_integer() else number
 

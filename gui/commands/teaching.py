@@ -409,7 +409,7 @@ class Teaching(QObject):
     def _on_picked(self, target: str, thing: Any) -> None:
         if self.panel is not None and isinstance(field := self.panel.field, ClickField):
             field.click(thing)
-            if not field.several:
+            if field.answer() is not None:
                 self.panel.sure.setFocus()  # Return answers, Tab leads to the guess
 
     def _follow_slider(self) -> None:

@@ -94,6 +94,8 @@ class MainWindow(Window):
         self.step_page = StepPage(self.session)
         self.pages = Pages(PAGES, self._make_page)
         self.message = MessageBar(self.pages)
+        # Qt would give the keyboard to what comes next: a button of the clock, which keeps Space.
+        self.message.left.connect(lambda: focus_page(self))
         self.busy_sign = BusySign(self.pages)
         for over in (self.busy_sign, self.message):  # Qt puts each page that it turns to above
             self.pages.currentChanged.connect(over.raise_)

@@ -66,14 +66,18 @@ class AnswerField(QWidget):
         self.setEnabled(False)
 
 
-class FigureLine(QLineEdit):
-    """Takes what a number is written with; other keys are the window's (`gui.commands.focus`)."""
+class AnswerLine(QLineEdit):
+    """Where an answer is typed; PgUp and PgDown are the window's (`gui.commands.focus`)."""
+
+
+class FigureLine(AnswerLine):
+    """Takes a number. Until it is begun, letters and Space are the window's, too."""
 
 
 class TypedField(AnswerField):
     """Base of those whose answer is typed into a line."""
 
-    def __init__(self, line: QLineEdit, read: Callable[[str], Answer]) -> None:
+    def __init__(self, line: AnswerLine, read: Callable[[str], Answer]) -> None:
         """`read` gives the answer that a text is; it raises ParameterError with what is wrong."""
         super().__init__()
         self.line, self._read = line, read
@@ -232,7 +236,7 @@ class ClickField(TypedField):
 
     def __init__(self, target: Target, *, several: bool, block: Dim3 | None = None) -> None:
         """`block` is the shape of the block whose threads are asked for."""
-        super().__init__(QLineEdit(), lambda text: list(things_typed(text, target, block)))
+        super().__init__(AnswerLine(), lambda text: list(things_typed(text, target, block)))
         self.target, self.several = target, several
         how = "Click each" if several else "Click it"
         self.how = styled_label(f"{how} in the views, or type:", role="dim", wrap=True)

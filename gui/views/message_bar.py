@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QFrame, QPushButton, QToolButton, QWidget
 
 from core.foreign_text import visible
@@ -17,7 +17,10 @@ class MessageBar(QFrame):
     """Shown while there is something to say, with a button for what can be done about it.
 
     It lies over the lower edge of an area, which neither moves nor becomes smaller for it.
+    `left()` says that one of its buttons is pressed, which hides it or makes it another.
     """
+
+    left = Signal()
 
     def __init__(self, area: QWidget) -> None:
         super().__init__(area)
@@ -34,7 +37,7 @@ class MessageBar(QFrame):
         self.go = QPushButton("Show")
         self.go.clicked.connect(self._act)
         self.close_button = icon_button("Dismiss (Esc)", "Dismiss the message")
-        self.close_button.clicked.connect(self.clear)
+        self.close_button.clicked.connect(self._dismiss)
         layout = side_by_side(self, self._icon, (self.text, 1), self.go, self.close_button)
         layout.setContentsMargins(10, 4, 8, 4)
         self.hide()
@@ -101,7 +104,12 @@ class MessageBar(QFrame):
         self.hide()
 
     def _act(self) -> None:
+        self.left.emit()  # before: what is done may give the keyboard to something else
         self._action()
+
+    def _dismiss(self) -> None:
+        self.left.emit()
+        self.clear()
 
 
 def _nothing() -> None: ...

@@ -127,6 +127,36 @@ def test_an_answered_question_can_be_read_again(window, teaching, qtbot):
 
 
 @pytest.mark.slow
+def test_keys_of_an_answer_and_keys_of_the_window(window, teaching, qtbot):
+    window.activateWindow()
+    teaching.begin_lesson("1A", 5)
+    sitting, panel = asked(teaching, qtbot), window.lesson_panel
+    line = panel.field.line
+    qtbot.keyClicks(line, "1 sector")
+    assert line.text() == "1 sector"
+    assert window.session.playing == 0
+    assert "is not a number" in panel.mistake.text()
+    qtbot.keyClick(line, Qt.Key.Key_PageDown)
+    assert asked(teaching, qtbot).at == 6
+    qtbot.keyClick(panel.field.line, Qt.Key.Key_PageUp)
+    assert asked(teaching, qtbot).at == 5
+    steps = sitting.questions
+    several = next(n for n, one in enumerate(steps) if one.step.name == "1A.16")
+    teaching.go_to(several)
+    assert asked(teaching, qtbot).asked.several
+    qtbot.keyClick(panel.field.line, Qt.Key.Key_PageUp)
+    assert asked(teaching, qtbot).at == several - 1
+    teaching.go_to(several)
+    asked(teaching, qtbot)
+    window.session.pick("sector", 1)
+    window.session.pick("sector", 2)
+    assert panel.field.answer() == [1, 2]
+    assert panel.sure.hasFocus()
+    qtbot.keyClick(panel.sure, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: sitting.reply is not None, timeout=MOST_MS)
+
+
+@pytest.mark.slow
 def test_a_lesson_file_is_read_again_when_it_changes(window, teaching, qtbot, tmp_path):
     file = write_lesson(tmp_path)
     teaching.open_path(file)
