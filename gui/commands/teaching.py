@@ -585,7 +585,8 @@ class Teaching(QObject):
             veiled=sitting.question.step.keep, answered=True, pick_target=None, lit=lit
         )
         if isinstance(question, Slider) and isinstance(wanted, list) and wanted:
-            self._slide_to(int(wanted[0]))
+            shown: Any = answer if answer in wanted else wanted[0]  # one's own where it is right
+            self._slide_to(int(shown))
 
     def _fail(self, error: object) -> None:
         sentence = sentence_of(error)

@@ -157,6 +157,20 @@ def test_keys_of_an_answer_and_keys_of_the_window(window, teaching, qtbot):
 
 
 @pytest.mark.slow
+def test_a_right_slider_shows_its_own_value(window, teaching, qtbot):
+    teaching.begin_lesson("1A", 13)
+    sitting, panel = asked(teaching, qtbot), window.lesson_panel
+    first, second, *_ = right_answer(sitting.posed)
+    panel.field.put(second)
+    panel.sure.click()
+    qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
+    idle = window.recorder.worker
+    qtbot.waitUntil(lambda: not idle.busy and window.moments.awaited is None, timeout=MOST_MS)
+    assert sitting.reply.verdict.mark == "right"
+    assert window.session.configuration.parameters["offset"] == second != first
+
+
+@pytest.mark.slow
 def test_a_lesson_file_is_read_again_when_it_changes(window, teaching, qtbot, tmp_path):
     file = write_lesson(tmp_path)
     teaching.open_path(file)
