@@ -35,7 +35,7 @@ from gui.looks.style import empty, set_icon, set_style, side_by_side, stacked, s
 from gui.looks.theme import current_theme
 from gui.scenes.launch_form import FILE, FILLS, NULL, KnobRow, array_text, split_array, stops
 from gui.scenes.session import Session
-from gui.scenes.text import clipped, spaced, told_apart
+from gui.scenes.text import clipped, in_window, told_apart
 from gui.views.page_parts import Choice
 from gui.views.widgets import Fields, Segmented, StopSlider, StopSpin, icon_button, name_choices
 
@@ -184,7 +184,7 @@ class LaunchRows(QWidget):
     def show_errors(self, sentences: Mapping[str, str]) -> None:
         """Show each mistake below its field; a field left out has none."""
         for name, field in self.fields.items():
-            sentence = clipped(spaced(sentences.get(name, "")))
+            sentence = clipped(in_window(sentences.get(name, "")))
             if not sentence and name not in self.errors:
                 continue
             label = self._error_of(name)
@@ -818,7 +818,7 @@ class ConfigurationForm(QWidget):
 
     def show_error(self, sentence: str) -> None:
         """Show what is wrong with the values; an empty sentence clears it."""
-        self.error.setText(clipped(spaced(sentence)))
+        self.error.setText(clipped(in_window(sentence)))
         self.error.setVisible(bool(sentence))
         if self._over is not None:
             self._over.follow()

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 from gui.looks.style import empty, set_icon, set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.asking import covered
-from gui.scenes.text import plural
+from gui.scenes.text import in_window, plural
 from gui.views.answer_fields import AnswerField, GoalsField, field_of
 from gui.views.prose_label import ProseLabel
 from gui.views.step_dots import StepDots
@@ -228,7 +228,7 @@ class LessonPanel(QFrame):
 
     def show_mistake(self, sentence: str) -> None:
         """Say why something is no answer."""
-        self.mistake.setText(sentence)
+        self.mistake.setText(in_window(sentence))
         self.mistake.setVisible(bool(sentence))
 
     # ---- what the learner does

@@ -930,7 +930,8 @@ class MatrixMarks(MatrixDrawing):
                 known = shares_of([*own, *others], grid)
                 return self._about_element(grid, flat_of(grid, element[1]), known)
         thread = self.session.thread
-        words = f"Thread {name_of_thread(block, thread)}, warp {thread // 32}, lane {thread % 32}"
+        words = f"Thread {thread} = {name_of_thread(block, thread)}"  # the clock has its number
+        words += f", warp {thread // 32}, lane {thread % 32}"
         stored = [(grid, _stored_by(thread, grid, own)) for grid in self.layout.grids]
         names = [elements_name(grid.array, mine) for grid, mine in stored if len(mine)]
         return f"{words}, stores {join(names)}" if names else words

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QPushButton, QToolButton, QWidget
 
 from core.foreign_text import visible
 from gui.looks.style import set_icon, set_style, side_by_side, styled_label
-from gui.scenes.text import clipped, spaced
+from gui.scenes.text import clipped, in_window
 from gui.views.widgets import icon_button
 
 
@@ -45,7 +45,7 @@ class MessageBar(QFrame):
     @property
     def sentence(self) -> str:
         """What is shown; empty while the bar is hidden."""
-        return "" if self.isHidden() else self.text.text()
+        return "" if self.isHidden() else self.text.text().replace("\u00a0", " ")
 
     def show_message(
         self,
@@ -57,7 +57,7 @@ class MessageBar(QFrame):
     ) -> None:
         """Show a sentence; `action` adds a button with that `label`."""
         # Clipped first: it may be a megabyte that a kernel printed.
-        sentence = visible(spaced(clipped(sentence)))
+        sentence = visible(in_window(clipped(sentence)))
         self._action = action or _nothing
         self.text.setText(sentence)
         self.text.setAccessibleName(sentence)

@@ -256,6 +256,8 @@ def test_a_point_names_its_launch_and_only_its_own_ceilings_are_drawn(ladder, co
     other = [run for run in runs if run.rung == "coalesced"]
     best = max(run.gflops for run in other)
     assert f"{round(best):,}".replace(",", "\u202f") in scene.unmeasured(coalesced, other)
+    assert scene.unmeasured(coalesced, (), other).startswith("Not measured on H200 at this N. ")
+    assert scene.unmeasured(coalesced, other, other).startswith("Not measured on H200. Measured ")
     assert {row.name for row in scene.simple(scene.rows(coalesced))} == {"l1", "textbook", "fp32"}
 
 
