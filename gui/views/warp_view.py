@@ -909,6 +909,7 @@ class WarpView(PointedView):
         self._geometry: WarpGeometry | None = None
         self._kept = Pixmaps()
         self._before = -1  # the step whose access to constant or local memory was drawn
+        self._empty = ""  # what was said where there is no access yet
         self.own: OwnScene | None = None
         """What is drawn where the step accesses constant or local memory."""
         self._shown: tuple[int, bool, int, int] | None = None
@@ -945,7 +946,9 @@ class WarpView(PointedView):
             before, self._before = self._before, self._own_step(block, step)
             if "veiled" in names:
                 self._scene = None  # it may show other parts
-            if now == self._shown and names == {"step"} and before == self._before == -1:
+            empty, self._empty = self._empty, "" if self._scene else self._why_empty()
+            same = (now, empty) == (self._shown, self._empty) and before == self._before == -1
+            if same and names == {"step"}:
                 return  # the last access to global memory is still the same
             scene, self._shown = self._scene, now
             moved = names <= {"step", "thread", "hover"}  # the record is still the same
