@@ -132,9 +132,10 @@ def event_caption(session: Session) -> str:
     line = int(trace.line[step])
     who = "All threads" if active == trace.n_threads > 1 else plural(active, "thread")
     several = active != 1
-    arrays = session.trace.arrays if session.trace is not None else ()
-    if begun := operations_words(trace, step, arrays):
-        return f"{begun[0].upper()}{begun[1:]} at line {line}."
+    if operations_at(trace, step) and session.trace is not None:
+        begun = operations_words(trace, step, session.trace.arrays)
+        if begun:
+            return f"{begun[0].upper()}{begun[1:]} at line {line}."
     access = trace.access(step)
     if access is not None:
         return _access_sentence(session, access, who, several)
