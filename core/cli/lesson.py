@@ -222,6 +222,7 @@ def read_answer(posed: Posed, text: str) -> Answer:
     """What was typed as an answer to the question. Raises TilescopeError where it is none."""
     from core.launching.user_files import read_source
     from core.lessons.answers import number_typed, things_typed
+    from core.lessons.lesson import Click
 
     match posed.step.kind:
         case "number" | "slider":
@@ -238,4 +239,7 @@ def read_answer(posed: Posed, text: str) -> Answer:
             if not all(1 <= place <= len(posed.items) for place in places):
                 raise ParameterError(f"Type numbers from 1 to {len(posed.items)}.")
             return [posed.items[place - 1] for place in places]
-    return things_typed(text)
+    question = posed.step.question
+    assert isinstance(question, Click)
+    block = posed.here.launch.block if question.target == "thread" else None
+    return things_typed(text, question.target, block)

@@ -21,11 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Place:
-    """An element: its array ("" if unknown), index, and how a sentence names it."""
+    """An element: its array ("" if unknown), index, and how a sentence names it.
+
+    `points` says that it holds an address: a pointer, or a reference to what `text` names.
+    """
 
     array: str
     index: tuple[int, ...]
     text: str
+    points: bool = False
 
 
 class Places:
@@ -85,6 +89,10 @@ class Places:
         kind = variable.type
         step = kind.element.nbytes if kind.element is not None and kind.dims else kind.nbytes
         flat, size = (offset - start) // max(step, 1), kind.nbytes // max(step, 1)
+        if kind.kind == "pointer":
+            refers = kind.name.endswith("&") or "(&" in kind.name  # `float&`, `float (&)[64]`
+            text = f"the address of {variable.name}" if refers else variable.name
+            return Place(variable.name, (), text, points=True)
         if not kind.dims:
             return Place(variable.name, (), variable.name)
         if flat < size:

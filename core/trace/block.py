@@ -91,6 +91,11 @@ class BlockTrace(StepAxis):
             if lanes.start <= int(event.lanes[0]) < lanes.stop
         )
 
+    @cached_property
+    def operation_steps(self) -> NDArray[np.int64]:
+        """The steps in which the block begins bulk copies and products, ascending, each once."""
+        return np.unique(np.array([step for step, _ in self.operations], np.int64))
+
     def array(self, name: str) -> Array | None:
         """The array in global memory of that name."""
         return self._program.array(name)
@@ -355,7 +360,7 @@ class BlockTrace(StepAxis):
             start, size = 0, array.dtype.itemsize
         first = start + flat * size
         steps, events = [], []
-        for step in self._stops["access"]:
+        for step in self.access_steps:
             event = self.record.accesses[int(self._steps.event[step])]
             region = event.region
             if (region.space == "shared") if name in shared else (region.name == name):

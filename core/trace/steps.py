@@ -282,8 +282,8 @@ class StepAxis:
     def seek(self, step: int, unit: Unit, *, forward: bool) -> int:
         """The next (or previous) step at which a unit begins; the last (or first) if there is none.
 
-        The unit "access" is one of `access_steps`. Backwards by phase goes to the start of this
-        phase, and from there to the one before.
+        The unit "access" is one of `access_steps`, or where a bulk copy or a product begins.
+        Backwards by phase goes to the start of this phase, and from there to the one before.
         """
         stops = self._stops[unit]
         if forward:
@@ -303,11 +303,22 @@ class StepAxis:
         visible = steps[spaces != "local"]
         return visible if len(visible) else steps
 
+    def _visible_accesses(self) -> NDArray[np.int64]:
+        """`access_steps`; none where they are local and operations move what there is."""
+        steps, spaces = self._accesses
+        only_local = bool(len(steps)) and bool(np.all(spaces == "local"))
+        return steps[:0] if only_local and len(self.operation_steps) else self.access_steps
+
+    @cached_property
+    def operation_steps(self) -> NDArray[np.int64]:
+        """The steps in which the block begins bulk copies and products, ascending, each once."""
+        return np.zeros(0, np.int64)
+
     @cached_property
     def _stops(self) -> dict[str, NDArray[np.int64]]:
         starts = [phase.first for phase in self.phases]
         return {
-            "access": self.access_steps,
+            "access": np.union1d(self._visible_accesses(), self.operation_steps),
             "line": np.flatnonzero(self.kind == EventKind.LINE),
             "barrier": np.flatnonzero(self.kind == EventKind.BARRIER),
             "phase": np.array(starts, np.int64),

@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 
 from gui.commands.window import Window
 from gui.docks.dock_area import DockArea
-from gui.views.answer_fields import FigureLine
+from gui.views.answer_fields import AnswerLine, FigureLine
 from gui.views.focus_ring import FocusRing
 
 ROW = 6  # pixels: rows of controls are further apart, and those of one row never so much
@@ -131,8 +131,8 @@ def focus_page(window: Window) -> None:
 NAVIGATION = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Home, Qt.Key.Key_End}
 SIDEWAYS = {Qt.Key.Key_Left, Qt.Key.Key_Right}
 PAGE_KEYS = {Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
-FIGURELESS = NAVIGATION | SIDEWAYS | {Qt.Key.Key_Space}
-"""Keys that a question's field of a number leaves to the window, beside letters."""
+FIGURELESS = NAVIGATION | SIDEWAYS
+"""Keys that a question's field of a number leaves to the window, beside those of its pages."""
 FIELD = NAVIGATION | SIDEWAYS | PAGE_KEYS | {Qt.Key.Key_Minus}
 KEPT: Mapping[type[QWidget], set[Qt.Key]] = {
     QAbstractSlider: NAVIGATION | SIDEWAYS,
@@ -224,10 +224,16 @@ def _line(widget: QWidget | None) -> Iterator[QWidget]:
 def _is_no_figure(widget: QObject, event: QKeyEvent) -> bool:
     """Whether this is the field of a number, which the key could be no part of."""
     key = event.key()
-    if isinstance(widget, FigureLine):  # a question's: the clock and the views stay in reach
-        shift = Qt.KeyboardModifier.ShiftModifier
-        plain = not event.modifiers() & ~shift
-        return plain and (key in FIGURELESS or Qt.Key.Key_A <= key <= Qt.Key.Key_Z)
+    if isinstance(widget, AnswerLine):  # a question's
+        plain = not event.modifiers() & ~Qt.KeyboardModifier.ShiftModifier
+        if plain and key in PAGE_KEYS:
+            return True  # the next question, or the one before
+        if not plain or not isinstance(widget, FigureLine):
+            return False
+        if key in FIGURELESS:  # the clock and the views stay in reach
+            return True
+        command = key == Qt.Key.Key_Space or Qt.Key.Key_A <= key <= Qt.Key.Key_Z
+        return command and not widget.text()  # then it is part of an answer, such as "1 sector"
     field = widget.parent() if isinstance(widget, QLineEdit) else widget
     letter = isinstance(field, QSpinBox) and Qt.Key.Key_A <= key <= Qt.Key.Key_Z
     number = isinstance(field, QAbstractSpinBox)

@@ -21,7 +21,6 @@ from gui.background.work import Worker, sentence_of
 from gui.commands.focus import focus_page
 from gui.commands.window import Window
 from gui.jobs.lesson_work import (
-    Asked,
     CourseRead,
     Drafted,
     LessonsRead,
@@ -38,14 +37,14 @@ from gui.jobs.lesson_work import (
 from gui.looks.theme import theme_names
 from gui.scenes.course import EXERCISES
 from gui.scenes.link import Named, parse_link
-from gui.scenes.sitting import Reply, Sitting
+from gui.scenes.sitting import Asked, Reply, Sitting
 from gui.scenes.text import plural
 from gui.views.answer_fields import ClickField, SliderField
 from gui.views.lesson_panel import LessonPanel
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
-    from core.lessons.course import Again, Course
+    from core.lessons.course import Course
     from core.lessons.lesson import Lesson
     from core.lessons.link import Link
     from core.lessons.marking import Answer
@@ -241,21 +240,10 @@ class Teaching(QObject):
 
     def _sit(self, sitting: Sitting) -> None:
         self.sitting = sitting
-        marks = {} if sitting.origin != "lesson" else self._earlier(sitting.questions)
-        sitting.marks.update(marks)
+        if sitting.origin == "lesson" and self.progress is not None:
+            sitting.take_earlier(self.progress.answers)
         self._show_panel()
         self._open()
-
-    def _earlier(self, questions: Sequence[Again]) -> dict[int, Any]:
-        """What became of the questions of a lesson when they were asked before."""
-        assert self.progress is not None
-        last = {a.step: a for a in self.progress.answers if a.origin == "lesson"}
-        right = {a.step for a in self.progress.answers if a.mark == "right"}
-        found: dict[int, Any] = {}
-        for place, one in enumerate(questions):
-            if one.step.name in last:
-                found[place] = "right" if one.step.name in right else last[one.step.name].mark
-        return found
 
     # ---- the panel
 
@@ -304,9 +292,9 @@ class Teaching(QObject):
     def go(self, by: int) -> None:
         """The next question, or one before; past the last comes the end."""
         if self.sitting is not None:
-            if by > 0 and self.sitting.stage == "ended":
-                return
-            self.go_to(self.sitting.at + by)
+            ended = self.sitting.stage == "ended"
+            if not (ended and by > 0):
+                self.go_to(self.sitting.at + by + ended)
 
     def go_to(self, place: int) -> None:
         """A question by its place; in a test they come in their order."""
@@ -351,6 +339,9 @@ class Teaching(QObject):
         if sitting.stage == "ended":
             self._end()
             return
+        if sitting.is_told:
+            self._read_again()
+            return
         panel.show_sitting(sitting)
         step = sitting.question.step
         self.session.update(veiled=step.veil, answered=False, lit=None, pick_target=None, playing=0)
@@ -359,8 +350,25 @@ class Teaching(QObject):
             pose_job, self._recorders, sitting.question, sitting.numbers, sitting.seed
         )
 
-    def _look(self, *, again: bool = False) -> None:
-        """Open the place that the question looks at; `again` keeps what an exercise has become."""
+    def _read_again(self) -> None:
+        """Show a question that was answered in this sitting, with its answer and what was said."""
+        sitting, panel = self.sitting, self.panel
+        assert sitting is not None
+        assert panel is not None
+        reply = sitting.reply
+        assert reply is not None
+        self.worker.cancel()
+        self.session.update(playing=0)
+        self._look(solution=str(reply.answer) if sitting.is_built else "")
+        self._reveal(reply.verdict.wanted, reply.answer)
+        panel.show_sitting(sitting, sitting.asked)
+        self.asked.emit()
+
+    def _look(self, *, again: bool = False, solution: str = "") -> None:
+        """Open the place that the question looks at.
+
+        `again` keeps what an exercise has become; `solution` is the text that solved it.
+        """
         if self.sitting is None or self.sitting.stage == "ended":
             return
         question = self.sitting.question
@@ -371,6 +379,9 @@ class Teaching(QObject):
             source.end_exercise()
         elif not again:
             source.begin_exercise(link.rung, text or ladder[link.rung].source)
+            if solution:
+                text = solution
+                source.put(link.rung, text)
         elif self._shown_rung() == link.rung and self.session.trace is not None:
             text = self.session.trace.workload.source
         self._visit(link, ladder, text, front=FRONT)
@@ -398,7 +409,7 @@ class Teaching(QObject):
     def _on_picked(self, target: str, thing: Any) -> None:
         if self.panel is not None and isinstance(field := self.panel.field, ClickField):
             field.click(thing)
-            if not field.several:
+            if field.answer() is not None:
                 self.panel.sure.setFocus()  # Return answers, Tab leads to the guess
 
     def _follow_slider(self) -> None:
@@ -518,7 +529,7 @@ class Teaching(QObject):
         sitting, panel = self.sitting, self.panel
         if sitting is None or panel is None or sitting.stage != "opening":
             return
-        sitting.ask(asked.posed)
+        sitting.ask(asked)
         question = sitting.question.step.question
         target = question.target if isinstance(question, Click) else None
         self.session.update(pick_target=target)
@@ -568,12 +579,14 @@ class Teaching(QObject):
         lit = None
         if isinstance(question, Click) and isinstance(wanted, list):
             given = answer if isinstance(answer, list) else []
-            lit = Lit(question.target, tuple(wanted), tuple(given))
+            by_writer = "shared.writers" in sitting.question.step.veil
+            lit = Lit(question.target, tuple(wanted), tuple(given), by_writer)
         self.session.update(
             veiled=sitting.question.step.keep, answered=True, pick_target=None, lit=lit
         )
         if isinstance(question, Slider) and isinstance(wanted, list) and wanted:
-            self._slide_to(int(wanted[0]))
+            shown: Any = answer if answer in wanted else wanted[0]  # one's own where it is right
+            self._slide_to(int(shown))
 
     def _fail(self, error: object) -> None:
         sentence = sentence_of(error)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.errors import TilescopeError
-from gui.scenes.sitting import Reply
+from gui.scenes.sitting import Asked, Reply
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
@@ -23,14 +23,6 @@ if TYPE_CHECKING:
     from core.lessons.progress import Progress
     from core.lessons.situation import Recorder
     from gui.background.work import Progress as Advance
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A question worked out; `several` says whether more than one thing is to be clicked."""
-
-    posed: Posed
-    several: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,7 +98,8 @@ def pose_job(
     if not isinstance(question, Click):
         return Asked(posed)
     right = right_answer(posed)
-    return Asked(posed, question.every and isinstance(right, list) and len(right) > 1)
+    several = question.every and isinstance(right, list) and len(right) > 1
+    return Asked(posed, several, posed.here.launch.block if question.target == "thread" else None)
 
 
 def foresee_job(_: Advance, posed: Posed) -> None:

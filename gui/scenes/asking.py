@@ -93,11 +93,14 @@ class Lit:
     """The right answer beside the learner's own, once it is given.
 
     While the learner is still clicking, `right` is empty and `given` holds the picks so far.
+    `by_writer` says that a thread stands for what it has stored in shared memory, as a question
+    asks who stored it; else for what it accesses.
     """
 
     target: Target
     right: tuple[Pick, ...] = ()
     given: tuple[Pick, ...] = ()
+    by_writer: bool = False
 
     def words(self, which: Literal["right", "given"]) -> str:
         """One of the answers in words: "Right: sectors 0, 2, 4", "Yours: A[0,2]"."""

@@ -213,8 +213,14 @@ def measured(found: Ceilings, run: Run) -> str:
     return spaced(f"{text} {found.against_textbook(run.gflops)}".rstrip())
 
 
-def unmeasured(found: Ceilings, runs: Iterable[Run] = ()) -> str:
-    """What is said where the launch was not measured on the device; `runs` are others of it."""
+def unmeasured(found: Ceilings, runs: Iterable[Run] = (), elsewhere: Iterable[Run] = ()) -> str:
+    """What is said where the launch was not measured on the device.
+
+    `runs` are others of its kernel at its size, `elsewhere` those at any size.
+    """
+    sizes = {name for run in elsewhere for name in run.parameters if name in ("m", "n", "k")}
+    where = {frozenset(): "", frozenset({"n"}): " at this N"}.get(frozenset(sizes), " at this size")
+    where = "" if runs else where  # what they say is of this size
     _, _, rest = found.why.partition("peak.")
     best = max(runs, key=lambda run: run.gflops, default=None)
     other = ""
@@ -223,7 +229,7 @@ def unmeasured(found: Ceilings, runs: Iterable[Run] = ()) -> str:
             f" Measured with another launch: {best.name}, {rate_text(round(best.gflops))} GFLOPS. "
             "Click its point to see its ceilings."
         )
-    return f"Not measured on {found.device.name}.{other}{spaced(rest)}"
+    return f"Not measured on {found.device.name}{where}.{other}{spaced(rest)}"
 
 
 def simple(shown: Iterable[Row]) -> tuple[Row, ...]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from core.findings.places import Places
     from core.trace import Access, BlockTrace, Trace
 
+ADDRESS = 8  # bytes
 TITLES = {"const": "Constant memory", "local": "Local memory"}
 AS_WRITTEN = {
     "const": "A cache of its own serves one word at a time. As written (-G) the kernel reads it by "
@@ -78,7 +79,7 @@ def _scene(block: BlockTrace, places: Places, step: int, warp: int) -> OwnScene:
     assert access is not None
     part, first = access.warp(warp), warp * LANES
     active = np.asarray(part.active)
-    names: dict[int, str] = {}
+    names: dict[int, tuple[str, bool]] = {}
     lanes_of: dict[tuple[int, int], list[int]] = {}
     for lane in np.flatnonzero(active).tolist():
         offset = int(access.addresses[first + lane]) - access.origin
@@ -88,7 +89,7 @@ def _scene(block: BlockTrace, places: Places, step: int, warp: int) -> OwnScene:
         lanes_of.setdefault((offset, own), []).append(lane)
     held = np.asarray(part.values).reshape(LANES, -1)
     words = tuple(
-        OwnWord(names[offset], tuple(lanes), value_text(held[lanes[0], 0].item()))
+        OwnWord(names[offset][0], tuple(lanes), _value(held[lanes[0], 0].item(), names[offset][1]))
         for (offset, _), lanes in sorted(lanes_of.items())
     )
     verb = verb_of(access.kind, 1)
@@ -111,13 +112,18 @@ def _places(trace: Trace) -> Places:
     return Places(trace.program)
 
 
-def _name(places: Places, access: Access, offset: int) -> str:
-    """`part[2]`, `weight[1]`; bytes where the type is not known."""
+def _name(places: Places, access: Access, offset: int) -> tuple[str, bool]:
+    """`part[2]`, `weight[1]`, and whether an address lies there; bytes where no type is known."""
     if access.space == "const":
         if offset % access.width:
-            return f"byte {offset} of {access.variable}"
-        return f"{access.variable}[{offset // access.width}]"
-    return places.at_offset("local", "local memory", offset, access.pc).text
+            return f"byte {offset} of {access.variable}", False
+        return f"{access.variable}[{offset // access.width}]", False
+    place = places.at_offset("local", "local memory", offset, access.pc)
+    return place.text, place.points and access.width == ADDRESS
+
+
+def _value(value: float | int, is_address: bool) -> str:
+    return f"{int(value):#x}" if is_address else value_text(value)
 
 
 def _caption(access: Access, warp: int, words: tuple[OwnWord, ...], lanes: int) -> str:

@@ -144,24 +144,26 @@ def beside(
     gap: tuple[float, float],
     right: float,
     taken: Sequence[Box],
+    left: float = -math.inf,
 ) -> Box:
     """Where the name of the point `at` stands: right or left of it, a little below or above.
 
-    The nearest of these that meets nothing `taken` and ends before `right`, up to `_ROWS` rows
-    away; else it is moved down.
+    The nearest of these that meets nothing `taken` and lies between `left` and `right`, up to
+    `_ROWS` rows away; else it is moved down.
     `size` is width and height, `gap` what lies between them and the point. All in decades.
     """
     (x, y), (wide, high) = at, size
     across = [x + gap[0], x - gap[0] - wide]
     if across[0] + wide > right:
         across = [across[1], right - wide - 1e-9]  # or above or below, as far right as it can be
+    across = [max(begin, left + 1e-9) for begin in across]
     ways = [
-        (left, top)
+        (begin, top)
         for row in range(_ROWS)
-        for left in across
+        for begin in across
         for top in (y - gap[1] - row * high, y + gap[1] + (row + 1) * high)
     ]
-    boxes = [(left, top - high, left + wide, top) for left, top in ways]
+    boxes = [(begin, top - high, begin + wide, top) for begin, top in ways]
     free = (box for box in boxes if not any(_meet(box, one) for one in taken))
     return next((box for box in free if box[2] <= right), None) or below(boxes[0], taken)
 

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from core.launch import Dim3
     from core.lessons.course import Again
     from core.lessons.lesson import Setting
     from core.lessons.marking import Answer, Mark, Verdict
@@ -35,11 +36,36 @@ class Reply:
     verdict: Verdict
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A question worked out; `several` says whether more than one thing is to be clicked.
+
+    `block` is the shape of the block whose threads are to be clicked.
+    """
+
+    posed: Posed
+    several: bool = False
+    block: Dim3 | None = None
+
+
+@dataclass(frozen=True)
+class Told:
+    """A question that was answered and explained, to be read again."""
+
+    asked: Asked
+    reply: Reply
+    values: Mapping[str, Setting] | None
+    attempt: int
+    hints: int
+    solved: bool
+
+
 @dataclass
 class Sitting:
     """Where somebody is in a row of questions.
 
-    `marks` are those of the first answers, by the question's place. `seed` is the learner's.
+    `marks` are those of the first answers, by the question's place: a later right one makes "near"
+    of another mark. `right` are the places once answered right. `seed` is the learner's.
     """
 
     title: str
@@ -48,16 +74,23 @@ class Sitting:
     origin: Origin = "lesson"
     at: int = 0
     stage: Stage = "opening"
-    posed: Posed | None = None
+    asked: Asked | None = None
     hints: int = 0
     attempt: int = 0
     reply: Reply | None = None
     solved: bool = False
     """Whether the solution of an exercise was shown."""
     marks: dict[int, Mark] = field(default_factory=dict)
+    right: set[int] = field(default_factory=set)
     values: Mapping[str, Setting] | None = None
     """The numbers of this question where they are not its first ones."""
     _begun: float = 0.0
+    _told: dict[int, Told] = field(default_factory=dict)
+
+    @property
+    def posed(self) -> Posed | None:
+        """The question as it was worked out; None until then."""
+        return self.asked.posed if self.asked is not None else None
 
     @property
     def question(self) -> Again:
@@ -92,10 +125,15 @@ class Sitting:
     # ---- going on
 
     def go(self, at: int) -> None:
-        """Begin another question; one past the last is the end."""
+        """Begin another question, or read one again that was told; one past the last is the end."""
         self.at = min(max(at, 0), len(self.questions) - 1)
         self.values = None
         self._begin("opening" if at < len(self.questions) else "ended")
+        told = self._told.get(self.at)
+        if told is not None and self.stage == "opening":
+            self.stage, self.asked, self.reply = "told", told.asked, told.reply
+            self.values, self.attempt = told.values, told.attempt
+            self.hints, self.solved = told.hints, told.solved
 
     def again(self, values: Mapping[str, Setting]) -> None:
         """Ask the same with other numbers."""
@@ -110,12 +148,12 @@ class Sitting:
 
     def _begin(self, stage: Stage) -> None:
         self.stage = stage
-        self.posed, self.reply = None, None
+        self.asked, self.reply = None, None
         self.hints, self.attempt, self.solved = 0, 0, False
 
-    def ask(self, posed: Posed) -> None:
+    def ask(self, asked: Asked) -> None:
         """The question was worked out."""
-        self.posed, self.stage = posed, "asked"
+        self.asked, self.stage = asked, "asked"
         self._begun = time.monotonic()
 
     # ---- answering
@@ -139,14 +177,28 @@ class Sitting:
             self.stage = "asked"
             return None
         kept = self._answered(reply)
-        if self.attempt == 0:
-            self.marks[self.at] = "near" if self.solved else mark
-        elif right:
-            self.marks[self.at] = "near"
+        first = self.marks.setdefault(self.at, "near" if self.solved else mark)
+        if right:
+            self.right.add(self.at)
+            self.marks[self.at] = "right" if first == "right" else "near"
         once_more = mark == "near" and self.attempt == 0 and self.tells
         self.stage = "asked" if once_more else "told"
         self.attempt += once_more
+        if self.is_told and self.tells and self.asked is not None:
+            told = Told(self.asked, reply, self.values, self.attempt, self.hints, self.solved)
+            self._told[self.at] = told
         return kept
+
+    def take_earlier(self, answers: Sequence[Answered]) -> None:
+        """What became of a lesson's questions when they were asked before."""
+        for place, one in enumerate(self.questions):
+            mine = [a for a in answers if a.step == one.step.name and a.origin == "lesson"]
+            if any(a.step == one.step.name and a.mark == "right" for a in answers):
+                self.right.add(place)
+            if mine:
+                shown = mine[0].hints > len(one.step.hints)  # the solution counts as a hint more
+                first: Mark = "near" if shown else mine[0].mark
+                self.marks[place] = "near" if place in self.right and first != "right" else first
 
     def _answered(self, reply: Reply) -> Answered:
         from core.lessons.progress import Answered
@@ -168,5 +220,5 @@ class Sitting:
 
     @property
     def score(self) -> tuple[int, int]:
-        """Questions that were right at once, and questions answered."""
-        return sum(mark == "right" for mark in self.marks.values()), len(self.marks)
+        """Questions that were right at once, and questions that were right at some time."""
+        return sum(mark == "right" for mark in self.marks.values()), len(self.right)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     AnyArray = Array | SharedArray
 
+_PLACE = re.compile(r"[\[(][0-9.,]+ [0-9., by]*[\])]")
+_QUOTED = re.compile(r"`([^`]*)`")
 _TIMES = re.compile(r"(?<=[\w);]) x (?=[0-9(])")
 _GROUPS = re.compile(r"(?<![\w.,:/`=\[])[0-9]{1,3}(?:,[0-9]{3})+(?![\w\]`]|,\w)")
 
@@ -33,6 +35,16 @@ def spaced(sentence: str) -> str:
     """
     grouped_digits = _GROUPS.sub(lambda found: found[0].replace(",", "\u202f"), sentence)
     return _TIMES.sub(" × ", grouped_digits)
+
+
+def unbroken(sentence: str) -> str:
+    """The sentence with spaces in indices and places, C[0, 0] or (14, 3), at which no line ends."""
+    return _PLACE.sub(lambda found: found[0].replace(" ", "\u00a0"), sentence)
+
+
+def in_window(sentence: str) -> str:
+    """What `core` says of a mistake, as the window writes it: “a” where `a` is quoted."""
+    return unbroken(_QUOTED.sub("“\\1”", spaced(sentence)))
 
 
 def compact(value: int) -> str:

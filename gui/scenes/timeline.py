@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from core.trace import EventKind
 from gui.scenes import faults
+from gui.scenes.asynchronous import operations_at, operations_words
 from gui.scenes.text import FILL, element_name, fills, grouped, part_name, plural, verb_of
 from gui.scenes.weak_memo import last_for_each
 
@@ -47,9 +48,14 @@ class Timeline:
         self._line = np.asarray(trace.line)
         kinds, accesses = np.asarray(trace.kind), np.asarray(trace.access_steps)
         loads = kinds[accesses] == EventKind.LOAD
+        # Copies from memory and products, which read copies; then copies to memory.
+        begun = {
+            out: np.array([s for s, e in trace.operations if (e.kind == "store") == out], np.intp)
+            for out in (False, True)
+        }
         self._steps = {
-            "load": accesses[loads],
-            "store": accesses[~loads],  # and atomics
+            "load": np.union1d(accesses[loads], begun[False]),
+            "store": np.union1d(accesses[~loads], begun[True]),  # and atomics
             "barrier": np.flatnonzero(kinds == EventKind.BARRIER),
         }
 
@@ -99,6 +105,9 @@ def step_label(session: Session) -> str:
 def step_words(trace: BlockTrace, step: int) -> str:
     """A step of the scrub bar in a few words: "step 22, line 29: 16 threads load tile_b"."""
     words = f"step {grouped(step)}, line {int(trace.line[step])}"
+    kinds = {event.kind for event in operations_at(trace, step)}
+    if kinds:
+        return f"{words}: {'wgmma' if 'product' in kinds else 'bulk copy'}"
     access = trace.access(step)
     if access is not None:
         lanes = int(np.count_nonzero(access.active | access.faulty))
@@ -123,6 +132,10 @@ def event_caption(session: Session) -> str:
     line = int(trace.line[step])
     who = "All threads" if active == trace.n_threads > 1 else plural(active, "thread")
     several = active != 1
+    if operations_at(trace, step) and session.trace is not None:
+        begun = operations_words(trace, step, session.trace.arrays)
+        if begun:
+            return f"{begun[0].upper()}{begun[1:]} at line {line}."
     access = trace.access(step)
     if access is not None:
         return _access_sentence(session, access, who, several)

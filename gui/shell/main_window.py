@@ -94,6 +94,8 @@ class MainWindow(Window):
         self.step_page = StepPage(self.session)
         self.pages = Pages(PAGES, self._make_page)
         self.message = MessageBar(self.pages)
+        # Qt would give the keyboard to what comes next: a button of the clock, which keeps Space.
+        self.message.left.connect(lambda: focus_page(self))
         self.busy_sign = BusySign(self.pages)
         for over in (self.busy_sign, self.message):  # Qt puts each page that it turns to above
             self.pages.currentChanged.connect(over.raise_)
@@ -128,7 +130,9 @@ class MainWindow(Window):
         layout = QVBoxLayout(column)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
-        layout.addWidget(Panel("Kernel ladder", self.ladder_panel, flush=True), 1)
+        ladder = Panel("Kernel ladder", self.ladder_panel, flush=True)
+        self.form.say_over(ladder)
+        layout.addWidget(ladder, 1)
         layout.addWidget(Panel("Configuration", self.form, controls=[self.form.reset]))
         self.looking_at = Panel("Looking at", self.selection)
         layout.addWidget(self.looking_at)

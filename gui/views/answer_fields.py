@@ -31,10 +31,11 @@ from gui.views.prose_label import ProseLabel
 from gui.views.widgets import RETURN, StopSlider, action_button
 
 if TYPE_CHECKING:
+    from core.launch import Dim3
     from core.lessons.expressions import Value
     from core.lessons.lesson import Target
     from core.lessons.marking import Answer, Met
-    from gui.jobs.lesson_work import Asked
+    from gui.scenes.sitting import Asked
 
 UP_DOWN = (Qt.Key.Key_Up, Qt.Key.Key_Down)
 
@@ -53,6 +54,9 @@ class AnswerField(QWidget):
         """What is answered as it stands."""
         raise NotImplementedError
 
+    def put(self, answer: Answer) -> None:
+        """Show an answer that was given before."""
+
     def begin(self) -> None:
         """Take the keyboard."""
         self.setFocus()
@@ -62,14 +66,18 @@ class AnswerField(QWidget):
         self.setEnabled(False)
 
 
-class FigureLine(QLineEdit):
-    """Takes what a number is written with; other keys are the window's (`gui.commands.focus`)."""
+class AnswerLine(QLineEdit):
+    """Where an answer is typed; PgUp and PgDown are the window's (`gui.commands.focus`)."""
+
+
+class FigureLine(AnswerLine):
+    """Takes a number. Until it is begun, letters and Space are the window's, too."""
 
 
 class TypedField(AnswerField):
     """Base of those whose answer is typed into a line."""
 
-    def __init__(self, line: QLineEdit, read: Callable[[str], Answer]) -> None:
+    def __init__(self, line: AnswerLine, read: Callable[[str], Answer]) -> None:
         """`read` gives the answer that a text is; it raises ParameterError with what is wrong."""
         super().__init__()
         self.line, self._read = line, read
@@ -91,6 +99,9 @@ class TypedField(AnswerField):
 
 class NumberField(TypedField):
     """Type a number."""
+
+    def put(self, answer: Answer) -> None:
+        self.line.setText(str(answer))
 
     def __init__(self, unit: str) -> None:
         super().__init__(FigureLine(), number_typed)
@@ -174,6 +185,10 @@ class ChoiceField(AnswerField):
         self.group.idClicked.connect(lambda _: self.changed.emit())
         self.group.idToggled.connect(lambda _, on: self.changed.emit() if on else None)
 
+    def put(self, answer: Answer) -> None:
+        if answer in self.choices:
+            self.group.button(self.choices.index(answer)).setChecked(True)
+
     def begin(self) -> None:
         """The first choice has the keyboard, and none is chosen."""
         self.group.button(0).setFocus()
@@ -219,14 +234,17 @@ class ChoiceField(AnswerField):
 class ClickField(TypedField):
     """Shows what was clicked in the views; the same can be typed."""
 
-    def __init__(self, target: Target, *, several: bool) -> None:
-        super().__init__(QLineEdit(), things_typed)
+    def __init__(self, target: Target, *, several: bool, block: Dim3 | None = None) -> None:
+        """`block` is the shape of the block whose threads are asked for."""
+        super().__init__(AnswerLine(), lambda text: list(things_typed(text, target, block)))
         self.target, self.several = target, several
         how = "Click each" if several else "Click it"
         self.how = styled_label(f"{how} in the views, or type:", role="dim", wrap=True)
         self.line.setAccessibleName(f"Your answer: {target}s, clicked or typed")
         # Letters, not numbers: an example could be the answer.
-        shown = {"element": "array[row,column]"}.get(target, f"{target} n")
+        shown = {"element": "array[row,column]", "thread": "(x, y), or its number"}.get(
+            target, f"{target} n"
+        )
         self.line.setPlaceholderText(shown + (", …" if several else ""))
         self.line.setMaxLength(600)
         self.clear_button = action_button("Clear", "Take back all that was clicked")
@@ -244,6 +262,10 @@ class ClickField(TypedField):
             things.append(thing)
         else:
             things = [thing]
+        self.put(things)
+
+    def put(self, answer: Answer) -> None:
+        things: list[Value] = [*answer] if isinstance(answer, list | tuple) else []
         self.line.setText(", ".join(self._name(one) for one in things))
 
     def _name(self, thing: Value) -> str:
@@ -272,6 +294,10 @@ class SliderField(AnswerField):
 
     def answer(self) -> Answer | None:
         return self.value
+
+    def put(self, answer: Answer) -> None:
+        if answer in self.values:
+            self.slider.setValue(self.values.index(answer))
 
     @property
     def value(self) -> int:
@@ -329,6 +355,12 @@ class OrderField(AnswerField):
     def answer(self) -> Answer | None:
         lines = [self.own.item(row).text() for row in range(self.own.count())]
         return lines or None
+
+    def put(self, answer: Answer) -> None:
+        for line in answer if isinstance(answer, list | tuple) else ():
+            rows = [self.pool.item(row).text() for row in range(self.pool.count())]
+            if line in rows:
+                self._over(self.pool.item(rows.index(line)), self.pool, self.own)
 
     def _over(self, item: QListWidgetItem | None, out: QListWidget, to: QListWidget) -> None:
         if item is None or not self.isEnabled():
@@ -441,7 +473,7 @@ def field_of(asked: Asked) -> AnswerField:
         case Choice():
             return ChoiceField(posed.choices)
         case Click(target=target):
-            return ClickField(target, several=asked.several)
+            return ClickField(target, several=asked.several, block=asked.block)
         case Slider(label=label, low=low, high=high, every=every):
             return SliderField(label, range(low, high + 1, every))
         case Order(frame=frame):

@@ -31,7 +31,7 @@ from gui.looks.theme import current_theme
 from gui.scenes.asking import veil_words
 from gui.scenes.selection import Breakpoint, Element, Hover
 from gui.scenes.session import Session
-from gui.scenes.text import index_text
+from gui.scenes.text import index_text, unbroken
 from gui.scenes.why import Fetched
 
 MOST_WORDS = 1000  # whose widths a caption remembers
@@ -262,14 +262,18 @@ class Caption(QLabel):
 
     def _wrap(self, most: int) -> list[str]:
         """The sentence in at most so many lines."""
-        width, words = self.contentsRect().width(), self.text().split(" ")
+        width, words = self.contentsRect().width(), unbroken(self.text()).split(" ")
         elided = self.fontMetrics().elidedText
         lines: list[str] = []
         while words:
             count = self._fitting(words, width)
+            if not count and "\u00a0" in words[0]:  # an index that is wider than a line
+                words[:1] = words[0].split("\u00a0")
+                continue
             if count < len(words) and (len(lines) + 1 == most or not count):
-                return [*lines, elided(" ".join(words), Qt.TextElideMode.ElideRight, width)]
-            lines.append(" ".join(words[:count]))
+                rest = elided(" ".join(words), Qt.TextElideMode.ElideRight, width)
+                return [*lines, rest.replace("\u00a0", " ")]
+            lines.append(" ".join(words[:count]).replace("\u00a0", " "))
             words = words[count:]
         return lines
 

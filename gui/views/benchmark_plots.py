@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -20,7 +20,7 @@ from PySide6.QtGui import (
     QPen,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QBoxLayout, QWidget
 
 from gui.looks.style import side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
@@ -464,6 +464,38 @@ _TIPS = {
 }
 
 
+class TwoParts(QWidget):
+    """Two rows of controls beside each other, or below where there is no room for that."""
+
+    def __init__(self, first: Sequence[QWidget], second: Sequence[QWidget], gap: int) -> None:
+        super().__init__()
+        parts = [side_by_side(None, *widgets, gap=gap) for widgets in (first, second)]
+        self._rows = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._rows.setContentsMargins(0, 0, 0, 0)
+        self._rows.setSpacing(gap)
+        for part in parts:
+            self._rows.addLayout(part)
+            part.addStretch(1)
+        self._parts = parts
+
+    def _wide(self) -> list[int]:
+        return [part.sizeHint().width() for part in self._parts]
+
+    def minimumSizeHint(self) -> QSize:
+        """Room for the wider of the two."""
+        return QSize(max(self._wide()), super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.follow()
+
+    def follow(self) -> None:
+        """Put the second part where there is room for it."""
+        ways = QBoxLayout.Direction
+        beside = sum(self._wide()) + self._rows.spacing() <= self.width()
+        self._rows.setDirection(ways.LeftToRight if beside else ways.TopToBottom)
+
+
 class CurvesPanel(QWidget):
     """`changed(request)` when another plot is asked for."""
 
@@ -525,6 +557,7 @@ class CurvesPanel(QWidget):
         speedup = self.request.quantity == "speedup"
         self.baseline.setVisible(speedup)
         self._against.setVisible(speedup)
+        self.controls.follow()
 
     def _offer(self, measured: Sequence[Measured]) -> None:
         by_size = self.request.over == "size"
@@ -537,12 +570,11 @@ class CurvesPanel(QWidget):
 
     def _lay_out(self) -> None:
         space = current_theme().spacing
-        row = side_by_side(None, gap=space.gap)
+        what = (self.quantity, self._against, self.baseline)
+        self.controls = TwoParts(what, (self.over, self.hold), space.gap)
+        row = side_by_side(None, (self.controls, 1))
         row.setContentsMargins(space.margin, 0, space.gap, 0)
         stacked(self, row, (self.plot, 1)).setContentsMargins(0, 4, 0, 0)
-        for widget in (self.quantity, self.over, self.hold, self._against, self.baseline):
-            row.addWidget(widget)
-        row.addStretch(1)
 
 
 ROOM = 0.96  # of the plot's width, for what stands above the median

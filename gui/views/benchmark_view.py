@@ -64,6 +64,7 @@ from gui.scenes.benchmark import (
     table_sentence,
 )
 from gui.scenes.benchmark_plot import simple_results, simple_series
+from gui.scenes.text import in_window
 from gui.views.base import Caption, Panel
 from gui.views.benchmark_plots import CurvesPanel, LaunchPlot
 from gui.views.benchmark_setup import SetupStrip
@@ -437,7 +438,7 @@ class FileDialog(QDialog):
             }
             make_plan([kernel], axes).points[0].subject.workload()
         except TilescopeError as error:
-            self.error.setText(str(error))
+            self.error.setText(in_window(str(error)))
             return
         self.error.setText("")
         self.kernel = kernel

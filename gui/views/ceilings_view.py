@@ -531,7 +531,11 @@ class CeilingsView(PageView):
             return scene.measured(found, run)
         wanted = self.wanted
         rung = wanted.rung if wanted is not None else ""
-        return scene.unmeasured(found, [one for one in self.runs() if one.rung == rung])
+        mine, every = (
+            [one for one in runs if one.rung == rung]
+            for runs in (self.runs(), self.model.runs(None, self.device))
+        )
+        return scene.unmeasured(found, mine, every)
 
     def explanation(self) -> Explanation | None:
         """The ceilings of the launch, each with its formula."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QMimeData, QPointF, QRect, QRectF, Qt, Signal
@@ -525,23 +525,29 @@ class CodeEdit(ColouredText):
             y = int(rect.top() if block.isValid() else rect.bottom())
             painter.drawLine(0, y, self.viewport().width(), y)
         painter.setFont(theme.font("small"))
-        metrics = painter.fontMetrics()
+        for text, box in self.messages(painter.fontMetrics()):
+            painter.fillRect(box, theme.tint("error", 0.12))
+            painter.setPen(theme.color("error"))
+            painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), text)
+
+    def messages(self, metrics: QFontMetrics) -> Iterator[tuple[str, QRect]]:
+        """What is said of each line with an error, and where; on the next line it names its own."""
         first = {e.line: e for e in reversed(self.errors)}
         for error in first.values():
             block = self.document().findBlockByNumber(error.line - 1)
             lines = [block] if error.line + 1 in first else [block, block.next()]
             places = [self._beyond(line) for line in lines if line.isValid()]
             least = min(metrics.horizontalAdvance(error.message), metrics.averageCharWidth() * 24)
-            left, rect = next((p for p in places if self._room(p[0]) >= least), places[0])
+            at = next((n for n, p in enumerate(places) if self._room(p[0]) >= least), 0)
+            left, rect = places[at]
             if self._room(left) < metrics.horizontalAdvance("0" * 8):
                 continue
             elide = Qt.TextElideMode.ElideRight
-            text = metrics.elidedText(error.message, elide, self._room(left))
+            words = f"line {error.line}: {error.message}" if at else error.message
+            text = metrics.elidedText(words, elide, self._room(left))
             box = QRect(left - 5, int(rect.top()), metrics.horizontalAdvance(text) + 12, 0)
             box.setHeight(int(rect.height()))
-            painter.fillRect(box, theme.tint("error", 0.12))
-            painter.setPen(theme.color("error"))
-            painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), text)
+            yield text, box
 
     def _beyond(self, block: QTextBlock) -> tuple[int, QRectF]:
         """Where a message may stand after a line's text, and where the line is."""

@@ -538,6 +538,8 @@ class Key:
     numbers: tuple[str, ...] = ()
     crossed: bool = False
     """Whether the swatch is the mark of an illegal access."""
+    line: Qt.PenStyle = Qt.PenStyle.SolidLine
+    """Of the outline."""
 
 
 class _Pen:
@@ -570,7 +572,7 @@ class _Pen:
             if key.crossed:
                 crossed_out(self.p, self.theme, [area])
             elif key.outline is not None:
-                frame(self.p, [inset(area, 1)], pen(key.outline, 2))
+                frame(self.p, [inset(area, 1)], pen(key.outline, 2, key.line))
             else:
                 fill(self.p, [area], key.fills[number])
             if key.numbers:

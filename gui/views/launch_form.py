@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetricsF, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QBoxLayout,
     QComboBox,
     QFileDialog,
+    QFrame,
     QGridLayout,
     QLabel,
     QLineEdit,
@@ -33,7 +35,7 @@ from gui.looks.style import empty, set_icon, set_style, side_by_side, stacked, s
 from gui.looks.theme import current_theme
 from gui.scenes.launch_form import FILE, FILLS, NULL, KnobRow, array_text, split_array, stops
 from gui.scenes.session import Session
-from gui.scenes.text import clipped, spaced, told_apart
+from gui.scenes.text import clipped, in_window, told_apart
 from gui.views.page_parts import Choice
 from gui.views.widgets import Fields, Segmented, StopSlider, StopSpin, icon_button, name_choices
 
@@ -182,7 +184,7 @@ class LaunchRows(QWidget):
     def show_errors(self, sentences: Mapping[str, str]) -> None:
         """Show each mistake below its field; a field left out has none."""
         for name, field in self.fields.items():
-            sentence = clipped(spaced(sentences.get(name, "")))
+            sentence = clipped(in_window(sentences.get(name, "")))
             if not sentence and name not in self.errors:
                 continue
             label = self._error_of(name)
@@ -380,6 +382,8 @@ class RungRows(QWidget):
             if name == leave:  # its stops depend on the others alone
                 continue
             found = stops(self.rung, name, values)
+            if found == (values[name],) and not self.rung.accepts(**values):
+                found = tuple(sorted({*slider.stops, *found}))  # the fault is another field's
             slider.show_stops(found, values[name])
             editor = self.editors[name]
             if isinstance(editor, StopSpin):
@@ -647,6 +651,38 @@ class FileForm(Fields):
 
 
 DEBOUNCE_MS = 120
+FACTS = 3  # lines that have room without a field moving for them
+
+
+class ErrorOver(QFrame):
+    """A sentence over the lower edge of an area, which neither moves nor becomes smaller for it."""
+
+    def __init__(self, area: QWidget, label: QLabel) -> None:
+        super().__init__(area)
+        self._area, self._label = area, label
+        self.setObjectName("message")  # it looks as the message over the pages does
+        stacked(self, label).setContentsMargins(8, 4, 8, 4)
+        area.installEventFilter(self)
+        self.hide()
+
+    def follow(self) -> None:
+        """Show the label's text, or nothing while there is none."""
+        self.setVisible(bool(self._label.text()))
+        self._place()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Stay at the lower edge."""
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
+            self._place()
+        return False
+
+    def _place(self) -> None:
+        layout = self.layout()
+        if self.isHidden() or layout is None:
+            return
+        high = min(layout.totalHeightForWidth(self._area.width()), self._area.height())
+        self.setGeometry(0, self._area.height() - high, self._area.width(), high)
+        self.raise_()
 
 
 class ConfigurationForm(QWidget):
@@ -672,7 +708,9 @@ class ConfigurationForm(QWidget):
         self.fields = Fields()
         self.error = styled_label(role="error", wrap=True, plain=True)
         self.error.hide()
+        self._over: ErrorOver | None = None
         self.facts = styled_label(role="dim", wrap=True)
+        self.facts.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.progress = QProgressBar()
         self.progress.setTextVisible(False)
         self.progress.setRange(0, 1000)
@@ -690,6 +728,13 @@ class ConfigurationForm(QWidget):
         self._timer = QTimer(self, singleShot=True, interval=DEBOUNCE_MS)
         self._timer.timeout.connect(lambda: self.changed.emit(self.values()))
         self.restyle()
+
+    def say_over(self, area: QWidget) -> None:
+        """Say what is wrong over another part of the window: the fields stay where they are."""
+        layout = self.layout()
+        assert layout is not None
+        layout.removeWidget(self.error)
+        self._over = ErrorOver(area, self.error)
 
     def watch(self, recorder: Worker) -> None:
         """Show how far its jobs are, and announce what is dragged at their pace."""
@@ -773,8 +818,10 @@ class ConfigurationForm(QWidget):
 
     def show_error(self, sentence: str) -> None:
         """Show what is wrong with the values; an empty sentence clears it."""
-        self.error.setText(clipped(spaced(sentence)))
+        self.error.setText(clipped(in_window(sentence)))
         self.error.setVisible(bool(sentence))
+        if self._over is not None:
+            self._over.follow()
         if self._rows is not None:
             self._rows.show_error(sentence)
 
@@ -788,14 +835,17 @@ class ConfigurationForm(QWidget):
         self.progress.setValue(int(1000 * (fraction or 0.0)))
 
     def restyle(self) -> None:
-        """Take up the theme's icons."""
+        """Take up the theme's icons and type."""
         set_icon(self.reset, "reset", size=16)
+        line = QFontMetricsF(current_theme().font()).lineSpacing()
+        self.facts.setMinimumHeight(math.ceil(FACTS * line) + 1)
         if self._rows is not None:
             self._rows.restyle()
 
     def _drag(self, name: str, value: int) -> None:
         assert self._rows is not None
         self._timer.stop()
+        self.show_error("")
         self._rows.put({name: value})
         self._rows.fit_sliders(leave=name)
         self.live.offer(self._rows.values())
@@ -803,6 +853,7 @@ class ConfigurationForm(QWidget):
     def _typed(self) -> None:
         assert self._rows is not None
         self.live.drop()
+        self.show_error("")  # whether it is still wrong is said once it is tried
         self._rows.fit_sliders()
         self._timer.start()
 

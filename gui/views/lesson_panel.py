@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 from gui.looks.style import empty, set_icon, set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.asking import covered
+from gui.scenes.text import in_window, plural
 from gui.views.answer_fields import AnswerField, GoalsField, field_of
 from gui.views.prose_label import ProseLabel
 from gui.views.step_dots import StepDots
@@ -24,8 +25,7 @@ from gui.views.widgets import RETURN, Scrolled, action_button, icon_button, push
 
 if TYPE_CHECKING:
     from core.lessons.marking import Answer
-    from gui.jobs.lesson_work import Asked
-    from gui.scenes.sitting import Sitting
+    from gui.scenes.sitting import Asked, Sitting
 
 LEAST, USUAL, MOST = 30, 38, 70  # widths in digits
 WORDS = {"right": "Right.", "near": "Nearly.", "wrong": "Not quite."}
@@ -109,13 +109,15 @@ class LessonPanel(QFrame):
     # ---- what is shown
 
     def show_sitting(self, sitting: Sitting, asked: Asked | None = None) -> None:
-        """Show where the learner is; `asked` brings a question that was just worked out."""
+        """Show where the learner is; `asked` brings a question to answer, or to read again."""
         self.sitting = sitting
         self.title.setText(sitting.title)
         self.place.setText(sitting.place)
         self.dots.show_places(len(sitting.questions), sitting.at, sitting.marks)
         if asked is not None:
             self._put(field_of(asked))
+            if self.field is not None and sitting.reply is not None:
+                self.field.put(sitting.reply.answer)
             self.ask.say(asked.posed.ask)
         elif sitting.stage == "opening":
             self._put(None)
@@ -138,8 +140,10 @@ class LessonPanel(QFrame):
         """Say how it went, with a button for each way on."""
         self.show_sitting(sitting)
         self._put(None)
-        right, count = sitting.score
-        self.ask.say(f"That was the last question. {right} of {count} were right at once.")
+        at_once, right = sitting.score
+        found = f"{right} of {plural(len(sitting.questions), 'question')} right"
+        found += f", {at_once} of them at once" if at_once != right else ""
+        self.ask.say(f"That was the last question. {found}.")
         for place, (label, act) in enumerate(ways):
             button = push_button(label, primary=place == 0)
             button.clicked.connect(lambda _=False, act=act: act())
@@ -224,7 +228,7 @@ class LessonPanel(QFrame):
 
     def show_mistake(self, sentence: str) -> None:
         """Say why something is no answer."""
-        self.mistake.setText(sentence)
+        self.mistake.setText(in_window(sentence))
         self.mistake.setVisible(bool(sentence))
 
     # ---- what the learner does

@@ -430,8 +430,7 @@ class MatrixCanvas(PointedView):
         layout, box = self._layout, QRectF(self.rect())
         self._ground.draw(painter, self, lambda p: self._draw_ground(p, layout, theme))
         marks = MatrixMarks(painter, theme, self._layout, self._view, box, self.session)
-        loads = self.session.heat and not self.session.hides("matrices.heat")
-        marks.draw(self._scene, loads=loads)
+        marks.draw(self._scene, loads=marks.counts_loads)
         edges = MatrixGround(painter, theme, self._layout, self._view, box, self.session)
         if not edges.fits_all():
             edges.draw_edges()

@@ -93,6 +93,11 @@ class MatrixDrawing:
     def _fill(self, grid: Grid, cells: Sequence[Rect], color: QColor, least: float = 0.0) -> None:
         fill(self.p, [self.layout.rect(grid, self.view, r, least) for r in cells], color)
 
+    @property
+    def counts_loads(self) -> bool:
+        """Whether cells say how often they were loaded, in place of what they hold."""
+        return self.session.heat and not self.session.hides("matrices.heat")
+
     def _draw_hairlines(self, grid: Grid) -> None:
         if self.scale < GRID_FROM:
             self._clear_gaps(grid)
@@ -296,6 +301,7 @@ BAR = 3.0  # pixels that the bars are thick which say what part of an array is i
 ORDER_ROWS = 2  # through which the order in memory is drawn
 VEIL = 0.94  # opacity of what lies under names and numbers over cells
 BESIDE_FROM = 190.0  # pixels left of A from which the legend has the whole height there
+PHASE_BY_COUNTS = Qt.PenStyle.DotLine  # of a phase's frame beside one around what is loaded now
 TIMES = (0, 1, 2, 4, 8, 16, 32)  # loads whose colours the legend shows
 
 
@@ -317,7 +323,7 @@ class MatrixGround(MatrixDrawing):
             frame(self.p, [box.adjusted(-0.5, -0.5, 0.5, 0.5)], pen(self.theme.color("border"), 1))
             self._draw_share(grid)
             self._draw_order(grid)
-            if not grid.result:
+            if not grid.result and not self.counts_loads:
                 self._draw_inputs(grid)
             self._veil(grid)
         if self.fits_all():
@@ -379,7 +385,7 @@ class MatrixGround(MatrixDrawing):
         if trace is None or block is None:
             return []
         color, tint = self.theme.color, self.theme.tint
-        loads = self.session.heat and not self.session.hides("matrices.heat")
+        loads = self.counts_loads
         few = block.n_threads <= FEW_THREADS
         keys = self._heat_key() if loads else [Key("Loaded now", (color("load"),))]
         if not loads:
@@ -390,7 +396,9 @@ class MatrixGround(MatrixDrawing):
             faint = (tint("load", 0.24),)
             keys.append(Key(f"Read so far by {who}", faint, None, "Read so far"))
         if len(block.phases):
-            keys.append(Key("Loaded in this phase", (), color("load"), "This phase"))
+            line = PHASE_BY_COUNTS if loads else Qt.PenStyle.SolidLine
+            this = Key("Loaded in this phase", (), color("load"), "This phase", line=line)
+            keys.append(this)
         if trace.shared_arrays and not loads:
             copy = (tint("load", 0.55),)
             keys.append(Key("Its copy in shared memory loaded now", copy, None, "Copy loaded now"))
@@ -611,7 +619,7 @@ class MatrixMarks(MatrixDrawing):
             else:
                 self._draw_trail(grid, marks)
             self._draw_band(grid, marks)
-            self._draw_tiles(grid, marks)
+            self._draw_tiles(grid, marks, PHASE_BY_COUNTS if loads else Qt.PenStyle.SolidLine)
             if loads and not grid.result:
                 self._outline(grid, marks.lit, "load", 2.4)
             else:
@@ -653,10 +661,9 @@ class MatrixMarks(MatrixDrawing):
         kept, key = _kept_for(marks), ("heat", self.theme.name)
         if key not in kept:
             kept[key] = self._heat_picture(grid)
-        if kept[key] is None:
-            return
-        self._draw_picture(grid, kept[key])
-        self._draw_hairlines(grid)
+        if kept[key] is not None:
+            self._draw_picture(grid, kept[key])
+            self._draw_hairlines(grid)
         if self.values_fit:
             self._write_heat(grid)
 
@@ -668,8 +675,13 @@ class MatrixMarks(MatrixDrawing):
         return picture_of(grid, flats, colors)
 
     def _write_heat(self, grid: Grid) -> None:
-        """How often each element in sight was loaded."""
+        """How often each element in sight was loaded; of a result only those that were."""
         flats, times = self._loaded(grid)
+        if not grid.result:
+            shown = grid.flats(self._visible(grid))
+            never = shown[~np.isin(shown, flats)]
+            faint = self.theme.color("text_faint")
+            self._write_values(grid, never, np.zeros(len(never), np.int64), faint)
         seen = self._seen(grid, flats)
         flats, times = flats[seen], times[seen]
         for count in np.unique(times):
@@ -698,14 +710,14 @@ class MatrixMarks(MatrixDrawing):
             kept["trail"] = rectangles(*grid.cells(marks.trail))
         self._fill(grid, kept["trail"], self.theme.color("load", 0.24), 1.0)
 
-    def _draw_tiles(self, grid: Grid, marks: GridMarks) -> None:
+    def _draw_tiles(self, grid: Grid, marks: GridMarks, line: Qt.PenStyle) -> None:
         for tile in marks.tiles:
             rect = self.layout.rect(grid, self.view, tile, LEAST_LIT)
             if self.scale < GRID_FROM:  # a light line within would hide cells
-                frame(self.p, [inset(rect, -2)], pen(self.theme.color("load"), 1.5))
+                frame(self.p, [inset(rect, -2)], pen(self.theme.color("load"), 1.5, line))
                 continue
             frame(self.p, [inset(rect, -1)], pen(self.theme.color("panel"), 4))
-            frame(self.p, [inset(rect, -1)], pen(self.theme.color("load"), 2))
+            frame(self.p, [inset(rect, -1)], pen(self.theme.color("load"), 2, line))
 
     def _draw_warp(self, grid: Grid, marks: GridMarks) -> None:
         """A thin line around what the selected warp touches: the lanes of the warp view."""
@@ -918,7 +930,8 @@ class MatrixMarks(MatrixDrawing):
                 known = shares_of([*own, *others], grid)
                 return self._about_element(grid, flat_of(grid, element[1]), known)
         thread = self.session.thread
-        words = f"Thread {name_of_thread(block, thread)}, warp {thread // 32}, lane {thread % 32}"
+        words = f"Thread {thread} = {name_of_thread(block, thread)}"  # the clock has its number
+        words += f", warp {thread // 32}, lane {thread % 32}"
         stored = [(grid, _stored_by(thread, grid, own)) for grid in self.layout.grids]
         names = [elements_name(grid.array, mine) for grid, mine in stored if len(mine)]
         return f"{words}, stores {join(names)}" if names else words
@@ -929,7 +942,7 @@ class MatrixMarks(MatrixDrawing):
         data = self._initial(grid)
         if data is not None and not grid.result:
             words += f" = {value_text(number_at(grid.array, data, flat), 4)}"
-        told = self.session.heat and not self.session.hides("matrices.heat")
+        told = self.counts_loads
         if told and not grid.result and block is not None:
             times = history_of(block).times_loaded(grid.array.name, flat, self.session.step)
             words += f", loaded {'once' if times == 1 else f'{times} times'} by this block so far"

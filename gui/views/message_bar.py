@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QFrame, QPushButton, QToolButton, QWidget
 
 from core.foreign_text import visible
 from gui.looks.style import set_icon, set_style, side_by_side, styled_label
-from gui.scenes.text import clipped, spaced
+from gui.scenes.text import clipped, in_window
 from gui.views.widgets import icon_button
 
 
@@ -17,7 +17,10 @@ class MessageBar(QFrame):
     """Shown while there is something to say, with a button for what can be done about it.
 
     It lies over the lower edge of an area, which neither moves nor becomes smaller for it.
+    `left()` says that one of its buttons is pressed, which hides it or makes it another.
     """
+
+    left = Signal()
 
     def __init__(self, area: QWidget) -> None:
         super().__init__(area)
@@ -34,7 +37,7 @@ class MessageBar(QFrame):
         self.go = QPushButton("Show")
         self.go.clicked.connect(self._act)
         self.close_button = icon_button("Dismiss (Esc)", "Dismiss the message")
-        self.close_button.clicked.connect(self.clear)
+        self.close_button.clicked.connect(self._dismiss)
         layout = side_by_side(self, self._icon, (self.text, 1), self.go, self.close_button)
         layout.setContentsMargins(10, 4, 8, 4)
         self.hide()
@@ -42,7 +45,7 @@ class MessageBar(QFrame):
     @property
     def sentence(self) -> str:
         """What is shown; empty while the bar is hidden."""
-        return "" if self.isHidden() else self.text.text()
+        return "" if self.isHidden() else self.text.text().replace("\u00a0", " ")
 
     def show_message(
         self,
@@ -54,7 +57,7 @@ class MessageBar(QFrame):
     ) -> None:
         """Show a sentence; `action` adds a button with that `label`."""
         # Clipped first: it may be a megabyte that a kernel printed.
-        sentence = visible(spaced(clipped(sentence)))
+        sentence = visible(in_window(clipped(sentence)))
         self._action = action or _nothing
         self.text.setText(sentence)
         self.text.setAccessibleName(sentence)
@@ -101,7 +104,12 @@ class MessageBar(QFrame):
         self.hide()
 
     def _act(self) -> None:
+        self.left.emit()  # before: what is done may give the keyboard to something else
         self._action()
+
+    def _dismiss(self) -> None:
+        self.left.emit()
+        self.clear()
 
 
 def _nothing() -> None: ...

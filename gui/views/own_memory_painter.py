@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath
 
@@ -29,6 +31,28 @@ from gui.views.drawing_tools import (
 from gui.views.veil import draw_veil
 
 MOST_BOXES = 32
+GAP, HIGH, LEAST_GAP, LEAST_HIGH = 4.2, 2.3, 0.9, 1.2  # lines: of the links, and of a box
+LABELS, FOOT = 1.2, 1.2  # lines that the lanes below the boxes and the last sentence take
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What stands below the lanes: pixels of the links and of a box, and which words follow."""
+
+    gap: float
+    high: float
+    labels: bool
+    foot: bool
+
+
+def rows_below(room: float, line: float) -> Rows:
+    """What has room below the lanes, over the line about the selected one."""
+    for labels, foot in ((True, True), (True, False), (False, False)):
+        left = room - line * (FOOT + LABELS * labels + FOOT * foot)
+        if left >= line * (LEAST_GAP + LEAST_HIGH):
+            break
+    high = min(max(0.35 * left, LEAST_HIGH * line), HIGH * line)
+    return Rows(max(min(GAP * line, left - high), 0.0), high, labels, foot)
 
 
 class OwnMemoryPainter:
@@ -49,6 +73,7 @@ class OwnMemoryPainter:
             QRectF(box.left() + i * wide, top, wide, high).adjusted(0.5, 0, -0.5, 0)
             for i in range(LANES)
         ]
+        self.rows = rows_below(box.bottom() - self.lanes[0].bottom(), self.line)
 
     def draw(self) -> None:
         scene, theme = self.scene, self.theme
@@ -67,16 +92,18 @@ class OwnMemoryPainter:
             return
         self._draw_words()
         foot = QRectF(self.box.left(), self.box.bottom() - self.line, self.box.width(), self.line)
-        words = AS_WRITTEN[scene.space]
-        first = words.partition(". ")[0] + "."
-        said = that_fits([words, first, ""], self.small, foot.width())
-        text(self.p, foot, said, theme.color("text_dim"), self.small, LEFT)
+        above = foot
+        if self.rows.foot:
+            words = AS_WRITTEN[scene.space]
+            first = words.partition(". ")[0] + "."
+            said = that_fits([words, first, ""], self.small, foot.width())
+            text(self.p, foot, said, theme.color("text_dim"), self.small, LEFT)
+            above = foot.translated(0, -FOOT * self.line)
         lane = self.session.lane
         mine = next((word for word in scene.words if lane in word.lanes), None)
         own = "takes no part in this access"
         if mine is not None:
             own = f"{scene.verb} {mine.name} = {mine.value}"
-        above = foot.translated(0, -1.2 * self.line)
         text(self.p, above, f"Lane {lane} {own}", theme.color("text"), self.small, LEFT)
 
     def _draw_lanes(self) -> None:
@@ -97,9 +124,7 @@ class OwnMemoryPainter:
         shown = scene.words[:MOST_BOXES]
         if not shown:
             return
-        top = self.lanes[0].bottom() + 4.2 * self.line
-        high = 2.3 * self.line
-        boxes = self._boxes(top, high)
+        boxes = self._boxes(self.lanes[0].bottom() + self.rows.gap, self.rows.high)
         path = QPainterPath()
         for word, box in zip(shown, boxes, strict=True):
             for lane in word.lanes:
@@ -113,6 +138,8 @@ class OwnMemoryPainter:
             choices = (f"{word.name} = {word.value}", word.value, "")
             said = that_fits(choices, self.small, box.width())
             text(self.p, box, said, ink, self.small, CENTRE, elide=False)
+            if not self.rows.labels:
+                continue
             lanes = numbers_name(word.lanes)
             who = that_fits((f"lanes {lanes}", lanes, ""), self.small, box.width())
             below = QRectF(box.left(), box.bottom() + 1, box.width(), self.line)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy
 
 from gui.looks.theme import current_theme
 from gui.scenes.prose import WORD, plain, rich
-from gui.scenes.text import spaced
+from gui.scenes.text import spaced, unbroken
 from gui.views.word_card import WordCard, known_words
 
 
@@ -33,7 +33,7 @@ class ProseLabel(QLabel):
     def say(self, text: str) -> None:
         """Show a sentence."""
         self._said = text
-        text = spaced(text)
+        text = unbroken(spaced(text))
         theme = current_theme()
         mono, accent = theme.mono().family(), theme.color("accent").name()
         self.setText(rich(text, mono=mono, accent=accent, glossary=known_words()))

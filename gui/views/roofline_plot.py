@@ -216,7 +216,8 @@ class RooflinePlot(DecadeChart):
             item.setZValue(12 if mark.chosen else 8)
             self.addItem(item)
         metrics = QFontMetrics(theme.font("small"))
-        right = math.log10(self._frame.right) if self._frame is not None else 0.0
+        frame = self._frame
+        left, right = (math.log10(frame.left), math.log10(frame.right)) if frame else (0.0, 0.0)
         roof = roof_boxes(self._frame) if self._frame is not None else []
         taken = [*self._beside, *(self._around(mark) for mark in self._marks), *roof]
         for label in sorted(self._labels(), key=lambda label: (not label.chosen, -label.y)):
@@ -224,7 +225,7 @@ class RooflinePlot(DecadeChart):
             wide = self._decades_wide(font.horizontalAdvance(label.text) + 2 * _MARGIN)
             high = self._decades_high(metrics.height())
             gap = self._decades_wide(_NEXT), self._decades_high(2)
-            box = beside((label.x, label.y), (wide, high), gap, right, taken)
+            box = beside((label.x, label.y), (wide, high), gap, right, taken, left)
             taken.append(box)
             away = max(label.y - box[3], box[1] - label.y)
             if away > gap[1] + high / 2:  # a line leads from its point there

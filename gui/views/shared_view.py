@@ -772,7 +772,9 @@ class SharedView(PointedView):
         lanes = self._cells_of_lanes(scene, g) if lit.target in ("lane", "thread") else {}
         first = self.session.warp * LANES if lit.target == "thread" else 0
         for pick in {*lit.right, *lit.given}:
-            if isinstance(pick, int) and lit.target == "bank":
+            if isinstance(pick, int) and lit.by_writer:
+                yield pick, self._cells_stored_by(scene, g, pick)
+            elif isinstance(pick, int) and lit.target == "bank":
                 yield pick, [g.column(pick).adjusted(1, 0, -1, 0)]
             elif isinstance(pick, int):
                 yield pick, lanes.get(pick - first, [])
@@ -788,6 +790,15 @@ class SharedView(PointedView):
                 for lane in lanes:
                     found.setdefault(lane, []).append(rect)
         return found
+
+    @staticmethod
+    def _cells_stored_by(scene: SharedScene, g: SharedGeometry, thread: int) -> list[QRectF]:
+        """The cells that hold what a thread of the block has stored."""
+        return [
+            place.cells.rect((int(row), int(column), 1, 1))
+            for grid, place in zip(scene.grids, g.arrays, strict=True)
+            for row, column in np.argwhere(grid.written & (grid.writers == thread))
+        ]
 
     @staticmethod
     def _cells_of_element(scene: SharedScene, g: SharedGeometry, pick: Pick) -> list[QRectF]:

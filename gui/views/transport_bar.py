@@ -342,7 +342,8 @@ class ScrubBar(SessionView):
 
 
 UNIT_TIPS = {
-    "access": "Right and Left go from one access of shared or global memory to the next (1)",
+    "access": "Right and Left go from one access of shared or global memory, bulk copy or wgmma "
+    "to the next (1)",
     "line": "Right and Left go line by line of the source (2)",
     "barrier": "Right and Left go from barrier to barrier (3)",
     "phase": "Right and Left go from phase to phase (4)",

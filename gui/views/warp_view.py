@@ -360,6 +360,27 @@ STALE_LANES = 0.45  # strength of the lanes' colours where the access is not of 
 LEAST_LANE = 0.7  # of the theme's small type: what is smaller is left out
 
 
+def over_cells(numbers: list[Placed], cells: list[QRectF], font: QFont) -> list[Placed]:
+    """Each number with room for it over its cell and those that join it, which it does not leave.
+
+    A number that is wider than all of them together is left out. Cells go from left to right.
+    """
+    metrics, found = QFontMetricsF(font), []
+    joined: list[QRectF] = []
+    for cell in cells:
+        if joined and _adjoin(joined[-1], cell):
+            joined[-1] = joined[-1].united(cell)
+        else:
+            joined.append(QRectF(cell))
+    for area, words in numbers:
+        run = next(run for run in joined if run.contains(area))
+        wide = max(metrics.horizontalAdvance(words) + 2, area.width())
+        if wide <= run.width():
+            left = min(max(area.center().x() - wide / 2, run.left()), run.right() - wide)
+            found.append((QRectF(left, area.top(), wide, area.height()), words))
+    return found
+
+
 def _adjoin(first: QRectF, second: QRectF) -> bool:
     """Whether a cell ends where the other begins, but for the gap between sectors."""
     return first.top() == second.top() and abs(first.right() - second.left()) <= SECTOR_GAP + 0.5
@@ -636,6 +657,10 @@ class WarpPainter:
         if single and not self.geometry.labelled:
             font, every = self._numbering(single)
             shown = [place for place in single if every and int(place[1]) % every == 0]
+            if every > 1:  # wider than a cell: borders would run through the figures
+                shown = over_cells(shown, [area for area, _ in single], font)
+                strong = self.theme.tint(self.meaning, 1.0 if self.scene.live else STALE)
+                fill(p, [inset(area, 0.5) for area, _ in shown], strong)
             texts(p, shown, ink, font)
         level: list[Placed] = []
         upright: list[Placed] = []
@@ -884,6 +909,7 @@ class WarpView(PointedView):
         self._geometry: WarpGeometry | None = None
         self._kept = Pixmaps()
         self._before = -1  # the step whose access to constant or local memory was drawn
+        self._empty = ""  # what was said where there is no access yet
         self.own: OwnScene | None = None
         """What is drawn where the step accesses constant or local memory."""
         self._shown: tuple[int, bool, int, int] | None = None
@@ -920,7 +946,9 @@ class WarpView(PointedView):
             before, self._before = self._before, self._own_step(block, step)
             if "veiled" in names:
                 self._scene = None  # it may show other parts
-            if now == self._shown and names == {"step"} and before == self._before == -1:
+            empty, self._empty = self._empty, "" if self._scene else self._why_empty()
+            same = (now, empty) == (self._shown, self._empty) and before == self._before == -1
+            if same and names == {"step"}:
                 return  # the last access to global memory is still the same
             scene, self._shown = self._scene, now
             moved = names <= {"step", "thread", "hover"}  # the record is still the same

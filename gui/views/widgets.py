@@ -30,6 +30,7 @@ from gui.looks.style import set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.launch_form import moved, place_of, reach_text
 from gui.scenes.session import Session
+from gui.scenes.text import in_window
 
 RETURN = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
@@ -377,7 +378,7 @@ class Question(QDialog):
     def take(self) -> None:
         """Close if there is nothing wrong with the answer, else say what is."""
         sentence = self.mistake()
-        self.error.setText(sentence)
+        self.error.setText(in_window(sentence))
         self.error.setVisible(bool(sentence))
         self.adjustSize()
         if not sentence:

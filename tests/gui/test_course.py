@@ -93,6 +93,84 @@ def test_to_look_at_a_kernel_ends_the_lesson_in_the_ladders_place(window, teachi
 
 
 @pytest.mark.slow
+def test_an_answered_question_can_be_read_again(window, teaching, qtbot):
+    teaching.begin_lesson("1A", 5)
+    sitting, panel = asked(teaching, qtbot), window.lesson_panel
+    veiled = window.session.veiled
+    panel.field.line.setText("1")
+    panel.sure.click()
+    qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
+    why = panel.why.said()
+    assert why
+    teaching.go(1)
+    assert asked(teaching, qtbot).at == 6
+    teaching.go(-1)
+    assert sitting.stage == "told"
+    assert panel.field.line.text() == "1"
+    assert not panel.field.isEnabled()
+    assert panel.verdict.text() == "Not quite."
+    assert (panel.why.isVisible(), panel.why.said()) == (True, why)
+    assert veiled
+    assert not window.session.veiled
+    assert panel.next.isVisible()
+    panel.once_more.click() if panel.once_more.isVisible() else panel.again.click()
+    answer = right_answer(asked(teaching, qtbot).posed)
+    panel.field.line.setText(str(answer))
+    panel.sure.click()
+    qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
+    teaching.go_to(len(sitting.questions))
+    assert "1 of 16 questions right, 0 of them at once" in panel.ask.said()
+    shown = course_shown(teaching.course, teaching.lessons, teaching.progress)
+    assert shown.lessons[0].says.startswith("1 of 16 questions right")
+    teaching.go(-1)
+    assert sitting.at == len(sitting.questions) - 1, "the last question is before the end"
+
+
+@pytest.mark.slow
+def test_keys_of_an_answer_and_keys_of_the_window(window, teaching, qtbot):
+    window.activateWindow()
+    teaching.begin_lesson("1A", 5)
+    sitting, panel = asked(teaching, qtbot), window.lesson_panel
+    line = panel.field.line
+    qtbot.keyClicks(line, "1 sector")
+    assert line.text() == "1 sector"
+    assert window.session.playing == 0
+    assert "is not a number" in panel.mistake.text()
+    qtbot.keyClick(line, Qt.Key.Key_PageDown)
+    assert asked(teaching, qtbot).at == 6
+    qtbot.keyClick(panel.field.line, Qt.Key.Key_PageUp)
+    assert asked(teaching, qtbot).at == 5
+    steps = sitting.questions
+    several = next(n for n, one in enumerate(steps) if one.step.name == "1A.16")
+    teaching.go_to(several)
+    assert asked(teaching, qtbot).asked.several
+    qtbot.keyClick(panel.field.line, Qt.Key.Key_PageUp)
+    assert asked(teaching, qtbot).at == several - 1
+    teaching.go_to(several)
+    asked(teaching, qtbot)
+    window.session.pick("sector", 1)
+    window.session.pick("sector", 2)
+    assert panel.field.answer() == [1, 2]
+    assert panel.sure.hasFocus()
+    qtbot.keyClick(panel.sure, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: sitting.reply is not None, timeout=MOST_MS)
+
+
+@pytest.mark.slow
+def test_a_right_slider_shows_its_own_value(window, teaching, qtbot):
+    teaching.begin_lesson("1A", 13)
+    sitting, panel = asked(teaching, qtbot), window.lesson_panel
+    first, second, *_ = right_answer(sitting.posed)
+    panel.field.put(second)
+    panel.sure.click()
+    qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
+    idle = window.recorder.worker
+    qtbot.waitUntil(lambda: not idle.busy and window.moments.awaited is None, timeout=MOST_MS)
+    assert sitting.reply.verdict.mark == "right"
+    assert window.session.configuration.parameters["offset"] == second != first
+
+
+@pytest.mark.slow
 def test_a_lesson_file_is_read_again_when_it_changes(window, teaching, qtbot, tmp_path):
     file = write_lesson(tmp_path)
     teaching.open_path(file)

@@ -72,6 +72,19 @@ def test_the_field_of_a_number_leaves_commands_to_the_window(tiled, qtbot):
     assert session.playing == 0
 
 
+def test_the_message_gives_the_keyboard_back_to_the_picture(tiled, qtbot):
+    message, picture = tiled.message, tiled.step_page.matrices
+    message.show_message("No.", label="Do it", action=message.clear)
+    for button in (message.go, message.close_button):
+        message.show()
+        button.setFocus()
+        button.click()
+        assert message.isHidden()
+        assert picture.hasFocus()
+    press(qtbot, Qt.Key.Key_Space)
+    assert tiled.session.playing == 1
+
+
 def test_a_line_is_chosen_and_stopped_at_by_keys_alone(tiled, qtbot):
     session, text = tiled.session, tiled.step_page.source.edit
     session.update(line=None, step=session.first_access)

@@ -11,6 +11,7 @@ from gui.pictures.painted import image_of
 from gui.scenes.counters import CONSTANT_HEAD, CounterRow, counter_rows, counters_caption, sections
 from gui.scenes.own_memory import own_scene
 from gui.scenes.session import Session
+from gui.views.own_memory_painter import rows_below
 from gui.views.warp_view import WarpView
 
 
@@ -65,6 +66,38 @@ def test_lanes_that_ask_for_different_constants_are_told_apart():
     assert "3 different words" in scene.caption
     second = own_scene(trace, block, step, 1)
     assert sum(second.active) == 8
+
+
+def test_a_reference_in_local_memory_is_an_address_and_no_value():
+    source = """
+    __device__ __forceinline__ float last(float (&sums)[4]) { return sums[3]; }
+    extern "C" __global__ void pick(float* out)
+    {
+        float sums[4] = {1, 2, 3, 4};
+        sums[threadIdx.x % 4] = 5;
+        out[threadIdx.x] = last(sums);
+    }
+    """
+    out = ArrayArgument("out", np.full(32, np.nan, np.float32), "output")
+    launch = Launch(Dim3(1), Dim3(32), (out,))
+    trace = record(Workload("pick", source, "pick.cu", "pick", launch))
+    block = trace.block(0)
+    scenes = [own_scene(trace, block, step, 0) for step in range(block.n_steps)]
+    words = {(s.words[0].name, s.words[0].value) for s in scenes if s is not None and s.words}
+    named = {name for name, _ in words}
+    assert {"the address of sums", "sums[3]"} <= named
+    assert "sums" not in named
+    for name, value in words:
+        assert value.startswith("0x") == (name == "the address of sums"), name
+
+
+@pytest.mark.parametrize("lines", [16.0, 10.5, 8.0, 5.0])
+def test_what_stands_below_the_lanes_overlaps_nothing(lines):
+    rows = rows_below(lines * 16, 16)
+    used = rows.gap + rows.high + 16 * (1.2 * rows.labels + 1.2 * rows.foot + 1.2)
+    assert used <= lines * 16
+    assert rows.high >= 16
+    assert rows.foot == (lines > 5.6)
 
 
 def test_counters_of_constants_stand_under_a_heading_of_their_own(kinds):

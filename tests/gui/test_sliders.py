@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtTest import QTest
 
 from gui.background.coalescing import PATIENCE_MS, Coalescer
@@ -209,6 +209,29 @@ def test_dragging_a_value_that_was_typed_wrong_clears_the_error(tiled, qtbot):
     with qtbot.waitSignal(tiled.recorder.recorded, timeout=RECORDING_MS):
         drag_to(tiled, "n", 40)
     assert tiled.form.error.isHidden()
+
+
+def test_a_number_that_cannot_be_moves_nothing(tiled, qtbot):
+    form, field = tiled.form, tiled.form.editors["n"]
+    tile = form.sliders["tile"]
+    qtbot.wait(300)  # the page is laid out
+    place = field.mapTo(tiled, QPoint(0, 0))
+    before = tile.value(), tile.maximum()
+    for n in (99_999, 33):
+        with qtbot.waitSignal(tiled.recorder.failed, timeout=RECORDING_MS):
+            field.setValue(n)
+        qtbot.wait(50)
+        assert form.error.isVisible()
+        assert field.mapTo(tiled, QPoint(0, 0)) == place
+        if n == 99_999:
+            assert (tile.value(), tile.maximum()) == before
+            assert tile.isEnabled()
+    assert "“Tiled, any N”" in form.error.text()
+    assert tiled.recorder.ladder["tiled_bounds"].title == "Tiled, any N"
+    field.setValue(40)
+    assert form.error.isHidden(), "before it is recorded"
+    assert not form.error.parentWidget().isVisible()
+    assert not field.property("wrong")
 
 
 def test_tab_goes_through_the_form_in_order(tiled, qtbot, qapp):

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from PySide6.QtCore import QRect, QSize, Qt
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QTabBar
 
@@ -15,7 +15,7 @@ from gui.looks.theme import apply_theme, theme_names
 from gui.scenes.roofline import Roofline, _meet, beside, roof_boxes
 from gui.shell.app import fit_screen
 from gui.views.base import Caption
-from gui.views.benchmark_plots import LaunchPlot
+from gui.views.benchmark_plots import CurvesPanel, LaunchPlot
 
 SENTENCE = "16 lanes of warp 0 load A[0..3, 0..3]: 4 sectors where 2 would do."
 
@@ -136,6 +136,22 @@ def test_the_median_is_said_within_the_plot(qapp, qtbot, height):
     qtbot.waitUntil(
         lambda: plot.text.sceneBoundingRect().top() >= plot.box.sceneBoundingRect().top()
     )
+
+
+def test_controls_of_the_sweep_leave_room_for_the_launches(qtbot, qapp):
+    apply_theme(qapp, "light")
+    panel = CurvesPanel()
+    qtbot.addWidget(panel)
+    panel.show()
+
+    def in_one_row():
+        return len({w.mapTo(panel, QPoint()).y() for w in (panel.quantity, panel.over)}) == 1
+
+    for width, fits in ((420, False), (900, True), (420, False)):
+        panel.resize(width, 300)
+        qtbot.waitUntil(lambda wanted=fits: in_one_row() == wanted)
+        assert panel.hold.mapTo(panel, QPoint()).x() + panel.hold.width() <= width
+    assert panel.minimumSizeHint().width() < 450
 
 
 def test_no_name_of_a_point_is_struck_through_by_the_roof():

@@ -6,10 +6,14 @@ import pytest
 from core.ladder import load_ladder
 from core.runs.recording import record
 from core.runs.storage import load_trace, save_trace
+from gui.looks.theme import apply_theme
 from gui.scenes.grids import bounding_box, grids_of
 from gui.scenes.history import history_of
 from gui.scenes.matrices import matrix_scene
+from gui.scenes.session import Session
+from gui.scenes.timeline import event_caption, step_words, timeline_of
 from gui.scenes.warp import why_empty
+from gui.views.warp_view import WarpView
 
 LADDER = load_ladder()
 ROWS, DEPTH, COLUMNS = 100, 136, 72  # none a multiple of a tile
@@ -45,6 +49,46 @@ def test_the_global_memory_view_says_who_loads_where_no_lane_does(block):
     first = block.step_at(operations(block, "load")[0].tick)
     assert why_empty(block, first - 1, 0) == "No access to global memory yet."
     assert "copy engine loads boxes" in why_empty(block, first, 0)
+
+
+@pytest.mark.slow
+def test_the_view_follows_to_the_first_copy(qtbot, qapp, trace, block):
+    apply_theme(qapp, "light")
+    session = Session()
+    session.trace = trace
+    first = block.step_at(operations(block, "load")[0].tick)
+    quiet = [s for s in range(block.n_steps) if block.access(s) is None]
+    before, after = max(s for s in quiet if s < first), min(s for s in quiet if s >= first)
+    session.update(block=1, step=before)
+    view = WarpView(session)
+    qtbot.addWidget(view)
+    view.resize(560, 300)
+    view.show()
+    assert view.accessibleDescription() == "No access to global memory yet."
+    session.step = after
+    qtbot.waitUntil(lambda: "copy engine loads boxes" in view.accessibleDescription())
+
+
+@pytest.mark.slow
+def test_the_clock_stops_where_copies_and_products_begin(trace, block):
+    begun = {block.step_at(e.tick) for kind in ("load", "product") for e in operations(block, kind)}
+    assert len(begun) > 12
+    stops, step = [], 0
+    while (following := block.seek(step, "access", forward=True)) > step:
+        stops.append(step := following)
+    assert begun <= set(stops)
+    assert set(stops) - begun <= {*block.access_steps.tolist(), block.n_steps - 1}
+    line = timeline_of(trace, block)
+    assert begun <= set(line.steps("load").tolist())
+    assert not begun & set(line.steps("store").tolist())
+    session = Session()
+    session.trace = trace
+    session.update(block=1, step=min(begun))
+    assert event_caption(session).startswith("The copy engine loads ")
+    assert step_words(block, min(begun)).endswith(": bulk copy")
+    session.step = max(begun)
+    assert "multiply by wgmma" in event_caption(session)
+    assert step_words(block, max(begun)).endswith(": wgmma")
 
 
 def box_of(grids, name, flats):

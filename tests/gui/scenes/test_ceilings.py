@@ -256,6 +256,8 @@ def test_a_point_names_its_launch_and_only_its_own_ceilings_are_drawn(ladder, co
     other = [run for run in runs if run.rung == "coalesced"]
     best = max(run.gflops for run in other)
     assert f"{round(best):,}".replace(",", "\u202f") in scene.unmeasured(coalesced, other)
+    assert scene.unmeasured(coalesced, (), other).startswith("Not measured on H200 at this N. ")
+    assert scene.unmeasured(coalesced, other, other).startswith("Not measured on H200. Measured ")
     assert {row.name for row in scene.simple(scene.rows(coalesced))} == {"l1", "textbook", "fp32"}
 
 
@@ -265,7 +267,9 @@ def test_names_of_points_meet_nothing_and_stay_in_the_plot() -> None:
         taken: list[roofline.Box] = []
         for _ in range(6):
             at = chance.uniform(0, 4), chance.uniform(1, 4)
-            box = roofline.beside(at, (chance.uniform(0.4, 1.5), 0.2), (0.1, 0.05), 5.0, taken)
+            size = chance.uniform(0.4, 1.5), 0.2
+            box = roofline.beside(at, size, (0.1, 0.05), 5.0, taken, -0.3)
+            assert box[0] >= -0.3
             assert box[2] <= 5.0
             inner = (box[0], box[1] + 1e-9, box[2], box[3] - 1e-9)  # they may touch
             assert not any(roofline._meet(inner, one) for one in taken)

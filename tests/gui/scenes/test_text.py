@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from gui.scenes.text import compact, join, plural, ratio, spaced, told_apart, variable_text
+from gui.scenes.text import (
+    compact,
+    in_window,
+    join,
+    plural,
+    ratio,
+    spaced,
+    told_apart,
+    variable_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -61,3 +70,16 @@ def test_long_names_differ_where_they_are_cut():
         "short": "short",
         "input_matrix_of_a": "inpu…of_a",
     }
+
+
+@pytest.mark.parametrize(
+    ("sentence", "shown"),
+    [
+        ("`a` is not a number: type digits alone.", "“a” is not a number: type digits alone."),
+        ("C[0, 0] of thread (14, 3)", "C[0,\u00a00] of thread (14,\u00a03)"),
+        ("A[0..15, 0..30 by 2], 1,024 x 2", "A[0..15,\u00a00..30\u00a0by\u00a02], 1\u202f024 × 2"),
+        ("tile[row, col] (see line 3) `64,128`", "tile[row, col] (see line 3) “64,128”"),
+    ],
+)
+def test_a_mistake_is_written_as_the_window_writes(sentence, shown):
+    assert in_window(sentence) == shown

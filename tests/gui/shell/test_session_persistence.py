@@ -110,7 +110,7 @@ def test_a_link_carries_an_edit(window, qtbot):
 def test_wrong_links_are_sentences_in_the_window(window, qtbot, monkeypatch):
     monkeypatch.setattr("gui.commands.moments.ask_text", lambda *a, **k: "tiled?n=x")
     window.moments.ask_for_link()
-    assert "link's n is `x`" in window.message.sentence
+    assert "link's n is “x”" in window.message.sentence
     with qtbot.waitSignal(window.recorder.failed, timeout=RECORDING_MS):
         window.moments.open_link("tiled?n=0&step=3")
     assert "n = 0" in window.form.error.text()

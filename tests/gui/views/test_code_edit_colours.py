@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from PySide6.QtGui import QImage, QTextCursor
+from PySide6.QtGui import QFontMetrics, QImage, QTextCursor
 
 from gui.looks.theme import apply_theme, current_theme, theme_names
 from gui.scenes.source import highlight, lines_inside_comments
@@ -181,3 +181,14 @@ def test_a_megabyte_is_shown_and_scrolled_without_a_wait(edit):
     each = (time.process_time() - start) / 24
     print(f"{1000 * each:.1f} ms for each place")
     assert each < 0.3
+
+
+def test_an_error_beside_another_line_names_its_own(edit):
+    edit.setPlainText("short\n" + "x" * 200 + "\nalso short\n")
+    edit.show_errors([(1, 1, "first"), (2, 1, 'expected a ";"')])
+    metrics = QFontMetrics(current_theme().font("small"))
+    (first, above), (second, below) = sorted(edit.messages(metrics), key=lambda m: m[1].top())
+    assert (first, second) == ("first", 'line 2: expected a ";"')
+    blocks = [edit.document().findBlockByNumber(n) for n in range(3)]
+    assert above.top() == int(edit.block_rect(blocks[0]).top())
+    assert below.top() == int(edit.block_rect(blocks[2]).top())

@@ -5,12 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QPainter
 
+from gui.looks.theme import current_theme
 from gui.scenes.grids import grids_of
 from gui.scenes.weak_memo import once_for_each
 from gui.views import matrix_drawing
 from gui.views.matrix_canvas import MatrixCanvas
-from gui.views.matrix_drawing import share_bars
+from gui.views.matrix_drawing import MatrixDrawing, MatrixGround, share_bars
 from gui.views.matrix_layout import VALUE_WIDTH, Margins, MatrixLayout, Transform
 from tests.gui.fake_kernels import aat, simple
 
@@ -65,6 +67,39 @@ def test_only_values_in_sight_are_written(canvas, qtbot, monkeypatch, heat):
     window = canvas.rect().toRectF()
     assert all(window.intersects(cell) for cell, _ in written)
     assert len(canvas.session.block_trace.threads) * N > 3 * len(written)  # it had loaded more
+
+
+def test_each_cell_in_sight_says_how_often_it_was_loaded(canvas, monkeypatch):
+    """Also before any load: what a cell holds would be taken for a count."""
+    written = []
+
+    def write_values(_, grid, flats, values, *rest, **more):
+        if not grid.result:
+            written.extend(values.tolist())
+
+    monkeypatch.setattr(MatrixDrawing, "_write_values", write_values)
+    zoom_in(canvas)
+    canvas.session.update(heat=True, step=0)
+    written.clear()
+    canvas.grab()
+    assert len(written) > 20
+    assert set(written) == {0}
+    canvas.session.last()
+    written.clear()
+    canvas.grab()
+    assert max(written) > 0
+    assert all(isinstance(count, int) for count in written)
+
+
+def test_what_was_loaded_now_and_in_the_phase_is_told_apart(canvas, qtbot):
+    canvas.session.heat = True
+    ground = MatrixGround(
+        QPainter(), current_theme(), canvas._layout, canvas._view, QRectF(), canvas.session
+    )
+    keys = {key.words: key for key in ground._key()}
+    now, phase = keys["Loaded now"], keys["Loaded in this phase"]
+    assert now.outline == phase.outline
+    assert now.line != phase.line
 
 
 def test_what_a_step_loaded_is_gathered_once_however_often_it_is_painted(canvas, monkeypatch):

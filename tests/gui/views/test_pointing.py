@@ -209,3 +209,6 @@ def test_an_element_that_another_block_stores_is_said_to_be(qtbot, shown, sessio
     session.hover = Hover(element=("C", (1, 0)))
     canvas.grab()
     assert said[-1] == "C[1, 0] is stored by thread (0, 1), warp 0, lane 2"
+    session.update(hover=None, thread=2)
+    canvas.grab()
+    assert said[-1] == "Thread 2 = (0, 1), warp 0, lane 2, stores C[1, 0]"

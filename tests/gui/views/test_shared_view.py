@@ -8,7 +8,9 @@ from PySide6.QtGui import QFontMetricsF, QImage, QPainter
 from core.ladder import load_ladder
 from core.runs.recording import record
 from core.trace.access import SharedArray
+from core.trace.places import step_named
 from gui.looks.theme import apply_theme, current_theme, load_theme
+from gui.scenes.asking import Lit
 from gui.scenes.session import Session
 from gui.scenes.shared import SharedGrid, SharedScene
 from gui.scenes.why import Step, explain
@@ -137,3 +139,23 @@ def test_by_bank_shows_a_product_that_no_array_shows(qtbot, qapp):
         assert lay.passes.bottom() <= lay.readout.top()
         assert lay.cells.right() <= wide
         assert lay.shown
+
+
+def test_who_stored_an_element_is_lit_at_that_element(qtbot, qapp):
+    """Where a question asks who stored what is read: the thread itself reads another element."""
+    apply_theme(qapp, "light")
+    session = Session()
+    session.trace = record(load_ladder()["tiled"].workload(n=4, tile=2))
+    view = SharedView(session)
+    qtbot.addWidget(view)
+    view.resize(560, 280)
+    view.show()
+    session.step = step_named(session.block_trace, "load:tile_a@phase0")
+    scene, geometry = view._scene, view.geometry_now()
+    cells = geometry.arrays[0].cells
+    accessed = dict(view._lit_places(scene, geometry, Lit("thread", (1,))))
+    assert accessed[1] == [cells.rect((0, 0, 1, 1))]
+    stored = dict(view._lit_places(scene, geometry, Lit("thread", (1,), (2,), by_writer=True)))
+    assert stored[1][0] == cells.rect((0, 1, 1, 1))
+    assert stored[2][0] == cells.rect((1, 0, 1, 1))
+    assert [len(boxes) for boxes in stored.values()] == [2, 2]  # in tile_a and in tile_b

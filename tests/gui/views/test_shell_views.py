@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QApplication, QStyleOptionViewItem, QWidget
 
 from gui.looks.theme import apply_theme
 from gui.scenes.selection import Breakpoint
+from gui.views.base import Caption
 from gui.views.counters_view import RatioBar
 from gui.views.ladder_panel import LadderPanel
 from gui.views.launch_form import ConfigurationForm, SelectionForm
@@ -242,6 +243,23 @@ def test_what_is_no_number_is_out_of_range(ladder, qtbot, typed):
     assert form.values() == {"n": 16, "tile": 0}
 
 
+def test_a_line_of_a_caption_ends_within_no_index(qtbot):
+    words = "Block (0, 0): 256 threads load A[0..15, 0..15]; value holds 0.00 for C[0, 0] so far."
+    caption = Caption(words)
+    qtbot.addWidget(caption)
+    caption.may_take(9)
+    caption.show()
+    seen = set()
+    for width in range(160, 700, 3):
+        caption.resize(width, 200)
+        lines = caption.shown_lines()
+        assert " ".join(lines) == words
+        assert all(line.count("[") == line.count("]") for line in lines), lines
+        assert all(line.count("(") == line.count(")") for line in lines), lines
+        seen.add(len(lines))
+    assert seen >= {1, 2, 3}
+
+
 def test_form_shows_what_is_wrong_and_keeps_the_values(ladder, qtbot):
     form = shown(qtbot, ConfigurationForm(), 260, 200)
     form.show_rung(ladder["tiled"], {"n": 16, "tile": 8})
@@ -279,8 +297,8 @@ def test_a_message_says_what_it_quotes_letter_by_letter_and_stays_short(qtbot):
     assert bar.text.textFormat() == Qt.TextFormat.PlainText
     bar.show_message("The link sets `" + "x" * 9000 + "`, which tiled has not.")
     assert 500 < len(bar.sentence) < 700
-    assert bar.sentence.startswith("The link sets `x")
-    assert bar.sentence.endswith("x`, which tiled has not.")
+    assert bar.sentence.startswith("The link sets “x")
+    assert bar.sentence.endswith("x”, which tiled has not.")
 
 
 def test_phases_are_numbered_as_often_as_there_is_room(qtbot, session):
