@@ -73,6 +73,8 @@ class OwnMemoryPainter:
             QRectF(box.left() + i * wide, top, wide, high).adjusted(0.5, 0, -0.5, 0)
             for i in range(LANES)
         ]
+        number = QFontMetricsF(self.small).horizontalAdvance("00")
+        self.every = 1 if self.lanes[0].width() > number else 4  # of lanes whose number is written
         self.rows = rows_below(box.bottom() - self.lanes[0].bottom(), self.line)
 
     def draw(self) -> None:
@@ -112,9 +114,7 @@ class OwnMemoryPainter:
         idle = [rect for rect in self.lanes if rect not in busy]
         fill(self.p, busy, theme.tint(self.meaning, 0.35))
         fill(self.p, idle, theme.color("inactive", 0.55))
-        number = QFontMetricsF(self.small).horizontalAdvance("00")
-        every = 1 if self.lanes[0].width() > number else 4
-        places = [(rect, str(i)) for i, rect in enumerate(self.lanes) if i % every == 0]
+        places = [(rect, str(i)) for i, rect in enumerate(self.lanes) if i % self.every == 0]
         texts(self.p, places, theme.color("text"), self.small)
         frame(self.p, [inset(self.lanes[self.session.lane], 0.5)], pen(theme.color("selected"), 2))
 
@@ -138,11 +138,14 @@ class OwnMemoryPainter:
             choices = (f"{word.name} = {word.value}", word.value, "")
             said = that_fits(choices, self.small, box.width())
             text(self.p, box, said, ink, self.small, CENTRE, elide=False)
-            if not self.rows.labels:
+            own = scene.space == "local"  # its box stands below its lane
+            if not self.rows.labels or (own and word.lanes[0] % self.every):
                 continue
             lanes = numbers_name(word.lanes)
-            who = that_fits((f"lanes {lanes}", lanes, ""), self.small, box.width())
-            below = QRectF(box.left(), box.bottom() + 1, box.width(), self.line)
+            room = box.width() * (self.every if own else 1)
+            named = (lanes, "") if own else (f"lanes {lanes}", lanes, "")
+            who = that_fits(named, self.small, room)
+            below = QRectF(box.center().x() - room / 2, box.bottom() + 1, room, self.line)
             text(self.p, below, who, theme.color("text_dim"), self.small, CENTRE, elide=False)
         mine = [
             box for word, box in zip(shown, boxes, strict=True) if self.session.lane in word.lanes

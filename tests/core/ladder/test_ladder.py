@@ -155,7 +155,7 @@ def test_a_rung_without_tuned_parameters_is_taken_as_it_comes():
 @pytest.mark.parametrize(
     ("name", "parameters", "sentence"),
     [
-        ("tiled", {"n": 10}, "use n = 8 or 12, or the rung tiled_bounds"),
+        ("tiled", {"n": 10}, "use n = 8 or 12, or the rung “Tiled, any N” \\(tiled_bounds\\)"),
         ("tiled", {"n": 2, "tile": 4}, "use n = 4 or 8"),
         ("tiled", {"tile": 33}, "use 1 to 32 .*1024"),
         ("tiled", {"n": 10**6}, "n = 1000000 is too large: use 1 to 32768"),
