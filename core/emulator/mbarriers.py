@@ -91,7 +91,7 @@ class Arrive:
                 flight.arrive(lanes, place, int(lane), count, drop=self.drop)
             untold[lane] = self.count is not None
             if flight.is_over(place):  # what the lanes after this one did belongs to a later phase
-                flight.tell_phase("arrive", lanes.pc, places, untold, is_relaxed=self.is_relaxed)
+                tell()
                 untold[:] = False
                 flight.settle(place)
         tell()
