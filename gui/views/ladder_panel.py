@@ -75,6 +75,18 @@ class RungRow(QStyledItemDelegate):
         text(painter, area, str(index.data()), theme.color("text"), font, LEFT)
 
 
+class WholeRows(QListWidget):
+    """A list that shows no row in part at its end."""
+
+    def updateGeometries(self) -> None:
+        """Leave what is no row's height empty below the rows."""
+        super().updateGeometries()
+        row, room = self.sizeHintForRow(0), self.height() - 2 * self.frameWidth()
+        spare = room % row if 0 < 2 * row <= room else 0
+        if spare != self.viewportMargins().bottom():
+            self.setViewportMargins(0, 0, 0, spare)
+
+
 class LadderPanel(QWidget):
     """Choose a rung or a file; `chosen(name)` and `file_chosen(key)` when the user picks another.
 
@@ -86,7 +98,7 @@ class LadderPanel(QWidget):
 
     def __init__(self, rungs: Iterable[Rung]) -> None:
         super().__init__()
-        self.list = QListWidget()
+        self.list = WholeRows()
         self.list.setItemDelegate(RungRow(self.list))
         self.list.setMouseTracking(True)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

@@ -208,6 +208,20 @@ def test_counters_by_line_select_the_line(session, qtbot):
     qtbot.waitUntil(lambda: view.table.isColumnHidden(2))
 
 
+@pytest.mark.parametrize("height", [150, 161, 234, 407])
+def test_the_ladder_shows_no_row_in_part(qtbot, ladder, height):
+    panel = shown(qtbot, LadderPanel(ladder[name] for name in ladder.names), 240, height)
+    rows = panel.list
+    for wanted in (0, 20, rows.count() - 1):
+        rows.setCurrentRow(wanted)
+        rows.scrollToItem(rows.item(wanted))
+        row = rows.visualItemRect(rows.item(wanted)).height()
+        top = rows.indexAt(rows.viewport().rect().topLeft())
+        assert rows.visualRect(top).top() == 0
+        assert rows.viewport().height() % row == 0
+        assert rows.viewport().height() >= 2 * row
+
+
 def test_ladder_tells_which_rung_the_user_picks(ladder, qtbot):
     panel = shown(qtbot, LadderPanel(ladder[name] for name in ladder.names), 240, 400)
     picked = []
