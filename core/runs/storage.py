@@ -300,7 +300,7 @@ _EVENTS = {  # by the name of the record's list
         "tick pc site kind lanes# reads+ writes+ agent number barrier outside? is_multicast",
     ),
     "landings": _Rows(LandEvent, "tick number data#"),
-    "phases": _Rows(PhaseEvent, "kind places# lanes# tick pc"),
+    "phases": _Rows(PhaseEvent, "kind places# lanes# tick pc is_relaxed site"),
 }
 _COLUMNS = ("ticks", "firsts", "ends", "depths")
 

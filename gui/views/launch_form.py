@@ -839,6 +839,7 @@ class ConfigurationForm(QWidget):
         set_icon(self.reset, "reset", size=16)
         line = QFontMetricsF(current_theme().font()).lineSpacing()
         self.facts.setMinimumHeight(math.ceil(FACTS * line) + 1)
+        self.facts.setIndent(self.facts.indent())  # else Qt keeps the height that it hinted before
         if self._rows is not None:
             self._rows.restyle()
 

@@ -346,7 +346,7 @@ def test_an_element_is_selected_by_its_name(window):
     assert session.element == ("A", (1, 2))
     for text, words in (
         ("A[99,0]", "The launch has no element A[99, 0]."),
-        ("A", "`A` is not an element: write it as A[0,2]."),
+        ("A", "“A” is not an element: write it as A[0,2]."),
         ("Q[0,0]", "The launch has no element Q[0, 0]."),
     ):
         stopping.select_element(text)
