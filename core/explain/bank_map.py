@@ -246,9 +246,7 @@ def _of_product(
             mine = np.flatnonzero(key == number)
             pieces = tuple(
                 Piece(
-                    _cell(int(row[i]), int(column[i])) if mode else f"row {n}",
-                    int(place[i]),
-                    CHUNK,
+                    _cell(int(row[i]), int(column[i])) if mode else f"row {n}", int(place[i]), CHUNK
                 )
                 for n, i in enumerate(mine)
             )

@@ -30,6 +30,7 @@ from core.explain.value_flow import (
     loads_in,
     text_of,
 )
+from core.ladder.rules import assignments
 
 if TYPE_CHECKING:
     from core.trace.block import BlockTrace
@@ -168,8 +169,8 @@ def too_large(block: BlockTrace) -> str:
 
 
 def _title(trace: Trace, block: BlockTrace) -> str:
-    values = ", ".join(f"{k} = {v}" for k, v in trace.workload.parameters.items())
-    x, y, z = block.index.x, block.index.y, block.index.z
+    values = assignments(trace.workload.parameters)
+    x, y, z = block.index
     where = f"({x}, {y}, {z})" if trace.workload.launch.grid.z > 1 else f"({x}, {y})"
     return f"{trace.workload.title}{', ' if values else ''}{values}, block {where}"
 

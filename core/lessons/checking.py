@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.errors import TilescopeError
+from core.ladder.rules import assignments
 from core.lessons.expressions import Element, LessonError, Value, shown
 from core.lessons.lesson import Click, Edit, Lesson, Order, Setting, Slider
 from core.lessons.marking import Answer, Met, goals_met, mark, same
@@ -31,7 +32,7 @@ class Trouble:
     sentence: str
 
     def __str__(self) -> str:
-        sets = ", ".join(f"{name} = {value}" for name, value in self.values.items())
+        sets = assignments(self.values)
         return f"{self.step}{f' with {sets}' if sets else ''}: {self.sentence}"
 
 
