@@ -211,21 +211,8 @@ _MOST_FILES = 20_000  # of a repository that is looked through for a header
 _HEADER_SUFFIXES = {".h", ".hpp", ".cuh", ".hh", ".hxx", ".inl", ".inc", ".ipp", ".cu"}
 _DEEPEST = 6  # folders from a file up to that of its repository
 _USUAL = (
-    "",
-    "include",
-    "includes",
-    "inc",
-    "src",
-    "common",
-    "Common",
-    "common/inc",
-    "utils",
-    "util",
-    "lib",
-    "third_party",
-    "csrc",
-    "source",
-    "headers",
+    *("", "include", "includes", "inc", "src", "common", "Common", "common/inc", "utils"),
+    *("util", "lib", "third_party", "csrc", "source", "headers"),
 )
 
 

@@ -43,17 +43,8 @@ _SIZES = {
 }
 _CONSTANT_WORDS = {"const", "constexpr"}
 _INTEGER_TYPES = {
-    "int",
-    "unsigned",
-    "long",
-    "short",
-    "size_t",
-    "auto",
-    "signed",
-    "int32_t",
-    "uint32_t",
-    "int64_t",
-    "uint64_t",
+    *("int", "unsigned", "long", "short", "size_t", "auto", "signed", "int32_t", "uint32_t"),
+    *("int64_t", "uint64_t"),
 }
 _PIECE = re.compile(r"\w+|\W+")
 _LONGEST_EXPANSION = 4000

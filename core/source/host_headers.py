@@ -18,11 +18,12 @@ def _words(text: str) -> list[str]:
     return text.split()
 
 
-_FOLDER = Path(__file__).resolve().parents[2] / "resources" / "headers"
+FOLDER = Path(__file__).resolve().parents[2] / "resources" / "headers"
+"""What stands for the host's headers, as far as it is long."""
 
 
 def _text(name: str) -> str:
-    return (_FOLDER / name).read_text(encoding="utf-8")
+    return (FOLDER / name).read_text(encoding="utf-8")
 
 
 _ONCE = "#pragma once\n"
@@ -174,14 +175,8 @@ _FROM_LIBCUDACXX = {
     ],
     # NVRTC has std::move and std::forward by itself
     "utility": [
-        "swap",
-        "pair",
-        "make_pair",
-        "exchange",
-        "declval",
-        "integer_sequence",
-        "index_sequence",
-        "make_index_sequence",
+        *("swap", "pair", "make_pair", "exchange", "declval", "integer_sequence"),
+        *("index_sequence", "make_index_sequence"),
     ],
     "tuple": ["tuple", "make_tuple", "tie", "get", "apply"],
     "bit": ["bit_cast"],

@@ -61,12 +61,8 @@ _ITERATOR = re.compile(r"\w*(?:Iter(?:ator)?|It)\d*T?")
 _FUNCTOR = re.compile(r"(?:Op|F|Func|Function|Functor|Fn|UnaryOp|BinaryOp|\w*Op)")
 _MEMBER = re.compile(r"(?<![\w:])(?<!typename )([A-Za-z_]\w*)::([A-Za-z_]\w*)\b(?!\s*[(<:])")
 _TYPED = {
-    "identifier",
-    "cast_expression",
-    "number_literal",
-    "call_expression",
-    "compound_literal_expression",
-    "field_expression",
+    *("identifier", "cast_expression", "number_literal", "call_expression"),
+    *("compound_literal_expression", "field_expression"),
 }
 _PARAMETER = re.compile(r"[<,]\s*(?:class|struct)\s+\Z")  # of a template behind a mistake
 _INSTANTIATES = re.compile(r"\btemplate\s+(?:__global__\s+)?void\s")  # in a macro's meaning

@@ -15,24 +15,12 @@ ATTRIBUTE = re.compile(
 
 CLASSES = ("class_specifier", "struct_specifier", "union_specifier")
 DECLARATORS = {
-    "init_declarator",
-    "pointer_declarator",
-    "reference_declarator",
-    "array_declarator",
-    "parenthesized_declarator",
-    "function_declarator",
-    "attributed_declarator",
+    *("init_declarator", "pointer_declarator", "reference_declarator", "array_declarator"),
+    *("parenthesized_declarator", "function_declarator", "attributed_declarator"),
 }
 GROUPS = {
-    "translation_unit",
-    "namespace_definition",
-    "declaration_list",
-    "linkage_specification",
-    "preproc_if",
-    "preproc_ifdef",
-    "preproc_else",
-    "preproc_elif",
-    "preproc_elifdef",
+    *("translation_unit", "namespace_definition", "declaration_list", "linkage_specification"),
+    *("preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif", "preproc_elifdef"),
 }
 """Nodes whose children stand at namespace level."""
 

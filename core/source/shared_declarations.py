@@ -63,15 +63,8 @@ _VECTORS = {
 }
 _INTEGER_WORDS = {"unsigned", "signed", "long", "short", "int", "char"}
 _QUALIFIERS = {
-    "static",
-    "extern",
-    "volatile",
-    "const",
-    "constexpr",
-    "__shared__",
-    "inline",
-    "__restrict__",
-    "typename",
+    *("static", "extern", "volatile", "const", "constexpr", "__shared__", "inline"),
+    *("__restrict__", "typename"),
 }
 
 
