@@ -36,9 +36,9 @@ class Trouble:
         return f"{self.step}{f' with {sets}' if sets else ''}: {self.sentence}"
 
 
-def check_lesson(lesson: Lesson, recorder: Recorder | None = None) -> Iterator[Trouble | None]:
+def check_lesson(lesson: Lesson) -> Iterator[Trouble | None]:
     """What is wrong, one result a step and variant: None where all is well."""
-    recorder = recorder or Recorder(lesson.ladder)
+    recorder = Recorder(lesson.ladder)
     for step in lesson.steps:
         asked: set[tuple[str, ...]] = set()
         for values in (NO_VALUES, *step.sets):
