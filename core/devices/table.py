@@ -86,7 +86,10 @@ def bandwidth_gbs(memory_mhz: float, bus_bits: int) -> float:
 _CORES: Mapping[tuple[int, int | None], int] = {
     **{(major, None): 128 for major in (12, 11, 10, 9, 8, 6, 5)},
     **dict.fromkeys(((8, 0), (7, None), (6, 0)), 64),
-    (3, None): 192, (2, 0): 32, (2, None): 48, (1, None): 8,
+    (3, None): 192,
+    (2, 0): 32,
+    (2, None): 48,
+    (1, None): 8,
 }
 
 
