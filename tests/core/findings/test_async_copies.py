@@ -74,13 +74,20 @@ def program(seed: int) -> tuple[str, set[tuple[str, int]]]:
     return "\n".join(lines), wrong
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize(
+    "seed", [pytest.param(seed, marks=[pytest.mark.slow] if seed > 1 else []) for seed in range(16)]
+)
 def test_random_programs_are_judged_as_by_the_model(seed):
     body, wrong = program(seed)
     assert wrong
     trace = run(body)
     first = line_of(trace.workload.source, "__shared__") + 1
     assert {(f.kind, f.line - first) for f in trace.findings} == wrong
+
+
+def test_without_checks_nothing_is_in_flight():
+    body, wrong = program(0)
+    assert wrong
     assert run(body, checks=False).findings == ()
 
 
