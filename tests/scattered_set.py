@@ -63,6 +63,7 @@ class Scattered:
         return self.operation in COPIES
 
 
+@cache
 def scattered_launches() -> tuple[Scattered, ...]:
     """All launches, in the order in which they are recorded."""
     return (*_address_bits(), *_atomics(), *_copies())

@@ -12,7 +12,7 @@ import pytest
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from core.ladder import load_ladder
-from core.side_process.client import end_kept
+from core.side_process import client
 from tests.gui.fake_trace import fake_trace
 from tests.gui.real_app import display, size  # noqa: F401 - fixtures
 
@@ -89,14 +89,22 @@ def named_tasks():
     return found
 
 
+def of_the_kept():
+    """The threads that read what the side process says that waits for the next request.
+
+    It stays from one test to the next, as from one kernel to the next in the window.
+    """
+    process = client._kept._process
+    return set() if process is None else set(process._child._threads)
+
+
 @pytest.fixture(autouse=True)
 def nothing_left_running():
     """No test may leave a thread behind, of Python's or of Qt's, or the collector disabled."""
     before = running()
     yield
     assert gc.isenabled()  # tests after this one would fill gigabytes
-    end_kept()  # the side process that is kept has two threads here
     end = time.monotonic() + LONGEST_S
-    while (left := running() - before) and time.monotonic() < end:
+    while (left := running() - before - of_the_kept()) and time.monotonic() < end:
         time.sleep(0.01)
     assert not left

@@ -60,8 +60,23 @@ def array(name, role, text, generator):
 
 
 @cache
-def build_of(file):
-    return compile_ptx((FOLDER / file).read_text("utf-8"), source_name=file)
+def build_of(file, kernel="", kind="as_written"):
+    return compile_ptx(
+        (FOLDER / file).read_text("utf-8"), source_name=file, kernel=kernel, kind=kind
+    )
+
+
+@cache
+def has_headers(file):
+    return "#include" in (FOLDER / file).read_text("utf-8")
+
+
+def build_for(case, kind="as_written"):
+    """The build of a case's file; of one with headers the part alone that its kernel needs.
+
+    Their thousand variables would be read anew for each kernel.
+    """
+    return build_of(case.file, case.kernel if has_headers(case.file) else "", kind)
 
 
 def workload(case, source=None):
@@ -89,7 +104,7 @@ def workload(case, source=None):
 
 
 def run(case, **options):
-    return record(workload(case), build=build_of(case.file), **options)
+    return record(workload(case), build=build_for(case), **options)
 
 
 def places(trace):

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -79,6 +80,7 @@ def outputs_digest(outputs: Mapping[str, np.ndarray]) -> str:
     return found.hexdigest()[:16]
 
 
+@cache
 def _head() -> str:
     found: dict[str, str] = {}
     for file in ("bulk_copies.cu", "warpgroups.cu"):

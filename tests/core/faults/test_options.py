@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.compiler.compiler import compile_ptx, find_entry
+from core.compiler.compiler import find_entry
 from core.emulator.run_queue import ORDERS, Schedule
 from core.errors import ParameterError
 from core.ladder import load_ladder
 from core.ptx.parser import without_unreached
 from core.runs.recording import record
-from tests.core.faults.cases import CASES, FOLDER, places, run, workload
+from tests.core.faults.cases import CASES, build_for, places, run, workload
 
 LADDER = load_ladder()
 BROKEN = [rung for rung in LADDER.values() if rung.group == "broken"]
@@ -55,10 +55,9 @@ def test_checks_change_no_result():
 @pytest.mark.slow
 @pytest.mark.parametrize("file", sorted({case.file for case in CLEAN}))
 def test_no_false_alarm_in_the_optimised_build(file):
-    source = (FOLDER / file).read_text("utf-8")
-    build = compile_ptx(source, source_name=file, kind="as_compiled")
     for case in CLEAN:
         if case.file == file:
+            build = build_for(case, "as_compiled")
             # Of all kernels of the file the assembler's work would be followed anew each time.
             alone = without_unreached(build.ptx, find_entry(build, case.kernel))
             trace = record(workload(case), build=replace(build, ptx=alone))

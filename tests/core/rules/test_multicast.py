@@ -36,12 +36,17 @@ def test_every_copy_is_recorded() -> None:
     assert len(COPIES) > 800
 
 
-@pytest.mark.parametrize("copy", COPIES[::16], ids=lambda copy: copy.name)
+SOME = COPIES[::16]
+
+
+@pytest.mark.parametrize("copy", SOME, ids=lambda copy: copy.name)
 def test_some(copy) -> None:
     assert sectors(copy) == TRUTH[copy.name]
 
 
 @pytest.mark.slow
-def test_all() -> None:
-    mine = {copy.name: sectors(copy) for copy in COPIES}
-    assert mine == TRUTH
+def test_the_others() -> None:
+    others = {copy.name: copy for copy in COPIES if copy not in SOME}
+    assert others.keys() | {copy.name for copy in SOME} == TRUTH.keys()
+    mine = {name: sectors(copy) for name, copy in others.items()}
+    assert mine == {name: TRUTH[name] for name in others}
