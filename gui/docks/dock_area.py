@@ -18,7 +18,6 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QDockWidget,
     QFrame,
-    QHBoxLayout,
     QLabel,
     QMainWindow,
     QSizePolicy,
@@ -141,15 +140,13 @@ class DockTitle(QFrame):
         self.heading = styled_label(title, role="heading")
         self.heading.setToolTip(TIP)
         space = current_theme().spacing
-        self.row = side_by_side(None, gap=space.gap)
-        rows = stacked(self, self.row, gap=space.gap // 2)
-        rows.setContentsMargins(space.margin, space.gap - 2, space.gap, 0)
+        self.row = side_by_side(None, self.heading, None, *self.controls, gap=space.gap)
+        for control in self.controls:
+            self.row.setAlignment(control, Qt.AlignmentFlag.AlignTop)
+        edges = (space.margin, space.gap - 2, space.gap, 0)
+        stacked(self, self.row, gap=space.gap // 2, edges=edges)
         self._rows = [self.row]
         self._split = [list(self.controls)]  # of each row, from the first
-        self.row.addWidget(self.heading)
-        self.row.addStretch(1)
-        for control in self.controls:
-            self.row.addWidget(control, 0, Qt.AlignmentFlag.AlignTop)
         self.show_large(False)
 
     def event(self, event: QEvent) -> bool:
@@ -192,11 +189,8 @@ class DockTitle(QFrame):
         rows = self.layout()
         assert isinstance(rows, QVBoxLayout)
         while len(self._rows) < len(split):
-            row = QHBoxLayout()
-            row.setSpacing(self.row.spacing())
-            row.addStretch(1)
-            rows.addLayout(row)
-            self._rows.append(row)
+            self._rows.append(side_by_side(None, None, gap=self.row.spacing()))
+            rows.addLayout(self._rows[-1])
         for row, controls in zip(self._rows, split, strict=False):
             for control in controls:
                 row.addWidget(control, 0, Qt.AlignmentFlag.AlignTop)
@@ -246,10 +240,8 @@ class ViewDock(QDockWidget):
         self.body = QFrame()
         self.body.setProperty("role", "dockBody")
         space = current_theme().spacing
-        self._head = side_by_side(None)
-        self._head.setContentsMargins(space.margin, 2, space.gap, space.gap - 4)
-        layout = stacked(self.body, self._head, (view, 1), gap=0)
-        layout.setContentsMargins(1, 0, 1, 1)
+        self._head = side_by_side(None, edges=(space.margin, 2, space.gap, space.gap - 4))
+        stacked(self.body, self._head, (view, 1), gap=0, edges=(1, 0, 1, 1))
         view.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         if caption is not None:
             self._head.addWidget(caption)

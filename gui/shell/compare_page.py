@@ -20,7 +20,6 @@ from PySide6.QtGui import QFontMetrics, QHideEvent, QPainter, QResizeEvent, QSho
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QMenu,
     QStackedWidget,
@@ -34,7 +33,7 @@ from PySide6.QtWidgets import (
 from gui.commands.comparing import Comparing
 from gui.commands.explaining import Explaining, connect_numbers
 from gui.commands.window import Window
-from gui.looks.style import fill, styled_label
+from gui.looks.style import fill, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.compare import (
     PRESETS,
@@ -96,13 +95,8 @@ class CompareBar(QWidget):
         self.copy = action_button("Copy A to B", "Have both be the same, and change one of them")
         self.next = action_button("Next difference", NEXT)
         self.setMinimumWidth(LEAST)  # less than it wants: `fit` leaves buttons out
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(6)
-        for button in (self.examples, self.swap, self.copy, self.next):
-            row.addWidget(button)
-        row.addStretch(1)
-        row.addWidget(self.views)
+        buttons = (self.examples, self.swap, self.copy, self.next)
+        side_by_side(self, *buttons, None, self.views, gap=6)
 
     def name(self, naming: Naming) -> None:
         """Have the button say which side is copied to which."""
@@ -157,16 +151,9 @@ class SideHead(SessionView):
         self.moment.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight)
         self.launch.NARROW = 0  # no line is kept free: views need the room
         self.launch.may_take(3)
-        first = QHBoxLayout()
-        first.setSpacing(current_theme().spacing.gap)
-        first.addWidget(self.badge)
-        first.addWidget(self.title)
-        first.addWidget(self.moment, 1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(10, 6, 10, 6)
-        layout.setSpacing(2)
-        layout.addLayout(first)
-        layout.addWidget(self.launch)
+        gap = current_theme().spacing.gap
+        first = side_by_side(None, self.badge, self.title, (self.moment, 1), gap=gap)
+        stacked(self, first, self.launch, gap=2, edges=(10, 6, 10, 6))
         self.restyle()
 
     def restyle(self) -> None:
@@ -225,14 +212,8 @@ class CompareSide(QWidget):
         self.splitter = panels_in(Qt.Orientation.Vertical)
         frame = QFrame()
         frame.setProperty("role", "panel")
-        inside = QVBoxLayout(frame)
-        inside.setContentsMargins(1, 1, 1, 1)
-        inside.addWidget(self.head)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
-        layout.addWidget(frame)
-        layout.addWidget(self.splitter, 1)
+        stacked(frame, self.head, edges=(1, 1, 1, 1))
+        stacked(self, frame, (self.splitter, 1), gap=8)
 
     def _panel(self, title: str, view: SessionView, *, controls: bool = True) -> Panel:
         widgets: Sequence[QWidget] = getattr(view, "controls", ()) if controls else ()
@@ -485,11 +466,8 @@ class ComparePage(PageWidget, QWidget):
         self.restyle()
 
     def _make_frame(self) -> None:
-        self._page = QVBoxLayout(self)
-        self._page.setContentsMargins(0, 0, 0, 0)
-        self._page.setSpacing(8)
         self.splitter = panels_in(Qt.Orientation.Vertical)
-        self._page.addWidget(self.splitter, 1)
+        self._page = stacked(self, (self.splitter, 1), gap=8)
         self._pair = panels_in(Qt.Orientation.Horizontal)
         self.splitter.addWidget(self._pair)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenuBar, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QMenuBar, QToolButton, QWidget
 
-from gui.looks.style import set_icon, set_style
+from gui.looks.style import set_icon, set_style, side_by_side, stacked
 from gui.scenes.session import Session
 from gui.scenes.text import spaced
 from gui.shell.pages import PAGES
@@ -54,24 +54,12 @@ class Header(QWidget):
     def _lay_out(self) -> None:
         self.wordmark = wordmark = QLabel("Tilescope")
         wordmark.setObjectName("wordmark")
-        rows = QVBoxLayout(self)
-        rows.setContentsMargins(14, 4, 10, 4)
-        rows.setSpacing(2)
-        self._row = layout = QHBoxLayout()
-        self._second = QHBoxLayout()
-        rows.addLayout(layout)
-        rows.addLayout(self._second)
-        layout.setSpacing(8)
-        layout.addWidget(wordmark)
-        layout.addSpacing(6)
-        layout.addWidget(self.menu_bar, 0, Qt.AlignmentFlag.AlignVCenter)
-        layout.addStretch(1)
-        layout.addWidget(self.title)
-        layout.addWidget(self.facts)
-        layout.addStretch(1)
-        layout.addWidget(self.tabs)
-        layout.addWidget(self.theme_button)
-        layout.addWidget(self.help_button)
+        begin, middle = (wordmark, 6, self.menu_bar, None), (self.title, self.facts, None)
+        end = (self.tabs, self.theme_button, self.help_button)
+        self._row = side_by_side(None, *begin, *middle, *end, gap=8)
+        self._row.setAlignment(self.menu_bar, Qt.AlignmentFlag.AlignVCenter)
+        self._second = side_by_side(None)
+        stacked(self, self._row, self._second, gap=2, edges=(14, 4, 10, 4))
 
     def restyle(self) -> None:
         """Take up the theme's icons and type."""

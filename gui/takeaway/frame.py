@@ -6,9 +6,17 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt
 from PySide6.QtGui import QImage, QPainter
-from PySide6.QtWidgets import QApplication, QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QGridLayout, QHBoxLayout, QLabel, QWidget
 
-from gui.looks.style import TEXT_SIZE, size_rules, styled_label, stylesheet, window_name
+from gui.looks.style import (
+    TEXT_SIZE,
+    side_by_side,
+    size_rules,
+    stacked,
+    styled_label,
+    stylesheet,
+    window_name,
+)
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
 from gui.scenes.step_views import VIEWS
@@ -49,12 +57,9 @@ class Frame(QWidget):
         grid.setColumnStretch(1, int(large))
         for row in range(max(len(names) - 1, 1)):
             grid.setRowStretch(row, 1)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(12, 8, 12, 8)
-        whole.addLayout(grid, 1)
-        whole.addLayout(self._below(title, captions))
         self.scrub = ScrubBar(session)
-        whole.addWidget(self.scrub)
+        below = self._below(title, captions)
+        stacked(self, (grid, 1), below, self.scrub, edges=(12, 8, 12, 8))
 
     def _panels(self, name: str, captions: bool) -> list[tuple[str, Panel]]:
         found = []
@@ -68,17 +73,12 @@ class Frame(QWidget):
         return found
 
     def _below(self, title: str, captions: bool) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.addWidget(styled_label(title, role="heading"))
-        self.event_ = Caption()
+        self.event_, self.where = Caption(), QLabel()
         self.event_.setVisible(captions)
         self.event_.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignHCenter)
-        row.addWidget(self.event_, 1)
-        self.where = QLabel()
-        row.addWidget(self.where)
-        if not captions:
-            row.insertStretch(1, 1)
-        return row
+        between = () if captions else (None,)
+        heading = styled_label(title, role="heading")
+        return side_by_side(None, heading, *between, (self.event_, 1), self.where)
 
     def image(self, step: int, size: QSize) -> QImage:
         """A picture of a step, in pixels of the film."""

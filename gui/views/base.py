@@ -17,16 +17,15 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QFrame,
-    QHBoxLayout,
     QLabel,
     QMenu,
     QSizePolicy,
     QToolTip,
-    QVBoxLayout,
     QWidget,
     QWidgetAction,
 )
 
+from gui.looks.style import side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.asking import veil_words
 from gui.scenes.selection import Breakpoint, Element, Hover
@@ -312,30 +311,14 @@ class Panel(QFrame):
         self.setProperty("role", "panel")
         self.body = body
         space = current_theme().spacing
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(1, 1, 1, 1)
-        layout.setSpacing(0)
-        head = QVBoxLayout()
-        head.setContentsMargins(space.margin, space.gap - 2, space.gap, space.gap - 4)
-        head.setSpacing(2)
-        self.row = row = QHBoxLayout()
-        row.setSpacing(space.gap)
-        self.heading = QLabel(title)
-        self.heading.setProperty("role", "heading")
-        row.addWidget(self.heading)
-        row.addStretch(1)
-        for control in controls:
-            row.addWidget(control)
-        head.addLayout(row)
-        if caption is not None:
-            head.addWidget(caption)
-        self._head, self._caption = head, caption
-        layout.addLayout(head)
-        inner = QVBoxLayout()
-        edge = 0 if flush else space.margin
-        inner.setContentsMargins(edge, 0, edge, 0 if flush else space.gap)
-        inner.addWidget(body)
-        layout.addLayout(inner, 1)
+        self.heading = styled_label(title, role="heading")
+        self.row = side_by_side(None, self.heading, None, *controls, gap=space.gap)
+        upper = (self.row,) if caption is None else (self.row, caption)
+        edges = (space.margin, space.gap - 2, space.gap, space.gap - 4)
+        self._head, self._caption = stacked(None, *upper, gap=2, edges=edges), caption
+        edge, below = (0, 0) if flush else (space.margin, space.gap)
+        inner = stacked(None, body, edges=(edge, 0, edge, below))
+        stacked(self, self._head, (inner, 1), gap=0, edges=(1, 1, 1, 1))
 
     def show_heading(self, shown: bool) -> None:
         """Whether it says its name; else the caption takes that place, beside the controls."""
@@ -383,8 +366,7 @@ def element_menu(session: Session, element: Element, parent: QWidget) -> QMenu:
 
 def _title(text: str, menu: QMenu) -> QWidgetAction:
     """Whose menu it is: a section's text is not drawn by every style."""
-    label = QLabel(text)
-    label.setProperty("role", "figure")
+    label = styled_label(text, role="figure")
     label.setContentsMargins(22, 4, 26, 4)
     action = QWidgetAction(menu)
     action.setText(text)

@@ -469,14 +469,8 @@ class TwoParts(QWidget):
 
     def __init__(self, first: Sequence[QWidget], second: Sequence[QWidget], gap: int) -> None:
         super().__init__()
-        parts = [side_by_side(None, *widgets, gap=gap) for widgets in (first, second)]
-        self._rows = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
-        self._rows.setContentsMargins(0, 0, 0, 0)
-        self._rows.setSpacing(gap)
-        for part in parts:
-            self._rows.addLayout(part)
-            part.addStretch(1)
-        self._parts = parts
+        self._parts = [side_by_side(None, *widgets, None, gap=gap) for widgets in (first, second)]
+        self._rows = side_by_side(self, *self._parts, gap=gap)
 
     def _wide(self) -> list[int]:
         return [part.sizeHint().width() for part in self._parts]
@@ -572,9 +566,8 @@ class CurvesPanel(QWidget):
         space = current_theme().spacing
         what = (self.quantity, self._against, self.baseline)
         self.controls = TwoParts(what, (self.over, self.hold), space.gap)
-        row = side_by_side(None, (self.controls, 1))
-        row.setContentsMargins(space.margin, 0, space.gap, 0)
-        stacked(self, row, (self.plot, 1)).setContentsMargins(0, 4, 0, 0)
+        row = side_by_side(None, (self.controls, 1), edges=(space.margin, 0, space.gap, 0))
+        stacked(self, row, (self.plot, 1), edges=(0, 4, 0, 0))
 
 
 ROOM = 0.96  # of the plot's width, for what stands above the median

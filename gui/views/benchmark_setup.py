@@ -9,8 +9,6 @@ from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QDoubleSpinBox,
-    QGridLayout,
-    QHBoxLayout,
     QLineEdit,
     QListWidget,
     QListWidgetItem,
@@ -52,8 +50,7 @@ class KernelList(QWidget):
         every.clicked.connect(lambda: self.tick(set(self.titles()) - {CONFIGURED}))
         none.clicked.connect(lambda: self.tick({CONFIGURED}))
         file.clicked.connect(self._ask_for_file)
-        buttons = side_by_side(None, every, none, file)
-        stacked(self, self.list, buttons).setContentsMargins(6, 6, 6, 6)
+        stacked(self, self.list, side_by_side(None, every, none, file), edges=(6, 6, 6, 6))
 
     def _items(self) -> list[QListWidgetItem]:
         return [self.list.item(row) for row in range(self.list.count())]
@@ -276,32 +273,18 @@ class SetupStrip(QWidget):
 
     def _lay_out(self) -> None:
         space = current_theme().spacing
-        what, how = QHBoxLayout(), QHBoxLayout()
-        what.addWidget(self.kernels_button)
-        for row, text, field, stretch in (
-            (what, "N", self.sizes, 12),
-            (what, "Tile", self.tiles, 5),
-            (how, "at most", self.budget, 0),
-            (how, "on", self.gpus, 3),
-        ):
-            label = styled_label(text, role="dim")
+        n, tile, most, on = (
+            styled_label(text, role="dim") for text in ("N", "Tile", "at most", "on")
+        )
+        fields = (self.sizes, self.tiles, self.budget, self.gpus)
+        for label, field in zip((n, tile, most, on), fields, strict=True):
             label.setBuddy(field)
-            row.addWidget(label)
-            row.addWidget(field, stretch)
-        what.addWidget(self.tuned)
-        what.addStretch(0)
-        how.addWidget(self.address, 2)
-        how.addSpacing(space.gap)
-        how.addWidget(self.plan, 2)
-        for button in (self.run_button, self.pause_button, self.stop_button):
-            how.addWidget(button)
-        layout = QGridLayout(self)
-        layout.setContentsMargins(0, 2, 0, 0)
-        layout.setVerticalSpacing(space.gap - 2)
-        for place, row in enumerate((what, how)):
-            row.setSpacing(space.gap)
-            layout.addLayout(row, place, 0)
-        layout.addWidget(self.bar, 2, 0)
+        what = (self.kernels_button, n, (self.sizes, 12), tile, (self.tiles, 5), self.tuned)
+        how = (most, self.budget, on, (self.gpus, 3), (self.address, 2), space.gap, (self.plan, 2))
+        buttons = (self.run_button, self.pause_button, self.stop_button)
+        upper = side_by_side(None, *what, (None, 0), gap=space.gap)
+        lower = side_by_side(None, *how, *buttons, gap=space.gap)
+        stacked(self, upper, lower, self.bar, gap=space.gap - 2, edges=(0, 2, 0, 0))
 
     def _on_kernels(self) -> None:
         self._name_kernels()

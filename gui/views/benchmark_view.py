@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
     QSplitter,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -256,11 +255,8 @@ class ResultsPanel(QWidget):
         self.machine_chosen.emit()
 
     def _lay_out(self) -> None:
-        space = current_theme().spacing
-        head = QWidget()
-        line = QVBoxLayout(head)
-        line.setContentsMargins(space.margin, 0, space.gap, 0)
-        line.addWidget(self.contents)
+        space, head = current_theme().spacing, QWidget()
+        stacked(head, self.contents, edges=(space.margin, 0, space.gap, 0))
         stacked(self, head, (self.table, 1), gap=2)
 
 

@@ -21,20 +21,18 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QMenu,
     QProgressBar,
     QScrollArea,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
 from gui.background.work import Worker
 from gui.jobs import ceilings_work as work
 from gui.jobs.ceilings_model import CeilingsModel
-from gui.looks.style import fill, styled_label
+from gui.looks.style import fill, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes import ceilings as scene
 from gui.scenes import roofline
@@ -166,23 +164,15 @@ class _Card(QFrame):
     def __init__(self, row: Row, share: float, mark: float | None, owner: CeilingList) -> None:
         super().__init__()
         self._row, self._owner = row, owner
-        theme = current_theme()
+        margin = current_theme().spacing.margin
         binding, chosen = row.state == "binding", row.name == owner.chosen
         self._stands_out = "conflict" if binding else "load" if chosen else ""
-        head = QHBoxLayout()
-        head.setSpacing(6)
         title = styled_label(row.title, role="figure" if binding else "caption", wrap=True)
         title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        head.addWidget(title, 1)
-        if row.note:
-            head.addWidget(styled_label(row.note, role="small"))
-        head.addWidget(styled_label(row.rate, role="figure"))
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(EDGE + 10, 4, theme.spacing.margin, 5)
-        layout.setSpacing(2)
-        layout.addLayout(head)
-        layout.addWidget(_Bar(share, mark, "conflict" if binding else "load"))
-        layout.addWidget(_Formula(row))
+        note = [styled_label(row.note, role="small")] if row.note else []
+        head = side_by_side(None, (title, 1), *note, styled_label(row.rate, role="figure"), gap=6)
+        bar, edges = _Bar(share, mark, "conflict" if binding else "load"), (EDGE + 10, 4, margin, 5)
+        layout = stacked(self, head, bar, _Formula(row), gap=2, edges=edges)
         if chosen or row.state != "above":
             layout.addWidget(styled_label(row.remark, role="small", wrap=True))
         self.setAccessibleName(f"{row.title}: {row.rate}. {row.note}")
@@ -242,18 +232,13 @@ class CeilingList(QScrollArea):
     def _cards(self) -> QWidget:
         rows, measured, notes, _ = self._shown
         body = QWidget()
-        layout = QVBoxLayout(body)
-        layout.setContentsMargins(8, 2, 0, 8)
-        layout.setSpacing(7)
         share = _scale([row.gflops for row in rows], measured)
         mark = share(measured) if measured else None
-        for row in rows:
-            layout.addWidget(_Card(row, share(row.gflops), mark, self))
-        for note in notes:
-            label = styled_label(note, role="small", wrap=True)
+        cards = [_Card(row, share(row.gflops), mark, self) for row in rows]
+        labels = [styled_label(note, role="small", wrap=True) for note in notes]
+        for label in labels:
             label.setContentsMargins(12, 4, 12, 0)
-            layout.addWidget(label)
-        layout.addStretch(1)
+        stacked(body, *cards, *labels, None, gap=7, edges=(8, 2, 0, 8))
         return body
 
 
@@ -617,19 +602,10 @@ class CeilingsView(PageView):
         space = current_theme().spacing
         choices = (self.back, self.size_box.label, self.size_box, self.device_box)
         controls = subject_row(self.subject, choices, below=2)
-        upper = QWidget()
-        column = QVBoxLayout(upper)
-        column.setContentsMargins(0, 4, 0, space.gap)
-        column.setSpacing(4)
-        column.addLayout(controls)
-        column.addWidget(self.progress)
-        column.addWidget(self.plot, 1)
-        below = QVBoxLayout()
-        below.setContentsMargins(space.margin, 0, space.margin, 0)
-        below.setSpacing(4)
-        for widget in (self.legend, self.hover, self.against, self.transfers):
-            below.addWidget(widget)
-        column.addLayout(below)
+        upper, words = QWidget(), (self.legend, self.hover, self.against, self.transfers)
+        below = stacked(None, *words, gap=4, edges=(space.margin, 0, space.margin, 0))
+        parts = (controls, self.progress, (self.plot, 1), below)
+        stacked(upper, *parts, gap=4, edges=(0, 4, 0, space.gap))
         splitter = panels_in(Qt.Orientation.Horizontal)
         fill(self, splitter)
         amount = [simple_or_all(self.session)]
@@ -637,9 +613,8 @@ class CeilingsView(PageView):
         cards = Panel("Ceilings, the lowest first", self.list, flush=True)
         splitter.addWidget(plot)
         splitter.addWidget(cards)
-        told = (self.plot, self.legend, self.hover, self.against, self.transfers)
         self.veils = [
-            Veil(self.session, "ceilings", upper, told),
+            Veil(self.session, "ceilings", upper, (self.plot, *words)),
             Veil(self.session, "ceilings", plot, (self.caption,)),
             Veil(self.session, "ceilings", cards, (self.list,)),
         ]

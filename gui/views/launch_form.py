@@ -661,7 +661,7 @@ class ErrorOver(QFrame):
         super().__init__(area)
         self._area, self._label = area, label
         self.setObjectName("message")  # it looks as the message over the pages does
-        stacked(self, label).setContentsMargins(8, 4, 8, 4)
+        stacked(self, label, edges=(8, 4, 8, 4))
         area.installEventFilter(self)
         self.hide()
 

@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import (
-    QAbstractButton,
-    QFrame,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractButton, QFrame, QVBoxLayout, QWidget
 
 from gui.looks.style import empty, set_icon, set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
@@ -93,18 +88,14 @@ class LessonPanel(QFrame):
         told = (self.verdict, self.own, self.reply, self.why)
         further = side_by_side(None, (self.again, 1), (self.once_more, 1), (self.next, 1))
         asked = (self.ask, self.slot, self.mistake, commit)
-        inner = stacked(body, *asked, self.hints, *told, further, gap=space.gap + 2)
-        inner.setContentsMargins(space.margin, 2, space.margin, space.gap)
-        inner.addStretch(1)
+        rows = (*asked, self.hints, *told, further, None)
+        stacked(body, *rows, gap=space.gap + 2, edges=(space.margin, 2, space.margin, space.gap))
         self.area = Scrolled(body)
-        foot = side_by_side(None, self.hint, self.solution, self.why_button, self.look)
-        foot.setContentsMargins(space.margin, 0, space.margin, space.gap)
-        foot.addStretch(1)
-        foot.addWidget(self.back)
-        foot.addWidget(self.on)
-        top = stacked(None, head, self.dots)
-        top.setContentsMargins(space.margin, space.gap, space.gap, 0)
-        stacked(self, top, (self.area, 1), foot, gap=4).setContentsMargins(1, 1, 1, 1)
+        helps = (self.hint, self.solution, self.why_button, self.look)
+        edges = (space.margin, 0, space.margin, space.gap)
+        foot = side_by_side(None, *helps, None, self.back, self.on, edges=edges)
+        top = stacked(None, head, self.dots, edges=(space.margin, space.gap, space.gap, 0))
+        stacked(self, top, (self.area, 1), foot, gap=4, edges=(1, 1, 1, 1))
 
     # ---- what is shown
 

@@ -38,8 +38,8 @@ class MessageBar(QFrame):
         self.go.clicked.connect(self._act)
         self.close_button = icon_button("Dismiss (Esc)", "Dismiss the message")
         self.close_button.clicked.connect(self._dismiss)
-        layout = side_by_side(self, self._icon, (self.text, 1), self.go, self.close_button)
-        layout.setContentsMargins(10, 4, 8, 4)
+        parts = (self._icon, (self.text, 1), self.go, self.close_button)
+        side_by_side(self, *parts, edges=(10, 4, 8, 4))
         self.hide()
 
     @property

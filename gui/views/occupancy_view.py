@@ -12,7 +12,6 @@ from PySide6.QtCore import QEvent, QModelIndex, QRectF, QSignalBlocker, QSize, Q
 from PySide6.QtGui import QFontMetrics, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QFrame,
-    QHBoxLayout,
     QPushButton,
     QScrollArea,
     QSizePolicy,
@@ -28,7 +27,7 @@ from core.devices.occupancy import Resources, occupancy
 from core.devices.table import Capability, Device, load_devices
 from gui.background.work import Worker
 from gui.jobs import ceilings_work as work
-from gui.looks.style import fill, styled_label
+from gui.looks.style import fill, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes import occupancy as scene
 from gui.scenes.benchmark import launch_title, recorded
@@ -150,24 +149,15 @@ class ResourcePlots(QWidget):
         super().__init__()
         self.fields: dict[scene.Axis, QSpinBox] = {}
         self.plots: dict[scene.Axis, OccupancyPlot] = {}
-        space = current_theme().spacing
-        row = QHBoxLayout(self)
-        row.setContentsMargins(4, 0, space.margin, 0)
+        margin = current_theme().spacing.margin
+        row = side_by_side(self, edges=(4, 0, margin, 0))
         for axis in RANGES:
-            head = QHBoxLayout()
-            head.setContentsMargins(space.margin, 0, 0, 0)
-            label = styled_label(_name(axis), role="small")
-            head.addWidget(label)
-            head.addStretch(1)
-            head.addWidget(self._field(axis))
-            part = QVBoxLayout()
-            part.setSpacing(2)
-            part.addLayout(head)
-            row.addLayout(part, 1)
+            label, field = styled_label(_name(axis), role="small"), self._field(axis)
+            head = side_by_side(None, label, None, field, edges=(margin, 0, 0, 0))
             plot = OccupancyPlot("occupancy, %" * (not self.plots))
             plot.dragged.connect(lambda place, axis=axis: self.dragged.emit(axis, place))
             self.plots[axis] = plot
-            part.addWidget(plot, 1)
+            row.addLayout(stacked(None, head, (plot, 1), gap=2), 1)
 
     def show_values(self, resources: Resources) -> None:
         """Have the fields say what a block takes."""
@@ -626,12 +616,9 @@ class OccupancyView(PageView):
         self.reset.setToolTip("Leave the what-if: the registers and shared memory of the kernel")
 
     def _upper(self) -> QVBoxLayout:
-        space = current_theme().spacing
-        column = QVBoxLayout()
-        column.setContentsMargins(0, 4, 0, space.gap)
         choices = (self.reset, self.example_box, self.sm_box)
-        column.addLayout(subject_row(self.subject, choices))
-        return column
+        edges = (0, 4, 0, current_theme().spacing.gap)
+        return stacked(None, subject_row(self.subject, choices), edges=edges)
 
     def _build_lower(self, splitter: QSplitter) -> None:
         row = panels_in(Qt.Orientation.Horizontal)
@@ -691,11 +678,7 @@ class OccupancyView(PageView):
 def _scrolled(*widgets: QWidget) -> QScrollArea:
     """Widgets below one another, as high as they need to be."""
     space, filled = current_theme().spacing, QWidget()
-    column = QVBoxLayout(filled)
-    column.setContentsMargins(space.margin, 0, space.margin, space.gap)
-    for widget in widgets:
-        column.addWidget(widget)
-    column.addStretch(1)
+    stacked(filled, *widgets, None, edges=(space.margin, 0, space.margin, space.gap))
     scroll = QScrollArea()
     scroll.setWidgetResizable(True)
     scroll.setFrameShape(QFrame.Shape.NoFrame)

@@ -9,7 +9,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, QTimer
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSplitter, QVBoxLayout, QWidget
 
 from core.devices.table import find_capability, load_capabilities, load_devices
-from gui.looks.style import styled_label
+from gui.looks.style import side_by_side, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
 from gui.views.base import Caption, SessionView
@@ -120,13 +120,8 @@ class DeviceBox(Choice):
 def subject_row(subject: Caption, choices: Sequence[QWidget], *, below: int = 0) -> QHBoxLayout:
     """The subject with the rest of the room, then its choices; `below`: pixels under them."""
     space = current_theme().spacing
-    row = QHBoxLayout()
-    row.setContentsMargins(space.margin, 0, space.margin, below)
-    row.setSpacing(space.gap)
-    row.addWidget(subject, 1)
-    for widget in choices:
-        row.addWidget(widget)
-    return row
+    edges = (space.margin, 0, space.margin, below)
+    return side_by_side(None, (subject, 1), *choices, gap=space.gap, edges=edges)
 
 
 # What a page is to the stack that makes it, shows it and ends it (`gui.views.page_stack`).

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QWidget
 
 from core.lessons.answers import LETTERS
-from gui.looks.style import empty, set_icon, set_style, stacked, styled_label
+from gui.looks.style import empty, set_icon, set_style, side_by_side, stacked, styled_label
 from gui.scenes.prose import plain
 from gui.scenes.voting import Votes
 from gui.views.prose_label import ProseLabel
@@ -53,19 +53,15 @@ class PresenterBar(QFrame):
         self.back.clicked.connect(lambda: self.moved.emit(-1))
         self.on.clicked.connect(lambda: self.moved.emit(1))
         self.close_button.clicked.connect(self.ended)
-        head = QHBoxLayout()
-        head.addWidget(self.title)
-        head.addSpacing(16)
-        head.addWidget(self.place)
-        head.addStretch(1)
-        for button in (self.again, self.notes, self.back, self.on, self.close_button):
+        buttons = (self.again, self.notes, self.back, self.on, self.close_button)
+        for button in buttons:
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            head.addWidget(button)
+        head = side_by_side(None, self.title, 16, self.place, None, *buttons)
         self.choices = QGridLayout()
         self.choices.setHorizontalSpacing(18)
         self.choices.setVerticalSpacing(2)
-        layout = stacked(self, head, self.ask, self.choices, self.answer, gap=4)
-        layout.setContentsMargins(14, 6, 8, 8)
+        rows = (head, self.ask, self.choices, self.answer)
+        stacked(self, *rows, gap=4, edges=(14, 6, 8, 8))
         self._rows: list[tuple[ProseLabel, ProseLabel]] = []
         self.hide()
 
@@ -151,9 +147,8 @@ class NotesWindow(QWidget):
         self.title = styled_label(role="lesson", plain=True)
         self.ask, self.note = ProseLabel("ask"), ProseLabel("prose")
         self.answer, self.next = ProseLabel("prose"), ProseLabel("prose")
-        layout = stacked(self, self.title, self.ask, self.answer, self.note, self.next, gap=10)
-        layout.setContentsMargins(18, 14, 18, 14)
-        layout.addStretch(1)
+        rows = (self.title, self.ask, self.answer, self.note, self.next, None)
+        stacked(self, *rows, gap=10, edges=(18, 14, 18, 14))
         self.resize(520, 420)
 
     def show_notes(self, title: str, ask: str, answer: str, note: str, following: str) -> None:

@@ -16,17 +16,9 @@ from PySide6.QtGui import (
     QPolygonF,
     QResizeEvent,
 )
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QSizePolicy,
-    QSlider,
-    QSpacerItem,
-    QToolButton,
-    QToolTip,
-    QVBoxLayout,
-)
+from PySide6.QtWidgets import QSizePolicy, QSlider, QSpacerItem, QToolButton, QToolTip
 
-from gui.looks.style import set_icon, styled_label
+from gui.looks.style import set_icon, side_by_side, stacked, styled_label
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.asking import ANSWER_FIRST, veil_words
 from gui.scenes.selection import MAX_SPEED, MIN_SPEED, UNITS
@@ -498,36 +490,23 @@ class TransportBar(SessionView):
 
     def _lay_out(self) -> None:
         space = current_theme().spacing
-        self._top = top = QHBoxLayout()
-        self._below = QHBoxLayout()
-        top.setSpacing(2)
-        for button in self.buttons.values():
-            top.addWidget(button)
-        for before, widget in (
-            (space.margin, self.units_label),
-            (space.gap // 2, self.units),
-            (space.margin, self.speed),
-            (space.gap // 2, self.speed_label),
-        ):
-            top.addSpacing(before)
-            top.addWidget(widget)
-        top.addSpacing(space.margin)
+        margin, gap = space.margin, space.gap
+        units = (margin, self.units_label, gap // 2, self.units)
+        speed = (margin, self.speed, gap // 2, self.speed_label)
+        self._top = top = side_by_side(None, *self.buttons.values(), *units, *speed, margin, gap=2)
+        self._below = side_by_side(None)
         self.caption.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.caption.may_take(3)
         self._caption_at = top.count()
         top.addWidget(self.caption, 1)
         self._spring = QSpacerItem(0, 0)
         top.addItem(self._spring)
-        top.addSpacing(space.margin)
+        top.addSpacing(margin)
         top.addWidget(self.phase)
-        top.addSpacing(space.gap)
+        top.addSpacing(gap)
         top.addWidget(self.position)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(space.margin, space.gap - 2, space.margin, space.gap)
-        layout.setSpacing(space.gap - 2)
-        layout.addLayout(top)
-        layout.addLayout(self._below)
-        layout.addWidget(self.scrub)
+        edges = (margin, gap - 2, margin, gap)
+        stacked(self, top, self._below, self.scrub, gap=gap - 2, edges=edges)
 
     def _step(self, *, forward: bool) -> None:
         self.session.playing = 0

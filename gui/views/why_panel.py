@@ -6,7 +6,6 @@ from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt, QUrl, Signal
 from PySide6.QtGui import QFontMetrics, QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import (
     QFrame,
-    QHBoxLayout,
     QMainWindow,
     QSizeGrip,
     QTextBrowser,
@@ -73,15 +72,13 @@ class WhyPanel(SessionView):
         self.restyle()
 
     def _lay_out(self) -> None:
-        head = side_by_side(None, (self.title, 1), self.copy, self.close_button)
-        head.setContentsMargins(14, 10, 8, 4)
-        for button in (self.copy, self.close_button):
+        buttons = (self.copy, self.close_button)
+        head = side_by_side(None, (self.title, 1), *buttons, edges=(14, 10, 8, 4))
+        for button in buttons:
             head.setAlignment(button, Qt.AlignmentFlag.AlignTop)
-        foot = QHBoxLayout()
-        foot.addStretch(1)
-        foot.addWidget(QSizeGrip(self), 0, Qt.AlignmentFlag.AlignBottom)
-        inner = stacked(self.frame, head, (self.body, 1), foot, gap=0)
-        inner.setContentsMargins(1, 1, 1, 1)
+        foot = side_by_side(None, None, grip := QSizeGrip(self))
+        foot.setAlignment(grip, Qt.AlignmentFlag.AlignBottom)
+        stacked(self.frame, head, (self.body, 1), foot, gap=0, edges=(1, 1, 1, 1))
         fill(self, self.frame)
 
     def ask(self, topic: Topic, beside: QPoint | None = None, view: QRect | None = None) -> None:

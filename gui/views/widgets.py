@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QPushButton,
@@ -363,15 +362,9 @@ class Question(QDialog):
         self.answer.setDefault(True)
         self.answer.clicked.connect(self.take)
         cancel.clicked.connect(self.reject)
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        row.addStretch(1)
-        row.addWidget(cancel)
-        row.addWidget(self.answer)
-        layout = stacked(self, heading, about, field, self.error, gap=8)
-        layout.setContentsMargins(16, 14, 16, 16)
-        layout.addSpacing(4)
-        layout.addLayout(row)
+        row = side_by_side(None, None, cancel, self.answer, gap=8)
+        rows = (heading, about, field, self.error, 4, row)
+        stacked(self, *rows, gap=8, edges=(16, 14, 16, 16))
         self.setFixedWidth(WIDTH * self.fontMetrics().horizontalAdvance("0"))
         field.setFocus()
 

@@ -75,8 +75,8 @@ class WordCard(QFrame):
         line.setFont(theme.font("body"))
         line.setWordWrap(True)
         drawing = WordDrawing(term.drawing)
-        row = side_by_side(self, drawing, (stacked(None, title, line, gap=2), 1), gap=14)
-        row.setContentsMargins(12, 10, 14, 10)
+        words = (stacked(None, title, line, gap=2), 1)
+        row = side_by_side(self, drawing, words, gap=14, edges=(12, 10, 14, 10))
         row.setAlignment(drawing, Qt.AlignmentFlag.AlignTop)
         self.setFixedWidth(WIDTH * line.fontMetrics().horizontalAdvance("0") + 60)
 
