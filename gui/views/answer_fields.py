@@ -135,7 +135,6 @@ class LetterButton(QRadioButton):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Choose by letter, or the next one."""
         if (place := self._letter(event)) >= 0:
             self.lettered.emit(place)
         elif event.key() in UP_DOWN:
@@ -301,7 +300,6 @@ class SliderField(AnswerField):
 
     @property
     def value(self) -> int:
-        """Where it stands."""
         return self.values[self.slider.value()]
 
     def _on_move(self, place: int) -> None:
@@ -310,7 +308,6 @@ class SliderField(AnswerField):
         self.changed.emit()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Return answers."""
         if (
             isinstance(event, QKeyEvent)
             and event.type() == QEvent.Type.KeyPress
@@ -396,13 +393,11 @@ class _Lines(QListWidget):
             self.setFont(current_theme().mono(0.9))
 
     def fit(self) -> None:
-        """As high as its lines."""
         self.doItemsLayout()  # lines that are wrapped are as high as the list's width makes them
         least = self.fontMetrics().lineSpacing() + 10
         self.setFixedHeight(max(self.contentsSize().height(), least) + 2 * self.frameWidth())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Lines are wrapped anew."""
         super().resizeEvent(event)
         if event.oldSize().width() != event.size().width():
             self.fit()
@@ -455,7 +450,6 @@ class GoalsField(AnswerField):
         return None
 
     def show_met(self, goals: Sequence[Met]) -> None:
-        """Tick what is met."""
         for row, goal in zip(self.rows, goals, strict=True):
             row.say(f"{'✓' if goal.met else '○'}  {goal.say}")
             set_style(row, "told", "right" if goal.met else "other")

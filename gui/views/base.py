@@ -177,7 +177,6 @@ class Caption(QLabel):
         """Of words in the caption's font: captions of steps are made of the same ones."""
 
     def text(self) -> str:
-        """The whole sentence."""
         return self._text
 
     def setText(self, text: str) -> None:
@@ -198,11 +197,9 @@ class Caption(QLabel):
         return super().event(event)
 
     def sizeHint(self) -> QSize:
-        """High enough for its lines."""
         return QSize(0, self._lines * self.fontMetrics().lineSpacing())
 
     def minimumSizeHint(self) -> QSize:
-        """Any width will do."""
         return self.sizeHint()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -212,12 +209,10 @@ class Caption(QLabel):
             self._take(self._wanted())
 
     def may_take(self, lines: int) -> None:
-        """Set how many lines it takes at most."""
         self._most = lines
         self._take(self._wanted())
 
     def most_lines(self) -> int:
-        """How many lines it takes at most."""
         if self._most is not None:
             return self._most
         return self.MOST if self.alignment() & Qt.AlignmentFlag.AlignTop else 1
@@ -236,7 +231,6 @@ class Caption(QLabel):
             self.updateGeometry()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the sentence, wrapped at words, the last line cut where it must be."""
         lines, painter = self.shown_lines(), QPainter(self)
         painter.setPen(self.palette().windowText().color())
         spacing, box = self.fontMetrics().lineSpacing(), self.contentsRect()
@@ -249,11 +243,9 @@ class Caption(QLabel):
             painter.drawText(box.left(), top + i * spacing, box.width(), spacing, flags, line)
 
     def shown_lines(self) -> list[str]:
-        """The lines as they are drawn."""
         return self._wrap(self._lines)
 
     def changeEvent(self, event: QEvent) -> None:
-        """Measure words anew in another font."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
             self._widths.clear()

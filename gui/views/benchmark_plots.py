@@ -88,7 +88,6 @@ class SizeAxis(pg.AxisItem):
         self.values: tuple[int, ...] = ()
 
     def show_values(self, values: Sequence[int]) -> None:
-        """Put a tick at each value."""
         self.values = tuple(values)
         self.setTicks([[(place(v), grouped(v) if v > 9999 else str(v)) for v in values]])
 
@@ -323,7 +322,6 @@ class SweepPlot(QWidget):
         return _SYMBOLS[(number + 3 * lap) % len(_SYMBOLS)]
 
     def set_chosen(self, key: str) -> None:
-        """Have this series stand out."""
         if key != self.stands_out:
             self.stands_out = key
             self._restroke()
@@ -438,7 +436,6 @@ class SweepPlot(QWidget):
             self._fit()
 
     def _up(self, value: float) -> float:
-        """How high a value stands."""
         return math.log10(max(value, 1e-9)) if self._logarithms else value
 
     def _on_click(self, _item: object, points: Sequence[Any], _event: object) -> None:
@@ -476,7 +473,6 @@ class TwoParts(QWidget):
         return [part.sizeHint().width() for part in self._parts]
 
     def minimumSizeHint(self) -> QSize:
-        """Room for the wider of the two."""
         return QSize(max(self._wide()), super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -533,7 +529,6 @@ class CurvesPanel(QWidget):
         self.caption.setText(plot_sentence(measured, self.request, drawn))
 
     def add_to_caption(self, sentence: str) -> None:
-        """Say something more about what is drawn."""
         if sentence:
             self.caption.setText(f"{self.caption.text()} {sentence}")
 
@@ -637,7 +632,6 @@ class LaunchPlot(Chart):
         return float(low), float(middle), float(high)
 
     def restyle(self) -> None:
-        """Take up the theme's colours."""
         theme = current_theme()
         self.dress(self.unit, "launch", grid=GRID)
         self.dots.setBrush(theme.color("load", 0.55))

@@ -65,7 +65,6 @@ class KernelList(QWidget):
         return frozenset(str(item.data(KEY)) for item in on)
 
     def offer(self, choices: Mapping[str, str], ticked: frozenset[str]) -> None:
-        """Show these kernels, by key."""
         with QSignalBlocker(self.list):
             self.list.clear()
             for key, title in choices.items():
@@ -74,14 +73,12 @@ class KernelList(QWidget):
                 item.setCheckState(TICKS[key in ticked])
 
     def tick(self, keys: set[str]) -> None:
-        """Tick these and no others."""
         with QSignalBlocker(self.list):
             for item in self._items():
                 item.setCheckState(TICKS[str(item.data(KEY)) in keys])
         self.changed.emit()
 
     def open_below(self, button: QWidget) -> None:
-        """Show the list under a button."""
         rows = self.list.count()
         high = min(rows * max(self.list.sizeHintForRow(0), 22) + 70, 520)
         self.resize(max(button.width(), 300), high)
@@ -122,7 +119,6 @@ class SetupStrip(QWidget):
 
     @property
     def setup(self) -> Setup:
-        """The fields as they are."""
         return replace(
             self._setup,
             kernels=self.kernels.ticked(),
@@ -133,7 +129,6 @@ class SetupStrip(QWidget):
         )
 
     def show_setup(self, setup: Setup, choices: Mapping[str, str]) -> None:
-        """Fill in the fields."""
         self._setup = setup
         self.kernels.offer(choices, setup.kernels)
         for field, text in ((self.sizes, setup.sizes), (self.tiles, setup.tiles)):
@@ -192,7 +187,6 @@ class SetupStrip(QWidget):
             field.setEnabled(not running)
 
     def show_progress(self, done: int, total: int) -> None:
-        """Fill the bar."""
         self.bar.setRange(0, max(total, 1))
         self.bar.setValue(done)
 

@@ -105,19 +105,15 @@ class ResultsModel(RowModel[ResultRow]):
         return tuple(row for row in self.rows if not isinstance(row, str))
 
     def text(self, row: ResultRow, column: int) -> str:
-        """The kernel, how it was launched, and its rates."""
         return (row.title, row.details, row.rate_text, row.bandwidth_text, "")[column]
 
     def head_tip(self, column: int) -> str:
-        """What the rates are."""
         return _TIPS.get(column, "")
 
     def tip(self, row: ResultRow) -> str:
-        """What is to be said about the measurement."""
         return row.notes
 
     def color(self, row: ResultRow, column: int) -> str:
-        """A rate that is not to be trusted is red."""
         if row.trouble and column == RATE:
             return "error"
         return "text" if column in (0, RATE) else "text_dim"
@@ -127,7 +123,6 @@ class RateBar(QStyledItemDelegate):
     """A bar of the rate, with a line from the 5th to the 95th percentile."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw the bar on the scale of the fastest row."""
         model = index.model()
         assert isinstance(model, ResultsModel)
         row, theme = model.results[index.row()], current_theme()
@@ -186,7 +181,6 @@ class ResultsPanel(QWidget):
 
     @property
     def rows(self) -> tuple[ResultRow, ...]:
-        """The table's rows."""
         return self.model.results
 
     def show_machine(self, name: str) -> None:
@@ -229,7 +223,6 @@ class ResultsPanel(QWidget):
         self._family = key
 
     def select(self, measured: Measured) -> None:
-        """Select a result's row, if it is there."""
         place = row_of(self.rows, measured)
         if place is not None:
             self.table.selectRow(place)
@@ -314,7 +307,6 @@ class BenchFiles(QObject):
         failures: Sequence[tuple[str, str]] = (),
         ceilings: Ceilings | None = None,
     ) -> None:
-        """Save to a file, as its ending says."""
         results = tuple(m.result for m in measured)
         ending = path.suffix.lower()
         if ending in (".png", ".pdf"):
@@ -361,13 +353,11 @@ class BenchFiles(QObject):
         return job, names
 
     def ask_and_read(self) -> None:
-        """Ask for files of results, and read them."""
         names, _ = QFileDialog.getOpenFileNames(self._page, "Import results", "", OPENED)
         for name in names:
             self.read(Path(name))
 
     def read(self, path: Path) -> None:
-        """Read a file of results."""
         self._reader.submit(lambda _: (path, read_results(path)))
 
 
@@ -504,7 +494,6 @@ class BenchmarkView(PageView):
         return [m for m in self.model.measured if m.origin == HERE]
 
     def pictures(self) -> dict[str, QWidget]:
-        """The plots, by what they are called in a file."""
         return {"Launches": self.launches, "Sweep": self.curves.plot}
 
     def arithmetics(self) -> dict[str, str]:
@@ -541,7 +530,6 @@ class BenchmarkView(PageView):
         return plan_of(self._ladder, self.session.configuration, self.setup)
 
     def run(self) -> None:
-        """Start the sweep that the fields say."""
         try:
             plan = self.plan()
             self.picked = None
@@ -553,7 +541,6 @@ class BenchmarkView(PageView):
         self._timer.start()
 
     def shut_down(self) -> None:
-        """End the sweep, the GPUs' processes and all other work, and wait for them."""
         super().shut_down()
         self.ceilings.close()
         self._opener.close()
@@ -747,7 +734,6 @@ class BenchmarkView(PageView):
     # ---- building
 
     def _build(self) -> None:
-        """Make the page."""
         self.caption = Caption("Looking for a GPU …")
         self.trouble = Caption(role="error")
         self.trouble.hide()

@@ -137,7 +137,6 @@ class _Formula(QLabel):
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
 
     def copy(self) -> None:
-        """Put the calculation with exact figures on the clipboard."""
         QGuiApplication.clipboard().setText(self._exact)
 
     def event(self, event: QEvent) -> bool:
@@ -357,7 +356,6 @@ class CeilingsView(PageView):
 
     @property
     def device(self) -> Device:
-        """The chosen device."""
         return self.device_box.device
 
     @property
@@ -401,7 +399,6 @@ class CeilingsView(PageView):
         self._ask()
 
     def _take_size(self) -> None:
-        """N was chosen here."""
         self.session.size = self.n or 0
         self._leave_run()
 
@@ -460,7 +457,6 @@ class CeilingsView(PageView):
             self._draw_parts()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Draw what was found while this was hidden."""
         super().showEvent(event)
         if self._again:
             self._draw()
@@ -523,7 +519,6 @@ class CeilingsView(PageView):
         return scene.unmeasured(found, mine, every)
 
     def explanation(self) -> Explanation | None:
-        """The ceilings of the launch, each with its formula."""
         wanted, found = self.wanted, self.found
         if wanted is None or found is None:
             return None

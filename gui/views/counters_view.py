@@ -49,24 +49,19 @@ class CounterModel(RowModel[CounterRow]):
         return max(r.moved for r in self.rows if isinstance(r, CounterRow) and r.unit == unit)
 
     def head(self, column: int) -> str:
-        """The first column says what the rows are."""
         return ("Line" if self.by_line else "Array") if column == 0 else self.HEADS[column]
 
     def head_tip(self, column: int) -> str:
-        """What the counts are of."""
         return UNITS if self.HEADS[column] == "Moved" else ""
 
     def text(self, row: CounterRow, column: int) -> str:
-        """A place, what is done there, and what it cost."""
         counts = (grouped(n) for n in (row.requests, row.moved, row.ideal))
         return (row.place, row.access, *counts, row.times_ideal)[column]
 
     def tip(self, row: CounterRow) -> str:
-        """The row in a sentence."""
         return row.tip
 
     def color(self, row: CounterRow, column: int) -> str:
-        """What moved, and where, is read first."""
         return "text" if column in (0, 2, 3) else "text_dim"
 
 
@@ -103,16 +98,13 @@ class ProfileModel(RowModel[ProfileRow]):
     RIGHT = frozenset({2, 3})
 
     def text(self, row: ProfileRow, column: int) -> str:
-        """A place, what is counted there, both figures, and by how much they differ."""
         figures = grouped(row.ours), grouped(round(row.theirs)), row.difference
         return (capital(row.place), row.what, *figures)[column]
 
     def tip(self, row: ProfileRow) -> str:
-        """Both figures in a sentence, and the reason for a difference."""
         return spaced(row.sentence)
 
     def color(self, row: ProfileRow, column: int) -> str:
-        """What differs is marked."""
         if not row.equal:
             return "conflict"
         return "text_dim" if column in (1, 4) else "text"
@@ -169,7 +161,6 @@ class CountersView(SessionView):
         return self.beside.rows if self._profile is not None else self.model.rows
 
     def refresh(self, names: frozenset[str]) -> None:
-        """Show the trace's counts; mark the selected line's row."""
         if names & {"trace", "counts", "counts_by", "profile", "veiled", "answered"}:
             self.grouping.offer("profile", self.session.profile is not None)
             profile = self._profile

@@ -114,7 +114,6 @@ class CoursePage(PageWidget, QWidget):
     # ---- what is shown
 
     def show_course(self, shown: CourseShown) -> None:
-        """Show the lessons and how they stand."""
         self.shown = shown
         self.path.removeWidget(self.waiting)
         self.waiting.hide()
@@ -237,7 +236,6 @@ class LessonButton(QAbstractButton):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def show_row(self, row: LessonRow, first: bool, last: bool) -> None:
-        """Show a lesson."""
         self.row, self._first, self._last = row, first, last
         self.setAccessibleName(f"Lesson {row.name}: {row.title}, {row.says}")
         self.setToolTip(row.aim)

@@ -56,7 +56,6 @@ class RungRow(QStyledItemDelegate):
         option: QStyleOptionViewItem,
         index: QModelIndex | QPersistentModelIndex,
     ) -> None:
-        """Draw the row; the chosen one has a bar at its left."""
         theme, box = current_theme(), QRect(option.rect)
         chosen = bool(option.state & QStyle.StateFlag.State_Selected)
         hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
@@ -135,7 +134,6 @@ class LadderPanel(QWidget):
         return QSize(200, 5 * current_theme().spacing.control)
 
     def minimumSizeHint(self) -> QSize:
-        """A few rows."""
         return QSize(80, 3 * current_theme().spacing.control)
 
     def show_files(self, files: Sequence[tuple[str, str]]) -> None:
@@ -211,6 +209,5 @@ class SideColumn(QWidget):
             self.form.show_rung(rung, configuration.parameters)
 
     def restyle(self) -> None:
-        """Take up the theme's icons and sizes."""
         self.form.restyle()
         self.ladder_panel.list.scheduleDelayedItemsLayout()

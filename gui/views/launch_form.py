@@ -354,7 +354,6 @@ class RungRows(QWidget):
         self.fit_sliders()
 
     def values(self) -> dict[str, int]:
-        """What the fields hold."""
         found = {}
         for name, editor in self.editors.items():
             if isinstance(editor, QSpinBox):
@@ -396,7 +395,6 @@ class RungRows(QWidget):
             set_style(editor, "wrong", wrong)
 
     def restyle(self) -> None:
-        """Take up the theme's sizes."""
         for editor in self.editors.values():
             editor.setFixedWidth(_field_width())
         for slider in self.sliders.values():
@@ -471,7 +469,6 @@ class InputsRow(QWidget):
         self.hide()
 
     def follow(self, session: Session) -> None:
-        """Show and set the choice of a session."""
         self.session = session
         session.inputs_changed.connect(self._show)
         self._show(session.inputs)
@@ -482,7 +479,6 @@ class InputsRow(QWidget):
         self.setVisible(shown and self.session is not None)
 
     def restore_default(self) -> None:
-        """Random numbers again."""
         if self.session is not None:
             self.session.inputs = INPUTS[0]
 
@@ -530,7 +526,6 @@ class MappingRow(QWidget):
         self._row.setDirection(ways.LeftToRight if need <= self.width() else ways.TopToBottom)
 
     def minimumSizeHint(self) -> QSize:
-        """Room for the wider of the two."""
         return QSize(self.ways.sizeHint().width(), super().minimumSizeHint().height())
 
     def show_rung(self, rung: Rung | None) -> None:
@@ -583,7 +578,6 @@ class FileForm(Fields):
         return self._rows.errors if self._rows is not None else {}
 
     def minimumSizeHint(self) -> QSize:
-        """As of any area that scrolls."""
         return QScrollArea.minimumSizeHint(self)
 
     def show_launch(
@@ -671,7 +665,6 @@ class ErrorOver(QFrame):
         self._place()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Stay at the lower edge."""
         if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
             self._place()
         return False
@@ -768,7 +761,6 @@ class ConfigurationForm(QWidget):
         self.show_error("")
 
     def shows(self, rung: Rung, values: Mapping[str, int]) -> bool:
-        """Whether this is what is shown."""
         return self.rung is rung and self.values() == dict(values)
 
     def show_file(self) -> None:
@@ -795,16 +787,13 @@ class ConfigurationForm(QWidget):
 
     @property
     def editors(self) -> Mapping[str, QSpinBox | QComboBox]:
-        """The fields, by the parameter's name."""
         return self._rows.editors if self._rows is not None else {}
 
     @property
     def sliders(self) -> Mapping[str, StopSlider]:
-        """The sliders, by the parameter's name."""
         return self._rows.sliders if self._rows is not None else {}
 
     def values(self) -> dict[str, int]:
-        """What the fields hold."""
         return self._rows.values() if self._rows is not None else {}
 
     def restore_defaults(self) -> None:
@@ -826,7 +815,6 @@ class ConfigurationForm(QWidget):
             self._rows.show_error(sentence)
 
     def show_facts(self, sentence: str) -> None:
-        """Say what the shown launch is."""
         self.facts.setText(sentence)
 
     def show_progress(self, fraction: float | None) -> None:
@@ -835,7 +823,6 @@ class ConfigurationForm(QWidget):
         self.progress.setValue(int(1000 * (fraction or 0.0)))
 
     def restyle(self) -> None:
-        """Take up the theme's icons and type."""
         set_icon(self.reset, "reset", size=16)
         line = QFontMetricsF(current_theme().font()).lineSpacing()
         self.facts.setMinimumHeight(math.ceil(FACTS * line) + 1)

@@ -210,7 +210,6 @@ class LessonPanel(QFrame):
             QTimer.singleShot(0, self, lambda: self.area.ensureWidgetVisible(self.next))
 
     def show_hint(self, text: str) -> None:
-        """Add a hint below the answer."""
         label = ProseLabel("hint", text)
         self.hints.addWidget(label)
         if self.sitting is not None:
@@ -218,7 +217,6 @@ class LessonPanel(QFrame):
         QTimer.singleShot(0, self, lambda: self.area.ensureWidgetVisible(label))
 
     def show_mistake(self, sentence: str) -> None:
-        """Say why something is no answer."""
         self.mistake.setText(in_window(sentence))
         self.mistake.setVisible(bool(sentence))
 
@@ -269,7 +267,6 @@ class LessonPanel(QFrame):
         super().keyPressEvent(event)
 
     def restyle(self) -> None:
-        """Take up the theme's type and colours."""
         digit = QFontMetrics(current_theme().font()).horizontalAdvance("0")
         self.setMinimumWidth(LEAST * digit)
         self.setMaximumWidth(MOST * digit)

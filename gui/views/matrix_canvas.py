@@ -141,12 +141,10 @@ class MatrixCanvas(PointedView):
 
     @property
     def scene(self) -> MatrixScene | None:
-        """The marks of the current step."""
         return self._scene
 
     @property
     def grids(self) -> tuple[Grid, ...]:
-        """The arrays drawn, in the order of the scene's marks."""
         return self._grids
 
     def refresh(self, names: frozenset[str]) -> None:
@@ -363,13 +361,11 @@ class MatrixCanvas(PointedView):
             self.view_changed()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """A click or a drag begins."""
         if event.button() == Qt.MouseButton.LeftButton:
             self._press = event.position()
             self._grab = None
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Pan while dragging, else say what is pointed at."""
         if self._press is None or not event.buttons() & Qt.MouseButton.LeftButton:
             self.point_at(event.position())
             return
@@ -383,7 +379,6 @@ class MatrixCanvas(PointedView):
             self._show(replace(grab, x=grab.x + moved.x(), y=grab.y + moved.y()))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Without a drag this was a click."""
         if event.button() != Qt.MouseButton.LeftButton or self._press is None:
             return
         dragged, self._press, self._grab = self._grab is not None, None, None
@@ -418,7 +413,6 @@ class MatrixCanvas(PointedView):
     # ---- drawing
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The ground from its pixmap, then the marks of the step."""
         theme = current_theme()
         painter = QPainter(self)
         if self._layout is None or self._scene is None or self.session.trace is None:

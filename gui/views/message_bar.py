@@ -75,7 +75,6 @@ class MessageBar(QFrame):
             self.hide()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Stay at the lower edge."""
         if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
             self._place()
         return False
@@ -100,7 +99,6 @@ class MessageBar(QFrame):
         self.raise_()
 
     def clear(self) -> None:
-        """Hide the bar."""
         self.hide()
 
     def _act(self) -> None:

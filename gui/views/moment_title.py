@@ -40,7 +40,6 @@ class MomentTitle(QFrame):
         self.show()
 
     def restyle(self) -> None:
-        """Take up the theme's icons."""
         set_icon(self.back, "play_back")
         set_icon(self.forward, "play")
         set_icon(self.close_button, "close", size=14)

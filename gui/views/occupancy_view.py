@@ -86,7 +86,6 @@ class OccupancyPlot(Chart):
         self.draw()
 
     def load(self, curve: Curve) -> None:
-        """Show a curve."""
         self._curve = curve
         title = TITLES[curve.axis]
         self.setAccessibleName(f"Occupancy over {title[:1].lower()}{title[1:]}")
@@ -160,13 +159,11 @@ class ResourcePlots(QWidget):
             row.addLayout(stacked(None, head, (plot, 1), gap=2), 1)
 
     def show_values(self, resources: Resources) -> None:
-        """Have the fields say what a block takes."""
         for axis, field in self.fields.items():
             with QSignalBlocker(field):
                 field.setValue(getattr(resources, axis))
 
     def show_plots(self, capability: Capability, resources: Resources) -> None:
-        """Plot what other amounts of each resource would do on this SM."""
         for axis, plot in self.plots.items():
             curve = scene.curve_of(capability, resources, axis)
             plot.load(curve)
@@ -208,7 +205,6 @@ class SmView(QWidget):
         self.setAccessibleName("What an SM holds")
 
     def load(self, bars: Sequence[Bar]) -> None:
-        """Show these resources."""
         self._bars = tuple(bars)
         self.setAccessibleDescription("; ".join(f"{bar.title}: {bar.text}" for bar in bars))
         self.updateGeometry()
@@ -330,16 +326,13 @@ class _Model(RowModel[Device]):
         return tuple(row for row in self.rows if not isinstance(row, str))
 
     def text(self, row: Device, column: int) -> str:
-        """One of the device's figures."""
         here = column == 0 and row in self.devices[: self.live]
         return f"{row.name} (this machine)" if here else cells(row)[column]
 
     def tip(self, row: Device) -> str:
-        """Where the figures come from."""
         return f"{row.source}; {row.checked}."
 
     def color(self, row: Device, column: int) -> str:
-        """The name is read first."""
         return "text" if column == 0 else "text_dim"
 
 
@@ -409,7 +402,6 @@ class OccupancyView(PageView):
 
     @property
     def capability(self) -> Capability:
-        """The SM that is filled."""
         return self.sm_box.capability
 
     @property
@@ -459,7 +451,6 @@ class OccupancyView(PageView):
             self._take_needs(self._compiled.resources)
 
     def show_resources(self) -> None:
-        """Show the present resources on the present SM."""
         capability = self.capability
         found = occupancy(capability, self.resources)
         name = scene.sm_name(capability, self.sm_box.device_name)
@@ -481,7 +472,6 @@ class OccupancyView(PageView):
         self.cliff.setVisible(bool(self.cliff.text()) and not self.session.hides("occupancy.next"))
 
     def explanation(self) -> Explanation:
-        """What limits the occupancy, and why occupancy matters."""
         found, hides = occupancy(self.capability, self.resources), self.session.hides
         name = scene.sm_name(self.capability, self.sm_box.device_name)
         step = "" if hides("occupancy.next") else scene.cliff(found)
@@ -663,7 +653,6 @@ class OccupancyView(PageView):
         share(row, (3, 2), (640, 360))
 
     def show_amount(self) -> None:
-        """Show what Simple shows, or what All does."""
         self.beside.setCurrentWidget(self.counts if self.session.everything else self.reasons)
 
     def pictures(self) -> dict[str, QWidget]:

@@ -97,7 +97,6 @@ class DeviceBox(Choice):
 
     @property
     def device_name(self) -> str | None:
-        """The name of the device; None where only a capability is chosen."""
         chosen = self.currentData()
         return None if chosen in load_capabilities() else self.device.name
 
@@ -208,11 +207,9 @@ class BlankPage(PageWidget, QWidget):
         QVBoxLayout(self).addWidget(self.sentence)
 
     def show_title(self, title: str) -> None:
-        """Stand for a page that is being made."""
         self._say(f"Opening the page {title} …")
 
     def show_failure(self, title: str, error: Exception) -> None:
-        """Say that a page could not be made."""
         self._say(f"The page {title} could not be opened: {error!r}.")
 
     def _say(self, sentence: str) -> None:

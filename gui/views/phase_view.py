@@ -76,13 +76,11 @@ class PhaseModel(QAbstractTableModel):
         self.pointed: int | None = None  # the thread that the pointer rests on, in any view
 
     def load(self, table: PhaseTable | None) -> None:
-        """Show another table."""
         self.beginResetModel()
         self.table = table
         self.endResetModel()
 
     def entries(self, index: Index) -> tuple[Entry, ...]:
-        """What a cell holds."""
         assert self.table is not None
         if index.column() in self.veiled:
             return ()
@@ -93,7 +91,6 @@ class PhaseModel(QAbstractTableModel):
         return 0 if nested or self.table is None else len(self.table.rows)
 
     def columnCount(self, parent: Index | None = None) -> int:
-        """Phases, and what lies around them."""
         nested = parent is not None and parent.isValid()
         return 0 if nested or self.table is None else len(self.table.columns)
 
@@ -239,7 +236,6 @@ class PhaseView(SessionView):
         self.grid.viewport().setMouseTracking(True)
 
     def _without(self) -> QWidget:
-        """Say why there is no table, and what can be done."""
         page = QWidget()
         column = QVBoxLayout(page)
         column.addStretch(1)
@@ -258,7 +254,6 @@ class PhaseView(SessionView):
         return self.model.table
 
     def refresh(self, names: frozenset[str]) -> None:
-        """Follow the block, and light the current phase and the thread that is pointed at."""
         if names == {"hover"}:
             self._light_pointed()
             return

@@ -125,7 +125,6 @@ class BreakpointsView(SessionView):
         super().restyle()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Delete takes the chosen breakpoint away."""
         row = self.list.currentRow()
         if event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace) and 0 <= row < len(self.rows):
             self._remove(row)

@@ -130,7 +130,6 @@ class PresenterBar(QFrame):
         return place, -1 if event.modifiers() & shift else 1
 
     def restyle(self) -> None:
-        """Take up the theme's icons and colours."""
         set_icon(self.back, "play_back")
         set_icon(self.on, "play")
         set_icon(self.close_button, "close", size=14)
@@ -152,7 +151,6 @@ class NotesWindow(QWidget):
         self.resize(520, 420)
 
     def show_notes(self, title: str, ask: str, answer: str, note: str, following: str) -> None:
-        """Show what belongs to a question."""
         self.title.setText(title)
         self.ask.say(ask)
         self.answer.say(answer)

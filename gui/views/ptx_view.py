@@ -54,7 +54,6 @@ class PtxView(SessionView):
         self.restyle()
 
     def refresh(self, names: frozenset[str]) -> None:
-        """Follow the session's trace, step and line, and what is pointed at."""
         if names == {"hover"}:
             self._mark_pointed()
             return

@@ -104,7 +104,6 @@ class ArrayPlace:
 
     @property
     def legible(self) -> float:
-        """The smaller side of a cell."""
         return min(self.cells.wide, self.cells.high)
 
 
@@ -119,7 +118,6 @@ class SharedGeometry:
     readout: QRectF
 
     def column(self, bank: int) -> QRectF:
-        """A bank's column with its number."""
         wide = self.banks.width() / BANKS
         whole = self.banks.united(self.labels)
         return QRectF(whole.left() + bank * wide, whole.top(), wide, whole.height())
@@ -252,7 +250,6 @@ class ArrayPicture:
     """Whether cells have the colours of the threads that wrote them."""
 
     def rects(self, rows: Ints, columns: Ints) -> list[QRectF]:
-        """Cells as few rectangles."""
         return [self.cells.rect(part) for part in rectangles(rows, columns)]
 
     def draw(self, what: str, p: QPainter, kept: Pixmaps) -> None:
@@ -295,7 +292,6 @@ class ArrayPicture:
         draw_cells(p, self.box, image)
 
     def draw_values(self, p: QPainter) -> None:
-        """What each written cell holds."""
         rows, columns = np.nonzero(self.grid.written)
         self.write_values(p, rows, columns, self.theme.color("text"))
 
@@ -369,7 +365,6 @@ class BankPainter:
         self.line = self.metrics.height()
 
     def draw(self, banks: BankScene) -> None:
-        """The title, the columns, and what is selected and hovered."""
         lanes = f"{banks.active} lanes" if banks.active != 1 else "1 lane"
         words = (
             f"Banks   {lanes}, {banks.wavefronts} wavefront{'s' * (banks.wavefronts != 1)}"
@@ -400,11 +395,9 @@ class BankPainter:
         return column
 
     def _numbered(self, bank: int) -> bool:
-        """Whether there is room for a bank's number."""
         return bank % 4 == 0 or self.wide >= self.metrics.horizontalAdvance("00") + 2
 
     def _draw_columns(self, p: QPainter) -> None:
-        """The empty columns with their numbers."""
         top, high = self.g.banks.top(), self.g.banks.height()
         lefts = [self.g.column(bank).left() for bank in range(BANKS)]
         columns = [QRectF(left + 1, top, self.wide - 2, high) for left in lefts]
@@ -546,7 +539,6 @@ class SharedPainter:
         self._draw_words(array, text_on(strong), valued=valued)
 
     def _draw_bank_cells(self, array: ArrayPicture) -> None:
-        """Outline the cells of the hovered bank."""
         hover, grid = self.session.hover, array.grid
         if hover is None or hover.bank is None or self.session.hides("shared.banks"):
             return
@@ -650,7 +642,6 @@ class SharedView(PointedView):
     # ---- by bank
 
     def _look_by_bank(self) -> None:
-        """Show the other picture."""
         self._turn = 0
         self._make_map()
         self._say()
@@ -671,7 +662,6 @@ class SharedView(PointedView):
         return self._map
 
     def map_layout(self) -> BankMapLayout | None:
-        """Where the parts of the map lie."""
         if self._map is None:
             return None
         gap = current_theme().spacing.margin
@@ -729,7 +719,6 @@ class SharedView(PointedView):
         self.pad.follow()
 
     def geometry_now(self) -> SharedGeometry | None:
-        """The layout of what is drawn now."""
         if self._scene is None or not self._scene.grids:
             return None
         theme = current_theme()
@@ -740,7 +729,6 @@ class SharedView(PointedView):
     # ---- drawing
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Arrays, banks, and a line about what is pointed at."""
         theme = current_theme()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -863,7 +851,6 @@ class SharedView(PointedView):
     # ---- pointing
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Select the element and the lane's thread."""
         hover = self.hover_at(event.position())
         if hover is None or event.button() != Qt.MouseButton.LeftButton or self._picked(hover):
             return

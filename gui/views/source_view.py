@@ -95,7 +95,6 @@ class SourceView(SessionView):
         self.restyle()
 
     def refresh(self, names: frozenset[str]) -> None:
-        """Follow the session's trace, step and line, and the line that is pointed at."""
         if names == {"hover"}:
             if self.session.pointed_line != self._pointed:
                 self._mark()
@@ -382,7 +381,6 @@ class SourceView(SessionView):
                     self.edit.reveal(place)
 
     def _span(self, line: int, start: int, length: int) -> list[QTextEdit.ExtraSelection]:
-        """A mark on some characters of a line."""
         block = self.edit.document().findBlockByNumber(line - 1)
         if start + length >= block.length():
             return []  # the text has not come yet

@@ -66,7 +66,6 @@ class StepPage(PageWidget, DockArea):
             yield ViewDock(name, row.title, view, tab=row.tab, caption=caption, controls=controls)
 
     def view(self, kind: type[View]) -> View:
-        """The page's view of a kind."""
         return next(view for view in self.views.values() if isinstance(view, kind))
 
     def main_view(self) -> QWidget:
@@ -85,7 +84,6 @@ class StepPage(PageWidget, DockArea):
     # ---- which views are there, and in front
 
     def shown_first(self) -> str:
-        """The view that the session names."""
         return self.session.view
 
     def name_tabs(self) -> None:
@@ -124,7 +122,6 @@ class StepPage(PageWidget, DockArea):
             dock.raise_()
 
     def show_large(self) -> None:
-        """Show the session's view alone."""
         self._before, self._before_trace = self.session.view, self.session.trace
         self.large.show(self.session.view or next(iter(self.docks)))
 
@@ -173,7 +170,6 @@ class StepPage(PageWidget, DockArea):
                         before[0].raise_()
 
     def _count_tabs(self) -> None:
-        """Say on the tabs of lists how much is in them."""
         for name, row in self._rows.items():
             count = row.count(self.session) if row.count is not None else 0
             if row.count is not None:

@@ -89,7 +89,6 @@ class ScrubBar(SessionView):
         return QSize(400, self._band_height() + self._mark_height() + 6)
 
     def refresh(self, names: frozenset[str]) -> None:
-        """Follow the record and the step."""
         if names & {"trace", "block"}:
             trace, block = self.session.trace, self.session.block_trace
             self.timeline = None if trace is None or block is None else timeline_of(trace, block)
@@ -103,20 +102,16 @@ class ScrubBar(SessionView):
         self.update()
 
     def step_at(self, x: float) -> int:
-        """The step at a position of this widget."""
         return self.timeline.step_at(x - self.left, self._span()) if self.timeline else 0
 
     def x_of(self, step: int) -> float:
-        """The position of a step's middle."""
         return self.left + (self.timeline.position(step, self._span()) if self.timeline else 0.0)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Go to the step under the pointer."""
         if event.button() == Qt.MouseButton.LeftButton:
             self.session.update(playing=0, step=self.step_at(event.position().x()))
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Follow a drag; otherwise say what lies under the pointer."""
         step = self.step_at(event.position().x())
         if event.buttons() & Qt.MouseButton.LeftButton:
             self.session.step = step
@@ -127,7 +122,6 @@ class ScrubBar(SessionView):
             QToolTip.showText(event.globalPosition().toPoint(), words)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the kept picture and the handle."""
         painter = QPainter(self)
         self._ground.draw(painter, self, self._paint_static)
         if self.timeline is not None and self.timeline.n_steps:
@@ -144,7 +138,6 @@ class ScrubBar(SessionView):
         return max(12, self.fontMetrics().height() - 2)
 
     def _paint_static(self, painter: QPainter) -> None:
-        """All but the handle."""
         theme = current_theme()
         self._named_bands = []
         painter.fillRect(self.rect(), theme.color("panel"))
@@ -290,7 +283,6 @@ class ScrubBar(SessionView):
             fill(painter, [QRectF(x, y, thin, height) for x in left], color)
 
     def _paint_line(self, painter: QPainter, theme: Theme) -> None:
-        """Marks at every step of the selected source line."""
         assert self.timeline is not None
         columns = self.timeline.columns(
             self.timeline.line_steps(self.session.line), int(self._span())
@@ -384,7 +376,6 @@ class TransportBar(SessionView):
         self.restyle()
 
     def refresh(self, names: frozenset[str]) -> None:
-        """Follow the clock."""
         session = self.session
         self.position.setText(f"step {step_label(session)}")
         self.phase.setText("?" if session.hides("transport") else phase_label(session))

@@ -58,7 +58,6 @@ class VariableModel(QAbstractTableModel):
             self.headerDataChanged.emit(Qt.Orientation.Horizontal, 2, 1 + WARP_SIZE)
 
     def point(self, lane: int) -> None:
-        """Light a lane, -1 for none."""
         before, self.pointed = self.pointed, lane
         for changed in {before, lane} - {-1}:
             if self.across and self.rows:
@@ -69,7 +68,6 @@ class VariableModel(QAbstractTableModel):
         return 0 if parent is not None and parent.isValid() else len(self.rows)
 
     def columnCount(self, parent: Index | None = None) -> int:
-        """Three, or two and the lanes."""
         if parent is not None and parent.isValid():
             return 0
         return 2 + WARP_SIZE if self.across else 3
@@ -162,7 +160,6 @@ class VariablesView(SessionView):
         self.restyle()
 
     def refresh(self, names: frozenset[str]) -> None:
-        """Show the variables after the current step; light the lane that is pointed at."""
         self._light_pointed()
         if names == {"hover"}:
             return

@@ -303,7 +303,6 @@ def _widths(line: LineStrip, cell: float, whole: bool) -> list[float]:
 
 
 def _need(line: LineStrip, cell: float, whole: bool) -> float:
-    """The width of a line."""
     return sum(_widths(line, cell, whole)) + 3 * SECTOR_GAP * (not whole)
 
 
@@ -401,7 +400,6 @@ def _runs(line: LineStrip, placed: StripLine) -> list[tuple[QRectF, tuple[int, .
 
 
 def _who(line: LineStrip) -> str:
-    """The lanes that touch a line."""
     return line.touched.split(": ")[0]
 
 
@@ -458,7 +456,6 @@ def corner(rect: QRectF) -> tuple[float, float, float, float]:
 
 
 def _figures(scene: WarpScene) -> tuple[Figure, ...]:
-    """What the access counts."""
     verdict = "conflict" if scene.excess else "ideal"
     fetched = grouped(scene.bytes_fetched)
     return (
@@ -535,7 +532,6 @@ class WarpPainter:
         return found
 
     def _draw_sector(self) -> None:
-        """A frame around the selected sector."""
         rect = None
         if self.session.sector is not None:
             rect = self._sectors().get(self.session.sector)
@@ -555,7 +551,6 @@ class WarpPainter:
                 yield pick, [self.geometry.lanes[pick - first]]
 
     def _draw_strip(self) -> None:
-        """The lines of memory with their names."""
         scene, g = self.scene, self.geometry
         if not g.strip:
             return
@@ -991,7 +986,6 @@ class WarpView(PointedView):
         return why_empty(session.block_trace, session.step, session.warp)
 
     def geometry_now(self) -> WarpGeometry | None:
-        """The layout of what is drawn now."""
         if self._geometry is None and self._scene is not None:
             theme = current_theme()
             edge = theme.spacing.margin

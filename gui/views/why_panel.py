@@ -142,7 +142,6 @@ class WhyPanel(SessionView):
             self.refresh(self.WATCHES)
 
     def copy_text(self) -> None:
-        """Put the explanation on the clipboard."""
         QGuiApplication.clipboard().setText(self.explanation.text)
 
     # ---- where it stands
@@ -170,7 +169,6 @@ class WhyPanel(SessionView):
         return QSize(width, high + max(head, current_theme().spacing.control) + FRAME)
 
     def _room(self) -> QRect:
-        """Where the panel may stand."""
         parent = self.parentWidget()
         assert parent is not None
         room = parent.rect().adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
@@ -201,11 +199,9 @@ class WhyPanel(SessionView):
         self.setGeometry(x, y, size.width(), size.height())
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Take hold of the panel by its title."""
         self._grabbed = event.position()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Move with the pointer."""
         if self._grabbed is not None and event.buttons() & Qt.MouseButton.LeftButton:
             self.move(self.pos() + (event.position() - self._grabbed).toPoint())
 

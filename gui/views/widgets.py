@@ -135,7 +135,6 @@ class Segmented(QWidget):
 
     @property
     def value(self) -> str:
-        """The key of the chosen button."""
         return self._keys[self._group.checkedId()]
 
     @value.setter
@@ -143,7 +142,6 @@ class Segmented(QWidget):
         self._group.button(self._keys.index(key)).setChecked(True)
 
     def button(self, key: str) -> QToolButton:
-        """The button of a key."""
         found = self._group.button(self._keys.index(key))
         assert isinstance(found, QToolButton)
         return found
@@ -231,7 +229,6 @@ class StopSlider(QSlider):
             self.setValue(self._place_at(event.position().x()))
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Follow the pointer while it is held."""
         if self.isSliderDown():
             self.setValue(self._place_at(event.position().x()))
 
@@ -301,11 +298,9 @@ class Fields(Scrolled):
             body.installEventFilter(self)
 
     def sizeHint(self) -> QSize:
-        """Room for every row."""
         return QSize(120, self._height())
 
     def minimumSizeHint(self) -> QSize:
-        """Room for a few."""
         least = self.LEAST * round(1.6 * current_theme().spacing.control)
         return QSize(80, min(least, self._height()))
 
@@ -405,7 +400,6 @@ class TextQuestion(Question):
         self.error.hide()
 
     def mistake(self) -> str:
-        """What the check says."""
         return self._check(self.line.text().strip()) if self._check is not None else ""
 
 

@@ -99,7 +99,6 @@ class WordCard(QFrame):
 
     @classmethod
     def put_away(cls) -> None:
-        """Hide the card there is."""
         card, cls._shown = cls._shown, None
         if card is not None:
             card._owner.removeEventFilter(card)
@@ -111,7 +110,6 @@ class WordCard(QFrame):
         return cls._shown.term.term if cls._shown is not None else ""
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Go with the pointer."""
         gone = (QEvent.Type.Leave, QEvent.Type.Hide, QEvent.Type.KeyPress)
         if event.type() in (*gone, QEvent.Type.MouseButtonPress, QEvent.Type.Wheel):
             WordCard.put_away()
