@@ -18,6 +18,7 @@ from core.cancelling import cancelled_by
 from core.errors import TilescopeError
 
 Progress = Callable[[float], None]
+Listener = Callable[[Any], object]
 P = ParamSpec("P")
 
 log = logging.getLogger(__name__)
@@ -46,10 +47,22 @@ class Worker(QObject):
     _advanced = Signal(int, float)
 
     def __init__(
-        self, parent: QObject | None = None, name: str = "worker", *, keeps_all: bool = False
+        self,
+        parent: QObject | None = None,
+        name: str = "worker",
+        done: Listener | None = None,
+        failed: Listener | None = None,
+        *,
+        keeps_all: bool = False,
     ) -> None:
-        """keeps_all: every job is done, in order, as where each writes a file of its own."""
+        """`done` hears of each result, and `failed` of each exception.
+
+        keeps_all: every job is done, in order, as where each writes a file of its own.
+        """
         super().__init__(parent)
+        for signal, listener in ((self.finished, done), (self.failed, failed)):
+            if listener is not None:
+                signal.connect(listener)
         self._name = name
         self._keeps_all = keeps_all
         self._ticket = 0  # of the newest job

@@ -47,8 +47,7 @@ class Differing(QObject):
         super().__init__(comparing)
         self.comparing = comparing
         self.a, self.b = comparing.a, comparing.b
-        self.search = Worker(self, "differences")
-        self.search.finished.connect(self._found)
+        self.search = Worker(self, "differences", self._found)
         self._said = ""  # where nothing is found
         self._example: Preset | None = None
         for recorder in (comparing.main.recorder, comparing.recorder):

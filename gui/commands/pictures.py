@@ -223,9 +223,7 @@ class Exporter(QObject):
         super().__init__(window)
         self.main = window
         self.gallery = Gallery(window)
-        self.writer = Worker(self, "exporter", keeps_all=True)
-        self.writer.finished.connect(self._done)
-        self.writer.failed.connect(self._failed)
+        self.writer = Worker(self, "exporter", self._done, self._failed, keeps_all=True)
         self._tasks: deque[Task] = deque()  # those that the worker has, the one under way first
         self._hidden: deque[Task] = deque()  # those whose view is being made ready
         self._waiting = QTimer(self, interval=TICK_MS)  # for what a hidden view works out

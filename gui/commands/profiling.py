@@ -22,9 +22,7 @@ class Profiling(QObject):
     def __init__(self, window: Window) -> None:
         super().__init__(window)
         self.main, self.session = window, window.session
-        self.worker = Worker(self, "profile")
-        self.worker.finished.connect(self._show)
-        self.worker.failed.connect(self._refuse)
+        self.worker = Worker(self, "profile", self._show, self._refuse)
         self._said = ""
 
     def ask_and_compare(self) -> None:

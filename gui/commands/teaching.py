@@ -100,12 +100,9 @@ class Teaching(QObject):
         self._settle.timeout.connect(self._reload)
         self._slide = QTimer(self, singleShot=True, interval=SLID_MS)
         self._slide.timeout.connect(self._follow_slider)
-        self.worker = Worker(self, "lessons")
-        self.worker.finished.connect(self._take)
-        self.worker.failed.connect(self._fail)
-        self.drafter = Worker(self, "drafts")  # of its own: a draft must end no question's work
-        self.drafter.finished.connect(self._take)
-        self.drafter.failed.connect(lambda error: self._say(sentence_of(error)))
+        self.worker = Worker(self, "lessons", self._take, self._fail)
+        # Of its own: a draft must end no question's work.
+        self.drafter = Worker(self, "drafts", self._take, lambda e: self._say(sentence_of(e)))
         window.recorder.recorded.connect(self._check_goals)
 
     def close(self) -> None:

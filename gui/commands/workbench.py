@@ -58,9 +58,7 @@ class Workbench(QObject):
         self.texts: dict[str, str] = {}
         self._saved: dict[str, tuple[Path, str]] = {}  # where texts in no file went, by their keys
         self._given: Conditions | None = None  # of the file that is being opened
-        self.opener = Worker(self, "opener")
-        self.opener.finished.connect(self._take)
-        self.opener.failed.connect(self._refuse)
+        self.opener = Worker(self, "opener", self._take, self._refuse)
         self.waiting = Waiting(window, self.opener)
         self.source.run_wanted.connect(lambda _: self.run_source())
         self.source.original_wanted.connect(self.run_original)

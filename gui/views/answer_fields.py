@@ -28,7 +28,7 @@ from gui.looks.style import set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.prose import plain
 from gui.views.prose_label import ProseLabel
-from gui.views.widgets import RETURN, StopSlider, action_button
+from gui.views.widgets import RETURN, StopSlider, action_button, keeps_key
 
 if TYPE_CHECKING:
     from core.launch import Dim3
@@ -125,14 +125,8 @@ class LetterButton(QRadioButton):
 
     def event(self, event: QEvent) -> bool:
         """Keep letters from the window's shortcuts."""
-        if (
-            isinstance(event, QKeyEvent)
-            and event.type() == QEvent.Type.ShortcutOverride
-            and (self._letter(event) >= 0 or event.key() in UP_DOWN)
-        ):
-            event.accept()
-            return True
-        return super().event(event)
+        own = keeps_key(event, lambda key: self._letter(key) >= 0 or key.key() in UP_DOWN)
+        return own or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if (place := self._letter(event)) >= 0:
@@ -426,14 +420,8 @@ class _Lines(QListWidget):
 
     def event(self, event: QEvent) -> bool:
         """Keep the arrows, also with Alt, Home and End from the window's shortcuts."""
-        if (
-            isinstance(event, QKeyEvent)
-            and event.type() == QEvent.Type.ShortcutOverride
-            and event.key() in (*UP_DOWN, Qt.Key.Key_Home, Qt.Key.Key_End)
-        ):
-            event.accept()
-            return True
-        return super().event(event)
+        kept = (*UP_DOWN, Qt.Key.Key_Home, Qt.Key.Key_End)
+        return keeps_key(event, lambda key: key.key() in kept) or super().event(event)
 
 
 class GoalsField(AnswerField):

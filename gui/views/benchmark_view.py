@@ -275,12 +275,17 @@ class BenchFiles(QObject):
     def __init__(self, page: QWidget, plots: Callable[[], dict[str, QWidget]]) -> None:
         super().__init__(page)
         self._page, self._plots = page, plots
-        self._worker = Worker(self, "benchmark files", keeps_all=True)
-        self._worker.finished.connect(lambda path: self.said.emit(f"Saved {path}", True))
-        self._worker.failed.connect(lambda error: self.said.emit(sentence_of(error), False))
-        self._reader = Worker(self, "results", keeps_all=True)
-        self._reader.finished.connect(lambda found: self.was_read.emit(*found))
-        self._reader.failed.connect(lambda error: self.said.emit(sentence_of(error), False))
+        self._worker = Worker(self, "benchmark files", self._saved, self._failed, keeps_all=True)
+        self._reader = Worker(self, "results", self._read, self._failed, keeps_all=True)
+
+    def _saved(self, path: Path) -> None:
+        self.said.emit(f"Saved {path}", True)
+
+    def _read(self, found: tuple[Path, Sequence[BenchmarkResult]]) -> None:
+        self.was_read.emit(*found)
+
+    def _failed(self, error: object) -> None:
+        self.said.emit(sentence_of(error), False)
 
     def close(self) -> None:
         """Wait until what is being written is written."""
@@ -466,9 +471,9 @@ class BenchmarkView(PageView):
         self.model = BenchModel(make_worker, folder)
         self.ceilings = CeilingCounter(ladder, self)
         self.files = BenchFiles(self, self.pictures)
-        self._opener = Worker(self, "file to sweep")
-        self._opener.finished.connect(self._ask_about)
-        self._opener.failed.connect(lambda error: self.said.emit(str(error), False))
+        self._opener = Worker(
+            self, "file to sweep", self._ask_about, lambda e: self.said.emit(str(e), False)
+        )
         self.setup = Setup()
         self.picked: Measured | None = None
         """The result that was chosen by hand."""

@@ -24,7 +24,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QMenu,
     QProgressBar,
-    QScrollArea,
     QSizePolicy,
     QWidget,
 )
@@ -53,7 +52,7 @@ from gui.views.page_parts import (
 )
 from gui.views.roofline_plot import RooflinePlot
 from gui.views.veil import Veil
-from gui.views.widgets import action_button
+from gui.views.widgets import Scrolled, action_button
 
 if TYPE_CHECKING:
     from core.devices.table import Device
@@ -192,16 +191,13 @@ Shown = tuple[tuple[Row, ...], float | None, tuple[str, ...], str]
 """Ceilings, the measured rate, remarks, and the name of the one that is unfolded."""
 
 
-class CeilingList(QScrollArea):
+class CeilingList(Scrolled):
     """Cards, the lowest ceiling first. `ceiling_chosen(name)` is emitted when one is clicked."""
 
     ceiling_chosen = Signal(str)
 
     def __init__(self) -> None:
-        super().__init__()
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        super().__init__(keys=True)
         self.setAccessibleName("Ceilings")
         self.chosen = ""
         self._shown: Shown = ((), None, (), "")
@@ -251,25 +247,20 @@ def _scale(rates: Sequence[float], measured: float | None) -> Callable[[float], 
 # First-order counts of a launch: its threads and blocks, what a block loads and computes.
 
 
-class FirstOrderList(QScrollArea):
+class FirstOrderList(Scrolled):
     """The figures; `caption` and `controls` are for the panel around it. A worker counts."""
 
     def __init__(self, ladder: Ladder) -> None:
-        super().__init__()
+        super().__init__(keys=True)
         self._ladder = ladder
         self._configuration: Configuration | None = None
         self.setAccessibleName("First-order figures")
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.caption = Caption(role="dim")
         tip = "N of the launch that is counted"
         self.size_box = SizeBox(1024, "Size of the counted launch", tip)
         self.size_box.currentTextChanged.connect(lambda _: self._count())
         self.controls = (self.size_box.label, self.size_box)
-        self._counter = Worker(self, "first order")
-        self._counter.finished.connect(self._on_counted)
-        self._counter.failed.connect(self._on_failure)
+        self._counter = Worker(self, "first order", self._on_counted, self._on_failure)
 
     def show_launch(self, configuration: Configuration) -> None:
         """Count a launch, at the chosen size if it is a rung's."""

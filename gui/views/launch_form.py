@@ -8,14 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetricsF, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QBoxLayout,
     QComboBox,
     QFileDialog,
-    QFrame,
     QGridLayout,
     QLabel,
     QLineEdit,
@@ -37,7 +36,15 @@ from gui.scenes.launch_form import FILE, FILLS, NULL, KnobRow, array_text, split
 from gui.scenes.session import Session
 from gui.scenes.text import clipped, in_window, told_apart
 from gui.views.page_parts import Choice
-from gui.views.widgets import Fields, Segmented, StopSlider, StopSpin, icon_button, name_choices
+from gui.views.widgets import (
+    AtLowerEdge,
+    Fields,
+    Segmented,
+    StopSlider,
+    StopSpin,
+    icon_button,
+    name_choices,
+)
 
 if TYPE_CHECKING:
     from core.compiler.kernel_signature import SignatureParameter
@@ -648,34 +655,18 @@ DEBOUNCE_MS = 120
 FACTS = 3  # lines that have room without a field moving for them
 
 
-class ErrorOver(QFrame):
-    """A sentence over the lower edge of an area, which neither moves nor becomes smaller for it."""
+class ErrorOver(AtLowerEdge):
+    """A sentence over an area, which neither moves nor becomes smaller for it."""
 
     def __init__(self, area: QWidget, label: QLabel) -> None:
         super().__init__(area)
-        self._area, self._label = area, label
-        self.setObjectName("message")  # it looks as the message over the pages does
+        self._label = label
         stacked(self, label, edges=(8, 4, 8, 4))
-        area.installEventFilter(self)
-        self.hide()
 
     def follow(self) -> None:
         """Show the label's text, or nothing while there is none."""
         self.setVisible(bool(self._label.text()))
-        self._place()
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
-            self._place()
-        return False
-
-    def _place(self) -> None:
-        layout = self.layout()
-        if self.isHidden() or layout is None:
-            return
-        high = min(layout.totalHeightForWidth(self._area.width()), self._area.height())
-        self.setGeometry(0, self._area.height() - high, self._area.width(), high)
-        self.raise_()
+        self.place()
 
 
 class ConfigurationForm(QWidget):

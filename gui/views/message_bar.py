@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
-from PySide6.QtWidgets import QFrame, QPushButton, QToolButton, QWidget
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 
 from core.foreign_text import visible
 from gui.looks.style import set_icon, set_style, side_by_side, styled_label
 from gui.scenes.text import clipped, in_window
-from gui.views.widgets import icon_button
+from gui.views.widgets import AtLowerEdge, icon_button
 
 
-class MessageBar(QFrame):
+class MessageBar(AtLowerEdge):
     """Shown while there is something to say, with a button for what can be done about it.
 
-    It lies over the lower edge of an area, which neither moves nor becomes smaller for it.
-    `left()` says that one of its buttons is pressed, which hides it or makes it another.
+    The area neither moves nor becomes smaller for it. `left()` says that one of its buttons is
+    pressed, which hides it or makes it another.
     """
 
     left = Signal()
 
     def __init__(self, area: QWidget) -> None:
         super().__init__(area)
-        self._area = area
-        area.installEventFilter(self)
-        self.setObjectName("message")
         self._action: Callable[[], object] = _nothing
         self._icon = QToolButton()
         self._icon.setAccessibleName("Message")
@@ -40,7 +37,6 @@ class MessageBar(QFrame):
         self.close_button.clicked.connect(self._dismiss)
         parts = (self._icon, (self.text, 1), self.go, self.close_button)
         side_by_side(self, *parts, edges=(10, 4, 8, 4))
-        self.hide()
 
     @property
     def sentence(self) -> str:
@@ -67,36 +63,19 @@ class MessageBar(QFrame):
         set_icon(self._icon, kind, "error" if kind == "error" else "accent")
         set_icon(self.close_button, "close", size=14)
         self.show()
-        self._place()
+        self.place()
 
     def pass_by(self) -> None:
         """Something else is looked at: hide what was only told, and asks for nothing."""
         if self.property("kind") == "info" and self.go.isHidden():
             self.hide()
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
-            self._place()
-        return False
-
     def event(self, event: QEvent) -> bool:
         """Take the room that another text or type needs."""
         done = super().event(event)
         if event.type() == QEvent.Type.LayoutRequest:
-            self._place()
+            self.place()
         return done
-
-    def _place(self) -> None:
-        if self.isHidden():
-            return
-        width = self._area.width()
-        layout = self.layout()
-        assert layout is not None
-        edge = self.contentsMargins()  # the border's
-        inner = layout.heightForWidth(width - edge.left() - edge.right())
-        high = max(inner, layout.minimumSize().height()) + edge.top() + edge.bottom()
-        self.setGeometry(0, self._area.height() - high, width, high)
-        self.raise_()
 
     def clear(self) -> None:
         self.hide()

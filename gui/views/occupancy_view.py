@@ -5,15 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, QModelIndex, QRectF, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
-    QFrame,
     QPushButton,
-    QScrollArea,
     QSizePolicy,
     QSpinBox,
     QSplitter,
@@ -48,7 +47,7 @@ from gui.views.page_parts import (
 from gui.views.plots import Chart, pg
 from gui.views.tables import RowModel, RowTable
 from gui.views.veil import Veil
-from gui.views.widgets import Segmented
+from gui.views.widgets import Scrolled, Segmented
 
 if TYPE_CHECKING:
     from core.explain.words import Explanation
@@ -383,12 +382,9 @@ class OccupancyView(PageView):
         self.resources = Resources(256, 32)
         self._compiled: work.Compiled | None = None
         self._looked_for_gpus = False
-        self._compiler = Worker(self, "occupancy")
-        self._compiler.finished.connect(self._on_compiled)
-        self._compiler.failed.connect(self._on_failure)
-        self._driver = Worker(self, "devices")
-        self._driver.finished.connect(self._on_devices)
-        self._driver.failed.connect(lambda error: log.warning("%s", error))
+        self._compiler = Worker(self, "occupancy", self._on_compiled, self._on_failure)
+        warn = partial(log.warning, "%s")
+        self._driver = Worker(self, "devices", self._on_devices, warn)
         self._build()
         self.matters.setText(f"{scene.WHY_IT_MATTERS}\n\n{self._example()}")
         self.show_amount()
@@ -664,13 +660,8 @@ class OccupancyView(PageView):
         }
 
 
-def _scrolled(*widgets: QWidget) -> QScrollArea:
+def _scrolled(*widgets: QWidget) -> Scrolled:
     """Widgets below one another, as high as they need to be."""
     space, filled = current_theme().spacing, QWidget()
     stacked(filled, *widgets, None, edges=(space.margin, 0, space.margin, space.gap))
-    scroll = QScrollArea()
-    scroll.setWidgetResizable(True)
-    scroll.setFrameShape(QFrame.Shape.NoFrame)
-    scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    scroll.setWidget(filled)
-    return scroll
+    return Scrolled(filled, keys=True)

@@ -192,9 +192,7 @@ class PhaseView(SessionView):
         super().__init__(session)
         self.caption = Caption()
         self.model = PhaseModel()
-        self.worker = Worker(self, "phase table")
-        self.worker.finished.connect(self._show)
-        self.worker.failed.connect(self._say)
+        self.worker = Worker(self, "phase table", self._show, self._say)
         tip = "Copy the table as text, Markdown or LaTeX"
         self.copy = action_button("Copy", tip, "Copy the phase table")
         self.copy.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)

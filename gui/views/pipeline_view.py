@@ -319,9 +319,7 @@ class PipelineView(SessionView):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.caption = Caption()
-        self.worker = Worker(self, "pipeline")
-        self.worker.finished.connect(self._show)
-        self.worker.failed.connect(self._say)
+        self.worker = Worker(self, "pipeline", self._show, self._say)
         self.made: Pipeline | None = None
         self.reason = ""
         self._wanted: weakref.ref[BlockTrace] | None = None

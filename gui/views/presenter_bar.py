@@ -14,7 +14,7 @@ from gui.looks.style import empty, set_icon, set_style, side_by_side, stacked, s
 from gui.scenes.prose import plain
 from gui.scenes.voting import Votes
 from gui.views.prose_label import ProseLabel
-from gui.views.widgets import action_button, icon_button
+from gui.views.widgets import action_button, icon_button, keeps_key
 
 if TYPE_CHECKING:
     from gui.scenes.sitting import Sitting
@@ -101,14 +101,9 @@ class PresenterBar(QFrame):
 
     def event(self, event: QEvent) -> bool:
         """Keep the letters of votes from the window's shortcuts."""
-        if (
-            isinstance(event, QKeyEvent)
-            and event.type() == QEvent.Type.ShortcutOverride
-            and (self._vote(event) is not None or event.key() == Qt.Key.Key_V)
-        ):
-            event.accept()
-            return True
-        return super().event(event)
+        second = Qt.Key.Key_V
+        own = keeps_key(event, lambda k: self._vote(k) is not None or k.key() == second)
+        return own or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """A letter is a vote, with Shift one less; V counts a second time."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QMouseEvent
+from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QApplication,
@@ -32,6 +32,16 @@ from gui.scenes.session import Session
 from gui.scenes.text import in_window
 
 RETURN = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+
+
+def keeps_key(event: QEvent, own: Callable[[QKeyEvent], bool]) -> bool:
+    """Keep a widget's `own` keys from the window's shortcuts; whether this is one of them."""
+    override = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
+    if not (override and own(event)):  # type: ignore[arg-type]
+        return False
+    event.accept()
+    return True
+
 
 # Buttons.
 
@@ -263,16 +273,47 @@ class StopSpin(QSpinBox):
 
 
 class Scrolled(QScrollArea):
-    """Shows a widget as wide as there is room, and scrolls; its parts have the keyboard."""
+    """Shows a widget as wide as there is room, and scrolls.
 
-    def __init__(self, body: QWidget | None = None) -> None:
+    Its parts have the keyboard, or it has itself, so that `keys` scroll it.
+    """
+
+    def __init__(self, body: QWidget | None = None, *, keys: bool = False) -> None:
         super().__init__()
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        if not keys:
+            self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         if body is not None:
             self.setWidget(body)
+
+
+class AtLowerEdge(QFrame):
+    """Lies over the lower edge of an area, as high as its layout needs; looks as messages do."""
+
+    def __init__(self, area: QWidget) -> None:
+        super().__init__(area)
+        self._area = area
+        self.setObjectName("message")
+        area.installEventFilter(self)
+        self.hide()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
+            self.place()
+        return False
+
+    def place(self) -> None:
+        """Take the room that the text needs now, over whatever lies there."""
+        layout = self.layout()
+        if self.isHidden() or layout is None:
+            return
+        wide, most = self._area.width(), self._area.height()
+        need = max(layout.totalHeightForWidth(wide), layout.totalMinimumSize().height())
+        high = min(need, most)
+        self.setGeometry(0, most - high, wide, high)
+        self.raise_()
 
 
 class Fields(Scrolled):
