@@ -163,11 +163,7 @@ def _telling_first(rows: tuple[Difference | str, ...]) -> tuple[Difference | str
 
 
 def _row(
-    label: str,
-    name: str,
-    a: Mapping[str, Count],
-    b: Mapping[str, Count],
-    array: str | None = None,
+    label: str, name: str, a: Mapping[str, Count], b: Mapping[str, Count], array: str | None = None
 ) -> list[Difference]:
     """A counter's row; none where both sides have nothing of it."""
     values = [counts[name].value if name in counts else 0 for counts in (a, b)]

@@ -19,13 +19,7 @@ from PySide6.QtGui import (
     QTextCursor,
     QTextOption,
 )
-from PySide6.QtWidgets import (
-    QDialog,
-    QFrame,
-    QScrollArea,
-    QTextEdit,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QTextEdit, QWidget
 
 from gui.looks.style import fill, side_by_side
 from gui.looks.theme import current_theme

@@ -58,12 +58,7 @@ SWITCHES = (
     ("heat", "Times loaded", "H", "Instead of what the step touches"),
     ("close_up", "The block alone", "Z", "Not the whole matrices"),
     ("warp_trail", "Read so far by the whole warp", "R", "Not by the thread alone"),
-    (
-        "follow_memory",
-        "Follow the step's memory",
-        "Ctrl+M",
-        "What a step accesses comes in front",
-    ),
+    ("follow_memory", "Follow the step's memory", "Ctrl+M", "What a step accesses comes in front"),
 )
 """Settings of the session that a key turns on and off."""
 

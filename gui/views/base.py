@@ -15,15 +15,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import (
-    QFrame,
-    QLabel,
-    QMenu,
-    QSizePolicy,
-    QToolTip,
-    QWidget,
-    QWidgetAction,
-)
+from PySide6.QtWidgets import QFrame, QLabel, QMenu, QSizePolicy, QToolTip, QWidget, QWidgetAction
 
 from gui.looks.style import side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme

@@ -12,13 +12,7 @@ from gui.looks.style import fill
 from gui.looks.theme import current_theme
 from gui.scenes.asking import veil_words
 from gui.scenes.counters import CounterRow, counter_rows, counters_caption, sections
-from gui.scenes.profile import (
-    Profile,
-    ProfileRow,
-    first_difference,
-    profile_caption,
-    profile_rows,
-)
+from gui.scenes.profile import Profile, ProfileRow, first_difference, profile_caption, profile_rows
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.scenes.text import capital, grouped, spaced

@@ -174,11 +174,7 @@ def texts(
 
 
 def upright_texts(
-    painter: QPainter,
-    places: Iterable[Placed],
-    color: QColor,
-    font: QFont,
-    align: Qt.AlignmentFlag,
+    painter: QPainter, places: Iterable[Placed], color: QColor, font: QFont, align: Qt.AlignmentFlag
 ) -> None:
     """Many texts that read from bottom to top: turning the painter for each takes too long."""
     painter.save()

@@ -588,10 +588,7 @@ class FileForm(Fields):
         return QScrollArea.minimumSizeHint(self)
 
     def show_launch(
-        self,
-        launch: FileLaunch,
-        kernels: Sequence[str],
-        signature: Sequence[SignatureParameter],
+        self, launch: FileLaunch, kernels: Sequence[str], signature: Sequence[SignatureParameter]
     ) -> None:
         """Show a launch of one of a file's kernels, without a signal."""
         self._timer.stop()
@@ -841,11 +838,7 @@ def _all_values(rung: Rung, values: Mapping[str, int] | None) -> dict[str, int]:
     return {p.name: (values or {}).get(p.name, p.default) for p in rung.parameters}
 
 
-KEYS = {
-    "block": "Ctrl+Down, Ctrl+Up",
-    "warp": "Shift+Down, Shift+Up",
-    "lane": "Down, Up",
-}
+KEYS = {"block": "Ctrl+Down, Ctrl+Up", "warp": "Shift+Down, Shift+Up", "lane": "Down, Up"}
 
 
 class SelectionForm(QWidget):

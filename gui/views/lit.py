@@ -123,11 +123,7 @@ class PickPad(QWidget):
     """
 
     def __init__(
-        self,
-        session: Session,
-        over: QWidget,
-        targets: tuple[str, ...],
-        where: Callable[[], QRectF],
+        self, session: Session, over: QWidget, targets: tuple[str, ...], where: Callable[[], QRectF]
     ) -> None:
         super().__init__(over)
         self.session, self._targets, self._where = session, targets, where

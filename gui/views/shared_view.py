@@ -352,12 +352,7 @@ class BankPainter:
     """
 
     def __init__(
-        self,
-        painter: QPainter,
-        theme: Theme,
-        session: Session,
-        kept: Pixmaps,
-        g: SharedGeometry,
+        self, painter: QPainter, theme: Theme, session: Session, kept: Pixmaps, g: SharedGeometry
     ) -> None:
         self.p, self.theme, self.session, self.kept, self.g = painter, theme, session, kept, g
         self.wide = g.banks.width() / BANKS

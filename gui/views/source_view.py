@@ -16,13 +16,7 @@ from gui.scenes.asking import veil_words
 from gui.scenes.draft import NEVER, Draft
 from gui.scenes.selection import Breakpoint, Hover
 from gui.scenes.session import Session
-from gui.scenes.source import (
-    ELSEWHERE,
-    line_totals,
-    made_elsewhere,
-    next_step_at,
-    source_caption,
-)
+from gui.scenes.source import ELSEWHERE, line_totals, made_elsewhere, next_step_at, source_caption
 from gui.scenes.versions import Changes
 from gui.views.base import Caption, SessionView
 from gui.views.code_edit import CHANGED, CodeEdit, GutterHead, current_line_brush

@@ -354,11 +354,7 @@ class _Drawn(QStyledItemDelegate):
             painter.drawText(self._sentence(row, box), WRAP | LEFT_TOP, row.sentence)
 
     def editorEvent(
-        self,
-        event: QEvent,
-        model: QAbstractItemModel,
-        option: QStyleOptionViewItem,
-        index: Index,
+        self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: Index
     ) -> bool:
         """A click on the cross removes the row, and does nothing else."""
         if index.data(ROW).removes and isinstance(event, QMouseEvent):

@@ -164,18 +164,7 @@ def warp_geometry(scene: WarpScene, box: QRectF, theme: Theme) -> WarpGeometry:
     area = QRectF(box.left(), top + names_height, box.width(), bottom - top - names_height)
     strip, rows = _strip(scene.lines, area, lane, small)
     return WarpGeometry(
-        figures,
-        bar,
-        bar_label,
-        groups,
-        lanes,
-        names,
-        strip,
-        rows,
-        readout,
-        title,
-        overview,
-        line,
+        figures, bar, bar_label, groups, lanes, names, strip, rows, readout, title, overview, line
     )
 
 
@@ -320,13 +309,7 @@ def _pack(lines: tuple[LineStrip, ...], width: float, cell: float, whole: bool) 
 
 
 def _place(
-    line: LineStrip,
-    left: float,
-    top: float,
-    cell: float,
-    height: float,
-    text: float,
-    whole: bool,
+    line: LineStrip, left: float, top: float, cell: float, height: float, text: float, whole: bool
 ) -> StripLine:
     gap = 0.0 if whole else SECTOR_GAP
     edge = SECTOR_GAP / 2 if whole else 0.0
@@ -463,10 +446,7 @@ def _figures(scene: WarpScene) -> tuple[Figure, ...]:
         Figure("Sectors", str(scene.sectors), f"ideal {scene.ideal}", verdict, f"/ {scene.ideal}"),
         Figure("Lines", str(len(scene.lines))),
         Figure(
-            "Bytes used",
-            grouped(scene.bytes_used),
-            f"of {fetched} fetched",
-            short=f"/ {fetched}",
+            "Bytes used", grouped(scene.bytes_used), f"of {fetched} fetched", short=f"/ {fetched}"
         ),
         Figure("Sector efficiency", percent(scene.ideal, scene.sectors), "", verdict),
     )

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt, QUrl, Signal
 from PySide6.QtGui import QFontMetrics, QGuiApplication, QMouseEvent
-from PySide6.QtWidgets import (
-    QFrame,
-    QMainWindow,
-    QSizeGrip,
-    QTextBrowser,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QMainWindow, QSizeGrip, QTextBrowser, QWidget
 
 from core.explain.total import Place
 from core.explain.words import Explanation
