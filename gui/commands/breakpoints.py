@@ -74,7 +74,6 @@ class Stopping(QObject):
                 edit.reveal(place)
 
     def next_at_line(self) -> None:
-        """Go to the next step at the selected line."""
         if self.session.line is not None:
             self.source.go_to_next(self.session.line)
 
@@ -84,7 +83,6 @@ class Stopping(QObject):
             self.session.toggle_breakpoint(Breakpoint(element=self.session.element))
 
     def clear(self) -> None:
-        """Take every breakpoint away."""
         self.session.breakpoints = frozenset()
 
     def go_to_touch(self, *, forward: bool) -> None:

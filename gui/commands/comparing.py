@@ -55,7 +55,6 @@ class Differing(QObject):
             recorder.failed.connect(self._forget)
 
     def close(self) -> None:
-        """End what runs, and listen no more."""
         self.search.close()
         self._example = None
         self.comparing.main.recorder.recorded.disconnect(self._soon)

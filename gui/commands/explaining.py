@@ -123,7 +123,6 @@ class Explaining(QObject):
         return SPACES.get(self.session.view, "") if seen else ""
 
     def close(self) -> None:
-        """Put the explanations away."""
         for session in self.sessions:
             session.question = None
 

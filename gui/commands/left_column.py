@@ -54,7 +54,6 @@ class LeftColumn(QObject):
         return width or (0 if self.by_hand else -1)
 
     def restore(self, width: int) -> None:
-        """Take up a kept width."""
         self.by_hand = width == 0
         self._fits = self._fits or width > 0
         if self.by_hand:
@@ -106,7 +105,6 @@ class LeftColumn(QObject):
             body.setSizes([self.width, wide, max(body.width() - wide, 1)])
 
     def restyle(self) -> None:
-        """Take up the theme's type."""
         digit, _ = units()
         self.main.left.setMinimumWidth(LEAST * digit)
         self.main.left.setMaximumWidth(MOST * digit)

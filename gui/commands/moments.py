@@ -60,7 +60,6 @@ class Moments(QObject):
             self.main.show_page("step")
 
     def copy_link(self) -> None:
-        """Put a link to what is shown on the clipboard."""
         link = self.link_now()
         if link is None:
             return
@@ -95,7 +94,6 @@ class Moments(QObject):
         return now is not None and draft.key == now.key and draft.stale
 
     def ask_for_link(self) -> None:
-        """Ask for a link and go there."""
         hint = f"Such as {EXAMPLE}, or what “Copy link” (Ctrl+Shift+C) put on the clipboard"
         check = self.mistake_of
         text = ask_text(self.main, "Open a link", hint, action="Open", check=check)
@@ -226,7 +224,6 @@ class Lecture(QObject):
         window.session.configuration_changed.connect(self._follow)
 
     def commands(self) -> list[Command]:
-        """The menu's entries."""
         return [
             _entry("Next moment", "Ctrl+PgDown", partial(self.go, 1), line=True),
             _entry("Previous moment", "Ctrl+PgUp", partial(self.go, -1)),
@@ -239,7 +236,6 @@ class Lecture(QObject):
         ]
 
     def list_in(self, menu: QMenu) -> None:
-        """Have a menu list the moments below its commands."""
         menu.aboutToShow.connect(partial(self._list, menu, len(menu.actions())))
 
     def _list(self, menu: QMenu, own: int) -> None:
@@ -268,7 +264,6 @@ class Lecture(QObject):
             self._say(f"This is the {'last' if by > 0 else 'first'} moment of the list.")
 
     def show(self, place: int) -> None:
-        """Go to a moment of the list, under its name."""
         self.at = place
         moment = self.moments[place]
         if self.links.open_link(moment.link):
@@ -283,7 +278,6 @@ class Lecture(QObject):
     # ---- changing it
 
     def restore(self, moments: tuple[Named, ...], at: int) -> None:
-        """Take up the list of an earlier session."""
         self.moments = moments
         self.at = min(max(at, -1), len(moments) - 1)
 
@@ -301,7 +295,6 @@ class Lecture(QObject):
         self._change(*self._before, "The list of moments is as it was before.")
 
     def clear(self) -> None:
-        """Empty the list."""
         if self.moments:
             count = plural(len(self.moments), "moment")
             self._change((), -1, f"The list is empty; it had {count}.")
@@ -322,7 +315,6 @@ class Lecture(QObject):
             self._change((*kept[:at], moment, *kept[at:]), at, said)
 
     def remove(self) -> None:
-        """Take away the moment that was gone to last."""
         if 0 <= self.at < len(self.moments):
             gone, kept = self.moments[self.at], self.moments
             said = f"“{gone.name}” is no longer in the list of moments."
@@ -346,7 +338,6 @@ class Lecture(QObject):
         self.show(0)
 
     def save_list(self) -> None:
-        """Ask for a file and write the list to it."""
         if not self.moments:
             self.go(1)  # which says what to do
             return

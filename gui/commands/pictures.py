@@ -235,11 +235,9 @@ class Exporter(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether a picture is being made."""
         return bool(self._tasks or self._hidden)
 
     def close(self) -> None:
-        """Wait until what is being written is written."""
         self._waiting.stop()
         self._hidden.clear()
         self.writer.close()
@@ -267,11 +265,9 @@ class Exporter(QObject):
             self.export(name)
 
     def copy_view(self) -> None:
-        """Copy a picture of the view that is looked at."""
         self.copy(self.looked_at())
 
     def copy_window(self) -> None:
-        """Copy a picture of the whole window."""
         self.copy(WINDOW)
 
     def looked_at(self) -> str:

@@ -26,7 +26,6 @@ class Profiling(QObject):
         self._said = ""
 
     def ask_and_compare(self) -> None:
-        """Ask for a profile of the shown launch, and compare."""
         if self.session.trace is None:
             self.main.message.show_message(NO_LAUNCH)
             return

@@ -119,7 +119,6 @@ class Recorder(QObject):
             self.failed.emit(Stopped(_STOPPED))
 
     def close(self) -> None:
-        """Cancel and wait for the thread."""
         self.session.configuration_changed.disconnect(self._record)
         for name in CONDITIONS:
             getattr(self.session, f"{name}_changed").disconnect(self._record_conditions)

@@ -181,7 +181,6 @@ class Reporter(QObject):
         )
 
     def show_findings(self) -> None:
-        """Show the list of findings and go to the first."""
         rows = finding_rows(self.session.trace)
         if rows:
             self.main.step_page.front("Findings")

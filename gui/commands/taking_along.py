@@ -45,7 +45,6 @@ class Taker(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether a file is being made."""
         return self._process is not None
 
     def ask_and_export(self) -> None:

@@ -106,7 +106,6 @@ class Teaching(QObject):
         window.recorder.recorded.connect(self._check_goals)
 
     def close(self) -> None:
-        """End what runs."""
         self.worker.close()
         self.drafter.close()
 
@@ -120,7 +119,6 @@ class Teaching(QObject):
             self.course_read.emit()
 
     def begin_lesson(self, name: str, at: int = 0) -> None:
-        """Begin a lesson of the course, by its name."""
         if self._waits_for_course(partial(self.begin_lesson, name, at)):
             return
         lesson = next((one for one in self.lessons if one.name.lower() == name.lower()), None)
@@ -130,7 +128,6 @@ class Teaching(QObject):
         self._sit_lesson(lesson, at)
 
     def names(self) -> list[str]:
-        """The course's lessons."""
         return [one.name for one in self.lessons]
 
     def open_named(self, name: str) -> None:
@@ -149,7 +146,6 @@ class Teaching(QObject):
         self.worker.submit(lessons_job, path)
 
     def ask_for_file(self) -> None:
-        """Ask for a lesson's file and begin it."""
         name, _ = QFileDialog.getOpenFileName(self.main, "Open a lesson", "", FILES)
         if name:
             self.open_path(Path(name))
@@ -265,7 +261,6 @@ class Teaching(QObject):
         self.main.left_column.show_lesson(True)
 
     def show_panel(self, on: bool) -> None:
-        """Show the panel, or hide it while the lesson is presented."""
         self.main.left_column.show_lesson(on)
 
     def leave(self) -> None:
@@ -399,7 +394,6 @@ class Teaching(QObject):
     # ---- answering
 
     def hint(self) -> None:
-        """Show the next hint."""
         if self.sitting is not None and self.panel is not None and (text := self.sitting.hint()):
             self.panel.show_hint(text)
 

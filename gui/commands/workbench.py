@@ -75,7 +75,6 @@ class Workbench(QObject):
         window.installEventFilter(self)
 
     def close(self) -> None:
-        """Stop what runs, and wait for it."""
         self.opener.close()
 
     # ---- edit and run
@@ -155,7 +154,6 @@ class Workbench(QObject):
             self._write_source(path)
 
     def save_source_as(self) -> None:
-        """Ask for a file and write the text to it."""
         first = str(self._file_of_source() or f"{self.source.draft.key.partition('.cu')[0]}.cu")
         name, _ = QFileDialog.getSaveFileName(self.main, "Save the source", first, CUDA_FILES)
         if name:
@@ -193,7 +191,6 @@ class Workbench(QObject):
     # ---- a file of one's own
 
     def ask_for_file(self) -> None:
-        """Ask which file to open."""
         name, _ = QFileDialog.getOpenFileName(self.main, "Open a kernel", "", OPENED)
         if name:
             self.open_file(name)

@@ -206,7 +206,6 @@ class DockTitle(QFrame):
         self.restyle()
 
     def restyle(self) -> None:
-        """Take up the theme's icons."""
         set_icon(self.large, "put_back" if self._is_large else "enlarge", size=15)
 
     def controls_width(self) -> int:
@@ -214,7 +213,6 @@ class DockTitle(QFrame):
         return sum(map(self._width, self.controls))
 
     def minimumSizeHint(self) -> QSize:
-        """As high as its content, and no wider than need be."""
         return QSize(0, super().minimumSizeHint().height())
 
 
@@ -464,7 +462,6 @@ class DockArea(QMainWindow):
         self.large.put_back()
 
     def restyle(self) -> None:
-        """Lay out anew for the theme's type."""
         for dock in self.docks.values():
             dock.title.restyle()
         for bar in self.findChildren(QTabBar):
@@ -472,7 +469,6 @@ class DockArea(QMainWindow):
         self.follow_size()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Follow the size while the layout is not the user's."""
         super().resizeEvent(event)
         self.follow_size()
 

@@ -99,7 +99,6 @@ class CompareBar(QWidget):
         side_by_side(self, *buttons, None, self.views, gap=6)
 
     def name(self, naming: Naming) -> None:
-        """Have the button say which side is copied to which."""
         self.copy.setText(f"Copy {naming.a} to {naming.b}")
 
     def fit(self, width: int) -> None:
@@ -157,7 +156,6 @@ class SideHead(SessionView):
         self.restyle()
 
     def restyle(self) -> None:
-        """Letter the badge in the theme's colours."""
         s, space = current_theme().surfaces, current_theme().spacing
         self.badge.setStyleSheet(
             f"background: {s.text}; color: {s.panel}; border-radius: {space.radius}px;"
@@ -165,7 +163,6 @@ class SideHead(SessionView):
         )
 
     def refresh(self, names: frozenset[str]) -> None:
-        """Follow the launch and the clock."""
         trace = self.session.trace
         if names & {"trace", "veiled"}:
             self.title.setText(trace.workload.title if trace is not None else "Recording …")
@@ -226,7 +223,6 @@ class CompareSide(QWidget):
         return panel
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave out of the heads what there is no room for."""
         super().resizeEvent(event)
         self._fit_heads()
 
@@ -266,7 +262,6 @@ class CompareSide(QWidget):
             self._show_memory()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Catch up with the step."""
         super().showEvent(event)
         self._show_memory()
 
@@ -279,11 +274,9 @@ class CompareSide(QWidget):
             self.memory.setCurrentIndex(int(space == "shared"))
 
     def restyle(self) -> None:
-        """Take up the theme's sizes."""
         self._fit_heads()
 
     def pictures(self) -> dict[str, QWidget]:
-        """Each view, by name."""
         views = {
             "Matrices": self.matrices,
             "Global memory": self.warp,
@@ -315,7 +308,6 @@ class DifferenceModel(RowModel[Difference]):
     naming = Naming()
 
     def head(self, column: int) -> str:
-        """The sides by their names."""
         first, second = self.naming.first, self.naming.second
         named = {A: first, B: second, VERDICT: f"{second} against {first.lower()}"}
         if not self.naming.versions:
@@ -323,7 +315,6 @@ class DifferenceModel(RowModel[Difference]):
         return named.get(column, self.HEADS[column])
 
     def text(self, row: Difference, column: int) -> str:
-        """A count of both sides, what differs, and which is better."""
         figures = row.label, row.text("a"), row.text("b"), row.change_text
         return (*figures, row.factor_text + VERDICTS.get(row.winner, ""), "")[column]
 
@@ -334,7 +325,6 @@ class DifferenceModel(RowModel[Difference]):
         return " ".join(filter(None, (row.tip, said, why)))
 
     def bold(self, row: Difference, column: int) -> bool:
-        """The better figure, and by how much."""
         return bool(row.winner) and column in (A if row.winner == "a" else B, VERDICT)
 
     def color(self, row: Difference, column: int) -> str:
@@ -355,7 +345,6 @@ class PairBars(QStyledItemDelegate):
         option: QStyleOptionViewItem,
         index: QModelIndex | QPersistentModelIndex,
     ) -> None:
-        """Draw both, each after its side's name."""
         model = index.model()
         assert isinstance(model, DifferenceModel)
         row, theme, box = model.rows[index.row()], current_theme(), option.rect
@@ -404,14 +393,12 @@ class DifferenceView(QWidget):
         self.restyle()
 
     def refresh(self) -> None:
-        """Show the counts as they are now."""
         grouping: Grouping = "array" if self.grouping.value == "array" else "total"
         sides = (self.a, self.b) if self.model.naming.left == "a" else (self.b, self.a)
         self.model.load(differences(*sides, grouping))
         self.table.fit()
 
     def name(self, naming: Naming) -> None:
-        """Have the sides called so, and stand in that order."""
         if naming != self.model.naming:
             self.model.naming = naming
             self.refresh()
@@ -424,7 +411,6 @@ class DifferenceView(QWidget):
         self.setMinimumHeight(heads + self.table.verticalHeader().defaultSectionSize())
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Catch up with what changed while hidden."""
         super().showEvent(event)
         self.refresh()
 
@@ -631,7 +617,6 @@ class ComparePage(PageWidget, QWidget):
         return next((view for view in views if view.isVisibleTo(first)), self)
 
     def shut_down(self) -> None:
-        """Stop what runs for B."""
         self.comparing.close()
 
     # ---- what is shown
@@ -641,7 +626,6 @@ class ComparePage(PageWidget, QWidget):
         self.comparing.active = on or self.isVisible()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Start the common clock."""
         super().showEvent(event)
         if not event.spontaneous():
             self._set_active(True)
@@ -691,13 +675,11 @@ class ComparePage(PageWidget, QWidget):
             side.show_views(chosen, room)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Show as many views as fit."""
         super().resizeEvent(event)
         self.bar.fit(self.width())
         self._show_views()
 
     def restyle(self) -> None:
-        """Take up the theme's colours and sizes."""
         for side in self.sides:
             side.restyle()
         self.differences.restyle()
@@ -706,7 +688,6 @@ class ComparePage(PageWidget, QWidget):
         self._show_views()
 
     def pictures(self) -> dict[str, QWidget]:
-        """What can be saved by itself, by name."""
         found: dict[str, QWidget] = {"Differences": self.differences}
         for side in self.sides:
             found |= side.pictures()

@@ -62,13 +62,11 @@ class Header(QWidget):
         stacked(self, self._row, self._second, gap=2, edges=(14, 4, 10, 4))
 
     def restyle(self) -> None:
-        """Take up the theme's icons and type."""
         set_icon(self.theme_button, "theme")
         set_icon(self.help_button, "help")
         self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave out what there is no room for."""
         super().resizeEvent(event)
         self._fit()
 
@@ -127,7 +125,6 @@ class Header(QWidget):
             self._row.insertWidget(self._row.indexOf(self.theme_button), self.tabs)
 
     def show_launch(self) -> None:
-        """Name the launch that is shown."""
         trace = self.session.trace
         if trace is None:
             self._title = ""

@@ -163,14 +163,12 @@ class MainWindow(Window):
         self.recorder.configure(name, self.form.values())
 
     def show_cheat_sheet(self) -> None:
-        """Show all keyboard shortcuts."""
         from gui.shell.cheat_sheet import CheatSheet
 
         if self.findChild(CheatSheet) is None:
             CheatSheet(self.menus, self)
 
     def show_glossary(self) -> None:
-        """Show the words of the field."""
         from gui.shell.glossary_sheet import GlossarySheet
 
         if self.findChild(GlossarySheet) is None:
@@ -206,7 +204,6 @@ class MainWindow(Window):
         focus_page(self)
 
     def restyle(self) -> None:
-        """Take up the theme's type and icons."""
         self.left_column.restyle()
         self.header.restyle()
         self.moment_title.restyle()
@@ -244,7 +241,6 @@ class MainWindow(Window):
             QTimer.singleShot(0, self, lambda: focus_page(self))
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Stop what runs, wait for it, and let go of the session."""
         self.closing.emit()
         self.session.playing = 0
         self.transport.stop()
