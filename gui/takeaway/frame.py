@@ -21,8 +21,8 @@ from gui.looks.theme import current_theme
 from gui.scenes.session import Session
 from gui.scenes.step_views import VIEWS
 from gui.scenes.timeline import event_caption, phase_label, step_label
-from gui.takeaway.stage import GLOBAL, MEMORY, caption_of, let_go, made, memory_of
-from gui.views.base import Caption, Panel, SessionView
+from gui.takeaway.stage import GLOBAL, MEMORY, caption_of, let_go, memory_of
+from gui.views.base import Caption, Panel, SessionView, view_of
 from gui.views.transport_bar import ScrubBar
 
 LIKE_WINDOW = 720
@@ -65,7 +65,7 @@ class Frame(QWidget):
         found = []
         for one in (GLOBAL, "Shared") if name == MEMORY else (name,):
             row = self._rows[one]
-            view = made(row, self.session)
+            view = view_of(row, self.session)
             panel = Panel(row.title, view, caption=caption_of(view) if captions else None)
             if name == MEMORY:
                 self._memory[one] = panel

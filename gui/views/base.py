@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 
 from PySide6.QtCore import QEvent, QPointF, QSize, Qt
 from PySide6.QtGui import (
@@ -22,6 +23,7 @@ from gui.looks.theme import current_theme
 from gui.scenes.asking import veil_words
 from gui.scenes.selection import Breakpoint, Element, Hover
 from gui.scenes.session import Session
+from gui.scenes.step_views import StepView
 from gui.scenes.text import index_text, unbroken
 from gui.scenes.why import Fetched
 
@@ -101,6 +103,13 @@ class SessionView(QWidget):
         would be too early: Qt is going through all widgets then, and crashes if one goes away.
         """
         self.update()
+
+
+def view_of(row: StepView, session: Session) -> SessionView:
+    """The view that a row of the Step page's views names as "module:Class"."""
+    module, _, name = row.widget.partition(":")
+    view: SessionView = getattr(import_module(module), name)(session)
+    return view
 
 
 class PointedView(SessionView):
