@@ -66,17 +66,12 @@ class Worker(QObject):
         self._name = name
         self._keeps_all = keeps_all
         self._ticket = 0  # of the newest job
-        self._busy = False
+        self.busy = False  # whether a job is waiting or running
         self._is_closed = False
         self._thread = ThreadPoolExecutor(1, name)  # begins with the first job
         self._done.connect(self._on_done)
         self._broken.connect(self._on_failed)
         self._advanced.connect(self._on_progress)
-
-    @property
-    def busy(self) -> bool:
-        """Whether a job is waiting or running."""
-        return self._busy
 
     def submit(
         self, job: Callable[Concatenate[Progress, P], Any], *args: P.args, **kwargs: P.kwargs
@@ -89,7 +84,7 @@ class Worker(QObject):
         if self._is_closed:
             return
         self._ticket += 1
-        self._busy = True
+        self.busy = True
         self.started.emit()
         ticket = self._ticket
         self._thread.submit(self._run, ticket, lambda told: job(told, *args, **kwargs))
@@ -126,8 +121,8 @@ class Worker(QObject):
 
     def _settle(self, ticket: int) -> None:
         """Nothing is left to do after the newest job; whoever was told of it may have sent one."""
-        if self._busy and ticket == self._ticket:
-            self._busy = False
+        if self.busy and ticket == self._ticket:
+            self.busy = False
             self.idle.emit()
 
     @Slot(int, object)

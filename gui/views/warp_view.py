@@ -880,7 +880,7 @@ class WarpView(PointedView):
         self.why = why_button()
         self.why.clicked.connect(self.why_wanted)
         self.controls: tuple[QWidget, ...] = (self.why,)
-        self._scene: WarpScene | None = None
+        self.scene: WarpScene | None = None  # None before the first access
         self._geometry: WarpGeometry | None = None
         self._kept = Pixmaps()
         self._before = -1  # the step whose access to constant or local memory was drawn
@@ -905,11 +905,6 @@ class WarpView(PointedView):
         """Below this lanes could not be told apart, or the strip would lie over them."""
         return QSize(300, min(LEAST_LINES * self.fontMetrics().lineSpacing(), 240))
 
-    @property
-    def scene(self) -> WarpScene | None:
-        """What is drawn now; None before the first access to global memory."""
-        return self._scene
-
     def refresh(self, names: frozenset[str]) -> None:
         """Work out the scene; hovering only repaints."""
         if names - {"hover"}:
@@ -920,21 +915,21 @@ class WarpView(PointedView):
             now = (*shown, warp, self.session.lane)
             before, self._before = self._before, self._own_step(block, step)
             if "veiled" in names:
-                self._scene = None  # it may show other parts
-            empty, self._empty = self._empty, "" if self._scene else self._why_empty()
+                self.scene = None  # it may show other parts
+            empty, self._empty = self._empty, "" if self.scene else self._why_empty()
             same = (now, empty) == (self._shown, self._empty) and before == self._before == -1
             if same and names == {"step"}:
                 return  # the last access to global memory is still the same
-            scene, self._shown = self._scene, now
+            scene, self._shown = self.scene, now
             moved = names <= {"step", "thread", "hover"}  # the record is still the same
             if moved and block and scene and (scene.step, scene.warp) == (shown[0], warp):
-                self._scene = seen_at(scene, block, step)
+                self.scene = seen_at(scene, block, step)
             else:
-                self._scene = warp_scene(block, step, warp) if block and shown[0] >= 0 else None
+                self.scene = warp_scene(block, step, warp) if block and shown[0] >= 0 else None
                 self._geometry = None
-            if self._scene is not None and self.session.hides("findings"):
-                self._scene = without_faults(self._scene)
-            found, trace = self._scene, self.session.trace
+            if self.scene is not None and self.session.hides("findings"):
+                self.scene = without_faults(self.scene)
+            found, trace = self.scene, self.session.trace
             self.own = own_scene(trace, block, step, warp) if trace and block else None
             words = "" if trace is not None else self.session.trouble
             said = found.caption if found else words
@@ -966,11 +961,11 @@ class WarpView(PointedView):
         return why_empty(session.block_trace, session.step, session.warp)
 
     def geometry_now(self) -> WarpGeometry | None:
-        if self._geometry is None and self._scene is not None:
+        if self._geometry is None and self.scene is not None:
             theme = current_theme()
             edge = theme.spacing.margin
             box = QRectF(self.rect()).adjusted(edge, 4, -edge, -theme.spacing.gap)
-            self._geometry = warp_geometry(self._scene, box, theme)
+            self._geometry = warp_geometry(self.scene, box, theme)
         return self._geometry
 
     # ---- drawing
@@ -985,7 +980,7 @@ class WarpView(PointedView):
             inner = QRectF(self.rect()).adjusted(edge, 2, -edge, -edge)
             OwnMemoryPainter(painter, theme, self.own, inner, self.session).draw()
             return
-        scene, geometry = self._scene, self.geometry_now()
+        scene, geometry = self.scene, self.geometry_now()
         if scene is None or geometry is None:
             nothing(painter, QRectF(self.rect()), self._why_empty(), theme)
             return
@@ -999,7 +994,7 @@ class WarpView(PointedView):
 
     def words_at(self, point: QPointF) -> str:
         """The label of the figure under a pixel."""
-        scene, geometry = self._scene, self.geometry_now()
+        scene, geometry = self.scene, self.geometry_now()
         if scene is None or geometry is None:
             return ""
         return figure_at(geometry.figures, _figures(scene), current_theme(), point)
@@ -1009,7 +1004,7 @@ class WarpView(PointedView):
 
         A click on the selected warp's figure in the overview explains it as well.
         """
-        scene, geometry = self._scene, self.geometry_now()
+        scene, geometry = self.scene, self.geometry_now()
         if scene is None or geometry is None or event.button() != Qt.MouseButton.LeftButton:
             return
         for summary, rect in zip(scene.warps, geometry.overview, strict=False):
@@ -1049,7 +1044,7 @@ class WarpView(PointedView):
             lane = int((point.x() - edge) / max(self.width() - 2 * edge, 1) * LANES)
             there = 0 <= lane < len(self.own.active)
             return Hover(self.own.warp * LANES + lane) if there else None
-        scene, geometry = self._scene, self.geometry_now()
+        scene, geometry = self.scene, self.geometry_now()
         if scene is None or geometry is None:
             return None
         for lane in range(len(scene.threads)):
