@@ -77,7 +77,7 @@ class Moments(QObject):
 
     def _say_copied(self, sentence: str) -> None:
         typed = " It leads to the text that was run, not to what was typed since."
-        self.main.message.show_message(f"{sentence}{typed if self._typed() else ''}", kind="info")
+        self.main.message.tell(f"{sentence}{typed if self._typed() else ''}")
 
     def link_now(self) -> str | None:
         """A link to what is shown; None, and a sentence in the window, where there can be none."""
@@ -255,13 +255,14 @@ class Lecture(QObject):
     def go(self, by: int) -> None:
         """Show the next moment (or the one before); say so at the ends."""
         if not self.moments:
-            self._say("There are no moments yet: Ctrl+Shift+M saves this one.")
+            self.main.message.tell("There are no moments yet: Ctrl+Shift+M saves this one.")
             return
         place = self.at + by if self.at >= 0 else (0 if by > 0 else len(self.moments) - 1)
         if 0 <= place < len(self.moments):
             self.show(place)
         else:
-            self._say(f"This is the {'last' if by > 0 else 'first'} moment of the list.")
+            end = "last" if by > 0 else "first"
+            self.main.message.tell(f"This is the {end} moment of the list.")
 
     def show(self, place: int) -> None:
         self.at = place
@@ -288,7 +289,7 @@ class Lecture(QObject):
         self.title.hide()
         self.changed.emit()
         if sentence:
-            self.main.message.show_message(sentence, kind="info", label="Undo", action=self.undo)
+            self.main.message.tell(sentence, "Undo", self.undo)
 
     def undo(self) -> None:
         """Take back the last change of the list; a second time does it again."""
@@ -350,9 +351,6 @@ class Lecture(QObject):
             write(Path(name), self.moments)
         except TilescopeError as error:
             self.main.message.show_message(str(error))
-
-    def _say(self, sentence: str) -> None:
-        self.main.message.show_message(sentence, kind="info")
 
 
 def _entry(text: str, key: str, run: Callable[[], object], *, line: bool = False) -> Command:

@@ -409,8 +409,7 @@ class Exporter(QObject):
     def _say(
         self, sentence: str, label: str = "", action: Callable[[], object] | None = None
     ) -> None:
-        self.main.message.show_message(sentence, kind="info", label=label, action=action)
-        self._said = self.main.message.sentence
+        self._said = self.main.message.tell(sentence, label, action)
 
     def _take_back(self) -> None:
         """Clear what was said here, and give its room back, before the window is painted."""

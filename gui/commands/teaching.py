@@ -174,7 +174,7 @@ class Teaching(QObject):
         except TilescopeError as error:
             self._say(str(error))
             return
-        self.main.message.show_message(f"Written: {path}", kind="info")
+        self.main.message.tell(f"Written: {path}")
 
     def make_of_moments(self, moments: Sequence[Named]) -> None:
         """Ask for a file, and write a lesson with a question for each moment to it."""
@@ -486,12 +486,8 @@ class Teaching(QObject):
         elif isinstance(result, Reply):
             self._take_mark(result)
         elif isinstance(result, Drafted):
-            self.main.message.show_message(
-                f"A lesson of {plural(result.steps, 'step')}: {result.path}",
-                kind="info",
-                label="Open",
-                action=partial(self.open_path, result.path),
-            )
+            said = f"A lesson of {plural(result.steps, 'step')}: {result.path}"
+            self.main.message.tell(said, "Open", partial(self.open_path, result.path))
         elif isinstance(result, Revealed):
             self.answer_known.emit(result)
 

@@ -90,7 +90,7 @@ class Workbench(QObject):
         if self.source.edit.document().isUndoAvailable():
             self.source.edit.undo()
         else:
-            self._note("There is no edit to undo.")
+            self.main.message.tell("There is no edit to undo.")
 
     def redo(self) -> None:
         """Make the edit again that was taken back last."""
@@ -98,7 +98,7 @@ class Workbench(QObject):
         if self.source.edit.document().isRedoAvailable():
             self.source.edit.redo()
         else:
-            self._note("There is no edit to redo.")
+            self.main.message.tell("There is no edit to redo.")
 
     def _show_source(self) -> None:
         self.main.show_page("step")
@@ -186,7 +186,7 @@ class Workbench(QObject):
             self.source.saved()
         elif not Path(draft.key).is_absolute():
             self._saved[draft.key] = path, draft.text
-        self._note(f"Saved {path}.")
+        self.main.message.tell(f"Saved {path}.")
 
     # ---- a file of one's own
 
@@ -357,9 +357,6 @@ class Workbench(QObject):
 
     def _say(self, sentence: str) -> None:
         self.main.message.show_message(sentence)
-
-    def _note(self, sentence: str) -> None:
-        self.main.message.show_message(sentence, kind="info")
 
     # ---- drag and drop
 

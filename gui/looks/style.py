@@ -340,6 +340,17 @@ def styled_label(
     return made
 
 
+W = TypeVar("W", bound=QWidget)
+
+
+def named(widget: W, name: str, tip: str = "") -> W:
+    """The widget, with what screen readers call it and what is said of it when it is pointed at."""
+    widget.setAccessibleName(name)
+    if tip:
+        widget.setToolTip(tip)
+    return widget
+
+
 def set_style(widget: QWidget, name: str, value: object) -> None:
     """Give a widget another value of a property that the style sheet asks for."""
     if widget.property(name) != value:

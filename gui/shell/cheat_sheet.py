@@ -21,7 +21,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QTextEdit, QWidget
 
-from gui.looks.style import fill, side_by_side
+from gui.looks.style import fill, named, side_by_side
 from gui.looks.theme import current_theme
 
 if TYPE_CHECKING:
@@ -63,9 +63,8 @@ class CheatSheet(QDialog):
         row = side_by_side(sheet, *made, gap=BETWEEN, edges=(EDGE, EDGE - 6, EDGE, EDGE - 10))
         for column in made:
             row.setAlignment(column, Qt.AlignmentFlag.AlignTop)
-        area = QScrollArea()
+        area = named(QScrollArea(), "Keyboard shortcuts")
         area.setWidgetResizable(True)
-        area.setAccessibleName("Keyboard shortcuts")
         fill(self, area)
         area.setWidget(sheet)
         self.resize((sheet.sizeHint() + QSize(4, 4)).boundedTo(room))

@@ -33,7 +33,7 @@ from PySide6.QtWidgets import (
 from gui.commands.comparing import Comparing
 from gui.commands.explaining import Explaining, connect_numbers
 from gui.commands.window import Window
-from gui.looks.style import fill, side_by_side, stacked, styled_label
+from gui.looks.style import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.compare import (
     PRESETS,
@@ -494,8 +494,7 @@ class ComparePage(PageWidget, QWidget):
 
     def _make_second_bar(self) -> None:
         """Below the window's time axis, which is A's, the one of B; both can be dragged."""
-        self.scrub = ScrubBar(self.comparing.b)
-        self.scrub.setAccessibleName("Time axis of B")
+        self.scrub = named(ScrubBar(self.comparing.b), "Time axis of B")
         self.scrub.hide()
         layout = self.main.transport.layout()
         assert isinstance(layout, QVBoxLayout)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QLineEdit, QScrollArea, QWidget
 
-from gui.looks.style import side_by_side, stacked, styled_label
+from gui.looks.style import named, side_by_side, stacked, styled_label
 from gui.views.word_card import WordDrawing, known_words
 
 SIZE = (760, 620)
@@ -18,9 +18,8 @@ class GlossarySheet(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Glossary")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.search = QLineEdit()
+        self.search = named(QLineEdit(), "Find a word")
         self.search.setPlaceholderText("Find a word")
-        self.search.setAccessibleName("Find a word")
         self.search.setClearButtonEnabled(True)
         self.search.textChanged.connect(self._filter)
         self.rows: list[tuple[str, QWidget]] = []
@@ -39,9 +38,8 @@ class GlossarySheet(QDialog):
             self.rows.append((" ".join((*term.forms, term.line)).lower(), row))
         body = QWidget()
         stacked(body, *(row for _, row in self.rows), None, gap=14, edges=(18, 6, 18, 12))
-        area = QScrollArea()
+        area = named(QScrollArea(), "Glossary")
         area.setWidgetResizable(True)
-        area.setAccessibleName("Glossary")
         area.setWidget(body)
         top = side_by_side(None, self.search, edges=(18, 0, 18, 0))
         stacked(self, top, (area, 1), edges=(0, 12, 0, 0))

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QMenuBar, QToolButton, QWidget
 
-from gui.looks.style import set_icon, set_style, side_by_side, stacked
+from gui.looks.style import named, set_icon, set_style, side_by_side, stacked
 from gui.scenes.session import Session
 from gui.scenes.text import spaced
 from gui.shell.pages import PAGES
@@ -46,10 +46,7 @@ class Header(QWidget):
 
     @staticmethod
     def _button(name: str, tip: str) -> QToolButton:
-        button = QToolButton()
-        button.setToolTip(tip)
-        button.setAccessibleName(name)
-        return button
+        return named(QToolButton(), name, tip)
 
     def _lay_out(self) -> None:
         self.wordmark = wordmark = QLabel("Tilescope")

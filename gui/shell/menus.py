@@ -420,7 +420,7 @@ def _select_commands(window: Window, do: Commands) -> list[Command]:
     def answer() -> None:
         sentence = answer_with_selection(session)
         if sentence:
-            window.message.show_message(sentence, kind="info")
+            window.message.tell(sentence)
 
     return [
         *(

@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 
 from core.errors import ParameterError
 from core.lessons.answers import LETTERS, number_typed, things_typed
-from gui.looks.style import set_style, side_by_side, stacked, styled_label
+from gui.looks.style import named, set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.prose import plain
 from gui.views.prose_label import ProseLabel
@@ -162,8 +162,7 @@ class ChoiceField(AnswerField):
         grid.setVerticalSpacing(current_theme().spacing.gap)
         grid.setColumnStretch(1, 1)
         for place, choice in enumerate(self.choices):
-            button = LetterButton(LETTERS[place])
-            button.setAccessibleName(f"{LETTERS[place]}: {plain(choice)}")
+            button = named(LetterButton(LETTERS[place]), f"{LETTERS[place]}: {plain(choice)}")
             button.lettered.connect(self._choose)
             button.stepped.connect(self._step)
             button.returned.connect(self.returned)
@@ -271,8 +270,7 @@ class SliderField(AnswerField):
     def __init__(self, label: str, values: Sequence[int]) -> None:
         super().__init__()
         self.values = tuple(values)
-        self.slider = StopSlider(label)
-        self.slider.setAccessibleName(label)
+        self.slider = named(StopSlider(label), label)
         self.slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.slider.show_stops(self.values, self.values[0])
         self.moved = False

@@ -18,7 +18,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QLabel, QMenu, QSizePolicy, QToolTip, QWidget, QWidgetAction
 
-from gui.looks.style import side_by_side, stacked, styled_label
+from gui.looks.style import named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.asking import veil_words
 from gui.scenes.selection import Breakpoint, Element, Hover
@@ -333,8 +333,7 @@ class Panel(QFrame):
 
 def element_menu(session: Session, element: Element, parent: QWidget) -> QMenu:
     """Its name, and what can be done: stop where it is touched, go to touches, explain, select."""
-    menu = QMenu(parent)
-    menu.setAccessibleName(index_text(*element))
+    menu = named(QMenu(parent), index_text(*element))
     place = Breakpoint(element=element)
     menu.addAction(_title(index_text(*element), menu))
     menu.addSeparator()

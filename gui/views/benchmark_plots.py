@@ -22,7 +22,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QBoxLayout, QWidget
 
-from gui.looks.style import side_by_side, stacked, styled_label
+from gui.looks.style import named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.benchmark import Measured
 from gui.scenes.benchmark_plot import (
@@ -285,8 +285,7 @@ class SweepPlot(QWidget):
         self._logarithms = False
         pg.setConfigOptions(antialias=True)
         self._axis, self._values = SizeAxis(), ValueAxis()
-        self.plot = Chart(self._values, self._axis)
-        self.plot.setAccessibleName("Curves of the sweep")
+        self.plot = named(Chart(self._values, self._axis), "Curves of the sweep")
         self._one = pg.InfiniteLine(1.0, angle=0, movable=False)
         self.plot.addItem(self._one)
         self.key = Key()

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.looks.style import set_icon, set_style, side_by_side, stacked, styled_label
+from gui.looks.style import named, set_icon, set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.bench_places import Place
 from gui.scenes.benchmark import CONFIGURED, Setup
@@ -42,8 +42,7 @@ class KernelList(QWidget):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent, Qt.WindowType.Popup)
-        self.list = QListWidget()
-        self.list.setAccessibleName("Kernels to measure")
+        self.list = named(QListWidget(), "Kernels to measure")
         self.list.itemChanged.connect(lambda _: self.changed.emit())
         self.list.itemClicked.connect(self._toggle_row)
         every, none, file = (QPushButton(t) for t in ("All", "None", "Add a file…"))
@@ -220,11 +219,10 @@ class SetupStrip(QWidget):
         self.tiles = self._values("Tiles", "as configured", "8, 16, 32, where a kernel has tiles")
         self.sizes.setMaximumWidth(420)
         self.tiles.setMaximumWidth(200)
-        self.budget = QDoubleSpinBox()
+        self.budget = named(QDoubleSpinBox(), "Seconds for each launch configuration")
         self.budget.setRange(0.1, 600)
         self.budget.setSuffix(" s")
         self.budget.setDecimals(1)
-        self.budget.setAccessibleName("Seconds for each launch configuration")
         self.budget.setToolTip("Time each point until its median is stable, this long at most")
         self.budget.valueChanged.connect(lambda _: self.changed.emit())
         self.tuned = QCheckBox("tuned blocks")
@@ -239,8 +237,7 @@ class SetupStrip(QWidget):
         )
         self.gpus = Choice("On", tip, 10)  # letters: "All 2 GPUs"; a name has what room there is
         self.gpus.activated.connect(lambda _: self._on_place())
-        self.address = QLineEdit()
-        self.address.setAccessibleName("Address of the cluster's scheduler")
+        self.address = named(QLineEdit(), "Address of the cluster's scheduler")
         self.address.setPlaceholderText("tcp://HOST:8786")
         self.address.setToolTip("Where `dask scheduler` listens; workers: `tilescope worker`")
         self.address.textEdited.connect(lambda _: self.placed.emit())
@@ -252,10 +249,8 @@ class SetupStrip(QWidget):
         self.bar.setTextVisible(False)
 
     def _values(self, name: str, empty: str, tip: str) -> QLineEdit:
-        field = QLineEdit()
-        field.setAccessibleName(name)
+        field = named(QLineEdit(), name, tip)
         field.setPlaceholderText(empty)
-        field.setToolTip(tip)
         field.textEdited.connect(lambda _: self.changed.emit())
         return field
 

@@ -30,7 +30,7 @@ from core.gpu.plan import SIZE, FileKernel, make_plan
 from core.launching.file_launch import FileLaunch
 from gui.background.work import Worker, sentence_of
 from gui.jobs.bench_work import CeilingCounter, file_job
-from gui.looks.style import stacked, styled_label
+from gui.looks.style import named, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.pictures.files import Picture, write_picture
 from gui.pictures.painted import image_of, pdf_of
@@ -407,9 +407,8 @@ class FileDialog(QDialog):
 
     @staticmethod
     def _line(form: QFormLayout, title: str, text: str, example: str) -> QLineEdit:
-        line = QLineEdit(text)
+        line = named(QLineEdit(text), title)
         line.setPlaceholderText(example)
-        line.setAccessibleName(title)
         form.addRow(title, line)
         return line
 

@@ -31,7 +31,7 @@ from PySide6.QtWidgets import (
 from gui.background.work import Worker
 from gui.jobs import ceilings_work as work
 from gui.jobs.ceilings_model import CeilingsModel
-from gui.looks.style import fill, side_by_side, stacked, styled_label
+from gui.looks.style import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes import ceilings as scene
 from gui.scenes import roofline
@@ -576,9 +576,8 @@ class CeilingsView(PageView):
         self.plot = RooflinePlot()
         self.list = CeilingList()
         self.hover = Caption(role="dim")
-        self.legend = styled_label(role="small", wrap=True)
+        self.legend = named(styled_label(role="small", wrap=True), "Legend of the roofline")
         self.legend.setTextFormat(Qt.TextFormat.RichText)
-        self.legend.setAccessibleName("Legend of the roofline")
         self.against = styled_label(role="caption", wrap=True)
         self.transfers = styled_label(role="dim", wrap=True)
         for label in (self.against, self.transfers):

@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.looks.style import empty, fill, side_by_side, stacked, styled_label
+from gui.looks.style import empty, fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.course import EXERCISES, WAYS, CourseShown, LessonRow
 from gui.views.drawing_tools import LEFT, text
@@ -81,8 +81,7 @@ class CoursePage(PageWidget, QWidget):
         self.open_file = push_button("Open a lesson…", own)
         answers = "All answers for a teacher: without a name, without times of day"
         self.export_json = push_button("Progress as JSON…", answers)
-        self.export_csv = push_button("as CSV…", answers)
-        self.export_csv.setAccessibleName("Progress as CSV…")
+        self.export_csv = named(push_button("as CSV…", answers), "Progress as CSV…")
         self.export_json.clicked.connect(lambda: self.export_wanted.emit("json"))
         self.export_csv.clicked.connect(lambda: self.export_wanted.emit("csv"))
 

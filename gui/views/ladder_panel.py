@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.looks.style import stacked, styled_label
+from gui.looks.style import named, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.views.base import Panel
 from gui.views.drawing_tools import LEFT, RIGHT, text
@@ -97,11 +97,10 @@ class LadderPanel(QWidget):
 
     def __init__(self, rungs: Iterable[Rung]) -> None:
         super().__init__()
-        self.list = WholeRows()
+        self.list = named(WholeRows(), "Kernels")
         self.list.setItemDelegate(RungRow(self.list))
         self.list.setMouseTracking(True)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.list.setAccessibleName("Kernels")
         self.summary = styled_label(role="dim", wrap=True)
         self.summary.setContentsMargins(12, 10, 12, 8)
         self.summary.setAlignment(Qt.AlignmentFlag.AlignTop)

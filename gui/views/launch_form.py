@@ -26,11 +26,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.errors import ParameterError
 from core.ladder.buffers import INPUTS, Inputs
 from core.ladder.rung import WAYS
+from core.launching.file_launch import FieldErrors
 from gui.background.coalescing import Coalescer
 from gui.background.work import Worker
-from gui.looks.style import empty, set_icon, set_style, side_by_side, stacked, styled_label
+from gui.looks.style import empty, named, set_icon, set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.launch_form import FILE, FILLS, NULL, KnobRow, array_text, split_array, stops
 from gui.scenes.session import Session
@@ -66,9 +68,8 @@ class ArrayField(QWidget):
         holds = f"What {parameter.name} holds at first"
         self.fill = Choice(holds, "What the array holds before the launch", 6)
         self.fill.addItems([*FILLS, FILE, NULL] if parameter.is_pointer else [*FILLS, FILE])
-        self.shape = QLineEdit()
+        self.shape = named(QLineEdit(), f"Shape of {parameter.name}")
         self.shape.setMinimumWidth(30)
-        self.shape.setAccessibleName(f"Shape of {parameter.name}")
         side_by_side(self, self.fill, (self.shape, 1), gap=4)
         name_choices(self)
         self.set_text(text)
@@ -305,12 +306,10 @@ class KnobRows(QWidget):
         self.switches[row.name] = switch
 
     def _add_number(self, row: KnobRow, place: int, label: QLabel) -> None:
-        field = StopSpin()
+        field = named(StopSpin(), row.name, row.tip)
         field.setRange(-(2**31), 2**31 - 1)
         field.setValue(row.value)
         field.setFixedWidth(_field_width())
-        field.setToolTip(row.tip)
-        field.setAccessibleName(row.name)
         field.valueChanged.connect(lambda _: self._on_typed(row))
         label.setBuddy(field)
         slider = StopSlider(row.name)
@@ -410,11 +409,10 @@ class RungRows(QWidget):
     def _add(self, parameter: Parameter) -> None:
         row = 2 * len(self.editors)
         label = styled_label(parameter.label, wrap=True)
-        editor = self._editor(parameter)
+        editor = named(self._editor(parameter), parameter.label)
         label.setBuddy(editor)
         tip = f"{parameter.minimum} to {parameter.maximum}"
         editor.setToolTip(f"{tip}: {parameter.why}" if parameter.why else tip)
-        editor.setAccessibleName(parameter.label)
         slider = StopSlider(parameter.label)
         slider.dragged.connect(lambda value: self.dragged.emit(parameter.name, value))
         self.grid.addWidget(label, row, 0)
@@ -462,9 +460,7 @@ class InputsRow(QWidget):
         self.session: Session | None = None
         self.label = QLabel("inputs")
         self.label.setToolTip(TIP)
-        self.choice = QComboBox()
-        self.choice.setToolTip(TIP)
-        self.choice.setAccessibleName("Inputs of the kernel")
+        self.choice = named(QComboBox(), "Inputs of the kernel", TIP)
         self.choice.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.label.setBuddy(self.choice)
         for name in INPUTS:
@@ -517,8 +513,7 @@ class MappingRow(QWidget):
         self.rung: Rung | None = None
         self.label = label = QLabel("x runs along")
         label.setToolTip("What neighbouring values of threadIdx.x choose: the mapping")
-        self.ways = Segmented({way: way for way in WAYS}, TIPS)
-        self.ways.setAccessibleName("x runs along")
+        self.ways = named(Segmented({way: way for way in WAYS}, TIPS), "x runs along")
         for way in WAYS:
             self.ways.button(way).setAccessibleName(f"x runs along {way}")
         self.ways.chosen.connect(self._choose)
@@ -802,6 +797,17 @@ class ConfigurationForm(QWidget):
         if self._rows is not None:
             self._rows.show_error(sentence)
 
+    def report(self, error: object) -> bool:
+        """Show at the fields what is wrong with them, None for nothing; whether they show it."""
+        if error is None:
+            self.show_error("")
+            self.file.show_errors({})
+        elif isinstance(error, ParameterError):
+            self.show_error(str(error))
+        elif isinstance(error, FieldErrors):
+            self.file.show_errors(dict(error.fields))
+        return isinstance(error, ParameterError | FieldErrors)
+
     def show_facts(self, sentence: str) -> None:
         self.facts.setText(sentence)
 
@@ -851,9 +857,7 @@ class SelectionForm(QWidget):
         self._boxes: dict[str, QSpinBox] = {}
         for name in ("block", "warp", "lane"):
             label = styled_label(name, role="dim")
-            box = QSpinBox()
-            box.setAccessibleName(name)
-            box.setToolTip(f"The {name} that the views look at ({KEYS[name]})")
+            box = named(QSpinBox(), name, f"The {name} that the views look at ({KEYS[name]})")
             box.setButtonSymbols(QAbstractSpinBox.ButtonSymbols.UpDownArrows)
             box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
             box.setAlignment(Qt.AlignmentFlag.AlignRight)

@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 
 from core.foreign_text import visible
-from gui.looks.style import set_icon, set_style, side_by_side, styled_label
+from gui.looks.style import named, set_icon, set_style, side_by_side, styled_label
 from gui.scenes.text import clipped, in_window
 from gui.views.widgets import AtLowerEdge, icon_button
 
@@ -25,8 +25,7 @@ class MessageBar(AtLowerEdge):
     def __init__(self, area: QWidget) -> None:
         super().__init__(area)
         self._action: Callable[[], object] = _nothing
-        self._icon = QToolButton()
-        self._icon.setAccessibleName("Message")
+        self._icon = named(QToolButton(), "Message")
         self._icon.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._icon.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.text = styled_label(wrap=True, plain=True)  # it may quote a link or a source
@@ -64,6 +63,18 @@ class MessageBar(AtLowerEdge):
         set_icon(self.close_button, "close", size=14)
         self.show()
         self.place()
+
+    def tell(
+        self, sentence: str, label: str = "", action: Callable[[], object] | None = None
+    ) -> str:
+        """Show what is no error; what is shown then, for `take_back`."""
+        self.show_message(sentence, kind="info", label=label, action=action)
+        return self.sentence
+
+    def take_back(self, told: str) -> None:
+        """Hide a sentence that is still shown."""
+        if told and self.sentence == told:
+            self.hide()
 
     def pass_by(self) -> None:
         """Something else is looked at: hide what was only told, and asks for nothing."""

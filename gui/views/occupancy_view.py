@@ -26,7 +26,7 @@ from core.devices.occupancy import Resources, occupancy
 from core.devices.table import Capability, Device, load_devices
 from gui.background.work import Worker
 from gui.jobs import ceilings_work as work
-from gui.looks.style import fill, side_by_side, stacked, styled_label
+from gui.looks.style import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes import occupancy as scene
 from gui.scenes.benchmark import launch_title, recorded
@@ -173,11 +173,10 @@ class ResourcePlots(QWidget):
 
     def _field(self, axis: scene.Axis) -> QSpinBox:
         least, most, step = RANGES[axis]
-        field = QSpinBox()
+        field = named(QSpinBox(), _name(axis))
         field.setRange(least, most)
         field.setSingleStep(step)
         field.setKeyboardTracking(False)
-        field.setAccessibleName(_name(axis))
         field.setToolTip(f"What if: {_name(axis)[:1].lower()}{_name(axis)[1:]}")
         field.valueChanged.connect(lambda value: self.set_to.emit(axis, value))
         self.fields[axis] = field
@@ -636,8 +635,7 @@ class OccupancyView(PageView):
         self.veils.append(Veil(self.session, "counters", self.counts, told))
         self.matters = styled_label(wrap=True)
         self.matters.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        why = _scrolled(self.matters)
-        why.setAccessibleName("Why occupancy matters")
+        why = named(_scrolled(self.matters), "Why occupancy matters")
         self.reasons = Panel("Why occupancy matters", why, flush=True)
         self.veils.append(Veil(self.session, "occupancy.matters", self.reasons, (self.matters,)))
         # Both share a place, of which Simple and All show one.

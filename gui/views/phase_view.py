@@ -30,7 +30,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.background.work import Worker, sentence_of
-from gui.looks.style import styled_label
+from gui.looks.style import named, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.asking import ANSWER_FIRST, veil_words
 from gui.scenes.phases import (
@@ -203,14 +203,13 @@ class PhaseView(SessionView):
             )
         self.copy.setMenu(menu)
         self.controls: tuple[QWidget, ...] = (self.copy,)
-        self.grid = PhaseGrid()
+        self.grid = named(PhaseGrid(), "Phase table")
         self.grid.setModel(self.model)
         self.grid.setItemDelegate(EntryPainter(self.grid))
         self.grid.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         self.grid.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.grid.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.grid.setTabKeyNavigation(False)
-        self.grid.setAccessibleName("Phase table")
         self.grid.setFrameShape(QTableView.Shape.NoFrame)
         for header in (self.grid.horizontalHeader(), self.grid.verticalHeader()):
             header.setHighlightSections(False)

@@ -18,7 +18,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QSlider, QSpacerItem, QToolButton, QToolTip
 
-from gui.looks.style import set_icon, side_by_side, stacked, styled_label
+from gui.looks.style import named, set_icon, side_by_side, stacked, styled_label
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.asking import ANSWER_FIRST, veil_words
 from gui.scenes.selection import MAX_SPEED, MIN_SPEED, UNITS
@@ -354,10 +354,9 @@ class TransportBar(SessionView):
         self.units = Segmented({unit: unit.capitalize() for unit in UNITS}, UNIT_TIPS)
         self.units.chosen.connect(self._choose_unit)
         self.units_label = styled_label("Step by", role="dim")
-        self.speed = QSlider(Qt.Orientation.Horizontal)
+        self.speed = named(QSlider(Qt.Orientation.Horizontal), "Speed")
         self.speed.setRange(0, SPEED_STEPS)
         self.speed.setFixedWidth(96)
-        self.speed.setAccessibleName("Speed")
         self.speed.setToolTip("Steps a second while playing (+ and -)")
         self.speed.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.speed.valueChanged.connect(self._choose_speed)
@@ -465,9 +464,7 @@ class TransportBar(SessionView):
         }
         buttons = {}
         for name, (tip, action) in actions.items():
-            button = QToolButton()
-            button.setToolTip(tip)
-            button.setAccessibleName(tip)
+            button = named(QToolButton(), tip, tip)
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.setCheckable(name in ("play", "play_back"))
             button.clicked.connect(lambda _=False, run=action: run())

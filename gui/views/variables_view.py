@@ -13,7 +13,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
-from gui.looks.style import fill
+from gui.looks.style import fill, named
 from gui.looks.theme import current_theme
 from gui.scenes.asking import veil_words
 from gui.scenes.selection import WARP_SIZE, Hover
@@ -137,7 +137,7 @@ class VariablesView(SessionView):
             {"thread": "Of the selected thread", "warp": "Of its whole warp, lane by lane"},
         )
         self.model = VariableModel()
-        self.table = QTableView()
+        self.table = named(QTableView(), "Variables")
         self.table.setModel(self.model)
         self.table.setItemDelegate(PlainCells(self.table))
         self.table.setShowGrid(False)
@@ -146,7 +146,6 @@ class VariablesView(SessionView):
         self.table.verticalHeader().setMinimumSectionSize(1)
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         self.table.setTabKeyNavigation(False)
-        self.table.setAccessibleName("Variables")
         self.table.setMouseTracking(True)
         self.table.viewport().installEventFilter(self)
         self.table.setWordWrap(False)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFrame, QMainWindow, QSizeGrip, QTextBrowser, QWid
 
 from core.explain.total import Place
 from core.explain.words import Explanation
-from gui.looks.style import fill, set_icon, side_by_side, stacked, styled_label
+from gui.looks.style import fill, named, set_icon, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
 from gui.scenes.why import FOLDED, Topic, as_html, explain, heading_of
@@ -50,12 +50,11 @@ class WhyPanel(SessionView):
         tip = "Copy the explanation as text"
         self.copy = action_button("Copy", tip, "Copy the explanation")
         self.close_button = icon_button("Close (Esc)", "Close the explanation")
-        self.body = QTextBrowser()
+        self.body = named(QTextBrowser(), "Explanation")
         self.body.setFrameShape(QFrame.Shape.NoFrame)
         self.body.setOpenLinks(False)
         self.body.anchorClicked.connect(self._unfold)
         self.body.setLineWrapMode(QTextBrowser.LineWrapMode.WidgetWidth)
-        self.body.setAccessibleName("Explanation")
         self._lay_out()
         self.copy.clicked.connect(self.copy_text)
         self.close_button.clicked.connect(self.closed)

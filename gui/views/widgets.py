@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.looks.style import set_style, side_by_side, stacked, styled_label
+from gui.looks.style import named, set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.launch_form import moved, place_of, reach_text
 from gui.scenes.session import Session
@@ -48,10 +48,7 @@ def keeps_key(event: QEvent, own: Callable[[QKeyEvent], bool]) -> bool:
 
 def icon_button(tip: str, name: str = "") -> QToolButton:
     """A button for an icon; screen readers hear `name`, or the tip without its key."""
-    button = QToolButton()
-    button.setToolTip(tip)
-    button.setAccessibleName(name or tip.partition(" (")[0])
-    return button
+    return named(QToolButton(), name or tip.partition(" (")[0], tip)
 
 
 def push_button(text: str, tip: str = "", *, primary: bool = False) -> QPushButton:
@@ -65,11 +62,9 @@ def push_button(text: str, tip: str = "", *, primary: bool = False) -> QPushButt
 
 def action_button(text: str, tip: str, name: str = "") -> QToolButton:
     """A button as headings have them; screen readers hear `name`, or `text` where there is none."""
-    button = QToolButton()
+    button = named(QToolButton(), name or text, tip)
     button.setText(text)
     button.setProperty("role", "action")
-    button.setToolTip(tip)
-    button.setAccessibleName(name or text)
     return button
 
 
@@ -117,15 +112,13 @@ class Segmented(QWidget):
         self._group = QButtonGroup(self)
         self._keys = list(options)
         for place, (key, label) in enumerate(options.items()):
-            button = QToolButton()
+            button = named(QToolButton(), label, (tips or {}).get(key, ""))
             button.setText(label)
             button.setCheckable(True)
             button.setProperty("role", "segment")
             ends = {0: "first", len(options) - 1: "last"}
             button.setProperty("place", ends.get(place, "middle"))  # whose corners are round
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            button.setToolTip((tips or {}).get(key, ""))
-            button.setAccessibleName(label)
             self._group.addButton(button, place)
             layout.addWidget(button)
         self._group.button(0).setChecked(True)
@@ -176,9 +169,7 @@ class Segmented(QWidget):
 
 def fitting_choice(name: str, tip: str) -> QComboBox:
     """A box as wide as what it offers, also where its type is another when it is shown."""
-    box = QComboBox()
-    box.setAccessibleName(name)
-    box.setToolTip(tip)
+    box = named(QComboBox(), name, tip)
     box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
     return box
 
