@@ -129,19 +129,15 @@ class RateBar(QStyledItemDelegate):
         most = max((r.high or r.gflops or 0.0) if r.gflops else 0.0 for r in model.results)
         if not row.gflops or not most:
             return
-        painter.save()
-        painter.setPen(Qt.PenStyle.NoPen)
         box = QRectF(option.rect).adjusted(8, 0, -12, 0)
-        scale = box.width() / most
-        painter.setBrush(
-            theme.tint("load", 0.85 if row.measured and row.measured.origin == HERE else 0.45)
-        )
-        painter.drawRect(QRectF(box.left(), box.center().y() - 5, row.gflops * scale, 10))
+        scale, middle = box.width() / most, box.center().y()
+        strength = 0.85 if row.measured and row.measured.origin == HERE else 0.45
+        bar = QRectF(box.left(), middle - 5, row.gflops * scale, 10)
+        painter.fillRect(bar, theme.tint("load", strength))
         if row.low is not None and row.high is not None:
-            painter.setBrush(theme.color("text"))
             left, right = box.left() + row.low * scale, box.left() + row.high * scale
-            painter.drawRect(QRectF(left, box.center().y() - 1, max(right - left, 2), 2))
-        painter.restore()
+            line = QRectF(left, middle - 1, max(right - left, 2), 2)
+            painter.fillRect(line, theme.color("text"))
 
 
 # The results panel of the benchmark page: one machine's results as a table.

@@ -113,16 +113,12 @@ class _Bar(QWidget):
         self.setFixedHeight(8)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme, painter = current_theme(), QPainter(self)
-        painter.setPen(Qt.PenStyle.NoPen)
-        width = self.width()
-        painter.setBrush(theme.color("raised"))
-        painter.drawRect(QRectF(0, 2, width, 4))
-        painter.setBrush(theme.color(self._color))
-        painter.drawRect(QRectF(0, 2, width * self._share, 4))
+        theme, painter, width = current_theme(), QPainter(self), self.width()
+        painter.fillRect(QRectF(0, 2, width, 4), theme.color("raised"))
+        painter.fillRect(QRectF(0, 2, width * self._share, 4), theme.color(self._color))
         if self._mark is not None:
-            painter.setBrush(theme.color("store"))
-            painter.drawRect(QRectF(min(width * self._mark, width - 3), 0, 3, 8))
+            mark = QRectF(min(width * self._mark, width - 3), 0, 3, 8)
+            painter.fillRect(mark, theme.color("store"))
 
 
 class _Formula(QLabel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QModelIndex, QRectF, Qt
+from PySide6.QtCore import QModelIndex, QRectF
 from PySide6.QtGui import QPainter, QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QStyledItemDelegate, QStyleOptionViewItem
 
@@ -77,11 +77,8 @@ class RatioBar(QStyledItemDelegate):
         ink = theme.color("conflict" if row.excessive > 0 else "ideal")
         area = QRectF(box.left() + 8, box.top(), label, box.height())
         text(painter, area, row.times_ideal, ink, option.font, LEFT, elide=False)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(theme.color("waste"))
-        painter.drawRect(QRectF(x, y, room * row.moved / most, BAR))
-        painter.setBrush(theme.color("used"))
-        painter.drawRect(QRectF(x, y, room * min(row.ideal, row.moved) / most, BAR))
+        for name, amount in (("waste", row.moved), ("used", min(row.ideal, row.moved))):
+            painter.fillRect(QRectF(x, y, room * amount / most, BAR), theme.color(name))
         painter.restore()
 
 
