@@ -63,8 +63,7 @@ class CheatSheet(QDialog):
         row = side_by_side(sheet, *made, gap=BETWEEN, edges=(EDGE, EDGE - 6, EDGE, EDGE - 10))
         for column in made:
             row.setAlignment(column, Qt.AlignmentFlag.AlignTop)
-        area = named(QScrollArea(), "Keyboard shortcuts")
-        area.setWidgetResizable(True)
+        area = named(QScrollArea(widgetResizable=True), "Keyboard shortcuts")
         fill(self, area)
         area.setWidget(sheet)
         self.resize((sheet.sizeHint() + QSize(4, 4)).boundedTo(room))

@@ -140,8 +140,7 @@ class SideHead(SessionView):
 
     def __init__(self, session: Session, side: Side) -> None:
         super().__init__(session)
-        self.badge = QLabel(side.upper())
-        self.badge.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.badge = QLabel(side.upper(), alignment=Qt.AlignmentFlag.AlignCenter)
         self.title = styled_label(role="figure")
         self.launch = Caption(role="dim")
         self.moment = Caption(role="dim")

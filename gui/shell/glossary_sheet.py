@@ -18,9 +18,8 @@ class GlossarySheet(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Glossary")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.search = named(QLineEdit(), "Find a word")
-        self.search.setPlaceholderText("Find a word")
-        self.search.setClearButtonEnabled(True)
+        field = QLineEdit(placeholderText="Find a word", clearButtonEnabled=True)
+        self.search = named(field, "Find a word")
         self.search.textChanged.connect(self._filter)
         self.rows: list[tuple[str, QWidget]] = []
         for term in sorted(known_words().terms, key=lambda one: one.term.lower()):
@@ -38,8 +37,7 @@ class GlossarySheet(QDialog):
             self.rows.append((" ".join((*term.forms, term.line)).lower(), row))
         body = QWidget()
         stacked(body, *(row for _, row in self.rows), None, gap=14, edges=(18, 6, 18, 12))
-        area = named(QScrollArea(), "Glossary")
-        area.setWidgetResizable(True)
+        area = named(QScrollArea(widgetResizable=True), "Glossary")
         area.setWidget(body)
         top = side_by_side(None, self.search, edges=(18, 0, 18, 0))
         stacked(self, top, (area, 1), edges=(0, 12, 0, 0))

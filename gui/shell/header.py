@@ -6,11 +6,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QMenuBar, QToolButton, QWidget
 
-from gui.looks.style import named, set_icon, set_style, side_by_side, stacked
+from gui.looks.style import named, set_icon, set_style, side_by_side, stacked, styled_label
 from gui.scenes.session import Session
 from gui.scenes.text import spaced
 from gui.shell.pages import PAGES
-from gui.views.widgets import Segmented
+from gui.views.widgets import Segmented, icon_button
 
 SPARE = 28  # pixels of margins and gaps at each side
 LEAST_TITLE = 9  # digits; of a title that is shortened further nothing could be read
@@ -24,29 +24,24 @@ class Header(QWidget):
         self.session = session
         self.setObjectName("header")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.menu_bar = QMenuBar()
-        self.menu_bar.setNativeMenuBar(False)
+        self.menu_bar = QMenuBar(nativeMenuBar=False)
         self._title = ""
-        self.title = QLabel()
+        self.title = styled_label(plain=True)  # a file's name is in it
         self.title.setObjectName("launchTitle")
-        self.title.setTextFormat(Qt.TextFormat.PlainText)  # a file's name is in it
         self.facts = QLabel()
         self.facts.setObjectName("launchFacts")
         self.tabs = Segmented(
             {page.key: page.title for page in PAGES},
             {page.key: f"{page.title} (Ctrl+{n})" for n, page in enumerate(PAGES, start=1)},
         )
-        self.theme_button = self._button("Next theme", "Next theme: light, dark, projector")
-        self.help_button = self._button("Keyboard shortcuts", "Keyboard shortcuts (F1)")
+        tip = "Next theme: light, dark, projector"
+        self.theme_button = named(QToolButton(), "Next theme", tip)
+        self.help_button = icon_button("Keyboard shortcuts (F1)")
         self._lay_out()
         session.trace_changed.connect(lambda _: self.show_launch())
         session.trouble_changed.connect(lambda _: self.show_launch())
         session.veiled_changed.connect(lambda _: self.show_launch())
         self.show_launch()
-
-    @staticmethod
-    def _button(name: str, tip: str) -> QToolButton:
-        return named(QToolButton(), name, tip)
 
     def _lay_out(self) -> None:
         self.wordmark = wordmark = QLabel("Tilescope")

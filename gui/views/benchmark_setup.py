@@ -219,11 +219,9 @@ class SetupStrip(QWidget):
         self.tiles = self._values("Tiles", "as configured", "8, 16, 32, where a kernel has tiles")
         self.sizes.setMaximumWidth(420)
         self.tiles.setMaximumWidth(200)
-        self.budget = named(QDoubleSpinBox(), "Seconds for each launch configuration")
-        self.budget.setRange(0.1, 600)
-        self.budget.setSuffix(" s")
-        self.budget.setDecimals(1)
-        self.budget.setToolTip("Time each point until its median is stable, this long at most")
+        field = QDoubleSpinBox(minimum=0.1, maximum=600, suffix=" s", decimals=1)
+        tip = "Time each point until its median is stable, this long at most"
+        self.budget = named(field, "Seconds for each launch configuration", tip)
         self.budget.valueChanged.connect(lambda _: self.changed.emit())
         self.tuned = QCheckBox("tuned blocks")
         self.tuned.setToolTip(
@@ -237,20 +235,18 @@ class SetupStrip(QWidget):
         )
         self.gpus = Choice("On", tip, 10)  # letters: "All 2 GPUs"; a name has what room there is
         self.gpus.activated.connect(lambda _: self._on_place())
-        self.address = named(QLineEdit(), "Address of the cluster's scheduler")
-        self.address.setPlaceholderText("tcp://HOST:8786")
-        self.address.setToolTip("Where `dask scheduler` listens; workers: `tilescope worker`")
+        line = QLineEdit(placeholderText="tcp://HOST:8786")
+        tip = "Where `dask scheduler` listens; workers: `tilescope worker`"
+        self.address = named(line, "Address of the cluster's scheduler", tip)
         self.address.textEdited.connect(lambda _: self.placed.emit())
         self.address.hide()
         self.plan = Caption(role="dim")
         self.plan.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.plan.may_take(2)
-        self.bar = QProgressBar()
-        self.bar.setTextVisible(False)
+        self.bar = QProgressBar(textVisible=False)
 
     def _values(self, name: str, empty: str, tip: str) -> QLineEdit:
-        field = named(QLineEdit(), name, tip)
-        field.setPlaceholderText(empty)
+        field = named(QLineEdit(placeholderText=empty), name, tip)
         field.textEdited.connect(lambda _: self.changed.emit())
         return field
 

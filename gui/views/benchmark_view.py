@@ -386,8 +386,8 @@ class FileDialog(QDialog):
         self.fields: dict[str, QLineEdit] = {}
         for key, title, example in self.FIELDS:
             self.fields[key] = self._line(form, title, getattr(launch, key), example)
-        self.arguments = QPlainTextEdit("\n".join(f"{n}={t}" for n, t in self._launch.arguments))
-        self.arguments.setAccessibleName("Arguments")
+        arguments = "\n".join(f"{n}={t}" for n, t in self._launch.arguments)
+        self.arguments = named(QPlainTextEdit(arguments), "Arguments")
         self.arguments.setMinimumWidth(420)
         self.arguments.setFixedHeight(110)
         form.addRow("Arguments", self.arguments)
@@ -403,8 +403,7 @@ class FileDialog(QDialog):
 
     @staticmethod
     def _line(form: QFormLayout, title: str, text: str, example: str) -> QLineEdit:
-        line = named(QLineEdit(text), title)
-        line.setPlaceholderText(example)
+        line = named(QLineEdit(text, placeholderText=example), title)
         form.addRow(title, line)
         return line
 
@@ -473,8 +472,7 @@ class BenchmarkView(PageView):
         self.picked: Measured | None = None
         """The result that was chosen by hand."""
         self._n_here = 0
-        self._timer = QTimer(self)
-        self._timer.setInterval(REDRAW_MS)
+        self._timer = QTimer(self, interval=REDRAW_MS)
         self._build()
         self.results.keys = self._simple_keys
         self.curves.order = ladder.names

@@ -325,9 +325,7 @@ class CeilingsView(PageView):
         self.model = CeilingsModel(ladder, results, self)
         self._other: Configuration | None = None  # a run chosen in the plot, not the window's
         self.found: Ceilings | None = None
-        self._later = QTimer(self)
-        self._later.setSingleShot(True)
-        self._later.setInterval(TOGETHER_MS)
+        self._later = QTimer(self, singleShot=True, interval=TOGETHER_MS)
         self._later.timeout.connect(self._draw)
         self._again = False
         """Whether something came that was not drawn yet."""
@@ -562,8 +560,7 @@ class CeilingsView(PageView):
         tip = "Leave the measured run that was clicked"
         self.back = action_button("Back to the configured launch", tip)
         self.back.hide()
-        self.progress = QProgressBar()
-        self.progress.setTextVisible(False)
+        self.progress = QProgressBar(textVisible=False)
         self.progress.setFixedHeight(3)
         self.progress.hide()
         tip = "N of the launch; the left column sets block and tile"

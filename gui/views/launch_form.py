@@ -423,9 +423,7 @@ class RungRows(QWidget):
 
     def _editor(self, parameter: Parameter) -> QSpinBox | QComboBox:
         if parameter.choices:
-            combo = QComboBox()
-            combo.setEditable(True)
-            combo.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+            combo = QComboBox(editable=True, insertPolicy=QComboBox.InsertPolicy.NoInsert)
             combo.addItems([str(choice) for choice in parameter.choices])
             combo.setFixedWidth(_field_width())
             combo.editTextChanged.connect(lambda _: self.typed.emit())
@@ -687,9 +685,7 @@ class ConfigurationForm(QWidget):
         self._over: ErrorOver | None = None
         self.facts = styled_label(role="dim", wrap=True)
         self.facts.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.progress = QProgressBar()
-        self.progress.setTextVisible(False)
-        self.progress.setRange(0, 1000)
+        self.progress = QProgressBar(textVisible=False, maximum=1000)
         self.progress.setToolTip("Recording; Ctrl+. stops it")
         policy = self.progress.sizePolicy()
         policy.setRetainSizeWhenHidden(True)

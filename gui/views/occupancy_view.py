@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QEvent, QModelIndex, QRectF, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
-    QPushButton,
     QSizePolicy,
     QSpinBox,
     QSplitter,
@@ -47,7 +46,7 @@ from gui.views.page_parts import (
 from gui.views.plots import Chart, pg
 from gui.views.tables import RowModel, RowTable
 from gui.views.veil import Veil
-from gui.views.widgets import Scrolled, Segmented
+from gui.views.widgets import Scrolled, Segmented, push_button
 
 if TYPE_CHECKING:
     from core.explain.words import Explanation
@@ -584,9 +583,8 @@ class OccupancyView(PageView):
         self.table.fit()
 
     def _panel(self, upper: QVBoxLayout) -> Panel:
-        body = QWidget()
+        body, controls = QWidget(), [simple_or_all(self.session)]
         body.setLayout(upper)
-        controls = [simple_or_all(self.session)]
         panel = Panel("Occupancy", body, caption=self.caption, controls=controls, flush=True)
         self.veils = [Veil(self.session, "occupancy", panel, (self.caption,))]
         return panel
@@ -597,8 +595,8 @@ class OccupancyView(PageView):
         tip = "Whose threads, registers and shared memory are placed"
         self.example_box = Choice("Kernel or worked example", tip, EXAMPLE_LETTERS)
         self.example_box.addItems([THIS_KERNEL, *(e.title for e in scene.EXAMPLES)])
-        self.reset = QPushButton("As compiled")
-        self.reset.setToolTip("Leave the what-if: the registers and shared memory of the kernel")
+        tip = "Leave the what-if: the registers and shared memory of the kernel"
+        self.reset = push_button("As compiled", tip)
 
     def _upper(self) -> QVBoxLayout:
         choices = (self.reset, self.example_box, self.sm_box)
@@ -611,9 +609,8 @@ class OccupancyView(PageView):
         self.sm = SmView()
         self.limits = styled_label(role="dim", wrap=True)
         self.cliff = styled_label(role="dim", wrap=True)
-        filled = _scrolled(self.sm, self.limits, self.cliff)
-        filled.setAccessibleName("One SM, filled, and what limits it")
         inner = (self.sm, self.limits, self.cliff)
+        filled = named(_scrolled(*inner), "One SM, filled, and what limits it")
         self.veils.append(Veil(self.session, "occupancy", filled, inner))
         self.table = DeviceTable()
         self.table.chosen.connect(self.sm_box.choose)

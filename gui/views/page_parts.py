@@ -21,10 +21,7 @@ SUBJECT_LINES = 4
 
 def panels_in(orientation: Qt.Orientation) -> QSplitter:
     """Where panels stand beside or above one another, none of which can be pushed away."""
-    splitter = QSplitter(orientation)
-    splitter.setHandleWidth(HANDLE)
-    splitter.setChildrenCollapsible(False)
-    return splitter
+    return QSplitter(orientation, handleWidth=HANDLE, childrenCollapsible=False)
 
 
 def share(splitter: QSplitter, shares: tuple[int, int], sizes: tuple[int, int]) -> None:
@@ -201,9 +198,8 @@ class BlankPage(PageWidget, QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.sentence = styled_label(role="dim", plain=True)
+        self.sentence = styled_label(role="dim", plain=True, wrap=True)
         self.sentence.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.sentence.setWordWrap(True)
         QVBoxLayout(self).addWidget(self.sentence)
 
     def show_title(self, title: str) -> None:

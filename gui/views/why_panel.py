@@ -50,11 +50,9 @@ class WhyPanel(SessionView):
         tip = "Copy the explanation as text"
         self.copy = action_button("Copy", tip, "Copy the explanation")
         self.close_button = icon_button("Close (Esc)", "Close the explanation")
-        self.body = named(QTextBrowser(), "Explanation")
+        self.body = named(QTextBrowser(openLinks=False), "Explanation")
         self.body.setFrameShape(QFrame.Shape.NoFrame)
-        self.body.setOpenLinks(False)
         self.body.anchorClicked.connect(self._unfold)
-        self.body.setLineWrapMode(QTextBrowser.LineWrapMode.WidgetWidth)
         self._lay_out()
         self.copy.clicked.connect(self.copy_text)
         self.close_button.clicked.connect(self.closed)

@@ -169,9 +169,7 @@ class Segmented(QWidget):
 
 def fitting_choice(name: str, tip: str) -> QComboBox:
     """A box as wide as what it offers, also where its type is another when it is shown."""
-    box = named(QComboBox(), name, tip)
-    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-    return box
+    return named(QComboBox(sizeAdjustPolicy=QComboBox.SizeAdjustPolicy.AdjustToContents), name, tip)
 
 
 def offer(box: QComboBox, items: Sequence[tuple[str, object]], chosen: object) -> None:
