@@ -87,7 +87,7 @@ class CompareBar(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.views = Segmented({name: name for name in COMPARED_VIEWS}, VIEW_TIPS)
+        self.views = Segmented(**{name: (name, VIEW_TIPS[name]) for name in COMPARED_VIEWS})
         self.examples = action_button("Examples", "Pairs of launches that are worth a look")
         self.examples.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.examples.setMenu(self._make_examples())
@@ -378,8 +378,8 @@ class DifferenceView(QWidget):
         super().__init__()
         self.a, self.b = a, b
         self.grouping = Segmented(
-            {"total": "Totals", "array": "By array"},
-            {"total": "Counts of the whole launches", "array": "Counts of each array"},
+            total=("Totals", "Counts of the whole launches"),
+            array=("By array", "Counts of each array"),
         )
         self.model = DifferenceModel()
         self.table = RowTable(self.model, "Differences between the sides")
@@ -426,7 +426,6 @@ class DifferenceView(QWidget):
 
 
 LINES = 19  # of text: the least height of one view
-SIDES = {"a": "Configure A", "b": "Configure B"}
 
 
 class ComparePage(PageWidget, QWidget):
@@ -480,7 +479,9 @@ class ComparePage(PageWidget, QWidget):
 
     def _make_left(self) -> None:
         """In the left column: which side its forms are for, and the forms of B."""
-        self.switch = Segmented(SIDES, {"a": "The launch of side A", "b": "The launch of side B"})
+        self.switch = Segmented(
+            a=("Configure A", "The launch of side A"), b=("Configure B", "The launch of side B")
+        )
         self.switch.hide()
         column = self.comparing.column
         column.hide()

@@ -30,10 +30,8 @@ class Header(QWidget):
         self.title.setObjectName("launchTitle")
         self.facts = QLabel()
         self.facts.setObjectName("launchFacts")
-        self.tabs = Segmented(
-            {page.key: page.title for page in PAGES},
-            {page.key: f"{page.title} (Ctrl+{n})" for n, page in enumerate(PAGES, start=1)},
-        )
+        pages = enumerate(PAGES, start=1)
+        self.tabs = Segmented(**{p.key: (p.title, f"{p.title} (Ctrl+{n})") for n, p in pages})
         tip = "Next theme: light, dark, projector"
         self.theme_button = named(QToolButton(), "Next theme", tip)
         self.help_button = icon_button("Keyboard shortcuts (F1)")

@@ -497,11 +497,9 @@ class CurvesPanel(QWidget):
         self.order: Sequence[str] = ()
         """The kernels as they stand on the ladder, and take their colours; others come after."""
         self.request = Request()
-        self.quantity = Segmented(QUANTITIES, _TIPS)
-        self.over = Segmented(
-            {key: f"over {title}" for key, title in OVER.items()},
-            {key: f"What runs along the horizontal axis: {title}" for key, title in OVER.items()},
-        )
+        self.quantity = Segmented(**{key: (title, _TIPS[key]) for key, title in QUANTITIES.items()})
+        tip = "What runs along the horizontal axis"
+        self.over = Segmented(**{k: (f"over {t}", f"{tip}: {t}") for k, t in OVER.items()})
         self.hold = fitting_choice("Held fixed", "What stays the same along a curve")
         against = "What the speed-up is against"
         self.baseline = fitting_choice("Baseline of the speed-up", against)

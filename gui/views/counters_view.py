@@ -115,12 +115,9 @@ class CountersView(SessionView):
         super().__init__(session)
         self.caption = Caption()
         self.grouping = Segmented(
-            {"array": "By array", "line": "By line", "profile": "Nsight"},
-            {
-                "array": "What each array cost",
-                "line": "What each source line cost",
-                "profile": "Nsight Compute's counters beside these",
-            },
+            array=("By array", "What each array cost"),
+            line=("By line", "What each source line cost"),
+            profile=("Nsight", "Nsight Compute's counters beside these"),
         )
         self.model = CounterModel()
         self.table = RowTable(self.model, "Counters")

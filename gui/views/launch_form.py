@@ -298,7 +298,7 @@ class KnobRows(QWidget):
                 self._add_number(row, place, label)
 
     def _add_switch(self, row: KnobRow, place: int) -> None:
-        switch = Segmented({"0": "off", "1": "on"}, {"0": row.tip, "1": row.tip})
+        switch = Segmented(**{"0": ("off", row.tip), "1": ("on", row.tip)})
         for key, word in (("0", "off"), ("1", "on")):
             switch.button(key).setAccessibleName(f"{row.name} {word}")
         switch.chosen.connect(lambda key: self.turned.emit(row.kind, row.name, int(key)))
@@ -511,7 +511,7 @@ class MappingRow(QWidget):
         self.rung: Rung | None = None
         self.label = label = QLabel("x runs along")
         label.setToolTip("What neighbouring values of threadIdx.x choose: the mapping")
-        self.ways = named(Segmented({way: way for way in WAYS}, TIPS), "x runs along")
+        self.ways = named(Segmented(**{way: (way, TIPS[way]) for way in WAYS}), "x runs along")
         for way in WAYS:
             self.ways.button(way).setAccessibleName(f"x runs along {way}")
         self.ways.chosen.connect(self._choose)

@@ -45,11 +45,11 @@ from gui.views.widgets import Segmented, action_button
 def mode_choice(session: Session) -> Segmented:
     """What the step does, or how often elements have been loaded."""
     mode = Segmented(
-        {"step": "This step", "loads": "Times loaded"},
-        {
-            "step": "What this step loads and stores, and who owns the result",
-            "loads": "How often the block has loaded each element from global memory so far",
-        },
+        step=("This step", "What this step loads and stores, and who owns the result"),
+        loads=(
+            "Times loaded",
+            "How often the block has loaded each element from global memory so far",
+        ),
     )
     mode.bind(session, "heat", {"step": False, "loads": True})
     return mode
@@ -58,11 +58,8 @@ def mode_choice(session: Session) -> Segmented:
 def extent_choice(session: Session) -> Segmented:
     """The whole of each matrix, or the block's part."""
     extent = Segmented(
-        {"whole": "Whole", "block": "Block"},
-        {
-            "whole": "Every matrix as a whole",
-            "block": "Only what the block works on: its part of C and the k of this phase",
-        },
+        whole=("Whole", "Every matrix as a whole"),
+        block=("Block", "Only what the block works on: its part of C and the k of this phase"),
     )
     extent.bind(session, "close_up", {"whole": False, "block": True})
     return extent

@@ -619,8 +619,7 @@ class OccupancyView(PageView):
         stack.addWidget(filled)
         stack.addWidget(self.table)
         self.shown = Segmented(
-            {"sm": "One SM", "devices": "Devices"},
-            {"sm": "What one SM holds", "devices": "The table of devices"},
+            sm=("One SM", "What one SM holds"), devices=("Devices", "The table of devices")
         )
         self.shown.chosen.connect(lambda key: stack.setCurrentIndex(int(key == "devices")))
         row.addWidget(Panel("What an SM holds", stack, controls=[self.shown], flush=True))

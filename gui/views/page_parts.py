@@ -34,11 +34,8 @@ def share(splitter: QSplitter, shares: tuple[int, int], sizes: tuple[int, int]) 
 def simple_or_all(session: Session) -> Segmented:
     """How much the pages without a clock show: one choice for all of them."""
     found = Segmented(
-        {"simple": "Simple", "all": "All"},
-        {
-            "simple": "The chosen kernel, its neighbours, and what matters first",
-            "all": "Every kernel, every ceiling, every figure",
-        },
+        simple=("Simple", "The chosen kernel, its neighbours, and what matters first"),
+        all=("All", "Every kernel, every ceiling, every figure"),
     )
     found.setAccessibleName("How much is shown")
     found.bind(session, "everything", {"simple": False, "all": True})

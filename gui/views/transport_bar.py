@@ -348,7 +348,7 @@ class TransportBar(SessionView):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._icons: dict[QToolButton, str] = {}
         self.buttons = self._make_buttons()
-        self.units = Segmented({unit: unit.capitalize() for unit in UNITS}, UNIT_TIPS)
+        self.units = Segmented(**{unit: (unit.capitalize(), UNIT_TIPS[unit]) for unit in UNITS})
         self.units.chosen.connect(lambda unit: session.update(unit=unit))
         self.units_label = styled_label("Step by", role="dim")
         self.speed = named(QSlider(Qt.Orientation.Horizontal), "Speed")

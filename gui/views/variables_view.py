@@ -133,8 +133,8 @@ class VariablesView(SessionView):
         super().__init__(session)
         self.caption = Caption()
         self.scope = Segmented(
-            {"thread": "Thread", "warp": "Warp"},
-            {"thread": "Of the selected thread", "warp": "Of its whole warp, lane by lane"},
+            thread=("Thread", "Of the selected thread"),
+            warp=("Warp", "Of its whole warp, lane by lane"),
         )
         self.model = VariableModel()
         self.table = named(QTableView(), "Variables")

@@ -105,14 +105,15 @@ class Segmented(QWidget):
 
     chosen = Signal(str)
 
-    def __init__(self, options: Mapping[str, str], tips: Mapping[str, str] | None = None) -> None:
+    def __init__(self, **options: tuple[str, str]) -> None:
+        """`options`: by its key, what stands on a button, and what is said of it."""
         super().__init__()
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         layout = side_by_side(self, gap=0)
         self._group = QButtonGroup(self)
         self._keys = list(options)
-        for place, (key, label) in enumerate(options.items()):
-            button = named(QToolButton(), label, (tips or {}).get(key, ""))
+        for place, (label, tip) in enumerate(options.values()):
+            button = named(QToolButton(), label, tip)
             button.setText(label)
             button.setCheckable(True)
             button.setProperty("role", "segment")
