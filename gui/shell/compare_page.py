@@ -38,7 +38,6 @@ from gui.looks.theme import current_theme
 from gui.scenes.compare import (
     PRESETS,
     Naming,
-    Preset,
     launch_text,
     moment_text,
     naming,
@@ -115,11 +114,8 @@ class CompareBar(QWidget):
         for preset in PRESETS:
             action = menu.addAction(preset.title)
             action.setToolTip(preset.lesson)
-            action.triggered.connect(partial(self._choose, preset))
+            action.triggered.connect(lambda _=False, chosen=preset: self.preset_chosen.emit(chosen))
         return menu
-
-    def _choose(self, preset: Preset, *_: object) -> None:
-        self.preset_chosen.emit(preset)
 
 
 # One side of a comparison: which launch it is, and its views above each other.

@@ -75,8 +75,7 @@ class SizeBox(QComboBox):
         self.label = styled_label("N", role="dim")
         self.addItems([AS_CONFIGURED, *map(str, (*SWEPT_SIZES, TEXTBOOK_SIZE))])
         self.setCurrentText(str(first))
-        self.setAccessibleName(name)
-        self.setToolTip(tip)
+        named(self, name, tip)
 
     @property
     def n(self) -> int | None:

@@ -236,8 +236,7 @@ class LessonButton(QAbstractButton):
 
     def show_row(self, row: LessonRow, first: bool, last: bool) -> None:
         self.row, self._first, self._last = row, first, last
-        self.setAccessibleName(f"Lesson {row.name}: {row.title}, {row.says}")
-        self.setToolTip(row.aim)
+        named(self, f"Lesson {row.name}: {row.title}, {row.says}", row.aim)
         self.update()
 
     def sizeHint(self) -> QSize:

@@ -9,7 +9,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, QTimer
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSplitter, QVBoxLayout, QWidget
 
 from core.devices.table import find_capability, load_capabilities, load_devices
-from gui.looks.style import side_by_side, styled_label
+from gui.looks.style import named, side_by_side, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
 from gui.views.base import Caption, SessionView
@@ -57,8 +57,7 @@ class Choice(QComboBox):
         super().__init__()
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(letters)
-        self.setAccessibleName(name)
-        self.setToolTip(tip)
+        named(self, name, tip)
 
 
 class DeviceBox(Choice):

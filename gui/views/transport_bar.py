@@ -89,7 +89,8 @@ class ScrubBar(SessionView):
 
     def sizeHint(self) -> QSize:
         """As high as a band with its name and a row of marks."""
-        return QSize(400, self._band_height() + self._mark_height() + 6)
+        line = self._band_height()
+        return QSize(400, line + max(12, line - 2) + 6)
 
     def refresh(self, names: frozenset[str]) -> None:
         if names & {"trace", "block"}:
@@ -136,9 +137,6 @@ class ScrubBar(SessionView):
 
     def _band_height(self) -> int:
         return self.fontMetrics().height()
-
-    def _mark_height(self) -> int:
-        return max(12, self.fontMetrics().height() - 2)
 
     def _paint_static(self, painter: QPainter) -> None:
         theme = current_theme()
