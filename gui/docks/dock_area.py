@@ -24,7 +24,6 @@ from PySide6.QtWidgets import (
     QTabBar,
     QTabWidget,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -144,7 +143,7 @@ class DockTitle(QFrame):
         for control in self.controls:
             self.row.setAlignment(control, Qt.AlignmentFlag.AlignTop)
         edges = (space.margin, space.gap - 2, space.gap, 0)
-        stacked(self, self.row, gap=space.gap // 2, edges=edges)
+        self._lines = stacked(self, self.row, gap=space.gap // 2, edges=edges)
         self._rows = [self.row]
         self._split = [list(self.controls)]  # of each row, from the first
         self.show_large(False)
@@ -162,7 +161,7 @@ class DockTitle(QFrame):
         self._fit()
 
     def _fit(self) -> None:
-        margins = self.contentsMargins() + self.layout().contentsMargins()  # type: ignore[union-attr]
+        margins = self.contentsMargins() + self._lines.contentsMargins()
         room = self.width() - margins.left() - margins.right()
         heading = self.heading.sizeHint().width() + self.row.spacing() if self.named else 0
         widths = list(map(self._width, self.controls))
@@ -186,11 +185,9 @@ class DockTitle(QFrame):
         for control in self.controls:
             for row in self._rows:
                 row.removeWidget(control)
-        rows = self.layout()
-        assert isinstance(rows, QVBoxLayout)
         while len(self._rows) < len(split):
             self._rows.append(side_by_side(None, None, gap=self.row.spacing()))
-            rows.addLayout(self._rows[-1])
+            self._lines.addLayout(self._rows[-1])
         for row, controls in zip(self._rows, split, strict=False):
             for control in controls:
                 row.addWidget(control, 0, Qt.AlignmentFlag.AlignTop)

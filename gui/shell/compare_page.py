@@ -492,9 +492,7 @@ class ComparePage(PageWidget, QWidget):
         """Below the window's time axis, which is A's, the one of B; both can be dragged."""
         self.scrub = named(ScrubBar(self.comparing.b), "Time axis of B")
         self.scrub.hide()
-        layout = self.main.transport.layout()
-        assert isinstance(layout, QVBoxLayout)
-        layout.addWidget(self.scrub)
+        self.main.transport.rows.addWidget(self.scrub)
         self.letters = [QLabel("A", self.main.transport.scrub), QLabel("B", self.scrub)]
         for letter in self.letters:
             letter.setProperty("role", "small")
@@ -562,8 +560,7 @@ class ComparePage(PageWidget, QWidget):
             QTimer.singleShot(0, side, side.reveal)
         if now.left != before.left:
             self._pair.insertWidget(0, a if now.left == "a" else b)
-            bars = self.main.transport.layout()
-            assert isinstance(bars, QVBoxLayout)
+            bars = self.main.transport.rows
             bars.removeWidget(self.scrub)
             own = bars.indexOf(self.main.transport.scrub)
             bars.insertWidget(own + (now.left == "a"), self.scrub)

@@ -703,9 +703,6 @@ class ConfigurationForm(QWidget):
 
     def say_over(self, area: QWidget) -> None:
         """Say what is wrong over another part of the window: the fields stay where they are."""
-        layout = self.layout()
-        assert layout is not None
-        layout.removeWidget(self.error)
         self._over = ErrorOver(area, self.error)
 
     def watch(self, recorder: Worker) -> None:

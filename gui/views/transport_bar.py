@@ -485,7 +485,7 @@ class TransportBar(SessionView):
         top.addSpacing(gap)
         top.addWidget(self.position)
         edges = (margin, gap - 2, margin, gap)
-        stacked(self, top, self._below, self.scrub, gap=gap - 2, edges=edges)
+        self.rows = stacked(self, top, self._below, self.scrub, gap=gap - 2, edges=edges)
 
     def _step(self, *, forward: bool) -> None:
         self.session.playing = 0
