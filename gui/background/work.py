@@ -18,6 +18,7 @@ from core.cancelling import cancelled_by
 from core.errors import TilescopeError
 
 Progress = Callable[[float], None]
+Listener = Callable[[Any], object]
 P = ParamSpec("P")
 
 log = logging.getLogger(__name__)
@@ -46,24 +47,31 @@ class Worker(QObject):
     _advanced = Signal(int, float)
 
     def __init__(
-        self, parent: QObject | None = None, name: str = "worker", *, keeps_all: bool = False
+        self,
+        parent: QObject | None = None,
+        name: str = "worker",
+        done: Listener | None = None,
+        failed: Listener | None = None,
+        *,
+        keeps_all: bool = False,
     ) -> None:
-        """keeps_all: every job is done, in order, as where each writes a file of its own."""
+        """`done` hears of each result, and `failed` of each exception.
+
+        keeps_all: every job is done, in order, as where each writes a file of its own.
+        """
         super().__init__(parent)
+        for signal, listener in ((self.finished, done), (self.failed, failed)):
+            if listener is not None:
+                signal.connect(listener)
         self._name = name
         self._keeps_all = keeps_all
         self._ticket = 0  # of the newest job
-        self._busy = False
+        self.busy = False  # whether a job is waiting or running
         self._is_closed = False
         self._thread = ThreadPoolExecutor(1, name)  # begins with the first job
         self._done.connect(self._on_done)
         self._broken.connect(self._on_failed)
         self._advanced.connect(self._on_progress)
-
-    @property
-    def busy(self) -> bool:
-        """Whether a job is waiting or running."""
-        return self._busy
 
     def submit(
         self, job: Callable[Concatenate[Progress, P], Any], *args: P.args, **kwargs: P.kwargs
@@ -76,7 +84,7 @@ class Worker(QObject):
         if self._is_closed:
             return
         self._ticket += 1
-        self._busy = True
+        self.busy = True
         self.started.emit()
         ticket = self._ticket
         self._thread.submit(self._run, ticket, lambda told: job(told, *args, **kwargs))
@@ -113,8 +121,8 @@ class Worker(QObject):
 
     def _settle(self, ticket: int) -> None:
         """Nothing is left to do after the newest job; whoever was told of it may have sent one."""
-        if self._busy and ticket == self._ticket:
-            self._busy = False
+        if self.busy and ticket == self._ticket:
+            self.busy = False
             self.idle.emit()
 
     @Slot(int, object)

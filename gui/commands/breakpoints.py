@@ -46,7 +46,7 @@ class Stopping(QObject):
             said = "There is no breakpoint: click left of a line's number, or press F9."
         else:
             said = f"No breakpoint stops {'after' if forward else 'before'} this step."
-        self.message.show_message(said, kind="info")
+        self.message.tell(said)
 
     def toggle_at_line(self) -> None:
         """Set or take away a breakpoint at the caret, the selected line, or the running one."""
@@ -74,7 +74,6 @@ class Stopping(QObject):
                 edit.reveal(place)
 
     def next_at_line(self) -> None:
-        """Go to the next step at the selected line."""
         if self.session.line is not None:
             self.source.go_to_next(self.session.line)
 
@@ -84,7 +83,6 @@ class Stopping(QObject):
             self.session.toggle_breakpoint(Breakpoint(element=self.session.element))
 
     def clear(self) -> None:
-        """Take every breakpoint away."""
         self.session.breakpoints = frozenset()
 
     def go_to_touch(self, *, forward: bool) -> None:
@@ -93,11 +91,11 @@ class Stopping(QObject):
         if element is None or go_to_touch(self.session, element, forward=forward):
             return
         if self.session.hides("matrices.loaded"):
-            self.message.show_message(waits(self.session, "whether it is touched"), kind="info")
+            self.message.tell(waits(self.session, "whether it is touched"))
             return
         where = "after" if forward else "before"
         said = f"This block does not touch {index_text(*element)} {where} this step."
-        self.message.show_message(said, kind="info")
+        self.message.tell(said)
 
     def ask_for_element(self) -> None:
         """Ask for an element by its name and index, and select it."""
@@ -134,5 +132,5 @@ class Stopping(QObject):
     def _element(self) -> tuple[str, tuple[int, ...]] | None:
         if self.session.element is None:
             said = "No element is selected: click one in a matrix or a shared array, or press E."
-            self.message.show_message(said, kind="info")
+            self.message.tell(said)
         return self.session.element

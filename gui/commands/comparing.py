@@ -9,8 +9,8 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer
 
-from core.errors import ParameterError, TilescopeError
-from core.launching.file_launch import FieldErrors, FileLaunch
+from core.errors import TilescopeError
+from core.launching.file_launch import FileLaunch
 from gui.background.coalescing import Coalescer
 from gui.background.work import Worker, sentence_of
 from gui.commands.moments import Moments
@@ -47,8 +47,7 @@ class Differing(QObject):
         super().__init__(comparing)
         self.comparing = comparing
         self.a, self.b = comparing.a, comparing.b
-        self.search = Worker(self, "differences")
-        self.search.finished.connect(self._found)
+        self.search = Worker(self, "differences", self._found)
         self._said = ""  # where nothing is found
         self._example: Preset | None = None
         for recorder in (comparing.main.recorder, comparing.recorder):
@@ -56,7 +55,6 @@ class Differing(QObject):
             recorder.failed.connect(self._forget)
 
     def close(self) -> None:
-        """End what runs, and listen no more."""
         self.search.close()
         self._example = None
         self.comparing.main.recorder.recorded.disconnect(self._soon)
@@ -67,7 +65,7 @@ class Differing(QObject):
         pairs = self._pairs()
         if self.a.hides("compare"):
             said = waits(self.a, "the next difference")
-            self.comparing.main.message.show_message(said, kind="info")
+            self.comparing.main.message.tell(said)
         elif pairs is not None:
             where = "after" if forward else "before"
             said = f"Warp {pairs.warp} moves as much on both sides at every access {where} this."
@@ -110,7 +108,7 @@ class Differing(QObject):
         if step is not None:
             self.a.update(playing=0, step=step)
         elif self._said:
-            self.comparing.main.message.show_message(self._said, kind="info")
+            self.comparing.main.message.tell(self._said)
 
 
 class Comparing(QObject):
@@ -320,14 +318,9 @@ class Comparing(QObject):
             self.column.form.show_knobs(knob_rows(self.b.trace.workload, own))
 
     def _on_recorded(self) -> None:
-        self.column.form.show_error("")
-        self.column.form.file.show_errors({})
+        self.column.form.report(None)
 
     def _report(self, error: object) -> None:
-        form = self.column.form
-        if isinstance(error, ParameterError):
-            form.show_error(str(error))
-        elif isinstance(error, FieldErrors):
-            form.file.show_errors(dict(error.fields))
+        self.column.form.report(error)
         said = sentence_of(error, "Recording failed unexpectedly")
         self.main.message.show_message(f"{self.naming.b}: {said}")

@@ -123,7 +123,6 @@ class Explaining(QObject):
         return SPACES.get(self.session.view, "") if seen else ""
 
     def close(self) -> None:
-        """Put the explanations away."""
         for session in self.sessions:
             session.question = None
 
@@ -143,9 +142,7 @@ class Explaining(QObject):
             self.panel.hide()
         elif self.session.hides("why"):
             self.close()
-            self.window_.message.show_message(
-                f"{ANSWER_FIRST}: then Why? explains the number.", kind="info"
-            )
+            self.window_.message.tell(f"{ANSWER_FIRST}: then Why? explains the number.")
         else:
             self.panel.ask(topic, self._beside, self._view or self._view_of(topic))
         self._beside = self._view = None

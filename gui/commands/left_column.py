@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
 from gui.commands.window import Window
 from gui.docks.dock_area import units
+from gui.looks.style import side_by_side
 from gui.views.lesson_panel import LessonPanel
 
 LEAST, USUAL, MOST = 22, 31, 60  # widths of the column, in digits
@@ -46,18 +47,13 @@ class LeftColumn(QObject):
 
     def beside(self, body: QWidget) -> QHBoxLayout:
         """The window's body with the button left of it."""
-        row = QHBoxLayout()
-        row.setSpacing(4)
-        row.addWidget(self.button)
-        row.addWidget(body, 1)
-        return row
+        return side_by_side(None, self.button, (body, 1), gap=4)
 
     def kept(self, width: int) -> int:
         """The width to be kept for the next start: 0 if somebody hid it, -1 for want of room."""
         return width or (0 if self.by_hand else -1)
 
     def restore(self, width: int) -> None:
-        """Take up a kept width."""
         self.by_hand = width == 0
         self._fits = self._fits or width > 0
         if self.by_hand:
@@ -109,7 +105,6 @@ class LeftColumn(QObject):
             body.setSizes([self.width, wide, max(body.width() - wide, 1)])
 
     def restyle(self) -> None:
-        """Take up the theme's type."""
         digit, _ = units()
         self.main.left.setMinimumWidth(LEAST * digit)
         self.main.left.setMaximumWidth(MOST * digit)

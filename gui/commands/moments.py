@@ -60,7 +60,6 @@ class Moments(QObject):
             self.main.show_page("step")
 
     def copy_link(self) -> None:
-        """Put a link to what is shown on the clipboard."""
         link = self.link_now()
         if link is None:
             return
@@ -78,7 +77,7 @@ class Moments(QObject):
 
     def _say_copied(self, sentence: str) -> None:
         typed = " It leads to the text that was run, not to what was typed since."
-        self.main.message.show_message(f"{sentence}{typed if self._typed() else ''}", kind="info")
+        self.main.message.tell(f"{sentence}{typed if self._typed() else ''}")
 
     def link_now(self) -> str | None:
         """A link to what is shown; None, and a sentence in the window, where there can be none."""
@@ -95,7 +94,6 @@ class Moments(QObject):
         return now is not None and draft.key == now.key and draft.stale
 
     def ask_for_link(self) -> None:
-        """Ask for a link and go there."""
         hint = f"Such as {EXAMPLE}, or what “Copy link” (Ctrl+Shift+C) put on the clipboard"
         check = self.mistake_of
         text = ask_text(self.main, "Open a link", hint, action="Open", check=check)
@@ -226,7 +224,6 @@ class Lecture(QObject):
         window.session.configuration_changed.connect(self._follow)
 
     def commands(self) -> list[Command]:
-        """The menu's entries."""
         return [
             _entry("Next moment", "Ctrl+PgDown", partial(self.go, 1), line=True),
             _entry("Previous moment", "Ctrl+PgUp", partial(self.go, -1)),
@@ -239,7 +236,6 @@ class Lecture(QObject):
         ]
 
     def list_in(self, menu: QMenu) -> None:
-        """Have a menu list the moments below its commands."""
         menu.aboutToShow.connect(partial(self._list, menu, len(menu.actions())))
 
     def _list(self, menu: QMenu, own: int) -> None:
@@ -259,16 +255,16 @@ class Lecture(QObject):
     def go(self, by: int) -> None:
         """Show the next moment (or the one before); say so at the ends."""
         if not self.moments:
-            self._say("There are no moments yet: Ctrl+Shift+M saves this one.")
+            self.main.message.tell("There are no moments yet: Ctrl+Shift+M saves this one.")
             return
         place = self.at + by if self.at >= 0 else (0 if by > 0 else len(self.moments) - 1)
         if 0 <= place < len(self.moments):
             self.show(place)
         else:
-            self._say(f"This is the {'last' if by > 0 else 'first'} moment of the list.")
+            end = "last" if by > 0 else "first"
+            self.main.message.tell(f"This is the {end} moment of the list.")
 
     def show(self, place: int) -> None:
-        """Go to a moment of the list, under its name."""
         self.at = place
         moment = self.moments[place]
         if self.links.open_link(moment.link):
@@ -283,7 +279,6 @@ class Lecture(QObject):
     # ---- changing it
 
     def restore(self, moments: tuple[Named, ...], at: int) -> None:
-        """Take up the list of an earlier session."""
         self.moments = moments
         self.at = min(max(at, -1), len(moments) - 1)
 
@@ -294,14 +289,13 @@ class Lecture(QObject):
         self.title.hide()
         self.changed.emit()
         if sentence:
-            self.main.message.show_message(sentence, kind="info", label="Undo", action=self.undo)
+            self.main.message.tell(sentence, "Undo", self.undo)
 
     def undo(self) -> None:
         """Take back the last change of the list; a second time does it again."""
         self._change(*self._before, "The list of moments is as it was before.")
 
     def clear(self) -> None:
-        """Empty the list."""
         if self.moments:
             count = plural(len(self.moments), "moment")
             self._change((), -1, f"The list is empty; it had {count}.")
@@ -322,7 +316,6 @@ class Lecture(QObject):
             self._change((*kept[:at], moment, *kept[at:]), at, said)
 
     def remove(self) -> None:
-        """Take away the moment that was gone to last."""
         if 0 <= self.at < len(self.moments):
             gone, kept = self.moments[self.at], self.moments
             said = f"“{gone.name}” is no longer in the list of moments."
@@ -346,7 +339,6 @@ class Lecture(QObject):
         self.show(0)
 
     def save_list(self) -> None:
-        """Ask for a file and write the list to it."""
         if not self.moments:
             self.go(1)  # which says what to do
             return
@@ -359,9 +351,6 @@ class Lecture(QObject):
             write(Path(name), self.moments)
         except TilescopeError as error:
             self.main.message.show_message(str(error))
-
-    def _say(self, sentence: str) -> None:
-        self.main.message.show_message(sentence, kind="info")
 
 
 def _entry(text: str, key: str, run: Callable[[], object], *, line: bool = False) -> Command:

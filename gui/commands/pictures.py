@@ -223,9 +223,7 @@ class Exporter(QObject):
         super().__init__(window)
         self.main = window
         self.gallery = Gallery(window)
-        self.writer = Worker(self, "exporter", keeps_all=True)
-        self.writer.finished.connect(self._done)
-        self.writer.failed.connect(self._failed)
+        self.writer = Worker(self, "exporter", self._done, self._failed, keeps_all=True)
         self._tasks: deque[Task] = deque()  # those that the worker has, the one under way first
         self._hidden: deque[Task] = deque()  # those whose view is being made ready
         self._waiting = QTimer(self, interval=TICK_MS)  # for what a hidden view works out
@@ -237,11 +235,9 @@ class Exporter(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether a picture is being made."""
         return bool(self._tasks or self._hidden)
 
     def close(self) -> None:
-        """Wait until what is being written is written."""
         self._waiting.stop()
         self._hidden.clear()
         self.writer.close()
@@ -269,11 +265,9 @@ class Exporter(QObject):
             self.export(name)
 
     def copy_view(self) -> None:
-        """Copy a picture of the view that is looked at."""
         self.copy(self.looked_at())
 
     def copy_window(self) -> None:
-        """Copy a picture of the whole window."""
         self.copy(WINDOW)
 
     def looked_at(self) -> str:
@@ -415,8 +409,7 @@ class Exporter(QObject):
     def _say(
         self, sentence: str, label: str = "", action: Callable[[], object] | None = None
     ) -> None:
-        self.main.message.show_message(sentence, kind="info", label=label, action=action)
-        self._said = self.main.message.sentence
+        self._said = self.main.message.tell(sentence, label, action)
 
     def _take_back(self) -> None:
         """Clear what was said here, and give its room back, before the window is painted."""

@@ -44,7 +44,6 @@ class Presenting(QObject):
             self._ask()
 
     def stop(self) -> None:
-        """End presenting."""
         self.on = False
         if self.bar is not None:
             self.bar.hide()
@@ -78,7 +77,6 @@ class Presenting(QObject):
         return True
 
     def vote(self, place: int, by: int) -> None:
-        """Count a vote for a choice, or take one away."""
         self._votes().add(place, by)
         self._show()
 

@@ -22,13 +22,10 @@ class Profiling(QObject):
     def __init__(self, window: Window) -> None:
         super().__init__(window)
         self.main, self.session = window, window.session
-        self.worker = Worker(self, "profile")
-        self.worker.finished.connect(self._show)
-        self.worker.failed.connect(self._refuse)
+        self.worker = Worker(self, "profile", self._show, self._refuse)
         self._said = ""
 
     def ask_and_compare(self) -> None:
-        """Ask for a profile of the shown launch, and compare."""
         if self.session.trace is None:
             self.main.message.show_message(NO_LAUNCH)
             return
@@ -42,23 +39,21 @@ class Profiling(QObject):
         trace = self.session.trace
         if trace is None:
             return
-        self._said = f"Reading {path.name} and counting the launch …"
-        self.main.message.show_message(
-            self._said, kind="info", label="Stop (Ctrl+.)", action=self.cancel
-        )
+        said = f"Reading {path.name} and counting the launch …"
+        self._said = self.main.message.tell(said, "Stop (Ctrl+.)", self.cancel)
         self.worker.submit(profile_job, path, trace.workload)
 
     def cancel(self) -> None:
         """Give it up; what is shown stays."""
         self.worker.cancel()
-        self._unsay()
+        self.main.message.take_back(self._said)
 
     def close(self) -> None:
         """Give it up, and wait for the end."""
         self.worker.close()
 
     def _show(self, found: Any) -> None:
-        self._unsay()
+        self.main.message.take_back(self._said)
         self.session.profile = found
         if self.session.profile is not found:  # another launch was chosen meanwhile
             return
@@ -69,7 +64,3 @@ class Profiling(QObject):
     def _refuse(self, error: object) -> None:
         said = sentence_of(error, "The profile could not be compared")
         self.main.message.show_message(said)
-
-    def _unsay(self) -> None:
-        if self.main.message.sentence == self._said:
-            self.main.message.clear()

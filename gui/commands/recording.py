@@ -56,11 +56,8 @@ class Recorder(QObject):
         self._loaded: Configuration | None = None  # whose record is there already
         self._counting: tuple[Configuration, str] | None = None
         self._given = Conditions()  # of what was recorded last
-        self.worker = Worker(self, "recorder")
-        self.worker.finished.connect(self._take)
-        self.worker.failed.connect(self._report)
-        self.counter = Worker(self, "counter")
-        self.counter.finished.connect(self._take_counts)
+        self.worker = Worker(self, "recorder", self._take, self._report)
+        self.counter = Worker(self, "counter", self._take_counts)
         session.configuration_changed.connect(self._record)
         for name in CONDITIONS:
             getattr(session, f"{name}_changed").connect(self._record_conditions)
@@ -122,7 +119,6 @@ class Recorder(QObject):
             self.failed.emit(Stopped(_STOPPED))
 
     def close(self) -> None:
-        """Cancel and wait for the thread."""
         self.session.configuration_changed.disconnect(self._record)
         for name in CONDITIONS:
             getattr(self.session, f"{name}_changed").disconnect(self._record_conditions)

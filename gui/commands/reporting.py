@@ -56,8 +56,7 @@ class Reporter(QObject):
 
     def _on_recorded(self) -> None:
         self.session.trouble = ""
-        self.main.form.show_error("")
-        self.main.form.file.show_errors({})
+        self.main.form.report(None)
         self.main.message.clear()
         self._announce_findings(self._repaired())
 
@@ -81,11 +80,7 @@ class Reporter(QObject):
         if another and wanted is not None and own and not isinstance(error, Stopped):
             self._show_nothing(wanted, error)
         self.session.trouble = _remedy(error)
-        if isinstance(error, ParameterError):
-            self.main.form.show_error(str(error))
-        elif isinstance(error, FieldErrors):
-            self.main.form.file.show_errors(dict(error.fields))
-        else:
+        if not self.main.form.report(error):
             self._show_error(error)
 
     def _show_error(self, error: TilescopeError) -> None:
@@ -169,19 +164,17 @@ class Reporter(QObject):
         lines = trace.printed if trace is not None and not self.session.veiled else ()
         if not lines:
             if said:
-                self.main.message.show_message(said, kind="info")
+                self.main.message.tell(said)
             return
         first = " / ".join(clipped(line, MOST_OF_A_LINE) for line in lines[:FIRST_LINES])
         more = " …" if len(lines) > FIRST_LINES else ""
-        self.main.message.show_message(
+        self.main.message.tell(
             f"{said} The kernel prints {plural(len(lines), 'line')}: {first}{more}".strip(),
-            kind="info",
-            label="Copy all",
-            action=lambda: QGuiApplication.clipboard().setText("\n".join(lines) + "\n"),
+            "Copy all",
+            lambda: QGuiApplication.clipboard().setText("\n".join(lines) + "\n"),
         )
 
     def show_findings(self) -> None:
-        """Show the list of findings and go to the first."""
         rows = finding_rows(self.session.trace)
         if rows:
             self.main.step_page.front("Findings")

@@ -10,7 +10,6 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer
 from PySide6.QtWidgets import QFileDialog
 
-from core.errors import TilescopeError
 from core.files import must_be_writable
 from gui.commands.moments import Moments
 from gui.commands.window import Window
@@ -45,7 +44,6 @@ class Taker(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether a file is being made."""
         return self._process is not None
 
     def ask_and_export(self) -> None:
@@ -70,7 +68,7 @@ class Taker(QObject):
         try:
             must_be_writable(path)
         except OSError as error:
-            self._say(f"{path} cannot be written: {error.strerror}.", kind="error")
+            self.main.message.show_message(f"{path} cannot be written: {error.strerror}.")
             return
         self._path, self._said = path, ""
         process = QProcess(self)
@@ -92,7 +90,7 @@ class Taker(QObject):
         """Say so where an open question would be answered by what is exported."""
         sentence = waits(self.main.session, "a page or film of the steps")
         if sentence:
-            self._say(sentence)
+            self.main.message.tell(sentence)
         return bool(sentence)
 
     def cancel(self) -> None:
@@ -106,7 +104,7 @@ class Taker(QObject):
         process.finished.connect(process.deleteLater)
         process.terminate()
         QTimer.singleShot(LONGEST_MS, process, process.kill)
-        self._say(f"{self._path.name} was not written.")
+        self.main.message.tell(f"{self._path.name} was not written.")
 
     def _hear(self) -> None:
         assert self._process is not None
@@ -118,13 +116,13 @@ class Taker(QObject):
 
     def _say_doing(self, percent: int) -> None:
         sentence = f"Writing {self._path.name}: {percent} %"
-        self.main.message.show_message(sentence, kind="info", label="Cancel", action=self.cancel)
+        self.main.message.tell(sentence, "Cancel", self.cancel)
 
     def _fail(self, error: QProcess.ProcessError) -> None:
         if error == QProcess.ProcessError.FailedToStart and self._process is not None:
             self._process.deleteLater()
             self._process = None
-            self._say("The export could not be started: there is no Python.", kind="error")
+            self.main.message.show_message("The export could not be started: there is no Python.")
 
     def _end(self, status: int) -> None:
         process, self._process = self._process, None
@@ -132,13 +130,10 @@ class Taker(QObject):
         said = bytes(process.readAllStandardError().data()).decode("utf-8", "replace")
         process.deleteLater()
         if status == 0:
-            self._say(f"Saved {self._path}")
+            self.main.message.tell(f"Saved {self._path}")
             return
         words = " ".join(said.split()).removeprefix("error: ")
-        self._say(words or str(TilescopeError("The export ended before its time.")), kind="error")
-
-    def _say(self, sentence: str, *, kind: str = "info") -> None:
-        self.main.message.show_message(sentence, kind=kind)
+        self.main.message.show_message(words or "The export ended before its time.")
 
 
 def file_name(session: Session) -> str:

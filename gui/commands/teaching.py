@@ -100,16 +100,12 @@ class Teaching(QObject):
         self._settle.timeout.connect(self._reload)
         self._slide = QTimer(self, singleShot=True, interval=SLID_MS)
         self._slide.timeout.connect(self._follow_slider)
-        self.worker = Worker(self, "lessons")
-        self.worker.finished.connect(self._take)
-        self.worker.failed.connect(self._fail)
-        self.drafter = Worker(self, "drafts")  # of its own: a draft must end no question's work
-        self.drafter.finished.connect(self._take)
-        self.drafter.failed.connect(lambda error: self._say(sentence_of(error)))
+        self.worker = Worker(self, "lessons", self._take, self._fail)
+        # Of its own: a draft must end no question's work.
+        self.drafter = Worker(self, "drafts", self._take, lambda e: self._say(sentence_of(e)))
         window.recorder.recorded.connect(self._check_goals)
 
     def close(self) -> None:
-        """End what runs."""
         self.worker.close()
         self.drafter.close()
 
@@ -123,7 +119,6 @@ class Teaching(QObject):
             self.course_read.emit()
 
     def begin_lesson(self, name: str, at: int = 0) -> None:
-        """Begin a lesson of the course, by its name."""
         if self._waits_for_course(partial(self.begin_lesson, name, at)):
             return
         lesson = next((one for one in self.lessons if one.name.lower() == name.lower()), None)
@@ -133,7 +128,6 @@ class Teaching(QObject):
         self._sit_lesson(lesson, at)
 
     def names(self) -> list[str]:
-        """The course's lessons."""
         return [one.name for one in self.lessons]
 
     def open_named(self, name: str) -> None:
@@ -152,7 +146,6 @@ class Teaching(QObject):
         self.worker.submit(lessons_job, path)
 
     def ask_for_file(self) -> None:
-        """Ask for a lesson's file and begin it."""
         name, _ = QFileDialog.getOpenFileName(self.main, "Open a lesson", "", FILES)
         if name:
             self.open_path(Path(name))
@@ -181,7 +174,7 @@ class Teaching(QObject):
         except TilescopeError as error:
             self._say(str(error))
             return
-        self.main.message.show_message(f"Written: {path}", kind="info")
+        self.main.message.tell(f"Written: {path}")
 
     def make_of_moments(self, moments: Sequence[Named]) -> None:
         """Ask for a file, and write a lesson with a question for each moment to it."""
@@ -268,7 +261,6 @@ class Teaching(QObject):
         self.main.left_column.show_lesson(True)
 
     def show_panel(self, on: bool) -> None:
-        """Show the panel, or hide it while the lesson is presented."""
         self.main.left_column.show_lesson(on)
 
     def leave(self) -> None:
@@ -402,7 +394,6 @@ class Teaching(QObject):
     # ---- answering
 
     def hint(self) -> None:
-        """Show the next hint."""
         if self.sitting is not None and self.panel is not None and (text := self.sitting.hint()):
             self.panel.show_hint(text)
 
@@ -495,12 +486,8 @@ class Teaching(QObject):
         elif isinstance(result, Reply):
             self._take_mark(result)
         elif isinstance(result, Drafted):
-            self.main.message.show_message(
-                f"A lesson of {plural(result.steps, 'step')}: {result.path}",
-                kind="info",
-                label="Open",
-                action=partial(self.open_path, result.path),
-            )
+            said = f"A lesson of {plural(result.steps, 'step')}: {result.path}"
+            self.main.message.tell(said, "Open", partial(self.open_path, result.path))
         elif isinstance(result, Revealed):
             self.answer_known.emit(result)
 

@@ -61,7 +61,6 @@ class Dressing(QObject):
             QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Dress what is being shown."""
         if event.type() == QEvent.Type.Show and isinstance(watched, QWidget):
             watched.removeEventFilter(self)
             if watched in self._hidden:

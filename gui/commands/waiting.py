@@ -64,16 +64,13 @@ class Waiting(QObject):
             return  # nothing is waited for there
         what = "Reading" if self.opener.busy else "Compiling and recording"
         before = f"; {_BEFORE}" if self.main.session.trace is not None else ""
-        self._said = f"{what} takes a while{before}."
-        self.main.message.show_message(
-            self._said, kind="info", label="Stop (Ctrl+.)", action=self.stop
-        )
+        said = f"{what} takes a while{before}."
+        self._said = self.main.message.tell(said, "Stop (Ctrl+.)", self.stop)
 
     def _end(self) -> None:
         if self.opener.busy or self.recorder.worker.busy:
             return
         self._timer.stop()
         self._take_sign_away()
-        if self._said and self.main.message.sentence == self._said:
-            self.main.message.clear()
+        self.main.message.take_back(self._said)
         self._said = ""

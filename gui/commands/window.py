@@ -75,5 +75,4 @@ class Window(QMainWindow):
         self.session.text_size = TEXT_SIZES[min(max(at, 0), len(TEXT_SIZES) - 1)]
 
     def toggle_full_screen(self) -> None:
-        """Enter or leave the full screen."""
         self.showNormal() if self.isFullScreen() else self.showFullScreen()

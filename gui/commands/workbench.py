@@ -58,9 +58,7 @@ class Workbench(QObject):
         self.texts: dict[str, str] = {}
         self._saved: dict[str, tuple[Path, str]] = {}  # where texts in no file went, by their keys
         self._given: Conditions | None = None  # of the file that is being opened
-        self.opener = Worker(self, "opener")
-        self.opener.finished.connect(self._take)
-        self.opener.failed.connect(self._refuse)
+        self.opener = Worker(self, "opener", self._take, self._refuse)
         self.waiting = Waiting(window, self.opener)
         self.source.run_wanted.connect(lambda _: self.run_source())
         self.source.original_wanted.connect(self.run_original)
@@ -77,7 +75,6 @@ class Workbench(QObject):
         window.installEventFilter(self)
 
     def close(self) -> None:
-        """Stop what runs, and wait for it."""
         self.opener.close()
 
     # ---- edit and run
@@ -93,7 +90,7 @@ class Workbench(QObject):
         if self.source.edit.document().isUndoAvailable():
             self.source.edit.undo()
         else:
-            self._note("There is no edit to undo.")
+            self.main.message.tell("There is no edit to undo.")
 
     def redo(self) -> None:
         """Make the edit again that was taken back last."""
@@ -101,7 +98,7 @@ class Workbench(QObject):
         if self.source.edit.document().isRedoAvailable():
             self.source.edit.redo()
         else:
-            self._note("There is no edit to redo.")
+            self.main.message.tell("There is no edit to redo.")
 
     def _show_source(self) -> None:
         self.main.show_page("step")
@@ -157,7 +154,6 @@ class Workbench(QObject):
             self._write_source(path)
 
     def save_source_as(self) -> None:
-        """Ask for a file and write the text to it."""
         first = str(self._file_of_source() or f"{self.source.draft.key.partition('.cu')[0]}.cu")
         name, _ = QFileDialog.getSaveFileName(self.main, "Save the source", first, CUDA_FILES)
         if name:
@@ -190,12 +186,11 @@ class Workbench(QObject):
             self.source.saved()
         elif not Path(draft.key).is_absolute():
             self._saved[draft.key] = path, draft.text
-        self._note(f"Saved {path}.")
+        self.main.message.tell(f"Saved {path}.")
 
     # ---- a file of one's own
 
     def ask_for_file(self) -> None:
-        """Ask which file to open."""
         name, _ = QFileDialog.getOpenFileName(self.main, "Open a kernel", "", OPENED)
         if name:
             self.open_file(name)
@@ -362,9 +357,6 @@ class Workbench(QObject):
 
     def _say(self, sentence: str) -> None:
         self.main.message.show_message(sentence)
-
-    def _note(self, sentence: str) -> None:
-        self.main.message.show_message(sentence, kind="info")
 
     # ---- drag and drop
 

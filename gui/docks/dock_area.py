@@ -18,14 +18,12 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QDockWidget,
     QFrame,
-    QHBoxLayout,
     QLabel,
     QMainWindow,
     QSizePolicy,
     QTabBar,
     QTabWidget,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -141,15 +139,13 @@ class DockTitle(QFrame):
         self.heading = styled_label(title, role="heading")
         self.heading.setToolTip(TIP)
         space = current_theme().spacing
-        self.row = side_by_side(None, gap=space.gap)
-        rows = stacked(self, self.row, gap=space.gap // 2)
-        rows.setContentsMargins(space.margin, space.gap - 2, space.gap, 0)
+        self.row = side_by_side(None, self.heading, None, *self.controls, gap=space.gap)
+        for control in self.controls:
+            self.row.setAlignment(control, Qt.AlignmentFlag.AlignTop)
+        edges = (space.margin, space.gap - 2, space.gap, 0)
+        self._lines = stacked(self, self.row, gap=space.gap // 2, edges=edges)
         self._rows = [self.row]
         self._split = [list(self.controls)]  # of each row, from the first
-        self.row.addWidget(self.heading)
-        self.row.addStretch(1)
-        for control in self.controls:
-            self.row.addWidget(control, 0, Qt.AlignmentFlag.AlignTop)
         self.show_large(False)
 
     def event(self, event: QEvent) -> bool:
@@ -165,7 +161,7 @@ class DockTitle(QFrame):
         self._fit()
 
     def _fit(self) -> None:
-        margins = self.contentsMargins() + self.layout().contentsMargins()  # type: ignore[union-attr]
+        margins = self.contentsMargins() + self._lines.contentsMargins()
         room = self.width() - margins.left() - margins.right()
         heading = self.heading.sizeHint().width() + self.row.spacing() if self.named else 0
         widths = list(map(self._width, self.controls))
@@ -189,14 +185,9 @@ class DockTitle(QFrame):
         for control in self.controls:
             for row in self._rows:
                 row.removeWidget(control)
-        rows = self.layout()
-        assert isinstance(rows, QVBoxLayout)
         while len(self._rows) < len(split):
-            row = QHBoxLayout()
-            row.setSpacing(self.row.spacing())
-            row.addStretch(1)
-            rows.addLayout(row)
-            self._rows.append(row)
+            self._rows.append(side_by_side(None, None, gap=self.row.spacing()))
+            self._lines.addLayout(self._rows[-1])
         for row, controls in zip(self._rows, split, strict=False):
             for control in controls:
                 row.addWidget(control, 0, Qt.AlignmentFlag.AlignTop)
@@ -212,7 +203,6 @@ class DockTitle(QFrame):
         self.restyle()
 
     def restyle(self) -> None:
-        """Take up the theme's icons."""
         set_icon(self.large, "put_back" if self._is_large else "enlarge", size=15)
 
     def controls_width(self) -> int:
@@ -220,7 +210,6 @@ class DockTitle(QFrame):
         return sum(map(self._width, self.controls))
 
     def minimumSizeHint(self) -> QSize:
-        """As high as its content, and no wider than need be."""
         return QSize(0, super().minimumSizeHint().height())
 
 
@@ -246,10 +235,8 @@ class ViewDock(QDockWidget):
         self.body = QFrame()
         self.body.setProperty("role", "dockBody")
         space = current_theme().spacing
-        self._head = side_by_side(None)
-        self._head.setContentsMargins(space.margin, 2, space.gap, space.gap - 4)
-        layout = stacked(self.body, self._head, (view, 1), gap=0)
-        layout.setContentsMargins(1, 0, 1, 1)
+        self._head = side_by_side(None, edges=(space.margin, 2, space.gap, space.gap - 4))
+        stacked(self.body, self._head, (view, 1), gap=0, edges=(1, 0, 1, 1))
         view.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         if caption is not None:
             self._head.addWidget(caption)
@@ -472,7 +459,6 @@ class DockArea(QMainWindow):
         self.large.put_back()
 
     def restyle(self) -> None:
-        """Lay out anew for the theme's type."""
         for dock in self.docks.values():
             dock.title.restyle()
         for bar in self.findChildren(QTabBar):
@@ -480,7 +466,6 @@ class DockArea(QMainWindow):
         self.follow_size()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Follow the size while the layout is not the user's."""
         super().resizeEvent(event)
         self.follow_size()
 

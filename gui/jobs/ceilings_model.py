@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
@@ -61,19 +62,15 @@ class CeilingsModel(QObject):
         self.live: tuple[Device, ...] = ()
         self._asked: tuple[work.Key, Device] | None = None
         self._looked_for_gpus = False
-        self._counter = Worker(self, "ceilings")
-        self._counter.finished.connect(self._on_made)
-        self._counter.failed.connect(self._on_failure)
+        self._counter = Worker(self, "ceilings", self._on_made, self._on_failure)
         self._counter.progressed.connect(self.progressed)
-        self._placer = Worker(self, "intensities")
-        self._placer.finished.connect(self._on_all_placed)
+        self._placer = Worker(self, "intensities", self._on_all_placed)
         self._under_way: frozenset[object] = frozenset()  # runs whose places are being found
         self._without: set[object] = set()  # runs that have none, as those of another version
         self._since = 0.0
         self._counts = False  # whether those are counted that nobody has counted before
-        self._driver = Worker(self, "devices")
-        self._driver.finished.connect(self.take_devices)
-        self._driver.failed.connect(lambda error: log.warning("%s", error))
+        warn = partial(log.warning, "%s")
+        self._driver = Worker(self, "devices", self.take_devices, warn)
         self._intensity.connect(self._on_intensity)
 
     # ---- ceilings

@@ -110,11 +110,7 @@ def _measured(
         workload = workload_of(ladder, wanted)
         return measure(workload, build=build, progress=progress)
     return measure_rung(
-        ladder[wanted.rung],
-        wanted.parameters,
-        source=wanted.source,
-        build=build,
-        progress=progress,
+        ladder[wanted.rung], wanted.parameters, source=wanted.source, build=build, progress=progress
     )
 
 

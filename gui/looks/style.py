@@ -340,6 +340,17 @@ def styled_label(
     return made
 
 
+W = TypeVar("W", bound=QWidget)
+
+
+def named(widget: W, name: str, tip: str = "") -> W:
+    """The widget, with what screen readers call it and what is said of it when it is pointed at."""
+    widget.setAccessibleName(name)
+    if tip:
+        widget.setToolTip(tip)
+    return widget
+
+
 def set_style(widget: QWidget, name: str, value: object) -> None:
     """Give a widget another value of a property that the style sheet asks for."""
     if widget.property(name) != value:
@@ -356,23 +367,36 @@ def empty(layout: QLayout) -> None:
             widget.deleteLater()
 
 
-Part = QWidget | QLayout
-"""What stands in a row or a column; in a tuple with it, its share of the room that is left."""
+Part = QWidget | QLayout | int | None
+"""What stands in a row or a column: also pixels of empty room, and None for what room is left.
+
+In a tuple with it stands its share of the room that is left.
+"""
+Edges = tuple[int, int, int, int]
+"""Pixels left of what is laid out, above, right and below."""
 
 
 def side_by_side(
-    whole: QWidget | None, *parts: Part | tuple[Part, int], gap: int = -1
+    whole: QWidget | None,
+    *parts: Part | tuple[Part, int],
+    gap: int = -1,
+    edges: Edges = (0, 0, 0, 0),
 ) -> QHBoxLayout:
     """Lay parts beside one another, over all of a widget if one is given, `gap` pixels apart.
 
     A gap of -1 is as wide as the style has it.
     """
-    return _laid(QHBoxLayout(), whole, parts, gap)
+    return _laid(QHBoxLayout(), whole, parts, gap, edges)
 
 
-def stacked(whole: QWidget | None, *parts: Part | tuple[Part, int], gap: int = -1) -> QVBoxLayout:
+def stacked(
+    whole: QWidget | None,
+    *parts: Part | tuple[Part, int],
+    gap: int = -1,
+    edges: Edges = (0, 0, 0, 0),
+) -> QVBoxLayout:
     """Lay parts below one another, as `side_by_side` lays them beside one another."""
-    return _laid(QVBoxLayout(), whole, parts, gap)
+    return _laid(QVBoxLayout(), whole, parts, gap, edges)
 
 
 def fill(whole: QWidget, *parts: QWidget) -> None:
@@ -381,15 +405,23 @@ def fill(whole: QWidget, *parts: QWidget) -> None:
 
 
 def _laid(
-    layout: Layout, whole: QWidget | None, parts: Sequence[Part | tuple[Part, int]], gap: int
+    layout: Layout,
+    whole: QWidget | None,
+    parts: Sequence[Part | tuple[Part, int]],
+    gap: int,
+    edges: Edges,
 ) -> Layout:
     if whole is not None:
         whole.setLayout(layout)
-    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setContentsMargins(*edges)
     layout.setSpacing(gap)
     for found in parts:
-        part, share = found if isinstance(found, tuple) else (found, 0)
-        if isinstance(part, QLayout):
+        part, share = found if isinstance(found, tuple) else (found, int(found is None))
+        if part is None:
+            layout.addStretch(share)
+        elif isinstance(part, int):
+            layout.addSpacing(part)
+        elif isinstance(part, QLayout):
             layout.addLayout(part, share)
         else:
             layout.addWidget(part, share)

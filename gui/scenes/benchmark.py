@@ -51,7 +51,8 @@ if TYPE_CHECKING:
 # The results that come with the program, and what they say of two launches.
 
 
-SIZES = ("m", "k", "n")
+SIZES = ("m", "k", "n")  # as the matrices have them: A is m × k, B is k × n
+SIZE_NAMES = ("m", "n", "k")  # as a launch is told
 TELLING = ("pad", "offset", "stride")  # what a rung with such a parameter is about
 LEAST = 0.05  # of a rate: what differs by less is as fast
 
@@ -234,16 +235,16 @@ def parameters_text(parameters: Mapping[str, int]) -> str:
     """Parameters in short: equal sizes as one, and what has x, y or m, n, k as a product."""
     left = dict(parameters)
     parts: list[str] = []
-    sizes = [left.pop(name) for name in ("m", "n", "k") if name in left]
-    if sizes:
-        same = len(set(sizes)) == 1
-        names = " × ".join(name for name in ("m", "n", "k") if name in parameters)
-        shown = [sizes[0]] if same else sizes
-        parts.append(f"{'n' if same else names} = {' × '.join(grouped(s) for s in shown)}")
+    names = [name for name in SIZE_NAMES if name in left]
+    sizes = [left.pop(name) for name in names]
+    if len(set(sizes)) == 1:
+        parts.append(f"n = {grouped(sizes[0])}")
+    elif sizes:
+        parts.append(f"{' × '.join(names)} = {' × '.join(map(grouped, sizes))}")
     groups: dict[str, list[int]] = {}
     for name, value in left.items():
         stem, _, axis = name.rpartition("_")
-        groups.setdefault(stem if axis in ("x", "y", "m", "n", "k") else name, []).append(value)
+        groups.setdefault(stem if axis in ("x", "y", *SIZE_NAMES) else name, []).append(value)
     parts += [
         f"{stem} {' × '.join(map(str, values))}" if len(values) > 1 else f"{stem} = {values[0]}"
         for stem, values in groups.items()
@@ -448,12 +449,8 @@ def choices(ladder: Ladder, configuration: Configuration | None, setup: Setup) -
     """What may be measured, by its key: the configured kernel first."""
     found = {CONFIGURED: "Configured kernel"}
     if configuration is not None:
-        title = (
-            ladder[configuration.rung].title
-            if configuration.own is None
-            else configuration.own.name
-        )
-        found[CONFIGURED] = f"Configured: {title}"
+        own = configuration.own
+        found[CONFIGURED] = f"Configured: {own.name if own else ladder[configuration.rung].title}"
     listed = (ladder[name] for name in ladder.names)
     found |= {rung.name: rung.title for rung in listed if rung.group != "broken"}
     found[CUBLAS] = CublasKernel().title
@@ -552,7 +549,6 @@ def _with_number(text: str, number: str | None, template: str) -> str:
 
 SWEPT_SIZES = (512, 1024, 2048, 4096, 8192)
 TEXTBOOK_SIZE = 10_000  # Ruiz's example; no power of two, so its edges count, too
-SIZE_NAMES = ("m", "n", "k")
 CLOCK_FELL = "clock fell"
 
 
@@ -759,11 +755,6 @@ class BenchModel:
     def take_up(self, results: Sequence[BenchmarkResult], origin: str) -> None:
         """Take up results that were measured elsewhere; `origin` names their file."""
         self.measured += [Measured(result, origin) for result in results]
-        self.changed.emit(frozenset(("results",)))
-
-    def forget(self, machine: str) -> None:
-        """Leave out the results of a machine, until the next start."""
-        self.measured = [m for m in self.measured if m.machine != machine]
         self.changed.emit(frozenset(("results",)))
 
     def look_for_gpus(self) -> None:

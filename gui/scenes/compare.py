@@ -372,9 +372,7 @@ def counterpart_hover(leader: Session, follower: Session) -> Hover | None:
 def moment_text(session: Session) -> str:
     """Where one side stands: "phase 1 (of 0..3), step 22 / 186"."""
     trace = session.block_trace
-    if trace is None or not session.n_steps:
-        return ""
-    if session.hides("transport"):
+    if trace is None or not session.n_steps or session.hides("transport"):
         return ""
     step = f"step {step_label(session)}"
     part = part_name(trace, session.step)
@@ -403,10 +401,7 @@ def views_shown(chosen: str, room: int) -> tuple[str, ...]:
     """The views of one side: the chosen one, and others up to `room`, in a fixed order."""
     order = ("Matrices", "Memory", "Source", "Counters")
     first = "Memory" if chosen in ("Global", "Shared") else chosen
-    wanted = [
-        first,
-        *(name for name in ("Memory", "Matrices", "Source", "Counters") if name != first),
-    ]
+    wanted = tuple(dict.fromkeys((first, "Memory", "Matrices", "Source", "Counters")))
     return tuple(name for name in order if name in wanted[: max(room, 1)])
 
 
@@ -446,9 +441,7 @@ def older(versions: Versions, a: Session, b: Session) -> Literal["a", "b"] | Non
     if one is None or two is None or a.trace is None or b.trace is None:
         return None
     key, here, there = one.configuration.key, a.trace.workload, b.trace.workload
-    if key != two.configuration.key or here.kernel != there.kernel:
-        return None
-    if here.source == there.source:
+    if key != two.configuration.key or here.kernel != there.kernel or here.source == there.source:
         return None
     if (there.source == one.original) != (here.source == two.original):
         return "b" if there.source == one.original else "a"
@@ -458,7 +451,5 @@ def older(versions: Versions, a: Session, b: Session) -> Literal["a", "b"] | Non
 
 def naming(versions: Versions, a: Session, b: Session) -> Naming:
     """Before and after, the older version left, where two versions are compared; else A and B."""
-    first = older(versions, a, b)
-    if first is None:
-        return Naming()
-    return Naming("Before", "After") if first == "a" else Naming("After", "Before", "b")
+    named = {"a": Naming("Before", "After"), "b": Naming("After", "Before", "b"), None: Naming()}
+    return named[older(versions, a, b)]

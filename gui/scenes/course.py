@@ -152,10 +152,6 @@ WAYS: tuple[tuple[Way, str, str], ...] = (
         "Look",
         "A kernel of the ladder, thread by thread: who touches which element, and when.",
     ),
-    (
-        "bring",
-        "Bring",
-        "A CUDA kernel of your own. Open it here, or drop the file on the window.",
-    ),
+    ("bring", "Bring", "A CUDA kernel of your own. Open it here, or drop the file on the window."),
 )
 """What a first start offers."""

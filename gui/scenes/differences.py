@@ -131,14 +131,13 @@ def differences(a: Session, b: Session, grouping: Grouping) -> tuple[Difference 
 
 def _totals(a: Trace | Counted, b: Trace | Counted) -> tuple[Difference | str, ...]:
     found: list[Difference | str] = []
+    of_a, of_b = a.counters.totals, b.counters.totals
     for name, space in SPACES.items():
         rows = []
         for way, label in WAYS.items():
             for measure in measures_of(name):
                 words = f"{capital(label)}s: {measure.noun}"
-                rows += _row(
-                    words, f"{name}_{way}_{measure.name}", a.counters.totals, b.counters.totals
-                )
+                rows += _row(words, f"{name}_{way}_{measure.name}", of_a, of_b)
         found += [space.title, *rows] if rows else []
     return tuple(found)
 
@@ -153,9 +152,7 @@ def _telling_first(rows: tuple[Difference | str, ...]) -> tuple[Difference | str
             sections[-1].append(row)
 
     def rank(row: Difference | str) -> int:
-        if isinstance(row, str):
-            return 0
-        return 1 if row.winner else 2 if row.change else 3
+        return 0 if isinstance(row, str) else 1 if row.winner else 2 if row.change else 3
 
     ordered = [sorted(section, key=rank) for section in sections]
     ordered.sort(key=lambda section: min(map(rank, section[1:]), default=3))
@@ -163,11 +160,7 @@ def _telling_first(rows: tuple[Difference | str, ...]) -> tuple[Difference | str
 
 
 def _row(
-    label: str,
-    name: str,
-    a: Mapping[str, Count],
-    b: Mapping[str, Count],
-    array: str | None = None,
+    label: str, name: str, a: Mapping[str, Count], b: Mapping[str, Count], array: str | None = None
 ) -> list[Difference]:
     """A counter's row; none where both sides have nothing of it."""
     values = [counts[name].value if name in counts else 0 for counts in (a, b)]
@@ -178,9 +171,8 @@ def _row(
     space, way, what = name.split("_")
     requests = f"{space}_{way}_requests"
     both = all(requests in counts and counts[requests].value for counts in (a, b))
-    better: Better = (
-        "less" if both and what != "requests" else ""
-    )  # what one side leaves is its own
+    # What one side leaves is its own.
+    better: Better = "less" if both and what != "requests" else ""
     topic = Place(space, way, array=array)
     return [Difference(label, values[0], values[1], better=better, tip=tip, topic=topic)]
 

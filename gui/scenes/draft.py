@@ -46,11 +46,7 @@ def _parts(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[bool, range
             yield kind == "equal", range(first + a0, first + a1), range(first + b0, first + b1)
     else:
         yield False, range(start + 1, start + 1 + len(a)), range(start + 1, start + 1 + len(b))
-    yield (
-        True,
-        range(len(old) - tail + 1, len(old) + 1),
-        range(len(new) - tail + 1, len(new) + 1),
-    )
+    yield (True, range(len(old) - tail + 1, len(old) + 1), range(len(new) - tail + 1, len(new) + 1))
 
 
 def _most_alike(

@@ -321,12 +321,7 @@ def _part(
 
 
 def scrolled(
-    grids: tuple[Grid, ...],
-    across: int,
-    down: int,
-    block_trace: BlockTrace,
-    step: int,
-    thread: int,
+    grids: tuple[Grid, ...], across: int, down: int, block_trace: BlockTrace, step: int, thread: int
 ) -> tuple[Grid, ...]:
     """The grids of a product cut down to `across` columns and `down` rows of cells in all.
 

@@ -24,14 +24,7 @@ from core.ladder.link_text import link_pairs
 from core.launching.file_launch import FileLaunch
 from core.launching.user_files import read_plain
 from gui.scenes.asking import LANES
-from gui.scenes.selection import (
-    MOST,
-    PAGE_KEYS,
-    UNTITLED,
-    Conditions,
-    Configuration,
-    Element,
-)
+from gui.scenes.selection import MOST, PAGE_KEYS, UNTITLED, Conditions, Configuration, Element
 from gui.scenes.session import Session
 from gui.scenes.step_views import VIEW_NAMES
 

@@ -32,15 +32,7 @@ from gui.scenes.history import (
 )
 from gui.scenes.outside import Guards, idle, zero_filled
 from gui.scenes.selection import WARP_SIZE
-from gui.scenes.text import (
-    block_name,
-    elements_name,
-    join,
-    part_name,
-    plural,
-    value_text,
-    verb_of,
-)
+from gui.scenes.text import block_name, elements_name, join, part_name, plural, value_text, verb_of
 
 if TYPE_CHECKING:
     from core.emulator.events import TransferEvent

@@ -130,21 +130,19 @@ def bars(found: Occupancy) -> tuple[Bar, ...]:
         ("Registers", "registers", sm.registers, found.registers_per_block),
         ("Shared memory, bytes", "shared", found.shared_per_sm, found.shared_per_block),
     )
-    made = []
-    for title, name, total, each in rows:
-        used = found.blocks * each
-        made.append(
-            Bar(
-                title,
-                total,
-                each,
-                found.blocks,
-                found.limits[name],
-                name in found.limited_by,
-                f"{found.blocks} × {grouped(each)} = {grouped(used)} of {grouped(total)}",
-            )
+    n = found.blocks
+    return tuple(
+        Bar(
+            title,
+            total,
+            each,
+            n,
+            found.limits[name],
+            name in found.limited_by,
+            f"{n} × {grouped(each)} = {grouped(n * each)} of {grouped(total)}",
         )
-    return tuple(made)
+        for title, name, total, each in rows
+    )
 
 
 def explanation(found: Occupancy, name: str, step: str, example: str | None) -> Explanation:

@@ -16,7 +16,7 @@ from gui.scenes.history import Ints, elements_a_lane, is_global, parts_of
 from gui.scenes.weak_memo import once_for_each
 
 if TYPE_CHECKING:
-    from core.trace import Access, BlockTrace, Trace
+    from core.trace import Access, Array, BlockTrace, SharedArray, Trace
 
 
 # Places of threads that did not access memory, from the places of those that did.
@@ -176,8 +176,7 @@ def idle(block: BlockTrace, access: Access) -> Bools:
 # believed only where it gives the places of all active threads exactly:
 #
 # - The masked-off threads store a zero to a tile in shared memory instead, and row and column
-# follow
-#   from the tile's indices in a straight line.
+#   follow from the tile's indices in a straight line.
 # - Row and column follow from threadIdx in a straight line (row = r0 + a x + b y + c z).
 # - In other accesses of the same instruction, where they were active, they stood in the same places
 #   to the others.
@@ -270,19 +269,15 @@ class Guards:
         store = stored_after(block, access)
         if store is None or store.array is None:
             return None
-        elements = np.asarray(store.elements)[: block.n_threads]
-        known = elements >= 0
-        shape = store.array.shape
-        inputs = np.stack(np.unravel_index(np.maximum(elements, 0), shape), axis=1).astype(np.int64)
+        inputs, known = _tile_places(block, store, store.array)
         inputs[~known] = inputs[int(live[0])]
         key = "tile", _key(block, grid, access)
         slopes = fit(inputs, live, cells)
-        if slopes is None:
-            slopes = self._slopes.get(key)
-            if key not in self._slopes:
-                slopes = self._slopes[key] = self._tile_line(block, grid, access)
-        else:
+        if slopes is not None:
             self._slopes[key] = slopes
+        elif key not in self._slopes:
+            self._slopes[key] = self._tile_line(block, grid, access)
+        slopes = self._slopes[key]
         if slopes is None:
             return None
         return along(slopes, inputs, int(live[0]), cells[0]), known
@@ -294,11 +289,8 @@ class Guards:
                 store, live = stored_after(record, other), served(record, other)
                 if store is None or store.array is None:
                     continue
-                elements = np.maximum(np.asarray(store.elements)[: record.n_threads], 0)
-                inputs = np.stack(np.unravel_index(elements, store.array.shape), axis=1)
-                found = fit(
-                    inputs.astype(np.int64), live, grid.places(np.asarray(other.elements)[live])
-                )
+                inputs, _ = _tile_places(record, store, store.array)
+                found = fit(inputs, live, grid.places(np.asarray(other.elements)[live]))
                 if found is not None:
                     return found
         return None
@@ -330,6 +322,13 @@ class Guards:
 def guards_of(trace: Trace) -> Guards:
     """The one Guards of a trace, made when first asked for and dropped with the trace."""
     return Guards(trace)
+
+
+def _tile_places(block: BlockTrace, store: Access, tile: Array | SharedArray) -> tuple[Ints, Bools]:
+    """Each thread's indices into the tile that it stores to, and whether it stores there."""
+    elements = np.asarray(store.elements)[: block.n_threads]
+    places = np.unravel_index(np.maximum(elements, 0), tile.shape)
+    return np.stack(places, axis=1).astype(np.int64), elements >= 0
 
 
 def _key(block: BlockTrace, grid: Grid, access: Access) -> Key:

@@ -91,9 +91,9 @@ def small_enough(session: Session, ladder: Ladder) -> tuple[str, Configuration] 
         return None
     if found is None:
         return None
-    sides = [found[0].x, found[0].y, found[0].z]
-    shape = " × ".join(str(side) for side in sides if side > 1) or "1"
-    return shape, replace(now, parameters=found[1])
+    size, parameters = found
+    shape = " × ".join(str(side) for side in (size.x, size.y, size.z) if side > 1) or "1"
+    return shape, replace(now, parameters=parameters)
 
 
 def table_job(_: object, trace: Trace, block: BlockTrace) -> tuple[PhaseTable, TableShape]:

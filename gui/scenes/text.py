@@ -107,7 +107,7 @@ def capital(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-def common_ends(one: Sequence[str], other: Sequence[str]) -> tuple[int, int]:
+def common_ends(one: Sequence[object], other: Sequence[object]) -> tuple[int, int]:
     """How many items, or letters, two sequences have in common at their start, and at their end."""
     shorter = min(len(one), len(other))
     head = next((i for i in range(shorter) if one[i] != other[i]), shorter)

@@ -28,7 +28,6 @@ class LineStrip:
     address: int
     label: str
     fetched: tuple[bool, bool, bool, bool]
-    bytes_used: tuple[int, int, int, int]
     lanes: tuple[tuple[int, ...], ...]
     """For each cell (an element, `WarpScene.cell` bytes) the lanes that touch it, in order."""
     elements: tuple[int, ...]
@@ -252,9 +251,7 @@ def _lines(access: Access, warp: int, cell: int) -> tuple[LineStrip, ...]:
     part, array = access.warp(warp), access.array
     assert array is not None
     base, size = int(getattr(array, "base", 0)), array.nbytes // cell
-    used = dict(
-        zip(np.asarray(part.sectors).tolist(), np.asarray(part.bytes_used).tolist(), strict=True)
-    )
+    fetched = set(np.asarray(part.sectors).tolist())
     touched: dict[int, list[int]] = {}
     for lane in np.flatnonzero(part.active):
         address = int(part.addresses[lane])
@@ -262,8 +259,8 @@ def _lines(access: Access, warp: int, cell: int) -> tuple[LineStrip, ...]:
             touched.setdefault(byte, []).append(int(lane))
     strips = []
     for line in np.asarray(part.lines).tolist():
-        sectors = range(line, line + LINE, SECTOR)
         cells = range(line, line + LINE, cell)
+        lanes = tuple(tuple(touched.get(address, ())) for address in cells)
         elements = [(address - base) // cell for address in cells]
         inside = [e if 0 <= e < size else -1 for e in elements]
         held = [e for e in inside if e >= 0]
@@ -271,30 +268,26 @@ def _lines(access: Access, warp: int, cell: int) -> tuple[LineStrip, ...]:
             LineStrip(
                 address=line,
                 label=span_name(array, held[0], held[-1]) if held else "",
-                fetched=tuple(s in used for s in sectors),  # type: ignore[arg-type]
-                bytes_used=tuple(used.get(s, 0) for s in sectors),
-                lanes=tuple(tuple(touched.get(address, ())) for address in cells),
+                fetched=tuple(s in fetched for s in range(line, line + LINE, SECTOR)),  # type: ignore[arg-type]
+                lanes=lanes,
                 elements=tuple(inside),
-                touched=_touched(array, inside, [tuple(touched.get(a, ())) for a in cells]),
+                touched=_touched(array, inside, lanes),
             )
         )
     return tuple(strips)
 
 
-def _touched(array: Array | SharedArray, elements: list[int], lanes: list[tuple[int, ...]]) -> str:
+def _touched(
+    array: Array | SharedArray, elements: list[int], lanes: tuple[tuple[int, ...], ...]
+) -> str:
     who = sorted({lane for cell in lanes for lane in cell})
     what = np.array([e for e, cell in zip(elements, lanes, strict=True) if cell], np.int64)
     return f"{numbers_name(who)}: {elements_name(array, what)}"
 
 
 def _summaries(access: Access, n_warps: int) -> tuple[WarpSummary, ...]:
-    active = access.active.reshape(n_warps, LANES)
-    lanes = np.count_nonzero(active, axis=1)
+    lanes = np.count_nonzero(access.active.reshape(n_warps, LANES), axis=1)
     sectors = access.warp_sectors
     ideal = global_memory.ideal_sectors(sectors, lanes, access.width)
-    return tuple(
-        WarpSummary(warp, *figures)
-        for warp, figures in enumerate(
-            zip(lanes.tolist(), sectors.tolist(), ideal.tolist(), strict=True)
-        )
-    )
+    figures = np.stack([np.arange(n_warps), lanes, sectors, ideal], axis=1)
+    return tuple(WarpSummary(*row) for row in figures.tolist())

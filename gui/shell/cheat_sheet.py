@@ -19,16 +19,9 @@ from PySide6.QtGui import (
     QTextCursor,
     QTextOption,
 )
-from PySide6.QtWidgets import (
-    QDialog,
-    QFrame,
-    QHBoxLayout,
-    QScrollArea,
-    QTextEdit,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QTextEdit, QWidget
 
-from gui.looks.style import fill
+from gui.looks.style import fill, named, side_by_side
 from gui.looks.theme import current_theme
 
 if TYPE_CHECKING:
@@ -66,14 +59,11 @@ class CheatSheet(QDialog):
         count, scale = _fitting(parts, room)
         sheet = QWidget(self)
         sheet.setObjectName("shell")
-        row = QHBoxLayout(sheet)
-        row.setContentsMargins(EDGE, EDGE - 6, EDGE, EDGE - 10)
-        row.setSpacing(BETWEEN)
-        for some in columns(parts, count):
-            row.addWidget(Column(some, scale), 0, Qt.AlignmentFlag.AlignTop)
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setAccessibleName("Keyboard shortcuts")
+        made = [Column(some, scale) for some in columns(parts, count)]
+        row = side_by_side(sheet, *made, gap=BETWEEN, edges=(EDGE, EDGE - 6, EDGE, EDGE - 10))
+        for column in made:
+            row.setAlignment(column, Qt.AlignmentFlag.AlignTop)
+        area = named(QScrollArea(widgetResizable=True), "Keyboard shortcuts")
         fill(self, area)
         area.setWidget(sheet)
         self.resize((sheet.sizeHint() + QSize(4, 4)).boundedTo(room))

@@ -20,7 +20,6 @@ from PySide6.QtGui import QFontMetrics, QHideEvent, QPainter, QResizeEvent, QSho
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QMenu,
     QStackedWidget,
@@ -34,12 +33,11 @@ from PySide6.QtWidgets import (
 from gui.commands.comparing import Comparing
 from gui.commands.explaining import Explaining, connect_numbers
 from gui.commands.window import Window
-from gui.looks.style import fill, styled_label
+from gui.looks.style import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.compare import (
     PRESETS,
     Naming,
-    Preset,
     launch_text,
     moment_text,
     naming,
@@ -88,7 +86,7 @@ class CompareBar(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.views = Segmented({name: name for name in COMPARED_VIEWS}, VIEW_TIPS)
+        self.views = Segmented(**{name: (name, VIEW_TIPS[name]) for name in COMPARED_VIEWS})
         self.examples = action_button("Examples", "Pairs of launches that are worth a look")
         self.examples.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.examples.setMenu(self._make_examples())
@@ -96,16 +94,10 @@ class CompareBar(QWidget):
         self.copy = action_button("Copy A to B", "Have both be the same, and change one of them")
         self.next = action_button("Next difference", NEXT)
         self.setMinimumWidth(LEAST)  # less than it wants: `fit` leaves buttons out
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(6)
-        for button in (self.examples, self.swap, self.copy, self.next):
-            row.addWidget(button)
-        row.addStretch(1)
-        row.addWidget(self.views)
+        buttons = (self.examples, self.swap, self.copy, self.next)
+        side_by_side(self, *buttons, None, self.views, gap=6)
 
     def name(self, naming: Naming) -> None:
-        """Have the button say which side is copied to which."""
         self.copy.setText(f"Copy {naming.a} to {naming.b}")
 
     def fit(self, width: int) -> None:
@@ -122,11 +114,8 @@ class CompareBar(QWidget):
         for preset in PRESETS:
             action = menu.addAction(preset.title)
             action.setToolTip(preset.lesson)
-            action.triggered.connect(partial(self._choose, preset))
+            action.triggered.connect(lambda _=False, chosen=preset: self.preset_chosen.emit(chosen))
         return menu
-
-    def _choose(self, preset: Preset, *_: object) -> None:
-        self.preset_chosen.emit(preset)
 
 
 # One side of a comparison: which launch it is, and its views above each other.
@@ -147,8 +136,7 @@ class SideHead(SessionView):
 
     def __init__(self, session: Session, side: Side) -> None:
         super().__init__(session)
-        self.badge = QLabel(side.upper())
-        self.badge.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.badge = QLabel(side.upper(), alignment=Qt.AlignmentFlag.AlignCenter)
         self.title = styled_label(role="figure")
         self.launch = Caption(role="dim")
         self.moment = Caption(role="dim")
@@ -157,20 +145,12 @@ class SideHead(SessionView):
         self.moment.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight)
         self.launch.NARROW = 0  # no line is kept free: views need the room
         self.launch.may_take(3)
-        first = QHBoxLayout()
-        first.setSpacing(current_theme().spacing.gap)
-        first.addWidget(self.badge)
-        first.addWidget(self.title)
-        first.addWidget(self.moment, 1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(10, 6, 10, 6)
-        layout.setSpacing(2)
-        layout.addLayout(first)
-        layout.addWidget(self.launch)
+        gap = current_theme().spacing.gap
+        first = side_by_side(None, self.badge, self.title, (self.moment, 1), gap=gap)
+        stacked(self, first, self.launch, gap=2, edges=(10, 6, 10, 6))
         self.restyle()
 
     def restyle(self) -> None:
-        """Letter the badge in the theme's colours."""
         s, space = current_theme().surfaces, current_theme().spacing
         self.badge.setStyleSheet(
             f"background: {s.text}; color: {s.panel}; border-radius: {space.radius}px;"
@@ -178,7 +158,6 @@ class SideHead(SessionView):
         )
 
     def refresh(self, names: frozenset[str]) -> None:
-        """Follow the launch and the clock."""
         trace = self.session.trace
         if names & {"trace", "veiled"}:
             self.title.setText(trace.workload.title if trace is not None else "Recording …")
@@ -225,14 +204,8 @@ class CompareSide(QWidget):
         self.splitter = panels_in(Qt.Orientation.Vertical)
         frame = QFrame()
         frame.setProperty("role", "panel")
-        inside = QVBoxLayout(frame)
-        inside.setContentsMargins(1, 1, 1, 1)
-        inside.addWidget(self.head)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
-        layout.addWidget(frame)
-        layout.addWidget(self.splitter, 1)
+        stacked(frame, self.head, edges=(1, 1, 1, 1))
+        stacked(self, frame, (self.splitter, 1), gap=8)
 
     def _panel(self, title: str, view: SessionView, *, controls: bool = True) -> Panel:
         widgets: Sequence[QWidget] = getattr(view, "controls", ()) if controls else ()
@@ -245,7 +218,6 @@ class CompareSide(QWidget):
         return panel
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave out of the heads what there is no room for."""
         super().resizeEvent(event)
         self._fit_heads()
 
@@ -285,7 +257,6 @@ class CompareSide(QWidget):
             self._show_memory()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Catch up with the step."""
         super().showEvent(event)
         self._show_memory()
 
@@ -298,11 +269,9 @@ class CompareSide(QWidget):
             self.memory.setCurrentIndex(int(space == "shared"))
 
     def restyle(self) -> None:
-        """Take up the theme's sizes."""
         self._fit_heads()
 
     def pictures(self) -> dict[str, QWidget]:
-        """Each view, by name."""
         views = {
             "Matrices": self.matrices,
             "Global memory": self.warp,
@@ -334,7 +303,6 @@ class DifferenceModel(RowModel[Difference]):
     naming = Naming()
 
     def head(self, column: int) -> str:
-        """The sides by their names."""
         first, second = self.naming.first, self.naming.second
         named = {A: first, B: second, VERDICT: f"{second} against {first.lower()}"}
         if not self.naming.versions:
@@ -342,7 +310,6 @@ class DifferenceModel(RowModel[Difference]):
         return named.get(column, self.HEADS[column])
 
     def text(self, row: Difference, column: int) -> str:
-        """A count of both sides, what differs, and which is better."""
         figures = row.label, row.text("a"), row.text("b"), row.change_text
         return (*figures, row.factor_text + VERDICTS.get(row.winner, ""), "")[column]
 
@@ -353,7 +320,6 @@ class DifferenceModel(RowModel[Difference]):
         return " ".join(filter(None, (row.tip, said, why)))
 
     def bold(self, row: Difference, column: int) -> bool:
-        """The better figure, and by how much."""
         return bool(row.winner) and column in (A if row.winner == "a" else B, VERDICT)
 
     def color(self, row: Difference, column: int) -> str:
@@ -374,7 +340,6 @@ class PairBars(QStyledItemDelegate):
         option: QStyleOptionViewItem,
         index: QModelIndex | QPersistentModelIndex,
     ) -> None:
-        """Draw both, each after its side's name."""
         model = index.model()
         assert isinstance(model, DifferenceModel)
         row, theme, box = model.rows[index.row()], current_theme(), option.rect
@@ -409,8 +374,8 @@ class DifferenceView(QWidget):
         super().__init__()
         self.a, self.b = a, b
         self.grouping = Segmented(
-            {"total": "Totals", "array": "By array"},
-            {"total": "Counts of the whole launches", "array": "Counts of each array"},
+            total=("Totals", "Counts of the whole launches"),
+            array=("By array", "Counts of each array"),
         )
         self.model = DifferenceModel()
         self.table = RowTable(self.model, "Differences between the sides")
@@ -423,14 +388,12 @@ class DifferenceView(QWidget):
         self.restyle()
 
     def refresh(self) -> None:
-        """Show the counts as they are now."""
         grouping: Grouping = "array" if self.grouping.value == "array" else "total"
         sides = (self.a, self.b) if self.model.naming.left == "a" else (self.b, self.a)
         self.model.load(differences(*sides, grouping))
         self.table.fit()
 
     def name(self, naming: Naming) -> None:
-        """Have the sides called so, and stand in that order."""
         if naming != self.model.naming:
             self.model.naming = naming
             self.refresh()
@@ -443,7 +406,6 @@ class DifferenceView(QWidget):
         self.setMinimumHeight(heads + self.table.verticalHeader().defaultSectionSize())
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Catch up with what changed while hidden."""
         super().showEvent(event)
         self.refresh()
 
@@ -460,7 +422,6 @@ class DifferenceView(QWidget):
 
 
 LINES = 19  # of text: the least height of one view
-SIDES = {"a": "Configure A", "b": "Configure B"}
 
 
 class ComparePage(PageWidget, QWidget):
@@ -485,11 +446,8 @@ class ComparePage(PageWidget, QWidget):
         self.restyle()
 
     def _make_frame(self) -> None:
-        self._page = QVBoxLayout(self)
-        self._page.setContentsMargins(0, 0, 0, 0)
-        self._page.setSpacing(8)
         self.splitter = panels_in(Qt.Orientation.Vertical)
-        self._page.addWidget(self.splitter, 1)
+        self._page = stacked(self, (self.splitter, 1), gap=8)
         self._pair = panels_in(Qt.Orientation.Horizontal)
         self.splitter.addWidget(self._pair)
 
@@ -517,7 +475,9 @@ class ComparePage(PageWidget, QWidget):
 
     def _make_left(self) -> None:
         """In the left column: which side its forms are for, and the forms of B."""
-        self.switch = Segmented(SIDES, {"a": "The launch of side A", "b": "The launch of side B"})
+        self.switch = Segmented(
+            a=("Configure A", "The launch of side A"), b=("Configure B", "The launch of side B")
+        )
         self.switch.hide()
         column = self.comparing.column
         column.hide()
@@ -530,12 +490,9 @@ class ComparePage(PageWidget, QWidget):
 
     def _make_second_bar(self) -> None:
         """Below the window's time axis, which is A's, the one of B; both can be dragged."""
-        self.scrub = ScrubBar(self.comparing.b)
-        self.scrub.setAccessibleName("Time axis of B")
+        self.scrub = named(ScrubBar(self.comparing.b), "Time axis of B")
         self.scrub.hide()
-        layout = self.main.transport.layout()
-        assert isinstance(layout, QVBoxLayout)
-        layout.addWidget(self.scrub)
+        self.main.transport.rows.addWidget(self.scrub)
         self.letters = [QLabel("A", self.main.transport.scrub), QLabel("B", self.scrub)]
         for letter in self.letters:
             letter.setProperty("role", "small")
@@ -603,8 +560,7 @@ class ComparePage(PageWidget, QWidget):
             QTimer.singleShot(0, side, side.reveal)
         if now.left != before.left:
             self._pair.insertWidget(0, a if now.left == "a" else b)
-            bars = self.main.transport.layout()
-            assert isinstance(bars, QVBoxLayout)
+            bars = self.main.transport.rows
             bars.removeWidget(self.scrub)
             own = bars.indexOf(self.main.transport.scrub)
             bars.insertWidget(own + (now.left == "a"), self.scrub)
@@ -653,7 +609,6 @@ class ComparePage(PageWidget, QWidget):
         return next((view for view in views if view.isVisibleTo(first)), self)
 
     def shut_down(self) -> None:
-        """Stop what runs for B."""
         self.comparing.close()
 
     # ---- what is shown
@@ -663,7 +618,6 @@ class ComparePage(PageWidget, QWidget):
         self.comparing.active = on or self.isVisible()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Start the common clock."""
         super().showEvent(event)
         if not event.spontaneous():
             self._set_active(True)
@@ -713,13 +667,11 @@ class ComparePage(PageWidget, QWidget):
             side.show_views(chosen, room)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Show as many views as fit."""
         super().resizeEvent(event)
         self.bar.fit(self.width())
         self._show_views()
 
     def restyle(self) -> None:
-        """Take up the theme's colours and sizes."""
         for side in self.sides:
             side.restyle()
         self.differences.restyle()
@@ -728,7 +680,6 @@ class ComparePage(PageWidget, QWidget):
         self._show_views()
 
     def pictures(self) -> dict[str, QWidget]:
-        """What can be saved by itself, by name."""
         found: dict[str, QWidget] = {"Differences": self.differences}
         for side in self.sides:
             found |= side.pictures()

@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import (
-    QDialog,
-    QGridLayout,
-    QHBoxLayout,
-    QLineEdit,
-    QScrollArea,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QLineEdit, QScrollArea, QWidget
 
-from gui.looks.style import styled_label
+from gui.looks.style import named, side_by_side, stacked, styled_label
 from gui.views.word_card import WordDrawing, known_words
 
 SIZE = (760, 620)
@@ -26,45 +18,29 @@ class GlossarySheet(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Glossary")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.search = QLineEdit()
-        self.search.setPlaceholderText("Find a word")
-        self.search.setAccessibleName("Find a word")
-        self.search.setClearButtonEnabled(True)
+        field = QLineEdit(placeholderText="Find a word", clearButtonEnabled=True)
+        self.search = named(field, "Find a word")
         self.search.textChanged.connect(self._filter)
-        body = QWidget()
-        rows = QVBoxLayout(body)
-        rows.setContentsMargins(18, 6, 18, 12)
-        rows.setSpacing(14)
         self.rows: list[tuple[str, QWidget]] = []
         for term in sorted(known_words().terms, key=lambda one: one.term.lower()):
-            row = QWidget()
-            line = QHBoxLayout(row)
-            line.setContentsMargins(0, 0, 0, 0)
-            line.setSpacing(18)
-            line.addWidget(WordDrawing(term.drawing), 0, Qt.AlignmentFlag.AlignTop)
-            words = QGridLayout()
-            words.setVerticalSpacing(2)
-            words.addWidget(styled_label(term.term, role="figure", plain=True), 0, 0)
-            words.addWidget(styled_label(term.line, role="prose", wrap=True, plain=True), 1, 0)
+            row, drawing = QWidget(), WordDrawing(term.drawing)
+            words = [
+                styled_label(term.term, role="figure", plain=True),
+                styled_label(term.line, role="prose", wrap=True, plain=True),
+            ]
             if term.see:
                 see = f"See {', '.join(term.see)}."
-                words.addWidget(styled_label(see, role="dim", wrap=True, plain=True), 2, 0)
-            line.addLayout(words, 1)
+                words.append(styled_label(see, role="dim", wrap=True, plain=True))
+            line = side_by_side(row, drawing, (stacked(None, *words, gap=2), 1), gap=18)
+            line.setAlignment(drawing, Qt.AlignmentFlag.AlignTop)
             row.setAccessibleName(f"{term.term}: {term.line}")
             self.rows.append((" ".join((*term.forms, term.line)).lower(), row))
-            rows.addWidget(row)
-        rows.addStretch(1)
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setAccessibleName("Glossary")
+        body = QWidget()
+        stacked(body, *(row for _, row in self.rows), None, gap=14, edges=(18, 6, 18, 12))
+        area = named(QScrollArea(widgetResizable=True), "Glossary")
         area.setWidget(body)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 12, 0, 0)
-        top = QHBoxLayout()
-        top.setContentsMargins(18, 0, 18, 0)
-        top.addWidget(self.search)
-        layout.addLayout(top)
-        layout.addWidget(area, 1)
+        top = side_by_side(None, self.search, edges=(18, 0, 18, 0))
+        stacked(self, top, (area, 1), edges=(0, 12, 0, 0))
         self.resize(*SIZE)
         self.search.setFocus()
         self.open()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenuBar, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QMenuBar, QToolButton, QWidget
 
 from core.ladder.rules import assignments
-from gui.looks.style import set_icon, set_style
+from gui.looks.style import named, set_icon, set_style, side_by_side, stacked, styled_label
 from gui.scenes.session import Session
 from gui.scenes.text import spaced
 from gui.shell.pages import PAGES
-from gui.views.widgets import Segmented
+from gui.views.widgets import Segmented, icon_button
 
 SPARE = 28  # pixels of margins and gaps at each side
 LEAST_TITLE = 9  # digits; of a title that is shortened further nothing could be read
@@ -25,63 +25,39 @@ class Header(QWidget):
         self.session = session
         self.setObjectName("header")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.menu_bar = QMenuBar()
-        self.menu_bar.setNativeMenuBar(False)
+        self.menu_bar = QMenuBar(nativeMenuBar=False)
         self._title = ""
-        self.title = QLabel()
+        self.title = styled_label(plain=True)  # a file's name is in it
         self.title.setObjectName("launchTitle")
-        self.title.setTextFormat(Qt.TextFormat.PlainText)  # a file's name is in it
         self.facts = QLabel()
         self.facts.setObjectName("launchFacts")
-        self.tabs = Segmented(
-            {page.key: page.title for page in PAGES},
-            {page.key: f"{page.title} (Ctrl+{n})" for n, page in enumerate(PAGES, start=1)},
-        )
-        self.theme_button = self._button("Next theme", "Next theme: light, dark, projector")
-        self.help_button = self._button("Keyboard shortcuts", "Keyboard shortcuts (F1)")
+        pages = enumerate(PAGES, start=1)
+        self.tabs = Segmented(**{p.key: (p.title, f"{p.title} (Ctrl+{n})") for n, p in pages})
+        tip = "Next theme: light, dark, projector"
+        self.theme_button = named(QToolButton(), "Next theme", tip)
+        self.help_button = icon_button("Keyboard shortcuts (F1)")
         self._lay_out()
         session.trace_changed.connect(lambda _: self.show_launch())
         session.trouble_changed.connect(lambda _: self.show_launch())
         session.veiled_changed.connect(lambda _: self.show_launch())
         self.show_launch()
 
-    @staticmethod
-    def _button(name: str, tip: str) -> QToolButton:
-        button = QToolButton()
-        button.setToolTip(tip)
-        button.setAccessibleName(name)
-        return button
-
     def _lay_out(self) -> None:
         self.wordmark = wordmark = QLabel("Tilescope")
         wordmark.setObjectName("wordmark")
-        rows = QVBoxLayout(self)
-        rows.setContentsMargins(14, 4, 10, 4)
-        rows.setSpacing(2)
-        self._row = layout = QHBoxLayout()
-        self._second = QHBoxLayout()
-        rows.addLayout(layout)
-        rows.addLayout(self._second)
-        layout.setSpacing(8)
-        layout.addWidget(wordmark)
-        layout.addSpacing(6)
-        layout.addWidget(self.menu_bar, 0, Qt.AlignmentFlag.AlignVCenter)
-        layout.addStretch(1)
-        layout.addWidget(self.title)
-        layout.addWidget(self.facts)
-        layout.addStretch(1)
-        layout.addWidget(self.tabs)
-        layout.addWidget(self.theme_button)
-        layout.addWidget(self.help_button)
+        begin, middle = (wordmark, 6, self.menu_bar, None), (self.title, self.facts, None)
+        end = (self.tabs, self.theme_button, self.help_button)
+        self._row = side_by_side(None, *begin, *middle, *end, gap=8)
+        self._row.setAlignment(self.menu_bar, Qt.AlignmentFlag.AlignVCenter)
+        self._second = side_by_side(None)
+        stacked(self, self._row, self._second, gap=2, edges=(14, 4, 10, 4))
 
     def restyle(self) -> None:
-        """Take up the theme's icons and type."""
         set_icon(self.theme_button, "theme")
         set_icon(self.help_button, "help")
         self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave out what there is no room for."""
         super().resizeEvent(event)
         self._fit()
 
@@ -140,7 +116,6 @@ class Header(QWidget):
             self._row.insertWidget(self._row.indexOf(self.theme_button), self.tabs)
 
     def show_launch(self) -> None:
-        """Name the launch that is shown."""
         trace = self.session.trace
         if trace is None:
             self._title = ""

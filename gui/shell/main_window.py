@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QShowEvent
-from PySide6.QtWidgets import QApplication, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QSplitter, QWidget
 
 from gui.commands.commands import Commands
 from gui.commands.focus import FocusKeys, focus_page, in_sight
@@ -14,6 +14,7 @@ from gui.commands.left_column import LeftColumn
 from gui.commands.recording import Recorder
 from gui.commands.theme_applier import Dressing
 from gui.commands.window import Window
+from gui.looks.style import stacked
 from gui.looks.theme import NORMAL, theme_names
 from gui.scenes.selection import TEXT_SIZES, Configuration
 from gui.scenes.session import Session
@@ -113,29 +114,18 @@ class MainWindow(Window):
         self.body.setHandleWidth(8)
         shell = QWidget()
         shell.setObjectName("shell")
-        self.shell = layout = QVBoxLayout(shell)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self.moment_title)
-        inner = QVBoxLayout()
-        inner.setContentsMargins(8, 8, 8, 8)
         self.left_column = LeftColumn(self)
-        inner.addLayout(self.left_column.beside(self.body))
-        layout.addLayout(inner, 1)
-        layout.addWidget(self.transport)
+        inner = stacked(None, self.left_column.beside(self.body), edges=(8, 8, 8, 8))
+        self.shell = stacked(shell, self.moment_title, (inner, 1), self.transport, gap=0)
         self.setCentralWidget(shell)
 
     def _make_left(self) -> QWidget:
         column = QWidget()
-        layout = QVBoxLayout(column)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
         ladder = Panel("Kernel ladder", self.ladder_panel, flush=True)
         self.form.say_over(ladder)
-        layout.addWidget(ladder, 1)
-        layout.addWidget(Panel("Configuration", self.form, controls=[self.form.reset]))
+        form = Panel("Configuration", self.form, controls=[self.form.reset])
         self.looking_at = Panel("Looking at", self.selection)
-        layout.addWidget(self.looking_at)
+        stacked(column, (ladder, 1), form, self.looking_at, gap=8)
         return column
 
     def _connect(self) -> None:
@@ -173,14 +163,12 @@ class MainWindow(Window):
         self.recorder.configure(name, self.form.values())
 
     def show_cheat_sheet(self) -> None:
-        """Show all keyboard shortcuts."""
         from gui.shell.cheat_sheet import CheatSheet
 
         if self.findChild(CheatSheet) is None:
             CheatSheet(self.menus, self)
 
     def show_glossary(self) -> None:
-        """Show the words of the field."""
         from gui.shell.glossary_sheet import GlossarySheet
 
         if self.findChild(GlossarySheet) is None:
@@ -216,7 +204,6 @@ class MainWindow(Window):
         focus_page(self)
 
     def restyle(self) -> None:
-        """Take up the theme's type and icons."""
         self.left_column.restyle()
         self.header.restyle()
         self.moment_title.restyle()
@@ -254,7 +241,6 @@ class MainWindow(Window):
             QTimer.singleShot(0, self, lambda: focus_page(self))
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Stop what runs, wait for it, and let go of the session."""
         self.closing.emit()
         self.session.playing = 0
         self.transport.stop()

@@ -58,12 +58,7 @@ SWITCHES = (
     ("heat", "Times loaded", "H", "Instead of what the step touches"),
     ("close_up", "The block alone", "Z", "Not the whole matrices"),
     ("warp_trail", "Read so far by the whole warp", "R", "Not by the thread alone"),
-    (
-        "follow_memory",
-        "Follow the step's memory",
-        "Ctrl+M",
-        "What a step accesses comes in front",
-    ),
+    ("follow_memory", "Follow the step's memory", "Ctrl+M", "What a step accesses comes in front"),
 )
 """Settings of the session that a key turns on and off."""
 
@@ -425,7 +420,7 @@ def _select_commands(window: Window, do: Commands) -> list[Command]:
     def answer() -> None:
         sentence = answer_with_selection(session)
         if sentence:
-            window.message.show_message(sentence, kind="info")
+            window.message.tell(sentence)
 
     return [
         *(

@@ -49,7 +49,6 @@ class Keeper(QObject):
         lock.unlock()
 
     def saved(self) -> Saved:
-        """The session and the window as they are."""
         main = self.main
         kept = selection(main.session)
         awaited = main.moments.awaited

@@ -6,15 +6,23 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt
 from PySide6.QtGui import QImage, QPainter
-from PySide6.QtWidgets import QApplication, QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QGridLayout, QHBoxLayout, QLabel, QWidget
 
-from gui.looks.style import TEXT_SIZE, size_rules, styled_label, stylesheet, window_name
+from gui.looks.style import (
+    TEXT_SIZE,
+    side_by_side,
+    size_rules,
+    stacked,
+    styled_label,
+    stylesheet,
+    window_name,
+)
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
 from gui.scenes.step_views import VIEWS
 from gui.scenes.timeline import event_caption, phase_label, step_label
-from gui.takeaway.stage import GLOBAL, MEMORY, caption_of, let_go, made, memory_of
-from gui.views.base import Caption, Panel, SessionView
+from gui.takeaway.stage import GLOBAL, MEMORY, caption_of, let_go, memory_of
+from gui.views.base import Caption, Panel, SessionView, view_of
 from gui.views.transport_bar import ScrubBar
 
 LIKE_WINDOW = 720
@@ -49,18 +57,15 @@ class Frame(QWidget):
         grid.setColumnStretch(1, int(large))
         for row in range(max(len(names) - 1, 1)):
             grid.setRowStretch(row, 1)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(12, 8, 12, 8)
-        whole.addLayout(grid, 1)
-        whole.addLayout(self._below(title, captions))
         self.scrub = ScrubBar(session)
-        whole.addWidget(self.scrub)
+        below = self._below(title, captions)
+        stacked(self, (grid, 1), below, self.scrub, edges=(12, 8, 12, 8))
 
     def _panels(self, name: str, captions: bool) -> list[tuple[str, Panel]]:
         found = []
         for one in (GLOBAL, "Shared") if name == MEMORY else (name,):
             row = self._rows[one]
-            view = made(row, self.session)
+            view = view_of(row, self.session)
             panel = Panel(row.title, view, caption=caption_of(view) if captions else None)
             if name == MEMORY:
                 self._memory[one] = panel
@@ -68,17 +73,12 @@ class Frame(QWidget):
         return found
 
     def _below(self, title: str, captions: bool) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.addWidget(styled_label(title, role="heading"))
-        self.event_ = Caption()
+        self.event_, self.where = Caption(), QLabel()
         self.event_.setVisible(captions)
         self.event_.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignHCenter)
-        row.addWidget(self.event_, 1)
-        self.where = QLabel()
-        row.addWidget(self.where)
-        if not captions:
-            row.insertStretch(1, 1)
-        return row
+        between = () if captions else (None,)
+        heading = styled_label(title, role="heading")
+        return side_by_side(None, heading, *between, (self.event_, 1), self.where)
 
     def image(self, step: int, size: QSize) -> QImage:
         """A picture of a step, in pixels of the film."""

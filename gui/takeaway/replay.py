@@ -24,7 +24,7 @@ from gui.scenes.asking import ANSWER_FIRST
 from gui.scenes.selection import UNITS, Unit
 from gui.scenes.session import Session
 from gui.scenes.source import highlight, line_totals, source_caption, totals_text
-from gui.scenes.text import grouped
+from gui.scenes.text import common_ends, grouped
 from gui.scenes.timeline import event_caption, phase_label
 from gui.scenes.variables import table_rows, variables_caption
 from gui.takeaway.drawing import Pool, drawn
@@ -85,10 +85,7 @@ class _Frames:
 
     def add(self, numbers: list[int]) -> None:
         """Keep how many of the last picture's first and last elements stay, and what is between."""
-        before, most = self.before, min(len(self.before), len(numbers))
-        head = next((i for i in range(most) if before[i] != numbers[i]), most)
-        room = most - head
-        tail = next((i for i in range(room) if before[-1 - i] != numbers[-1 - i]), room)
+        head, tail = common_ends(self.before, numbers)
         self.found.append([head, tail, numbers[head : len(numbers) - tail]])
         self.before = numbers
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QWidget
 
 from core.errors import ParameterError
 from gui.scenes.session import Session
-from gui.scenes.step_views import VIEWS, StepView
-from gui.views.base import Caption, SessionView
+from gui.scenes.step_views import VIEWS
+from gui.views.base import Caption, SessionView, view_of
 
 MEMORY = "Memory"
 """Stands for whichever of the two views of memory the step accesses."""
@@ -36,13 +35,6 @@ def memory_of(session: Session) -> str:
     so_far = block.access_steps[block.access_steps <= session.step]
     access = block.access(int(so_far[-1])) if len(so_far) else None
     return "Shared" if access is not None and access.space == "shared" else GLOBAL
-
-
-def made(row: StepView, session: Session) -> SessionView:
-    """The view that a row names as "module:Class"."""
-    module, _, name = row.widget.partition(":")
-    view: SessionView = getattr(import_module(module), name)(session)
-    return view
 
 
 def caption_of(view: SessionView) -> Caption | None:
@@ -101,7 +93,7 @@ class Stage:
     def _view(self, place: int, name: str) -> SessionView:
         view = self._views.get((place, name))
         if view is None:
-            view = made(self._rows[name], self.session)
+            view = view_of(self._rows[name], self.session)
             view.setAttribute(Qt.WidgetAttribute.WA_DontShowOnScreen)
             view.resize(self._places[place][1])
             view.show()  # or it works out nothing, and its children have no places

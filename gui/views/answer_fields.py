@@ -24,11 +24,11 @@ from PySide6.QtWidgets import (
 
 from core.errors import ParameterError
 from core.lessons.answers import LETTERS, number_typed, things_typed
-from gui.looks.style import set_style, side_by_side, stacked, styled_label
+from gui.looks.style import named, set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.prose import plain
 from gui.views.prose_label import ProseLabel
-from gui.views.widgets import RETURN, StopSlider, action_button
+from gui.views.widgets import RETURN, StopSlider, action_button, keeps_key
 
 if TYPE_CHECKING:
     from core.launch import Dim3
@@ -125,17 +125,10 @@ class LetterButton(QRadioButton):
 
     def event(self, event: QEvent) -> bool:
         """Keep letters from the window's shortcuts."""
-        if (
-            isinstance(event, QKeyEvent)
-            and event.type() == QEvent.Type.ShortcutOverride
-            and (self._letter(event) >= 0 or event.key() in UP_DOWN)
-        ):
-            event.accept()
-            return True
-        return super().event(event)
+        own = keeps_key(event, lambda key: self._letter(key) >= 0 or key.key() in UP_DOWN)
+        return own or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Choose by letter, or the next one."""
         if (place := self._letter(event)) >= 0:
             self.lettered.emit(place)
         elif event.key() in UP_DOWN:
@@ -169,8 +162,7 @@ class ChoiceField(AnswerField):
         grid.setVerticalSpacing(current_theme().spacing.gap)
         grid.setColumnStretch(1, 1)
         for place, choice in enumerate(self.choices):
-            button = LetterButton(LETTERS[place])
-            button.setAccessibleName(f"{LETTERS[place]}: {plain(choice)}")
+            button = named(LetterButton(LETTERS[place]), f"{LETTERS[place]}: {plain(choice)}")
             button.lettered.connect(self._choose)
             button.stepped.connect(self._step)
             button.returned.connect(self.returned)
@@ -278,8 +270,7 @@ class SliderField(AnswerField):
     def __init__(self, label: str, values: Sequence[int]) -> None:
         super().__init__()
         self.values = tuple(values)
-        self.slider = StopSlider(label)
-        self.slider.setAccessibleName(label)
+        self.slider = named(StopSlider(label), label)
         self.slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.slider.show_stops(self.values, self.values[0])
         self.moved = False
@@ -301,7 +292,6 @@ class SliderField(AnswerField):
 
     @property
     def value(self) -> int:
-        """Where it stands."""
         return self.values[self.slider.value()]
 
     def _on_move(self, place: int) -> None:
@@ -310,7 +300,6 @@ class SliderField(AnswerField):
         self.changed.emit()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Return answers."""
         if (
             isinstance(event, QKeyEvent)
             and event.type() == QEvent.Type.KeyPress
@@ -396,13 +385,11 @@ class _Lines(QListWidget):
             self.setFont(current_theme().mono(0.9))
 
     def fit(self) -> None:
-        """As high as its lines."""
         self.doItemsLayout()  # lines that are wrapped are as high as the list's width makes them
         least = self.fontMetrics().lineSpacing() + 10
         self.setFixedHeight(max(self.contentsSize().height(), least) + 2 * self.frameWidth())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Lines are wrapped anew."""
         super().resizeEvent(event)
         if event.oldSize().width() != event.size().width():
             self.fit()
@@ -431,14 +418,8 @@ class _Lines(QListWidget):
 
     def event(self, event: QEvent) -> bool:
         """Keep the arrows, also with Alt, Home and End from the window's shortcuts."""
-        if (
-            isinstance(event, QKeyEvent)
-            and event.type() == QEvent.Type.ShortcutOverride
-            and event.key() in (*UP_DOWN, Qt.Key.Key_Home, Qt.Key.Key_End)
-        ):
-            event.accept()
-            return True
-        return super().event(event)
+        kept = (*UP_DOWN, Qt.Key.Key_Home, Qt.Key.Key_End)
+        return keeps_key(event, lambda key: key.key() in kept) or super().event(event)
 
 
 class GoalsField(AnswerField):
@@ -455,7 +436,6 @@ class GoalsField(AnswerField):
         return None
 
     def show_met(self, goals: Sequence[Met]) -> None:
-        """Tick what is met."""
         for row, goal in zip(self.rows, goals, strict=True):
             row.say(f"{'✓' if goal.met else '○'}  {goal.say}")
             set_style(row, "told", "right" if goal.met else "other")

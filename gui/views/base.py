@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 
 from PySide6.QtCore import QEvent, QPointF, QSize, Qt
 from PySide6.QtGui import (
@@ -15,22 +16,14 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QMenu,
-    QSizePolicy,
-    QToolTip,
-    QVBoxLayout,
-    QWidget,
-    QWidgetAction,
-)
+from PySide6.QtWidgets import QFrame, QLabel, QMenu, QSizePolicy, QToolTip, QWidget, QWidgetAction
 
+from gui.looks.style import named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.asking import veil_words
 from gui.scenes.selection import Breakpoint, Element, Hover
 from gui.scenes.session import Session
+from gui.scenes.step_views import StepView
 from gui.scenes.text import index_text, unbroken
 from gui.scenes.why import Fetched
 
@@ -112,6 +105,13 @@ class SessionView(QWidget):
         self.update()
 
 
+def view_of(row: StepView, session: Session) -> SessionView:
+    """The view that a row of the Step page's views names as "module:Class"."""
+    module, _, name = row.widget.partition(":")
+    view: SessionView = getattr(import_module(module), name)(session)
+    return view
+
+
 class PointedView(SessionView):
     """A drawn view whose parts tell the session what is pointed at; elements have their menu."""
 
@@ -178,7 +178,6 @@ class Caption(QLabel):
         """Of words in the caption's font: captions of steps are made of the same ones."""
 
     def text(self) -> str:
-        """The whole sentence."""
         return self._text
 
     def setText(self, text: str) -> None:
@@ -199,11 +198,9 @@ class Caption(QLabel):
         return super().event(event)
 
     def sizeHint(self) -> QSize:
-        """High enough for its lines."""
         return QSize(0, self._lines * self.fontMetrics().lineSpacing())
 
     def minimumSizeHint(self) -> QSize:
-        """Any width will do."""
         return self.sizeHint()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -213,12 +210,10 @@ class Caption(QLabel):
             self._take(self._wanted())
 
     def may_take(self, lines: int) -> None:
-        """Set how many lines it takes at most."""
         self._most = lines
         self._take(self._wanted())
 
     def most_lines(self) -> int:
-        """How many lines it takes at most."""
         if self._most is not None:
             return self._most
         return self.MOST if self.alignment() & Qt.AlignmentFlag.AlignTop else 1
@@ -237,7 +232,6 @@ class Caption(QLabel):
             self.updateGeometry()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the sentence, wrapped at words, the last line cut where it must be."""
         lines, painter = self.shown_lines(), QPainter(self)
         painter.setPen(self.palette().windowText().color())
         spacing, box = self.fontMetrics().lineSpacing(), self.contentsRect()
@@ -250,11 +244,9 @@ class Caption(QLabel):
             painter.drawText(box.left(), top + i * spacing, box.width(), spacing, flags, line)
 
     def shown_lines(self) -> list[str]:
-        """The lines as they are drawn."""
         return self._wrap(self._lines)
 
     def changeEvent(self, event: QEvent) -> None:
-        """Measure words anew in another font."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
             self._widths.clear()
@@ -312,30 +304,14 @@ class Panel(QFrame):
         self.setProperty("role", "panel")
         self.body = body
         space = current_theme().spacing
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(1, 1, 1, 1)
-        layout.setSpacing(0)
-        head = QVBoxLayout()
-        head.setContentsMargins(space.margin, space.gap - 2, space.gap, space.gap - 4)
-        head.setSpacing(2)
-        self.row = row = QHBoxLayout()
-        row.setSpacing(space.gap)
-        self.heading = QLabel(title)
-        self.heading.setProperty("role", "heading")
-        row.addWidget(self.heading)
-        row.addStretch(1)
-        for control in controls:
-            row.addWidget(control)
-        head.addLayout(row)
-        if caption is not None:
-            head.addWidget(caption)
-        self._head, self._caption = head, caption
-        layout.addLayout(head)
-        inner = QVBoxLayout()
-        edge = 0 if flush else space.margin
-        inner.setContentsMargins(edge, 0, edge, 0 if flush else space.gap)
-        inner.addWidget(body)
-        layout.addLayout(inner, 1)
+        self.heading = styled_label(title, role="heading")
+        self.row = side_by_side(None, self.heading, None, *controls, gap=space.gap)
+        upper = (self.row,) if caption is None else (self.row, caption)
+        edges = (space.margin, space.gap - 2, space.gap, space.gap - 4)
+        self._head, self._caption = stacked(None, *upper, gap=2, edges=edges), caption
+        edge, below = (0, 0) if flush else (space.margin, space.gap)
+        inner = stacked(None, body, edges=(edge, 0, edge, below))
+        stacked(self, self._head, (inner, 1), gap=0, edges=(1, 1, 1, 1))
 
     def show_heading(self, shown: bool) -> None:
         """Whether it says its name; else the caption takes that place, beside the controls."""
@@ -357,8 +333,7 @@ class Panel(QFrame):
 
 def element_menu(session: Session, element: Element, parent: QWidget) -> QMenu:
     """Its name, and what can be done: stop where it is touched, go to touches, explain, select."""
-    menu = QMenu(parent)
-    menu.setAccessibleName(index_text(*element))
+    menu = named(QMenu(parent), index_text(*element))
     place = Breakpoint(element=element)
     menu.addAction(_title(index_text(*element), menu))
     menu.addSeparator()
@@ -383,8 +358,7 @@ def element_menu(session: Session, element: Element, parent: QWidget) -> QMenu:
 
 def _title(text: str, menu: QMenu) -> QWidgetAction:
     """Whose menu it is: a section's text is not drawn by every style."""
-    label = QLabel(text)
-    label.setProperty("role", "figure")
+    label = styled_label(text, role="figure")
     label.setContentsMargins(22, 4, 26, 4)
     action = QWidgetAction(menu)
     action.setText(text)

@@ -22,7 +22,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QBoxLayout, QWidget
 
-from gui.looks.style import side_by_side, stacked, styled_label
+from gui.looks.style import named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.benchmark import Measured
 from gui.scenes.benchmark_plot import (
@@ -88,7 +88,6 @@ class SizeAxis(pg.AxisItem):
         self.values: tuple[int, ...] = ()
 
     def show_values(self, values: Sequence[int]) -> None:
-        """Put a tick at each value."""
         self.values = tuple(values)
         self.setTicks([[(place(v), grouped(v) if v > 9999 else str(v)) for v in values]])
 
@@ -286,8 +285,7 @@ class SweepPlot(QWidget):
         self._logarithms = False
         pg.setConfigOptions(antialias=True)
         self._axis, self._values = SizeAxis(), ValueAxis()
-        self.plot = Chart(self._values, self._axis)
-        self.plot.setAccessibleName("Curves of the sweep")
+        self.plot = named(Chart(self._values, self._axis), "Curves of the sweep")
         self._one = pg.InfiniteLine(1.0, angle=0, movable=False)
         self.plot.addItem(self._one)
         self.key = Key()
@@ -323,7 +321,6 @@ class SweepPlot(QWidget):
         return _SYMBOLS[(number + 3 * lap) % len(_SYMBOLS)]
 
     def set_chosen(self, key: str) -> None:
-        """Have this series stand out."""
         if key != self.stands_out:
             self.stands_out = key
             self._restroke()
@@ -438,7 +435,6 @@ class SweepPlot(QWidget):
             self._fit()
 
     def _up(self, value: float) -> float:
-        """How high a value stands."""
         return math.log10(max(value, 1e-9)) if self._logarithms else value
 
     def _on_click(self, _item: object, points: Sequence[Any], _event: object) -> None:
@@ -469,20 +465,13 @@ class TwoParts(QWidget):
 
     def __init__(self, first: Sequence[QWidget], second: Sequence[QWidget], gap: int) -> None:
         super().__init__()
-        parts = [side_by_side(None, *widgets, gap=gap) for widgets in (first, second)]
-        self._rows = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
-        self._rows.setContentsMargins(0, 0, 0, 0)
-        self._rows.setSpacing(gap)
-        for part in parts:
-            self._rows.addLayout(part)
-            part.addStretch(1)
-        self._parts = parts
+        self._parts = [side_by_side(None, *widgets, None, gap=gap) for widgets in (first, second)]
+        self._rows = side_by_side(self, *self._parts, gap=gap)
 
     def _wide(self) -> list[int]:
         return [part.sizeHint().width() for part in self._parts]
 
     def minimumSizeHint(self) -> QSize:
-        """Room for the wider of the two."""
         return QSize(max(self._wide()), super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -508,11 +497,9 @@ class CurvesPanel(QWidget):
         self.order: Sequence[str] = ()
         """The kernels as they stand on the ladder, and take their colours; others come after."""
         self.request = Request()
-        self.quantity = Segmented(QUANTITIES, _TIPS)
-        self.over = Segmented(
-            {key: f"over {title}" for key, title in OVER.items()},
-            {key: f"What runs along the horizontal axis: {title}" for key, title in OVER.items()},
-        )
+        self.quantity = Segmented(**{key: (title, _TIPS[key]) for key, title in QUANTITIES.items()})
+        tip = "What runs along the horizontal axis"
+        self.over = Segmented(**{k: (f"over {t}", f"{tip}: {t}") for k, t in OVER.items()})
         self.hold = fitting_choice("Held fixed", "What stays the same along a curve")
         against = "What the speed-up is against"
         self.baseline = fitting_choice("Baseline of the speed-up", against)
@@ -539,7 +526,6 @@ class CurvesPanel(QWidget):
         self.caption.setText(plot_sentence(measured, self.request, drawn))
 
     def add_to_caption(self, sentence: str) -> None:
-        """Say something more about what is drawn."""
         if sentence:
             self.caption.setText(f"{self.caption.text()} {sentence}")
 
@@ -572,9 +558,8 @@ class CurvesPanel(QWidget):
         space = current_theme().spacing
         what = (self.quantity, self._against, self.baseline)
         self.controls = TwoParts(what, (self.over, self.hold), space.gap)
-        row = side_by_side(None, (self.controls, 1))
-        row.setContentsMargins(space.margin, 0, space.gap, 0)
-        stacked(self, row, (self.plot, 1)).setContentsMargins(0, 4, 0, 0)
+        row = side_by_side(None, (self.controls, 1), edges=(space.margin, 0, space.gap, 0))
+        stacked(self, row, (self.plot, 1), edges=(0, 4, 0, 0))
 
 
 ROOM = 0.96  # of the plot's width, for what stands above the median
@@ -644,7 +629,6 @@ class LaunchPlot(Chart):
         return float(low), float(middle), float(high)
 
     def restyle(self) -> None:
-        """Take up the theme's colours."""
         theme = current_theme()
         self.dress(self.unit, "launch", grid=GRID)
         self.dots.setBrush(theme.color("load", 0.55))

@@ -9,8 +9,6 @@ from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QDoubleSpinBox,
-    QGridLayout,
-    QHBoxLayout,
     QLineEdit,
     QListWidget,
     QListWidgetItem,
@@ -20,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.looks.style import set_icon, set_style, side_by_side, stacked, styled_label
+from gui.looks.style import named, set_icon, set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.bench_places import Place
 from gui.scenes.benchmark import CONFIGURED, Setup
@@ -44,16 +42,14 @@ class KernelList(QWidget):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent, Qt.WindowType.Popup)
-        self.list = QListWidget()
-        self.list.setAccessibleName("Kernels to measure")
+        self.list = named(QListWidget(), "Kernels to measure")
         self.list.itemChanged.connect(lambda _: self.changed.emit())
         self.list.itemClicked.connect(self._toggle_row)
         every, none, file = (QPushButton(t) for t in ("All", "None", "Add a file…"))
         every.clicked.connect(lambda: self.tick(set(self.titles()) - {CONFIGURED}))
         none.clicked.connect(lambda: self.tick({CONFIGURED}))
         file.clicked.connect(self._ask_for_file)
-        buttons = side_by_side(None, every, none, file)
-        stacked(self, self.list, buttons).setContentsMargins(6, 6, 6, 6)
+        stacked(self, self.list, side_by_side(None, every, none, file), edges=(6, 6, 6, 6))
 
     def _items(self) -> list[QListWidgetItem]:
         return [self.list.item(row) for row in range(self.list.count())]
@@ -68,7 +64,6 @@ class KernelList(QWidget):
         return frozenset(str(item.data(KEY)) for item in on)
 
     def offer(self, choices: Mapping[str, str], ticked: frozenset[str]) -> None:
-        """Show these kernels, by key."""
         with QSignalBlocker(self.list):
             self.list.clear()
             for key, title in choices.items():
@@ -77,14 +72,12 @@ class KernelList(QWidget):
                 item.setCheckState(TICKS[key in ticked])
 
     def tick(self, keys: set[str]) -> None:
-        """Tick these and no others."""
         with QSignalBlocker(self.list):
             for item in self._items():
                 item.setCheckState(TICKS[str(item.data(KEY)) in keys])
         self.changed.emit()
 
     def open_below(self, button: QWidget) -> None:
-        """Show the list under a button."""
         rows = self.list.count()
         high = min(rows * max(self.list.sizeHintForRow(0), 22) + 70, 520)
         self.resize(max(button.width(), 300), high)
@@ -125,7 +118,6 @@ class SetupStrip(QWidget):
 
     @property
     def setup(self) -> Setup:
-        """The fields as they are."""
         return replace(
             self._setup,
             kernels=self.kernels.ticked(),
@@ -136,7 +128,6 @@ class SetupStrip(QWidget):
         )
 
     def show_setup(self, setup: Setup, choices: Mapping[str, str]) -> None:
-        """Fill in the fields."""
         self._setup = setup
         self.kernels.offer(choices, setup.kernels)
         for field, text in ((self.sizes, setup.sizes), (self.tiles, setup.tiles)):
@@ -195,7 +186,6 @@ class SetupStrip(QWidget):
             field.setEnabled(not running)
 
     def show_progress(self, done: int, total: int) -> None:
-        """Fill the bar."""
         self.bar.setRange(0, max(total, 1))
         self.bar.setValue(done)
 
@@ -229,12 +219,9 @@ class SetupStrip(QWidget):
         self.tiles = self._values("Tiles", "as configured", "8, 16, 32, where a kernel has tiles")
         self.sizes.setMaximumWidth(420)
         self.tiles.setMaximumWidth(200)
-        self.budget = QDoubleSpinBox()
-        self.budget.setRange(0.1, 600)
-        self.budget.setSuffix(" s")
-        self.budget.setDecimals(1)
-        self.budget.setAccessibleName("Seconds for each launch configuration")
-        self.budget.setToolTip("Time each point until its median is stable, this long at most")
+        field = QDoubleSpinBox(minimum=0.1, maximum=600, suffix=" s", decimals=1)
+        tip = "Time each point until its median is stable, this long at most"
+        self.budget = named(field, "Seconds for each launch configuration", tip)
         self.budget.valueChanged.connect(lambda _: self.changed.emit())
         self.tuned = QCheckBox("tuned blocks")
         self.tuned.setToolTip(
@@ -248,23 +235,18 @@ class SetupStrip(QWidget):
         )
         self.gpus = Choice("On", tip, 10)  # letters: "All 2 GPUs"; a name has what room there is
         self.gpus.activated.connect(lambda _: self._on_place())
-        self.address = QLineEdit()
-        self.address.setAccessibleName("Address of the cluster's scheduler")
-        self.address.setPlaceholderText("tcp://HOST:8786")
-        self.address.setToolTip("Where `dask scheduler` listens; workers: `tilescope worker`")
+        line = QLineEdit(placeholderText="tcp://HOST:8786")
+        tip = "Where `dask scheduler` listens; workers: `tilescope worker`"
+        self.address = named(line, "Address of the cluster's scheduler", tip)
         self.address.textEdited.connect(lambda _: self.placed.emit())
         self.address.hide()
         self.plan = Caption(role="dim")
         self.plan.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.plan.may_take(2)
-        self.bar = QProgressBar()
-        self.bar.setTextVisible(False)
+        self.bar = QProgressBar(textVisible=False)
 
     def _values(self, name: str, empty: str, tip: str) -> QLineEdit:
-        field = QLineEdit()
-        field.setAccessibleName(name)
-        field.setPlaceholderText(empty)
-        field.setToolTip(tip)
+        field = named(QLineEdit(placeholderText=empty), name, tip)
         field.textEdited.connect(lambda _: self.changed.emit())
         return field
 
@@ -276,32 +258,18 @@ class SetupStrip(QWidget):
 
     def _lay_out(self) -> None:
         space = current_theme().spacing
-        what, how = QHBoxLayout(), QHBoxLayout()
-        what.addWidget(self.kernels_button)
-        for row, text, field, stretch in (
-            (what, "N", self.sizes, 12),
-            (what, "Tile", self.tiles, 5),
-            (how, "at most", self.budget, 0),
-            (how, "on", self.gpus, 3),
-        ):
-            label = styled_label(text, role="dim")
+        n, tile, most, on = (
+            styled_label(text, role="dim") for text in ("N", "Tile", "at most", "on")
+        )
+        fields = (self.sizes, self.tiles, self.budget, self.gpus)
+        for label, field in zip((n, tile, most, on), fields, strict=True):
             label.setBuddy(field)
-            row.addWidget(label)
-            row.addWidget(field, stretch)
-        what.addWidget(self.tuned)
-        what.addStretch(0)
-        how.addWidget(self.address, 2)
-        how.addSpacing(space.gap)
-        how.addWidget(self.plan, 2)
-        for button in (self.run_button, self.pause_button, self.stop_button):
-            how.addWidget(button)
-        layout = QGridLayout(self)
-        layout.setContentsMargins(0, 2, 0, 0)
-        layout.setVerticalSpacing(space.gap - 2)
-        for place, row in enumerate((what, how)):
-            row.setSpacing(space.gap)
-            layout.addLayout(row, place, 0)
-        layout.addWidget(self.bar, 2, 0)
+        what = (self.kernels_button, n, (self.sizes, 12), tile, (self.tiles, 5), self.tuned)
+        how = (most, self.budget, on, (self.gpus, 3), (self.address, 2), space.gap, (self.plan, 2))
+        buttons = (self.run_button, self.pause_button, self.stop_button)
+        upper = side_by_side(None, *what, (None, 0), gap=space.gap)
+        lower = side_by_side(None, *how, *buttons, gap=space.gap)
+        stacked(self, upper, lower, self.bar, gap=space.gap - 2, edges=(0, 2, 0, 0))
 
     def _on_kernels(self) -> None:
         self._name_kernels()

@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
     QSplitter,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -31,7 +30,7 @@ from core.gpu.plan import SIZE, FileKernel, make_plan
 from core.launching.file_launch import FileLaunch
 from gui.background.work import Worker, sentence_of
 from gui.jobs.bench_work import CeilingCounter, file_job
-from gui.looks.style import stacked, styled_label
+from gui.looks.style import named, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.pictures.files import Picture, write_picture
 from gui.pictures.painted import image_of, pdf_of
@@ -106,19 +105,15 @@ class ResultsModel(RowModel[ResultRow]):
         return tuple(row for row in self.rows if not isinstance(row, str))
 
     def text(self, row: ResultRow, column: int) -> str:
-        """The kernel, how it was launched, and its rates."""
         return (row.title, row.details, row.rate_text, row.bandwidth_text, "")[column]
 
     def head_tip(self, column: int) -> str:
-        """What the rates are."""
         return _TIPS.get(column, "")
 
     def tip(self, row: ResultRow) -> str:
-        """What is to be said about the measurement."""
         return row.notes
 
     def color(self, row: ResultRow, column: int) -> str:
-        """A rate that is not to be trusted is red."""
         if row.trouble and column == RATE:
             return "error"
         return "text" if column in (0, RATE) else "text_dim"
@@ -128,26 +123,21 @@ class RateBar(QStyledItemDelegate):
     """A bar of the rate, with a line from the 5th to the 95th percentile."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw the bar on the scale of the fastest row."""
         model = index.model()
         assert isinstance(model, ResultsModel)
         row, theme = model.results[index.row()], current_theme()
         most = max((r.high or r.gflops or 0.0) if r.gflops else 0.0 for r in model.results)
         if not row.gflops or not most:
             return
-        painter.save()
-        painter.setPen(Qt.PenStyle.NoPen)
         box = QRectF(option.rect).adjusted(8, 0, -12, 0)
-        scale = box.width() / most
-        painter.setBrush(
-            theme.tint("load", 0.85 if row.measured and row.measured.origin == HERE else 0.45)
-        )
-        painter.drawRect(QRectF(box.left(), box.center().y() - 5, row.gflops * scale, 10))
+        scale, middle = box.width() / most, box.center().y()
+        strength = 0.85 if row.measured and row.measured.origin == HERE else 0.45
+        bar = QRectF(box.left(), middle - 5, row.gflops * scale, 10)
+        painter.fillRect(bar, theme.tint("load", strength))
         if row.low is not None and row.high is not None:
-            painter.setBrush(theme.color("text"))
             left, right = box.left() + row.low * scale, box.left() + row.high * scale
-            painter.drawRect(QRectF(left, box.center().y() - 1, max(right - left, 2), 2))
-        painter.restore()
+            line = QRectF(left, middle - 1, max(right - left, 2), 2)
+            painter.fillRect(line, theme.color("text"))
 
 
 # The results panel of the benchmark page: one machine's results as a table.
@@ -187,7 +177,6 @@ class ResultsPanel(QWidget):
 
     @property
     def rows(self) -> tuple[ResultRow, ...]:
-        """The table's rows."""
         return self.model.results
 
     def show_machine(self, name: str) -> None:
@@ -230,7 +219,6 @@ class ResultsPanel(QWidget):
         self._family = key
 
     def select(self, measured: Measured) -> None:
-        """Select a result's row, if it is there."""
         place = row_of(self.rows, measured)
         if place is not None:
             self.table.selectRow(place)
@@ -256,11 +244,8 @@ class ResultsPanel(QWidget):
         self.machine_chosen.emit()
 
     def _lay_out(self) -> None:
-        space = current_theme().spacing
-        head = QWidget()
-        line = QVBoxLayout(head)
-        line.setContentsMargins(space.margin, 0, space.gap, 0)
-        line.addWidget(self.contents)
+        space, head = current_theme().spacing, QWidget()
+        stacked(head, self.contents, edges=(space.margin, 0, space.gap, 0))
         stacked(self, head, (self.table, 1), gap=2)
 
 
@@ -286,12 +271,17 @@ class BenchFiles(QObject):
     def __init__(self, page: QWidget, plots: Callable[[], dict[str, QWidget]]) -> None:
         super().__init__(page)
         self._page, self._plots = page, plots
-        self._worker = Worker(self, "benchmark files", keeps_all=True)
-        self._worker.finished.connect(lambda path: self.said.emit(f"Saved {path}", True))
-        self._worker.failed.connect(lambda error: self.said.emit(sentence_of(error), False))
-        self._reader = Worker(self, "results", keeps_all=True)
-        self._reader.finished.connect(lambda found: self.was_read.emit(*found))
-        self._reader.failed.connect(lambda error: self.said.emit(sentence_of(error), False))
+        self._worker = Worker(self, "benchmark files", self._saved, self._failed, keeps_all=True)
+        self._reader = Worker(self, "results", self._read, self._failed, keeps_all=True)
+
+    def _saved(self, path: Path) -> None:
+        self.said.emit(f"Saved {path}", True)
+
+    def _read(self, found: tuple[Path, Sequence[BenchmarkResult]]) -> None:
+        self.was_read.emit(*found)
+
+    def _failed(self, error: object) -> None:
+        self.said.emit(sentence_of(error), False)
 
     def close(self) -> None:
         """Wait until what is being written is written."""
@@ -318,7 +308,6 @@ class BenchFiles(QObject):
         failures: Sequence[tuple[str, str]] = (),
         ceilings: Ceilings | None = None,
     ) -> None:
-        """Save to a file, as its ending says."""
         results = tuple(m.result for m in measured)
         ending = path.suffix.lower()
         if ending in (".png", ".pdf"):
@@ -365,13 +354,11 @@ class BenchFiles(QObject):
         return job, names
 
     def ask_and_read(self) -> None:
-        """Ask for files of results, and read them."""
         names, _ = QFileDialog.getOpenFileNames(self._page, "Import results", "", OPENED)
         for name in names:
             self.read(Path(name))
 
     def read(self, path: Path) -> None:
-        """Read a file of results."""
         self._reader.submit(lambda _: (path, read_results(path)))
 
 
@@ -399,8 +386,8 @@ class FileDialog(QDialog):
         self.fields: dict[str, QLineEdit] = {}
         for key, title, example in self.FIELDS:
             self.fields[key] = self._line(form, title, getattr(launch, key), example)
-        self.arguments = QPlainTextEdit("\n".join(f"{n}={t}" for n, t in self._launch.arguments))
-        self.arguments.setAccessibleName("Arguments")
+        arguments = "\n".join(f"{n}={t}" for n, t in self._launch.arguments)
+        self.arguments = named(QPlainTextEdit(arguments), "Arguments")
         self.arguments.setMinimumWidth(420)
         self.arguments.setFixedHeight(110)
         form.addRow("Arguments", self.arguments)
@@ -416,9 +403,7 @@ class FileDialog(QDialog):
 
     @staticmethod
     def _line(form: QFormLayout, title: str, text: str, example: str) -> QLineEdit:
-        line = QLineEdit(text)
-        line.setPlaceholderText(example)
-        line.setAccessibleName(title)
+        line = named(QLineEdit(text, placeholderText=example), title)
         form.addRow(title, line)
         return line
 
@@ -480,15 +465,14 @@ class BenchmarkView(PageView):
         self.model = BenchModel(make_worker, folder)
         self.ceilings = CeilingCounter(ladder, self)
         self.files = BenchFiles(self, self.pictures)
-        self._opener = Worker(self, "file to sweep")
-        self._opener.finished.connect(self._ask_about)
-        self._opener.failed.connect(lambda error: self.said.emit(str(error), False))
+        self._opener = Worker(
+            self, "file to sweep", self._ask_about, lambda e: self.said.emit(str(e), False)
+        )
         self.setup = Setup()
         self.picked: Measured | None = None
         """The result that was chosen by hand."""
         self._n_here = 0
-        self._timer = QTimer(self)
-        self._timer.setInterval(REDRAW_MS)
+        self._timer = QTimer(self, interval=REDRAW_MS)
         self._build()
         self.results.keys = self._simple_keys
         self.curves.order = ladder.names
@@ -508,7 +492,6 @@ class BenchmarkView(PageView):
         return [m for m in self.model.measured if m.origin == HERE]
 
     def pictures(self) -> dict[str, QWidget]:
-        """The plots, by what they are called in a file."""
         return {"Launches": self.launches, "Sweep": self.curves.plot}
 
     def arithmetics(self) -> dict[str, str]:
@@ -545,7 +528,6 @@ class BenchmarkView(PageView):
         return plan_of(self._ladder, self.session.configuration, self.setup)
 
     def run(self) -> None:
-        """Start the sweep that the fields say."""
         try:
             plan = self.plan()
             self.picked = None
@@ -557,7 +539,6 @@ class BenchmarkView(PageView):
         self._timer.start()
 
     def shut_down(self) -> None:
-        """End the sweep, the GPUs' processes and all other work, and wait for them."""
         super().shut_down()
         self.ceilings.close()
         self._opener.close()
@@ -751,7 +732,6 @@ class BenchmarkView(PageView):
     # ---- building
 
     def _build(self) -> None:
-        """Make the page."""
         self.caption = Caption("Looking for a GPU …")
         self.trouble = Caption(role="error")
         self.trouble.hide()

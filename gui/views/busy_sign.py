@@ -43,7 +43,6 @@ class BusySign(QWidget):
             self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the veil, and the sentence in the middle."""
         theme, painter = current_theme(), QPainter(self)
         painter.fillRect(self.rect(), theme.color("window", VEIL))
         font = theme.font("caption", bold=True)

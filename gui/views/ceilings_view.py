@@ -21,20 +21,17 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QMenu,
     QProgressBar,
-    QScrollArea,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
 from gui.background.work import Worker
 from gui.jobs import ceilings_work as work
 from gui.jobs.ceilings_model import CeilingsModel
-from gui.looks.style import fill, styled_label
+from gui.looks.style import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes import ceilings as scene
 from gui.scenes import roofline
@@ -55,7 +52,7 @@ from gui.views.page_parts import (
 )
 from gui.views.roofline_plot import RooflinePlot
 from gui.views.veil import Veil
-from gui.views.widgets import action_button
+from gui.views.widgets import Scrolled, action_button
 
 if TYPE_CHECKING:
     from core.devices.table import Device
@@ -78,8 +75,7 @@ class SizeBox(QComboBox):
         self.label = styled_label("N", role="dim")
         self.addItems([AS_CONFIGURED, *map(str, (*SWEPT_SIZES, TEXTBOOK_SIZE))])
         self.setCurrentText(str(first))
-        self.setAccessibleName(name)
-        self.setToolTip(tip)
+        named(self, name, tip)
 
     @property
     def n(self) -> int | None:
@@ -116,16 +112,12 @@ class _Bar(QWidget):
         self.setFixedHeight(8)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme, painter = current_theme(), QPainter(self)
-        painter.setPen(Qt.PenStyle.NoPen)
-        width = self.width()
-        painter.setBrush(theme.color("raised"))
-        painter.drawRect(QRectF(0, 2, width, 4))
-        painter.setBrush(theme.color(self._color))
-        painter.drawRect(QRectF(0, 2, width * self._share, 4))
+        theme, painter, width = current_theme(), QPainter(self), self.width()
+        painter.fillRect(QRectF(0, 2, width, 4), theme.color("raised"))
+        painter.fillRect(QRectF(0, 2, width * self._share, 4), theme.color(self._color))
         if self._mark is not None:
-            painter.setBrush(theme.color("store"))
-            painter.drawRect(QRectF(min(width * self._mark, width - 3), 0, 3, 8))
+            mark = QRectF(min(width * self._mark, width - 3), 0, 3, 8)
+            painter.fillRect(mark, theme.color("store"))
 
 
 class _Formula(QLabel):
@@ -139,7 +131,6 @@ class _Formula(QLabel):
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
 
     def copy(self) -> None:
-        """Put the calculation with exact figures on the clipboard."""
         QGuiApplication.clipboard().setText(self._exact)
 
     def event(self, event: QEvent) -> bool:
@@ -166,23 +157,15 @@ class _Card(QFrame):
     def __init__(self, row: Row, share: float, mark: float | None, owner: CeilingList) -> None:
         super().__init__()
         self._row, self._owner = row, owner
-        theme = current_theme()
+        margin = current_theme().spacing.margin
         binding, chosen = row.state == "binding", row.name == owner.chosen
         self._stands_out = "conflict" if binding else "load" if chosen else ""
-        head = QHBoxLayout()
-        head.setSpacing(6)
         title = styled_label(row.title, role="figure" if binding else "caption", wrap=True)
         title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        head.addWidget(title, 1)
-        if row.note:
-            head.addWidget(styled_label(row.note, role="small"))
-        head.addWidget(styled_label(row.rate, role="figure"))
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(EDGE + 10, 4, theme.spacing.margin, 5)
-        layout.setSpacing(2)
-        layout.addLayout(head)
-        layout.addWidget(_Bar(share, mark, "conflict" if binding else "load"))
-        layout.addWidget(_Formula(row))
+        note = [styled_label(row.note, role="small")] if row.note else []
+        head = side_by_side(None, (title, 1), *note, styled_label(row.rate, role="figure"), gap=6)
+        bar, edges = _Bar(share, mark, "conflict" if binding else "load"), (EDGE + 10, 4, margin, 5)
+        layout = stacked(self, head, bar, _Formula(row), gap=2, edges=edges)
         if chosen or row.state != "above":
             layout.addWidget(styled_label(row.remark, role="small", wrap=True))
         self.setAccessibleName(f"{row.title}: {row.rate}. {row.note}")
@@ -203,16 +186,13 @@ Shown = tuple[tuple[Row, ...], float | None, tuple[str, ...], str]
 """Ceilings, the measured rate, remarks, and the name of the one that is unfolded."""
 
 
-class CeilingList(QScrollArea):
+class CeilingList(Scrolled):
     """Cards, the lowest ceiling first. `ceiling_chosen(name)` is emitted when one is clicked."""
 
     ceiling_chosen = Signal(str)
 
     def __init__(self) -> None:
-        super().__init__()
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        super().__init__(keys=True)
         self.setAccessibleName("Ceilings")
         self.chosen = ""
         self._shown: Shown = ((), None, (), "")
@@ -242,18 +222,13 @@ class CeilingList(QScrollArea):
     def _cards(self) -> QWidget:
         rows, measured, notes, _ = self._shown
         body = QWidget()
-        layout = QVBoxLayout(body)
-        layout.setContentsMargins(8, 2, 0, 8)
-        layout.setSpacing(7)
         share = _scale([row.gflops for row in rows], measured)
         mark = share(measured) if measured else None
-        for row in rows:
-            layout.addWidget(_Card(row, share(row.gflops), mark, self))
-        for note in notes:
-            label = styled_label(note, role="small", wrap=True)
+        cards = [_Card(row, share(row.gflops), mark, self) for row in rows]
+        labels = [styled_label(note, role="small", wrap=True) for note in notes]
+        for label in labels:
             label.setContentsMargins(12, 4, 12, 0)
-            layout.addWidget(label)
-        layout.addStretch(1)
+        stacked(body, *cards, *labels, None, gap=7, edges=(8, 2, 0, 8))
         return body
 
 
@@ -267,25 +242,20 @@ def _scale(rates: Sequence[float], measured: float | None) -> Callable[[float], 
 # First-order counts of a launch: its threads and blocks, what a block loads and computes.
 
 
-class FirstOrderList(QScrollArea):
+class FirstOrderList(Scrolled):
     """The figures; `caption` and `controls` are for the panel around it. A worker counts."""
 
     def __init__(self, ladder: Ladder) -> None:
-        super().__init__()
+        super().__init__(keys=True)
         self._ladder = ladder
         self._configuration: Configuration | None = None
         self.setAccessibleName("First-order figures")
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.caption = Caption(role="dim")
         tip = "N of the launch that is counted"
         self.size_box = SizeBox(1024, "Size of the counted launch", tip)
         self.size_box.currentTextChanged.connect(lambda _: self._count())
         self.controls = (self.size_box.label, self.size_box)
-        self._counter = Worker(self, "first order")
-        self._counter.finished.connect(self._on_counted)
-        self._counter.failed.connect(self._on_failure)
+        self._counter = Worker(self, "first order", self._on_counted, self._on_failure)
 
     def show_launch(self, configuration: Configuration) -> None:
         """Count a launch, at the chosen size if it is a rung's."""
@@ -354,9 +324,7 @@ class CeilingsView(PageView):
         self.model = CeilingsModel(ladder, results, self)
         self._other: Configuration | None = None  # a run chosen in the plot, not the window's
         self.found: Ceilings | None = None
-        self._later = QTimer(self)
-        self._later.setSingleShot(True)
-        self._later.setInterval(TOGETHER_MS)
+        self._later = QTimer(self, singleShot=True, interval=TOGETHER_MS)
         self._later.timeout.connect(self._draw)
         self._again = False
         """Whether something came that was not drawn yet."""
@@ -372,7 +340,6 @@ class CeilingsView(PageView):
 
     @property
     def device(self) -> Device:
-        """The chosen device."""
         return self.device_box.device
 
     @property
@@ -416,7 +383,6 @@ class CeilingsView(PageView):
         self._ask()
 
     def _take_size(self) -> None:
-        """N was chosen here."""
         self.session.size = self.n or 0
         self._leave_run()
 
@@ -475,7 +441,6 @@ class CeilingsView(PageView):
             self._draw_parts()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Draw what was found while this was hidden."""
         super().showEvent(event)
         if self._again:
             self._draw()
@@ -538,7 +503,6 @@ class CeilingsView(PageView):
         return scene.unmeasured(found, mine, every)
 
     def explanation(self) -> Explanation | None:
-        """The ceilings of the launch, each with its formula."""
         wanted, found = self.wanted, self.found
         if wanted is None or found is None:
             return None
@@ -595,8 +559,7 @@ class CeilingsView(PageView):
         tip = "Leave the measured run that was clicked"
         self.back = action_button("Back to the configured launch", tip)
         self.back.hide()
-        self.progress = QProgressBar()
-        self.progress.setTextVisible(False)
+        self.progress = QProgressBar(textVisible=False)
         self.progress.setFixedHeight(3)
         self.progress.hide()
         tip = "N of the launch; the left column sets block and tile"
@@ -605,9 +568,8 @@ class CeilingsView(PageView):
         self.plot = RooflinePlot()
         self.list = CeilingList()
         self.hover = Caption(role="dim")
-        self.legend = styled_label(role="small", wrap=True)
+        self.legend = named(styled_label(role="small", wrap=True), "Legend of the roofline")
         self.legend.setTextFormat(Qt.TextFormat.RichText)
-        self.legend.setAccessibleName("Legend of the roofline")
         self.against = styled_label(role="caption", wrap=True)
         self.transfers = styled_label(role="dim", wrap=True)
         for label in (self.against, self.transfers):
@@ -617,19 +579,10 @@ class CeilingsView(PageView):
         space = current_theme().spacing
         choices = (self.back, self.size_box.label, self.size_box, self.device_box)
         controls = subject_row(self.subject, choices, below=2)
-        upper = QWidget()
-        column = QVBoxLayout(upper)
-        column.setContentsMargins(0, 4, 0, space.gap)
-        column.setSpacing(4)
-        column.addLayout(controls)
-        column.addWidget(self.progress)
-        column.addWidget(self.plot, 1)
-        below = QVBoxLayout()
-        below.setContentsMargins(space.margin, 0, space.margin, 0)
-        below.setSpacing(4)
-        for widget in (self.legend, self.hover, self.against, self.transfers):
-            below.addWidget(widget)
-        column.addLayout(below)
+        upper, words = QWidget(), (self.legend, self.hover, self.against, self.transfers)
+        below = stacked(None, *words, gap=4, edges=(space.margin, 0, space.margin, 0))
+        parts = (controls, self.progress, (self.plot, 1), below)
+        stacked(upper, *parts, gap=4, edges=(0, 4, 0, space.gap))
         splitter = panels_in(Qt.Orientation.Horizontal)
         fill(self, splitter)
         amount = [simple_or_all(self.session)]
@@ -637,9 +590,8 @@ class CeilingsView(PageView):
         cards = Panel("Ceilings, the lowest first", self.list, flush=True)
         splitter.addWidget(plot)
         splitter.addWidget(cards)
-        told = (self.plot, self.legend, self.hover, self.against, self.transfers)
         self.veils = [
-            Veil(self.session, "ceilings", upper, told),
+            Veil(self.session, "ceilings", upper, (self.plot, *words)),
             Veil(self.session, "ceilings", plot, (self.caption,)),
             Veil(self.session, "ceilings", cards, (self.list,)),
         ]

@@ -103,11 +103,9 @@ class Gutter(QWidget):
             self.update(0, rect.top(), self.width(), rect.height())
 
     def wanted_width(self) -> int:
-        """Pixels that the numbers need."""
         return self.number_width() + sum(self.widths.values()) + 12
 
     def number_width(self) -> int:
-        """Pixels of the line-number column."""
         digits = max(2, len(str(self._edit.blockCount())))
         return self._edit.fontMetrics().horizontalAdvance("0" * digits) + 16 + self.dot_room()
 
@@ -136,7 +134,6 @@ class Gutter(QWidget):
         return total.short if self.brief else total.text
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the visible lines' numbers."""
         theme, painter = current_theme(), QPainter(self)
         painter.fillRect(event.rect(), theme.color("panel"))
         errors = self.errors
@@ -225,7 +222,6 @@ class Gutter(QWidget):
         self._edit.line_double_clicked.emit(self._edit.line_at(event.position().y()))
 
     def leaveEvent(self, event: QEvent) -> None:
-        """No number is pointed at any more."""
         self._point_at(None)
         super().leaveEvent(event)
 
@@ -246,7 +242,6 @@ class Gutter(QWidget):
         return ""
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Say in words what the numbers are."""
         line = self._edit.line_at(event.position().y())
         numbers = event.position().x() < self.number_width()
         self._point_at(line if numbers else None)
@@ -269,7 +264,6 @@ class GutterHead(QWidget):
         self.setFixedHeight(18)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the names over their columns."""
         theme, painter = current_theme(), QPainter(self)
         painter.setFont(theme.font("small"))
         painter.setPen(theme.color("text_dim"))
@@ -357,7 +351,6 @@ class CodeEdit(ColouredText):
         self._comments = None
 
     def restyle(self) -> None:
-        """Take up the theme's colours."""
         self.take_styles(STYLES)
 
     @property
@@ -384,7 +377,6 @@ class CodeEdit(ColouredText):
             self.editing = False
 
     def block_rect(self, block: QTextBlock) -> QRectF:
-        """Where a line stands in the viewport."""
         return self.blockBoundingGeometry(block).translated(self.contentOffset())
 
     def reveal(self, line: int, *, sideways: bool = True) -> None:
@@ -559,7 +551,6 @@ class CodeEdit(ColouredText):
         return self.viewport().width() - left - 10
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the gutter at the left edge."""
         super().resizeEvent(event)
         box = self.contentsRect()
         self.gutter.setGeometry(box.left(), box.top(), self.gutter.wanted_width(), box.height())

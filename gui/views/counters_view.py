@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QModelIndex, QRectF, Qt
+from PySide6.QtCore import QModelIndex, QRectF
 from PySide6.QtGui import QPainter, QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QStyledItemDelegate, QStyleOptionViewItem
 
@@ -12,13 +12,7 @@ from gui.looks.style import fill
 from gui.looks.theme import current_theme
 from gui.scenes.asking import veil_words
 from gui.scenes.counters import CounterRow, counter_rows, counters_caption, sections
-from gui.scenes.profile import (
-    Profile,
-    ProfileRow,
-    first_difference,
-    profile_caption,
-    profile_rows,
-)
+from gui.scenes.profile import Profile, ProfileRow, first_difference, profile_caption, profile_rows
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.scenes.text import capital, grouped, spaced
@@ -49,24 +43,19 @@ class CounterModel(RowModel[CounterRow]):
         return max(r.moved for r in self.rows if isinstance(r, CounterRow) and r.unit == unit)
 
     def head(self, column: int) -> str:
-        """The first column says what the rows are."""
         return ("Line" if self.by_line else "Array") if column == 0 else self.HEADS[column]
 
     def head_tip(self, column: int) -> str:
-        """What the counts are of."""
         return UNITS if self.HEADS[column] == "Moved" else ""
 
     def text(self, row: CounterRow, column: int) -> str:
-        """A place, what is done there, and what it cost."""
         counts = (grouped(n) for n in (row.requests, row.moved, row.ideal))
         return (row.place, row.access, *counts, row.times_ideal)[column]
 
     def tip(self, row: CounterRow) -> str:
-        """The row in a sentence."""
         return row.tip
 
     def color(self, row: CounterRow, column: int) -> str:
-        """What moved, and where, is read first."""
         return "text" if column in (0, 2, 3) else "text_dim"
 
 
@@ -88,11 +77,8 @@ class RatioBar(QStyledItemDelegate):
         ink = theme.color("conflict" if row.excessive > 0 else "ideal")
         area = QRectF(box.left() + 8, box.top(), label, box.height())
         text(painter, area, row.times_ideal, ink, option.font, LEFT, elide=False)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(theme.color("waste"))
-        painter.drawRect(QRectF(x, y, room * row.moved / most, BAR))
-        painter.setBrush(theme.color("used"))
-        painter.drawRect(QRectF(x, y, room * min(row.ideal, row.moved) / most, BAR))
+        for name, amount in (("waste", row.moved), ("used", min(row.ideal, row.moved))):
+            painter.fillRect(QRectF(x, y, room * amount / most, BAR), theme.color(name))
         painter.restore()
 
 
@@ -103,16 +89,13 @@ class ProfileModel(RowModel[ProfileRow]):
     RIGHT = frozenset({2, 3})
 
     def text(self, row: ProfileRow, column: int) -> str:
-        """A place, what is counted there, both figures, and by how much they differ."""
         figures = grouped(row.ours), grouped(round(row.theirs)), row.difference
         return (capital(row.place), row.what, *figures)[column]
 
     def tip(self, row: ProfileRow) -> str:
-        """Both figures in a sentence, and the reason for a difference."""
         return spaced(row.sentence)
 
     def color(self, row: ProfileRow, column: int) -> str:
-        """What differs is marked."""
         if not row.equal:
             return "conflict"
         return "text_dim" if column in (1, 4) else "text"
@@ -132,12 +115,9 @@ class CountersView(SessionView):
         super().__init__(session)
         self.caption = Caption()
         self.grouping = Segmented(
-            {"array": "By array", "line": "By line", "profile": "Nsight"},
-            {
-                "array": "What each array cost",
-                "line": "What each source line cost",
-                "profile": "Nsight Compute's counters beside these",
-            },
+            array=("By array", "What each array cost"),
+            line=("By line", "What each source line cost"),
+            profile=("Nsight", "Nsight Compute's counters beside these"),
         )
         self.model = CounterModel()
         self.table = RowTable(self.model, "Counters")
@@ -169,7 +149,6 @@ class CountersView(SessionView):
         return self.beside.rows if self._profile is not None else self.model.rows
 
     def refresh(self, names: frozenset[str]) -> None:
-        """Show the trace's counts; mark the selected line's row."""
         if names & {"trace", "counts", "counts_by", "profile", "veiled", "answered"}:
             self.grouping.offer("profile", self.session.profile is not None)
             profile = self._profile

@@ -22,11 +22,10 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
-from gui.looks.style import empty, fill, side_by_side, stacked, styled_label
+from gui.looks.style import empty, fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.course import EXERCISES, WAYS, CourseShown, LessonRow
 from gui.views.drawing_tools import LEFT, text
@@ -76,15 +75,13 @@ class CoursePage(PageWidget, QWidget):
         self.after.clicked.connect(lambda: self.test_wanted.emit("after"))
         self.before_score, self.after_score = (styled_label(role="dim") for _ in range(2))
         self.review_line = styled_label(role="dim", wrap=True)
-        self.concepts = QVBoxLayout()
-        self.concepts.setSpacing(3)
+        self.concepts = stacked(None, gap=3)
         self.concepts_title = styled_label("What is learnt, what is shaky", role="heading")
         own = "A lesson file of your own, or your lecturer's"
         self.open_file = push_button("Open a lesson…", own)
         answers = "All answers for a teacher: without a name, without times of day"
         self.export_json = push_button("Progress as JSON…", answers)
-        self.export_csv = push_button("as CSV…", answers)
-        self.export_csv.setAccessibleName("Progress as CSV…")
+        self.export_csv = named(push_button("as CSV…", answers), "Progress as CSV…")
         self.export_json.clicked.connect(lambda: self.export_wanted.emit("json"))
         self.export_csv.clicked.connect(lambda: self.export_wanted.emit("csv"))
 
@@ -93,32 +90,22 @@ class CoursePage(PageWidget, QWidget):
         self.waiting = styled_label("Reading the lessons …", role="dim")
         self.path = stacked(None, self.waiting, gap=0)
         heading = styled_label("The lessons", role="heading")
-        left = stacked(None, heading, self.path, gap=6)
+        left = stacked(None, heading, self.path, None, gap=6)
         left.setAlignment(heading, Qt.AlignmentFlag.AlignTop)
-        left.addStretch(1)
         self.side = QWidget()
         self.side.hide()  # until it is known what stands there
         again = styled_label("Again, and tested", role="heading")
-        before, after = (self.before, self.before_score), (self.after, self.after_score)
-        side = stacked(self.side, again, self.review, self.review_line, *before, *after, gap=6)
-        side.addSpacing(8)
-        side.addWidget(self.concepts_title)
-        side.addLayout(self.concepts)
-        side.addSpacing(8)
-        side.addWidget(styled_label("Files", role="heading"))
-        side.addWidget(self.open_file)
-        side.addLayout(side_by_side(None, (self.export_json, 2), (self.export_csv, 1)))
-        side.addStretch(1)
+        tests = (self.before, self.before_score, self.after, self.after_score)
+        concepts = (8, self.concepts_title, self.concepts)
+        exports = side_by_side(None, (self.export_json, 2), (self.export_csv, 1))
+        files = (8, styled_label("Files", role="heading"), self.open_file, exports)
+        review = (again, self.review, self.review_line)
+        stacked(self.side, *review, *tests, *concepts, *files, None, gap=6)
         self._below = side_by_side(None, (left, 5), (self.side, 3), gap=36)
         self.sheet = QWidget()
-        sheet = stacked(self.sheet, self._top, self._below, gap=18)
-        sheet.setContentsMargins(24, 14, 24, 14)
-        sheet.addStretch(1)
+        stacked(self.sheet, self._top, self._below, None, gap=18, edges=(24, 14, 24, 14))
         body = QWidget()
-        middle = side_by_side(body)
-        middle.addStretch(1)
-        middle.addWidget(self.sheet, 100)
-        middle.addStretch(1)
+        side_by_side(body, None, (self.sheet, 100), None)
         self.area = Scrolled(body)
         fill(self, self.area)
         self._fit()
@@ -126,7 +113,6 @@ class CoursePage(PageWidget, QWidget):
     # ---- what is shown
 
     def show_course(self, shown: CourseShown) -> None:
-        """Show the lessons and how they stand."""
         self.shown = shown
         self.path.removeWidget(self.waiting)
         self.waiting.hide()
@@ -233,10 +219,8 @@ class WayCard(QFrame):
         heading = styled_label(title, role="way")
         words = styled_label(text, role="prose", wrap=True)
         self.button.setAccessibleDescription(text)
-        layout = stacked(self, heading, words, self.about, gap=8)
-        layout.setContentsMargins(20, 16, 20, 18)
-        layout.addStretch(1)
-        layout.addWidget(self.button)
+        rows = (heading, words, self.about, None, self.button)
+        stacked(self, *rows, gap=8, edges=(20, 16, 20, 18))
 
 
 class LessonButton(QAbstractButton):
@@ -251,10 +235,8 @@ class LessonButton(QAbstractButton):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def show_row(self, row: LessonRow, first: bool, last: bool) -> None:
-        """Show a lesson."""
         self.row, self._first, self._last = row, first, last
-        self.setAccessibleName(f"Lesson {row.name}: {row.title}, {row.says}")
-        self.setToolTip(row.aim)
+        named(self, f"Lesson {row.name}: {row.title}, {row.says}", row.aim)
         self.update()
 
     def sizeHint(self) -> QSize:

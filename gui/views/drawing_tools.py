@@ -116,7 +116,6 @@ class Cells:
         return np.stack([left, top, right - left, bottom - top])
 
     def rects(self, rows: Ints, columns: Ints) -> list[QRectF]:
-        """The same as rectangles."""
         return list(map(QRectF, *self.sides(rows, columns).tolist()))
 
 
@@ -175,11 +174,7 @@ def texts(
 
 
 def upright_texts(
-    painter: QPainter,
-    places: Iterable[Placed],
-    color: QColor,
-    font: QFont,
-    align: Qt.AlignmentFlag,
+    painter: QPainter, places: Iterable[Placed], color: QColor, font: QFont, align: Qt.AlignmentFlag
 ) -> None:
     """Many texts that read from bottom to top: turning the painter for each takes too long."""
     painter.save()
@@ -387,7 +382,6 @@ class Backdrop:
         self.picture: QPixmap | None = None
 
     def forget(self) -> None:
-        """It is to be drawn anew."""
         self.picture = None
 
     def draw(self, painter: QPainter, widget: QWidget, draw: Callable[[QPainter], None]) -> None:
@@ -553,18 +547,15 @@ class _Pen:
         self.swatch = 0.72 * self.line
 
     def swatches(self, key: Key) -> list[float]:
-        """The widths of a key's swatches."""
         if key.numbers:
             return [self.metrics.horizontalAdvance(number) + 8.0 for number in key.numbers]
         return [self.swatch] * (len(key.fills) or (key.outline is not None))
 
     def width(self, key: Key) -> float:
-        """How wide a key is."""
         words, boxes = self.metrics.horizontalAdvance(key.words), sum(self.swatches(key))
         return words + boxes + (GAP if words and boxes else 0.0)
 
     def draw(self, key: Key, left: float, top: float, row: float) -> None:
-        """The swatches, and the words to their right."""
         high = self.swatch + 3 if key.numbers else self.swatch
         area = QRectF(left, round(top + (row - high) / 2), 0, high)
         for number, wide in enumerate(self.swatches(key)):

@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.looks.style import stacked, styled_label
+from gui.looks.style import named, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.views.base import Panel
 from gui.views.drawing_tools import LEFT, RIGHT, text
@@ -56,7 +56,6 @@ class RungRow(QStyledItemDelegate):
         option: QStyleOptionViewItem,
         index: QModelIndex | QPersistentModelIndex,
     ) -> None:
-        """Draw the row; the chosen one has a bar at its left."""
         theme, box = current_theme(), QRect(option.rect)
         chosen = bool(option.state & QStyle.StateFlag.State_Selected)
         hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
@@ -98,11 +97,10 @@ class LadderPanel(QWidget):
 
     def __init__(self, rungs: Iterable[Rung]) -> None:
         super().__init__()
-        self.list = WholeRows()
+        self.list = named(WholeRows(), "Kernels")
         self.list.setItemDelegate(RungRow(self.list))
         self.list.setMouseTracking(True)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.list.setAccessibleName("Kernels")
         self.summary = styled_label(role="dim", wrap=True)
         self.summary.setContentsMargins(12, 10, 12, 8)
         self.summary.setAlignment(Qt.AlignmentFlag.AlignTop)
@@ -135,7 +133,6 @@ class LadderPanel(QWidget):
         return QSize(200, 5 * current_theme().spacing.control)
 
     def minimumSizeHint(self) -> QSize:
-        """A few rows."""
         return QSize(80, 3 * current_theme().spacing.control)
 
     def show_files(self, files: Sequence[tuple[str, str]]) -> None:
@@ -211,6 +208,5 @@ class SideColumn(QWidget):
             self.form.show_rung(rung, configuration.parameters)
 
     def restyle(self) -> None:
-        """Take up the theme's icons and sizes."""
         self.form.restyle()
         self.ladder_panel.list.scheduleDelayedItemsLayout()

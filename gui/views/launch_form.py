@@ -8,14 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetricsF, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QBoxLayout,
     QComboBox,
     QFileDialog,
-    QFrame,
     QGridLayout,
     QLabel,
     QLineEdit,
@@ -27,17 +26,27 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.errors import ParameterError
 from core.ladder.buffers import INPUTS, Inputs
 from core.ladder.rung import WAYS
+from core.launching.file_launch import FieldErrors
 from gui.background.coalescing import Coalescer
 from gui.background.work import Worker
-from gui.looks.style import empty, set_icon, set_style, side_by_side, stacked, styled_label
+from gui.looks.style import empty, named, set_icon, set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.launch_form import FILE, FILLS, NULL, KnobRow, array_text, split_array, stops
 from gui.scenes.session import Session
 from gui.scenes.text import clipped, in_window, told_apart
 from gui.views.page_parts import Choice
-from gui.views.widgets import Fields, Segmented, StopSlider, StopSpin, icon_button, name_choices
+from gui.views.widgets import (
+    AtLowerEdge,
+    Fields,
+    Segmented,
+    StopSlider,
+    StopSpin,
+    icon_button,
+    name_choices,
+)
 
 if TYPE_CHECKING:
     from core.compiler.kernel_signature import SignatureParameter
@@ -59,9 +68,8 @@ class ArrayField(QWidget):
         holds = f"What {parameter.name} holds at first"
         self.fill = Choice(holds, "What the array holds before the launch", 6)
         self.fill.addItems([*FILLS, FILE, NULL] if parameter.is_pointer else [*FILLS, FILE])
-        self.shape = QLineEdit()
+        self.shape = named(QLineEdit(), f"Shape of {parameter.name}")
         self.shape.setMinimumWidth(30)
-        self.shape.setAccessibleName(f"Shape of {parameter.name}")
         side_by_side(self, self.fill, (self.shape, 1), gap=4)
         name_choices(self)
         self.set_text(text)
@@ -290,7 +298,7 @@ class KnobRows(QWidget):
                 self._add_number(row, place, label)
 
     def _add_switch(self, row: KnobRow, place: int) -> None:
-        switch = Segmented({"0": "off", "1": "on"}, {"0": row.tip, "1": row.tip})
+        switch = Segmented(**{"0": ("off", row.tip), "1": ("on", row.tip)})
         for key, word in (("0", "off"), ("1", "on")):
             switch.button(key).setAccessibleName(f"{row.name} {word}")
         switch.chosen.connect(lambda key: self.turned.emit(row.kind, row.name, int(key)))
@@ -298,12 +306,10 @@ class KnobRows(QWidget):
         self.switches[row.name] = switch
 
     def _add_number(self, row: KnobRow, place: int, label: QLabel) -> None:
-        field = StopSpin()
+        field = named(StopSpin(), row.name, row.tip)
         field.setRange(-(2**31), 2**31 - 1)
         field.setValue(row.value)
         field.setFixedWidth(_field_width())
-        field.setToolTip(row.tip)
-        field.setAccessibleName(row.name)
         field.valueChanged.connect(lambda _: self._on_typed(row))
         label.setBuddy(field)
         slider = StopSlider(row.name)
@@ -354,7 +360,6 @@ class RungRows(QWidget):
         self.fit_sliders()
 
     def values(self) -> dict[str, int]:
-        """What the fields hold."""
         found = {}
         for name, editor in self.editors.items():
             if isinstance(editor, QSpinBox):
@@ -396,7 +401,6 @@ class RungRows(QWidget):
             set_style(editor, "wrong", wrong)
 
     def restyle(self) -> None:
-        """Take up the theme's sizes."""
         for editor in self.editors.values():
             editor.setFixedWidth(_field_width())
         for slider in self.sliders.values():
@@ -405,11 +409,10 @@ class RungRows(QWidget):
     def _add(self, parameter: Parameter) -> None:
         row = 2 * len(self.editors)
         label = styled_label(parameter.label, wrap=True)
-        editor = self._editor(parameter)
+        editor = named(self._editor(parameter), parameter.label)
         label.setBuddy(editor)
         tip = f"{parameter.minimum} to {parameter.maximum}"
         editor.setToolTip(f"{tip}: {parameter.why}" if parameter.why else tip)
-        editor.setAccessibleName(parameter.label)
         slider = StopSlider(parameter.label)
         slider.dragged.connect(lambda value: self.dragged.emit(parameter.name, value))
         self.grid.addWidget(label, row, 0)
@@ -420,9 +423,7 @@ class RungRows(QWidget):
 
     def _editor(self, parameter: Parameter) -> QSpinBox | QComboBox:
         if parameter.choices:
-            combo = QComboBox()
-            combo.setEditable(True)
-            combo.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+            combo = QComboBox(editable=True, insertPolicy=QComboBox.InsertPolicy.NoInsert)
             combo.addItems([str(choice) for choice in parameter.choices])
             combo.setFixedWidth(_field_width())
             combo.editTextChanged.connect(lambda _: self.typed.emit())
@@ -457,9 +458,7 @@ class InputsRow(QWidget):
         self.session: Session | None = None
         self.label = QLabel("inputs")
         self.label.setToolTip(TIP)
-        self.choice = QComboBox()
-        self.choice.setToolTip(TIP)
-        self.choice.setAccessibleName("Inputs of the kernel")
+        self.choice = named(QComboBox(), "Inputs of the kernel", TIP)
         self.choice.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.label.setBuddy(self.choice)
         for name in INPUTS:
@@ -471,7 +470,6 @@ class InputsRow(QWidget):
         self.hide()
 
     def follow(self, session: Session) -> None:
-        """Show and set the choice of a session."""
         self.session = session
         session.inputs_changed.connect(self._show)
         self._show(session.inputs)
@@ -482,7 +480,6 @@ class InputsRow(QWidget):
         self.setVisible(shown and self.session is not None)
 
     def restore_default(self) -> None:
-        """Random numbers again."""
         if self.session is not None:
             self.session.inputs = INPUTS[0]
 
@@ -514,8 +511,7 @@ class MappingRow(QWidget):
         self.rung: Rung | None = None
         self.label = label = QLabel("x runs along")
         label.setToolTip("What neighbouring values of threadIdx.x choose: the mapping")
-        self.ways = Segmented({way: way for way in WAYS}, TIPS)
-        self.ways.setAccessibleName("x runs along")
+        self.ways = named(Segmented(**{way: (way, TIPS[way]) for way in WAYS}), "x runs along")
         for way in WAYS:
             self.ways.button(way).setAccessibleName(f"x runs along {way}")
         self.ways.chosen.connect(self._choose)
@@ -530,7 +526,6 @@ class MappingRow(QWidget):
         self._row.setDirection(ways.LeftToRight if need <= self.width() else ways.TopToBottom)
 
     def minimumSizeHint(self) -> QSize:
-        """Room for the wider of the two."""
         return QSize(self.ways.sizeHint().width(), super().minimumSizeHint().height())
 
     def show_rung(self, rung: Rung | None) -> None:
@@ -583,14 +578,10 @@ class FileForm(Fields):
         return self._rows.errors if self._rows is not None else {}
 
     def minimumSizeHint(self) -> QSize:
-        """As of any area that scrolls."""
         return QScrollArea.minimumSizeHint(self)
 
     def show_launch(
-        self,
-        launch: FileLaunch,
-        kernels: Sequence[str],
-        signature: Sequence[SignatureParameter],
+        self, launch: FileLaunch, kernels: Sequence[str], signature: Sequence[SignatureParameter]
     ) -> None:
         """Show a launch of one of a file's kernels, without a signal."""
         self._timer.stop()
@@ -654,35 +645,18 @@ DEBOUNCE_MS = 120
 FACTS = 3  # lines that have room without a field moving for them
 
 
-class ErrorOver(QFrame):
-    """A sentence over the lower edge of an area, which neither moves nor becomes smaller for it."""
+class ErrorOver(AtLowerEdge):
+    """A sentence over an area, which neither moves nor becomes smaller for it."""
 
     def __init__(self, area: QWidget, label: QLabel) -> None:
         super().__init__(area)
-        self._area, self._label = area, label
-        self.setObjectName("message")  # it looks as the message over the pages does
-        stacked(self, label).setContentsMargins(8, 4, 8, 4)
-        area.installEventFilter(self)
-        self.hide()
+        self._label = label
+        stacked(self, label, edges=(8, 4, 8, 4))
 
     def follow(self) -> None:
         """Show the label's text, or nothing while there is none."""
         self.setVisible(bool(self._label.text()))
-        self._place()
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Stay at the lower edge."""
-        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
-            self._place()
-        return False
-
-    def _place(self) -> None:
-        layout = self.layout()
-        if self.isHidden() or layout is None:
-            return
-        high = min(layout.totalHeightForWidth(self._area.width()), self._area.height())
-        self.setGeometry(0, self._area.height() - high, self._area.width(), high)
-        self.raise_()
+        self.place()
 
 
 class ConfigurationForm(QWidget):
@@ -711,9 +685,7 @@ class ConfigurationForm(QWidget):
         self._over: ErrorOver | None = None
         self.facts = styled_label(role="dim", wrap=True)
         self.facts.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.progress = QProgressBar()
-        self.progress.setTextVisible(False)
-        self.progress.setRange(0, 1000)
+        self.progress = QProgressBar(textVisible=False, maximum=1000)
         self.progress.setToolTip("Recording; Ctrl+. stops it")
         policy = self.progress.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
@@ -731,9 +703,6 @@ class ConfigurationForm(QWidget):
 
     def say_over(self, area: QWidget) -> None:
         """Say what is wrong over another part of the window: the fields stay where they are."""
-        layout = self.layout()
-        assert layout is not None
-        layout.removeWidget(self.error)
         self._over = ErrorOver(area, self.error)
 
     def watch(self, recorder: Worker) -> None:
@@ -768,7 +737,6 @@ class ConfigurationForm(QWidget):
         self.show_error("")
 
     def shows(self, rung: Rung, values: Mapping[str, int]) -> bool:
-        """Whether this is what is shown."""
         return self.rung is rung and self.values() == dict(values)
 
     def show_file(self) -> None:
@@ -795,16 +763,13 @@ class ConfigurationForm(QWidget):
 
     @property
     def editors(self) -> Mapping[str, QSpinBox | QComboBox]:
-        """The fields, by the parameter's name."""
         return self._rows.editors if self._rows is not None else {}
 
     @property
     def sliders(self) -> Mapping[str, StopSlider]:
-        """The sliders, by the parameter's name."""
         return self._rows.sliders if self._rows is not None else {}
 
     def values(self) -> dict[str, int]:
-        """What the fields hold."""
         return self._rows.values() if self._rows is not None else {}
 
     def restore_defaults(self) -> None:
@@ -825,8 +790,18 @@ class ConfigurationForm(QWidget):
         if self._rows is not None:
             self._rows.show_error(sentence)
 
+    def report(self, error: object) -> bool:
+        """Show at the fields what is wrong with them, None for nothing; whether they show it."""
+        if error is None:
+            self.show_error("")
+            self.file.show_errors({})
+        elif isinstance(error, ParameterError):
+            self.show_error(str(error))
+        elif isinstance(error, FieldErrors):
+            self.file.show_errors(dict(error.fields))
+        return isinstance(error, ParameterError | FieldErrors)
+
     def show_facts(self, sentence: str) -> None:
-        """Say what the shown launch is."""
         self.facts.setText(sentence)
 
     def show_progress(self, fraction: float | None) -> None:
@@ -835,7 +810,6 @@ class ConfigurationForm(QWidget):
         self.progress.setValue(int(1000 * (fraction or 0.0)))
 
     def restyle(self) -> None:
-        """Take up the theme's icons and type."""
         set_icon(self.reset, "reset", size=16)
         line = QFontMetricsF(current_theme().font()).lineSpacing()
         self.facts.setMinimumHeight(math.ceil(FACTS * line) + 1)
@@ -863,11 +837,7 @@ def _all_values(rung: Rung, values: Mapping[str, int] | None) -> dict[str, int]:
     return {p.name: (values or {}).get(p.name, p.default) for p in rung.parameters}
 
 
-KEYS = {
-    "block": "Ctrl+Down, Ctrl+Up",
-    "warp": "Shift+Down, Shift+Up",
-    "lane": "Down, Up",
-}
+KEYS = {"block": "Ctrl+Down, Ctrl+Up", "warp": "Shift+Down, Shift+Up", "lane": "Down, Up"}
 
 
 class SelectionForm(QWidget):
@@ -880,9 +850,7 @@ class SelectionForm(QWidget):
         self._boxes: dict[str, QSpinBox] = {}
         for name in ("block", "warp", "lane"):
             label = styled_label(name, role="dim")
-            box = QSpinBox()
-            box.setAccessibleName(name)
-            box.setToolTip(f"The {name} that the views look at ({KEYS[name]})")
+            box = named(QSpinBox(), name, f"The {name} that the views look at ({KEYS[name]})")
             box.setButtonSymbols(QAbstractSpinBox.ButtonSymbols.UpDownArrows)
             box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
             box.setAlignment(Qt.AlignmentFlag.AlignRight)

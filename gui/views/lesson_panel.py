@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import (
-    QAbstractButton,
-    QFrame,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractButton, QFrame, QVBoxLayout, QWidget
 
 from gui.looks.style import empty, set_icon, set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
@@ -93,18 +88,14 @@ class LessonPanel(QFrame):
         told = (self.verdict, self.own, self.reply, self.why)
         further = side_by_side(None, (self.again, 1), (self.once_more, 1), (self.next, 1))
         asked = (self.ask, self.slot, self.mistake, commit)
-        inner = stacked(body, *asked, self.hints, *told, further, gap=space.gap + 2)
-        inner.setContentsMargins(space.margin, 2, space.margin, space.gap)
-        inner.addStretch(1)
+        rows = (*asked, self.hints, *told, further, None)
+        stacked(body, *rows, gap=space.gap + 2, edges=(space.margin, 2, space.margin, space.gap))
         self.area = Scrolled(body)
-        foot = side_by_side(None, self.hint, self.solution, self.why_button, self.look)
-        foot.setContentsMargins(space.margin, 0, space.margin, space.gap)
-        foot.addStretch(1)
-        foot.addWidget(self.back)
-        foot.addWidget(self.on)
-        top = stacked(None, head, self.dots)
-        top.setContentsMargins(space.margin, space.gap, space.gap, 0)
-        stacked(self, top, (self.area, 1), foot, gap=4).setContentsMargins(1, 1, 1, 1)
+        helps = (self.hint, self.solution, self.why_button, self.look)
+        edges = (space.margin, 0, space.margin, space.gap)
+        foot = side_by_side(None, *helps, None, self.back, self.on, edges=edges)
+        top = stacked(None, head, self.dots, edges=(space.margin, space.gap, space.gap, 0))
+        stacked(self, top, (self.area, 1), foot, gap=4, edges=(1, 1, 1, 1))
 
     # ---- what is shown
 
@@ -219,7 +210,6 @@ class LessonPanel(QFrame):
             QTimer.singleShot(0, self, lambda: self.area.ensureWidgetVisible(self.next))
 
     def show_hint(self, text: str) -> None:
-        """Add a hint below the answer."""
         label = ProseLabel("hint", text)
         self.hints.addWidget(label)
         if self.sitting is not None:
@@ -227,7 +217,6 @@ class LessonPanel(QFrame):
         QTimer.singleShot(0, self, lambda: self.area.ensureWidgetVisible(label))
 
     def show_mistake(self, sentence: str) -> None:
-        """Say why something is no answer."""
         self.mistake.setText(in_window(sentence))
         self.mistake.setVisible(bool(sentence))
 
@@ -278,7 +267,6 @@ class LessonPanel(QFrame):
         super().keyPressEvent(event)
 
     def restyle(self) -> None:
-        """Take up the theme's type and colours."""
         digit = QFontMetrics(current_theme().font()).horizontalAdvance("0")
         self.setMinimumWidth(LEAST * digit)
         self.setMaximumWidth(MOST * digit)

@@ -123,11 +123,7 @@ class PickPad(QWidget):
     """
 
     def __init__(
-        self,
-        session: Session,
-        over: QWidget,
-        targets: tuple[str, ...],
-        where: Callable[[], QRectF],
+        self, session: Session, over: QWidget, targets: tuple[str, ...], where: Callable[[], QRectF]
     ) -> None:
         super().__init__(over)
         self.session, self._targets, self._where = session, targets, where
@@ -140,7 +136,6 @@ class PickPad(QWidget):
         return target_to_show(self.session) in self._targets and bool(self._numbers())
 
     def follow(self) -> None:
-        """Show the cells, or nothing."""
         if not self.wanted:
             self.hide()
             return
@@ -178,17 +173,14 @@ class PickPad(QWidget):
         return found
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Answer with the cell under the pointer."""
         number = self.number_at(event.position())
         if number is not None and self.session.pick_target is not None:
             self.session.pick(self.session.pick_target, number)
 
     def number_at(self, point: QPointF) -> int | None:
-        """The cell under a pixel."""
         return next((n for n, box in self.cells().items() if box.contains(point)), None)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The cells with their numbers, what is chosen of them, and what they are."""
         painter, theme = QPainter(self), current_theme()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(self.rect(), theme.color("panel"))

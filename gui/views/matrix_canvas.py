@@ -6,14 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import (
-    QKeyEvent,
-    QMouseEvent,
-    QPainter,
-    QPaintEvent,
-    QResizeEvent,
-    QWheelEvent,
-)
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QToolButton, QWidget
 
 from gui.looks.theme import Theme, current_theme
@@ -52,11 +45,11 @@ from gui.views.widgets import Segmented, action_button
 def mode_choice(session: Session) -> Segmented:
     """What the step does, or how often elements have been loaded."""
     mode = Segmented(
-        {"step": "This step", "loads": "Times loaded"},
-        {
-            "step": "What this step loads and stores, and who owns the result",
-            "loads": "How often the block has loaded each element from global memory so far",
-        },
+        step=("This step", "What this step loads and stores, and who owns the result"),
+        loads=(
+            "Times loaded",
+            "How often the block has loaded each element from global memory so far",
+        ),
     )
     mode.bind(session, "heat", {"step": False, "loads": True})
     return mode
@@ -65,11 +58,8 @@ def mode_choice(session: Session) -> Segmented:
 def extent_choice(session: Session) -> Segmented:
     """The whole of each matrix, or the block's part."""
     extent = Segmented(
-        {"whole": "Whole", "block": "Block"},
-        {
-            "whole": "Every matrix as a whole",
-            "block": "Only what the block works on: its part of C and the k of this phase",
-        },
+        whole=("Whole", "Every matrix as a whole"),
+        block=("Block", "Only what the block works on: its part of C and the k of this phase"),
     )
     extent.bind(session, "close_up", {"whole": False, "block": True})
     return extent
@@ -117,8 +107,8 @@ class MatrixCanvas(PointedView):
         self._guards: Guards | None = None
         self._edges = True
         """Whether there is room for what lies beyond the arrays."""
-        self._grids: tuple[Grid, ...] = ()
-        self._scene: MatrixScene | None = None
+        self.grids: tuple[Grid, ...] = ()
+        self.scene: MatrixScene | None = None
         self._own: tuple[Owned, ...] = ()
         self._ground = Backdrop()
         self._all = False
@@ -139,16 +129,6 @@ class MatrixCanvas(PointedView):
 
     # ---- what is drawn
 
-    @property
-    def scene(self) -> MatrixScene | None:
-        """The marks of the current step."""
-        return self._scene
-
-    @property
-    def grids(self) -> tuple[Grid, ...]:
-        """The arrays drawn, in the order of the scene's marks."""
-        return self._grids
-
     def refresh(self, names: frozenset[str]) -> None:
         """Work out the marks of the step; hover and selection only repaint."""
         trace, block = self.session.trace, self.session.block_trace
@@ -163,22 +143,22 @@ class MatrixCanvas(PointedView):
         if names & {"trace", "block", "veiled"}:
             self._open_block()
         if block is None or trace is None or not block.n_steps:
-            self._scene = None
+            self.scene = None
             self.say(self.caption, "")
         elif names - {"hover", "element"}:
             self._follow_block()
             scene = matrix_scene(
                 block,
-                self._grids,
+                self.grids,
                 self.session.step,
                 self.session.thread,
                 self._guards,
                 warp_trail=self.session.warp_trail,
             )
-            self._scene = veiled_scene(scene, self.session)
-            words = self._scene.caption
+            self.scene = veiled_scene(scene, self.session)
+            words = self.scene.caption
             if self.session.heat:
-                words = heat_caption(block, self._grids, self.session.step)
+                words = heat_caption(block, self.grids, self.session.step)
             self.say(self.caption, words, part="matrices.caption")
         self.update()
 
@@ -193,7 +173,7 @@ class MatrixCanvas(PointedView):
             self._guards = guards_of(trace)
             grids = grids_of(trace)
             self._whole = tuple(map(reaches_of(trace).roomy, grids)) if self._edges else grids
-        self._grids, self._all = self._whole, False
+        self.grids, self._all = self._whole, False
         self._owned = {}
         product = is_product(self._whole)
         if self.extent.parentWidget() is not None or not product:  # alone it would be a window
@@ -203,9 +183,9 @@ class MatrixCanvas(PointedView):
     def _follow_block(self) -> None:
         """Move the windows of a close-up, and of what scrolls, with the step."""
         grids = self._wanted()
-        if grids == self._grids:
+        if grids == self.grids:
             return
-        earlier, self._grids = self._grids, grids
+        earlier, self.grids = self.grids, grids
         if [g.drawn for g in grids] != [g.drawn for g in earlier] or self._layout is None:
             self.fit()
         else:
@@ -254,15 +234,15 @@ class MatrixCanvas(PointedView):
         The layout is made anew, for the grids and the theme's type.
         """
         self._fitted = True
-        earlier, self._grids, margins = self._grids, self._wanted(), self._margins()
-        if self._grids and self._grids is self._whole:
+        earlier, self.grids, margins = self.grids, self._wanted(), self._margins()
+        if self.grids and self.grids is self._whole:
             found = arranged(self._whole, margins, self.width(), self.height())
             if found != self._whole:
-                self._whole = self._grids = found
+                self._whole = self.grids = found
                 self._owned = {}
                 self._open_block()
-        self._layout = MatrixLayout(self._grids, margins) if self._grids else None
-        if self._grids != earlier and self._scene is not None:
+        self._layout = MatrixLayout(self.grids, margins) if self.grids else None
+        if self.grids != earlier and self.scene is not None:
             self.refresh(frozenset({"step"}))
         if self._layout is not None:
             self._view = self._layout.fit(self.width(), self.height())
@@ -302,10 +282,10 @@ class MatrixCanvas(PointedView):
         grid, row, column = self._layout.anchor(self._view, about)
         self._fitted = False
         grids = self._wanted()
-        if grids == self._grids:
+        if grids == self.grids:
             self._fitted = True
             return
-        self._grids = grids
+        self.grids = grids
         self._layout = MatrixLayout(grids, self._layout.margins)
         self._view = self._layout.placed(grid.place, (row, column), about, self._view)
         self.view_changed()
@@ -313,11 +293,11 @@ class MatrixCanvas(PointedView):
     def _margins(self) -> Margins:
         line = self.fontMetrics().height()
         wide = self.fontMetrics().horizontalAdvance("00000")
-        product = is_product(self._grids)
+        product = is_product(self.grids)
         above, between, below = (1.3, 1.7, 1.8) if product else (2.5, 2.6, 3.1)
         left = float(wide)
         if product:  # room for A's name and size left of its column numbers
-            left = max(left, sum(title_widths(self._grids[0], current_theme())) + NAME_GAP + 6)
+            left = max(left, sum(title_widths(self.grids[0], current_theme())) + NAME_GAP + 6)
         right = max(wide / 2, mark_side(current_theme()) + 4)  # a veil's mark stands there
         return Margins(left, above * line, right, below * line, between * line)
 
@@ -363,13 +343,11 @@ class MatrixCanvas(PointedView):
             self.view_changed()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """A click or a drag begins."""
         if event.button() == Qt.MouseButton.LeftButton:
             self._press = event.position()
             self._grab = None
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Pan while dragging, else say what is pointed at."""
         if self._press is None or not event.buttons() & Qt.MouseButton.LeftButton:
             self.point_at(event.position())
             return
@@ -383,7 +361,6 @@ class MatrixCanvas(PointedView):
             self._show(replace(grab, x=grab.x + moved.x(), y=grab.y + moved.y()))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Without a drag this was a click."""
         if event.button() != Qt.MouseButton.LeftButton or self._press is None:
             return
         dragged, self._press, self._grab = self._grab is not None, None, None
@@ -418,23 +395,22 @@ class MatrixCanvas(PointedView):
     # ---- drawing
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The ground from its pixmap, then the marks of the step."""
         theme = current_theme()
         painter = QPainter(self)
-        if self._layout is None or self._scene is None or self.session.trace is None:
+        if self._layout is None or self.scene is None or self.session.trace is None:
             painter.fillRect(self.rect(), theme.color("panel"))
-            none = "This block has no steps." if self._grids else "No array lies in global memory."
+            none = "This block has no steps." if self.grids else "No array lies in global memory."
             words = self.session.trouble if self.session.trace is None else none
             nothing(painter, QRectF(self.rect()), words, theme)
             return
         layout, box = self._layout, QRectF(self.rect())
         self._ground.draw(painter, self, lambda p: self._draw_ground(p, layout, theme))
         marks = MatrixMarks(painter, theme, self._layout, self._view, box, self.session)
-        marks.draw(self._scene, loads=marks.counts_loads)
+        marks.draw(self.scene, loads=marks.counts_loads)
         edges = MatrixGround(painter, theme, self._layout, self._view, box, self.session)
         if not edges.fits_all():
             edges.draw_edges()
-        marks.draw_pointed(self._scene, self._own, self._others())
+        marks.draw_pointed(self.scene, self._own, self._others())
         lit = self.session.lit
         if lit is not None and lit.target in ("element", "thread"):
             draw_lit(painter, theme, self._lit_places(marks, lit), lit)
@@ -451,7 +427,7 @@ class MatrixCanvas(PointedView):
         """Where things are that an answer names: elements, and what threads store."""
         for pick in {*lit.right, *lit.given}:
             found: list[QRectF] = []
-            for grid in self._grids:
+            for grid in self.grids:
                 if isinstance(pick, int):
                     found += marks.cells_of_thread(grid, pick, self._own)
                 elif pick.array == grid.array.name:
@@ -464,7 +440,7 @@ class MatrixCanvas(PointedView):
         """The grid and flat element under a pixel."""
         if self._layout is None:
             return None
-        for grid in self._grids:
+        for grid in self.grids:
             cell = self._layout.cell_at(grid, self._view, point)
             if cell is not None:
                 flat = grid.flat(*cell)

@@ -172,7 +172,6 @@ class MatrixDrawing:
         return inside & (columns >= left) & (columns < left + wide)
 
     def _cells(self, grid: Grid, flats: Ints) -> list[QRectF]:
-        """The cell of each element."""
         return self.layout.cells(grid, self.view).rects(*grid.cells(flats))
 
     def _initial(self, grid: Grid) -> NDArray[np.generic] | None:
@@ -380,7 +379,6 @@ class MatrixGround(MatrixDrawing):
         return QRectF(12, above.top() + 5, width, left.top() - above.top() - 1.5 * line - 5)
 
     def _key(self) -> list[Key]:
-        """What the marks mean, for the legend."""
         trace, block = self.session.trace, self.session.block_trace
         if trace is None or block is None:
             return []

@@ -4,32 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
-from PySide6.QtWidgets import QFrame, QPushButton, QToolButton, QWidget
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 
 from core.foreign_text import visible
-from gui.looks.style import set_icon, set_style, side_by_side, styled_label
+from gui.looks.style import named, set_icon, set_style, side_by_side, styled_label
 from gui.scenes.text import clipped, in_window
-from gui.views.widgets import icon_button
+from gui.views.widgets import AtLowerEdge, icon_button
 
 
-class MessageBar(QFrame):
+class MessageBar(AtLowerEdge):
     """Shown while there is something to say, with a button for what can be done about it.
 
-    It lies over the lower edge of an area, which neither moves nor becomes smaller for it.
-    `left()` says that one of its buttons is pressed, which hides it or makes it another.
+    The area neither moves nor becomes smaller for it. `left()` says that one of its buttons is
+    pressed, which hides it or makes it another.
     """
 
     left = Signal()
 
     def __init__(self, area: QWidget) -> None:
         super().__init__(area)
-        self._area = area
-        area.installEventFilter(self)
-        self.setObjectName("message")
         self._action: Callable[[], object] = _nothing
-        self._icon = QToolButton()
-        self._icon.setAccessibleName("Message")
+        self._icon = named(QToolButton(), "Message")
         self._icon.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._icon.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.text = styled_label(wrap=True, plain=True)  # it may quote a link or a source
@@ -38,9 +34,8 @@ class MessageBar(QFrame):
         self.go.clicked.connect(self._act)
         self.close_button = icon_button("Dismiss (Esc)", "Dismiss the message")
         self.close_button.clicked.connect(self._dismiss)
-        layout = side_by_side(self, self._icon, (self.text, 1), self.go, self.close_button)
-        layout.setContentsMargins(10, 4, 8, 4)
-        self.hide()
+        parts = (self._icon, (self.text, 1), self.go, self.close_button)
+        side_by_side(self, *parts, edges=(10, 4, 8, 4))
 
     @property
     def sentence(self) -> str:
@@ -67,40 +62,33 @@ class MessageBar(QFrame):
         set_icon(self._icon, kind, "error" if kind == "error" else "accent")
         set_icon(self.close_button, "close", size=14)
         self.show()
-        self._place()
+        self.place()
+
+    def tell(
+        self, sentence: str, label: str = "", action: Callable[[], object] | None = None
+    ) -> str:
+        """Show what is no error; what is shown then, for `take_back`."""
+        self.show_message(sentence, kind="info", label=label, action=action)
+        return self.sentence
+
+    def take_back(self, told: str) -> None:
+        """Hide a sentence that is still shown."""
+        if told and self.sentence == told:
+            self.hide()
 
     def pass_by(self) -> None:
         """Something else is looked at: hide what was only told, and asks for nothing."""
         if self.property("kind") == "info" and self.go.isHidden():
             self.hide()
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Stay at the lower edge."""
-        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
-            self._place()
-        return False
-
     def event(self, event: QEvent) -> bool:
         """Take the room that another text or type needs."""
         done = super().event(event)
         if event.type() == QEvent.Type.LayoutRequest:
-            self._place()
+            self.place()
         return done
 
-    def _place(self) -> None:
-        if self.isHidden():
-            return
-        width = self._area.width()
-        layout = self.layout()
-        assert layout is not None
-        edge = self.contentsMargins()  # the border's
-        inner = layout.heightForWidth(width - edge.left() - edge.right())
-        high = max(inner, layout.minimumSize().height()) + edge.top() + edge.bottom()
-        self.setGeometry(0, self._area.height() - high, width, high)
-        self.raise_()
-
     def clear(self) -> None:
-        """Hide the bar."""
         self.hide()
 
     def _act(self) -> None:

@@ -27,8 +27,7 @@ class MomentTitle(QFrame):
         self.forward.clicked.connect(lambda: self.moved.emit(1))
         self.close_button.clicked.connect(self.ended)
         ways = (self.back, self.forward, self.close_button)
-        layout = side_by_side(self, (self.text, 1), self.place, *ways)
-        layout.setContentsMargins(14, 4, 8, 4)
+        side_by_side(self, (self.text, 1), self.place, *ways, edges=(14, 4, 8, 4))
         self.hide()
 
     def show_moment(self, name: str, at: int, count: int) -> None:
@@ -41,7 +40,6 @@ class MomentTitle(QFrame):
         self.show()
 
     def restyle(self) -> None:
-        """Take up the theme's icons."""
         set_icon(self.back, "play_back")
         set_icon(self.forward, "play")
         set_icon(self.close_button, "close", size=14)

@@ -5,16 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, QModelIndex, QRectF, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QPushButton,
-    QScrollArea,
     QSizePolicy,
     QSpinBox,
     QSplitter,
@@ -28,7 +25,7 @@ from core.devices.occupancy import Resources, occupancy
 from core.devices.table import Capability, Device, load_devices
 from gui.background.work import Worker
 from gui.jobs import ceilings_work as work
-from gui.looks.style import fill, styled_label
+from gui.looks.style import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes import occupancy as scene
 from gui.scenes.benchmark import launch_title, recorded
@@ -49,7 +46,7 @@ from gui.views.page_parts import (
 from gui.views.plots import Chart, pg
 from gui.views.tables import RowModel, RowTable
 from gui.views.veil import Veil
-from gui.views.widgets import Segmented
+from gui.views.widgets import Scrolled, Segmented, push_button
 
 if TYPE_CHECKING:
     from core.explain.words import Explanation
@@ -87,7 +84,6 @@ class OccupancyPlot(Chart):
         self.draw()
 
     def load(self, curve: Curve) -> None:
-        """Show a curve."""
         self._curve = curve
         title = TITLES[curve.axis]
         self.setAccessibleName(f"Occupancy over {title[:1].lower()}{title[1:]}")
@@ -150,33 +146,22 @@ class ResourcePlots(QWidget):
         super().__init__()
         self.fields: dict[scene.Axis, QSpinBox] = {}
         self.plots: dict[scene.Axis, OccupancyPlot] = {}
-        space = current_theme().spacing
-        row = QHBoxLayout(self)
-        row.setContentsMargins(4, 0, space.margin, 0)
+        margin = current_theme().spacing.margin
+        row = side_by_side(self, edges=(4, 0, margin, 0))
         for axis in RANGES:
-            head = QHBoxLayout()
-            head.setContentsMargins(space.margin, 0, 0, 0)
-            label = styled_label(_name(axis), role="small")
-            head.addWidget(label)
-            head.addStretch(1)
-            head.addWidget(self._field(axis))
-            part = QVBoxLayout()
-            part.setSpacing(2)
-            part.addLayout(head)
-            row.addLayout(part, 1)
+            label, field = styled_label(_name(axis), role="small"), self._field(axis)
+            head = side_by_side(None, label, None, field, edges=(margin, 0, 0, 0))
             plot = OccupancyPlot("occupancy, %" * (not self.plots))
             plot.dragged.connect(lambda place, axis=axis: self.dragged.emit(axis, place))
             self.plots[axis] = plot
-            part.addWidget(plot, 1)
+            row.addLayout(stacked(None, head, (plot, 1), gap=2), 1)
 
     def show_values(self, resources: Resources) -> None:
-        """Have the fields say what a block takes."""
         for axis, field in self.fields.items():
             with QSignalBlocker(field):
                 field.setValue(getattr(resources, axis))
 
     def show_plots(self, capability: Capability, resources: Resources) -> None:
-        """Plot what other amounts of each resource would do on this SM."""
         for axis, plot in self.plots.items():
             curve = scene.curve_of(capability, resources, axis)
             plot.load(curve)
@@ -187,11 +172,10 @@ class ResourcePlots(QWidget):
 
     def _field(self, axis: scene.Axis) -> QSpinBox:
         least, most, step = RANGES[axis]
-        field = QSpinBox()
+        field = named(QSpinBox(), _name(axis))
         field.setRange(least, most)
         field.setSingleStep(step)
         field.setKeyboardTracking(False)
-        field.setAccessibleName(_name(axis))
         field.setToolTip(f"What if: {_name(axis)[:1].lower()}{_name(axis)[1:]}")
         field.valueChanged.connect(lambda value: self.set_to.emit(axis, value))
         self.fields[axis] = field
@@ -218,7 +202,6 @@ class SmView(QWidget):
         self.setAccessibleName("What an SM holds")
 
     def load(self, bars: Sequence[Bar]) -> None:
-        """Show these resources."""
         self._bars = tuple(bars)
         self.setAccessibleDescription("; ".join(f"{bar.title}: {bar.text}" for bar in bars))
         self.updateGeometry()
@@ -340,16 +323,13 @@ class _Model(RowModel[Device]):
         return tuple(row for row in self.rows if not isinstance(row, str))
 
     def text(self, row: Device, column: int) -> str:
-        """One of the device's figures."""
         here = column == 0 and row in self.devices[: self.live]
         return f"{row.name} (this machine)" if here else cells(row)[column]
 
     def tip(self, row: Device) -> str:
-        """Where the figures come from."""
         return f"{row.source}; {row.checked}."
 
     def color(self, row: Device, column: int) -> str:
-        """The name is read first."""
         return "text" if column == 0 else "text_dim"
 
 
@@ -400,12 +380,9 @@ class OccupancyView(PageView):
         self.resources = Resources(256, 32)
         self._compiled: work.Compiled | None = None
         self._looked_for_gpus = False
-        self._compiler = Worker(self, "occupancy")
-        self._compiler.finished.connect(self._on_compiled)
-        self._compiler.failed.connect(self._on_failure)
-        self._driver = Worker(self, "devices")
-        self._driver.finished.connect(self._on_devices)
-        self._driver.failed.connect(lambda error: log.warning("%s", error))
+        self._compiler = Worker(self, "occupancy", self._on_compiled, self._on_failure)
+        warn = partial(log.warning, "%s")
+        self._driver = Worker(self, "devices", self._on_devices, warn)
         self._build()
         self.matters.setText(f"{scene.WHY_IT_MATTERS}\n\n{self._example()}")
         self.show_amount()
@@ -419,7 +396,6 @@ class OccupancyView(PageView):
 
     @property
     def capability(self) -> Capability:
-        """The SM that is filled."""
         return self.sm_box.capability
 
     @property
@@ -469,7 +445,6 @@ class OccupancyView(PageView):
             self._take_needs(self._compiled.resources)
 
     def show_resources(self) -> None:
-        """Show the present resources on the present SM."""
         capability = self.capability
         found = occupancy(capability, self.resources)
         name = scene.sm_name(capability, self.sm_box.device_name)
@@ -491,7 +466,6 @@ class OccupancyView(PageView):
         self.cliff.setVisible(bool(self.cliff.text()) and not self.session.hides("occupancy.next"))
 
     def explanation(self) -> Explanation:
-        """What limits the occupancy, and why occupancy matters."""
         found, hides = occupancy(self.capability, self.resources), self.session.hides
         name = scene.sm_name(self.capability, self.sm_box.device_name)
         step = "" if hides("occupancy.next") else scene.cliff(found)
@@ -609,9 +583,8 @@ class OccupancyView(PageView):
         self.table.fit()
 
     def _panel(self, upper: QVBoxLayout) -> Panel:
-        body = QWidget()
+        body, controls = QWidget(), [simple_or_all(self.session)]
         body.setLayout(upper)
-        controls = [simple_or_all(self.session)]
         panel = Panel("Occupancy", body, caption=self.caption, controls=controls, flush=True)
         self.veils = [Veil(self.session, "occupancy", panel, (self.caption,))]
         return panel
@@ -622,16 +595,13 @@ class OccupancyView(PageView):
         tip = "Whose threads, registers and shared memory are placed"
         self.example_box = Choice("Kernel or worked example", tip, EXAMPLE_LETTERS)
         self.example_box.addItems([THIS_KERNEL, *(e.title for e in scene.EXAMPLES)])
-        self.reset = QPushButton("As compiled")
-        self.reset.setToolTip("Leave the what-if: the registers and shared memory of the kernel")
+        tip = "Leave the what-if: the registers and shared memory of the kernel"
+        self.reset = push_button("As compiled", tip)
 
     def _upper(self) -> QVBoxLayout:
-        space = current_theme().spacing
-        column = QVBoxLayout()
-        column.setContentsMargins(0, 4, 0, space.gap)
         choices = (self.reset, self.example_box, self.sm_box)
-        column.addLayout(subject_row(self.subject, choices))
-        return column
+        edges = (0, 4, 0, current_theme().spacing.gap)
+        return stacked(None, subject_row(self.subject, choices), edges=edges)
 
     def _build_lower(self, splitter: QSplitter) -> None:
         row = panels_in(Qt.Orientation.Horizontal)
@@ -639,9 +609,8 @@ class OccupancyView(PageView):
         self.sm = SmView()
         self.limits = styled_label(role="dim", wrap=True)
         self.cliff = styled_label(role="dim", wrap=True)
-        filled = _scrolled(self.sm, self.limits, self.cliff)
-        filled.setAccessibleName("One SM, filled, and what limits it")
         inner = (self.sm, self.limits, self.cliff)
+        filled = named(_scrolled(*inner), "One SM, filled, and what limits it")
         self.veils.append(Veil(self.session, "occupancy", filled, inner))
         self.table = DeviceTable()
         self.table.chosen.connect(self.sm_box.choose)
@@ -650,8 +619,7 @@ class OccupancyView(PageView):
         stack.addWidget(filled)
         stack.addWidget(self.table)
         self.shown = Segmented(
-            {"sm": "One SM", "devices": "Devices"},
-            {"sm": "What one SM holds", "devices": "The table of devices"},
+            sm=("One SM", "What one SM holds"), devices=("Devices", "The table of devices")
         )
         self.shown.chosen.connect(lambda key: stack.setCurrentIndex(int(key == "devices")))
         row.addWidget(Panel("What an SM holds", stack, controls=[self.shown], flush=True))
@@ -663,8 +631,7 @@ class OccupancyView(PageView):
         self.veils.append(Veil(self.session, "counters", self.counts, told))
         self.matters = styled_label(wrap=True)
         self.matters.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        why = _scrolled(self.matters)
-        why.setAccessibleName("Why occupancy matters")
+        why = named(_scrolled(self.matters), "Why occupancy matters")
         self.reasons = Panel("Why occupancy matters", why, flush=True)
         self.veils.append(Veil(self.session, "occupancy.matters", self.reasons, (self.matters,)))
         # Both share a place, of which Simple and All show one.
@@ -676,7 +643,6 @@ class OccupancyView(PageView):
         share(row, (3, 2), (640, 360))
 
     def show_amount(self) -> None:
-        """Show what Simple shows, or what All does."""
         self.beside.setCurrentWidget(self.counts if self.session.everything else self.reasons)
 
     def pictures(self) -> dict[str, QWidget]:
@@ -688,17 +654,8 @@ class OccupancyView(PageView):
         }
 
 
-def _scrolled(*widgets: QWidget) -> QScrollArea:
+def _scrolled(*widgets: QWidget) -> Scrolled:
     """Widgets below one another, as high as they need to be."""
     space, filled = current_theme().spacing, QWidget()
-    column = QVBoxLayout(filled)
-    column.setContentsMargins(space.margin, 0, space.margin, space.gap)
-    for widget in widgets:
-        column.addWidget(widget)
-    column.addStretch(1)
-    scroll = QScrollArea()
-    scroll.setWidgetResizable(True)
-    scroll.setFrameShape(QFrame.Shape.NoFrame)
-    scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    scroll.setWidget(filled)
-    return scroll
+    stacked(filled, *widgets, None, edges=(space.margin, 0, space.margin, space.gap))
+    return Scrolled(filled, keys=True)

@@ -119,7 +119,6 @@ class OwnMemoryPainter:
         frame(self.p, [inset(self.lanes[self.session.lane], 0.5)], pen(theme.color("selected"), 2))
 
     def _draw_words(self) -> None:
-        """A box for each word; one of local memory stands below its lane."""
         theme, scene = self.theme, self.scene
         shown = scene.words[:MOST_BOXES]
         if not shown:

@@ -9,7 +9,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, QTimer
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSplitter, QVBoxLayout, QWidget
 
 from core.devices.table import find_capability, load_capabilities, load_devices
-from gui.looks.style import styled_label
+from gui.looks.style import named, side_by_side, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
 from gui.views.base import Caption, SessionView
@@ -21,10 +21,7 @@ SUBJECT_LINES = 4
 
 def panels_in(orientation: Qt.Orientation) -> QSplitter:
     """Where panels stand beside or above one another, none of which can be pushed away."""
-    splitter = QSplitter(orientation)
-    splitter.setHandleWidth(HANDLE)
-    splitter.setChildrenCollapsible(False)
-    return splitter
+    return QSplitter(orientation, handleWidth=HANDLE, childrenCollapsible=False)
 
 
 def share(splitter: QSplitter, shares: tuple[int, int], sizes: tuple[int, int]) -> None:
@@ -37,11 +34,8 @@ def share(splitter: QSplitter, shares: tuple[int, int], sizes: tuple[int, int]) 
 def simple_or_all(session: Session) -> Segmented:
     """How much the pages without a clock show: one choice for all of them."""
     found = Segmented(
-        {"simple": "Simple", "all": "All"},
-        {
-            "simple": "The chosen kernel, its neighbours, and what matters first",
-            "all": "Every kernel, every ceiling, every figure",
-        },
+        simple=("Simple", "The chosen kernel, its neighbours, and what matters first"),
+        all=("All", "Every kernel, every ceiling, every figure"),
     )
     found.setAccessibleName("How much is shown")
     found.bind(session, "everything", {"simple": False, "all": True})
@@ -63,8 +57,7 @@ class Choice(QComboBox):
         super().__init__()
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(letters)
-        self.setAccessibleName(name)
-        self.setToolTip(tip)
+        named(self, name, tip)
 
 
 class DeviceBox(Choice):
@@ -97,7 +90,6 @@ class DeviceBox(Choice):
 
     @property
     def device_name(self) -> str | None:
-        """The name of the device; None where only a capability is chosen."""
         chosen = self.currentData()
         return None if chosen in load_capabilities() else self.device.name
 
@@ -120,13 +112,8 @@ class DeviceBox(Choice):
 def subject_row(subject: Caption, choices: Sequence[QWidget], *, below: int = 0) -> QHBoxLayout:
     """The subject with the rest of the room, then its choices; `below`: pixels under them."""
     space = current_theme().spacing
-    row = QHBoxLayout()
-    row.setContentsMargins(space.margin, 0, space.margin, below)
-    row.setSpacing(space.gap)
-    row.addWidget(subject, 1)
-    for widget in choices:
-        row.addWidget(widget)
-    return row
+    edges = (space.margin, 0, space.margin, below)
+    return side_by_side(None, (subject, 1), *choices, gap=space.gap, edges=edges)
 
 
 # What a page is to the stack that makes it, shows it and ends it (`gui.views.page_stack`).
@@ -207,17 +194,14 @@ class BlankPage(PageWidget, QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.sentence = styled_label(role="dim", plain=True)
+        self.sentence = styled_label(role="dim", plain=True, wrap=True)
         self.sentence.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.sentence.setWordWrap(True)
         QVBoxLayout(self).addWidget(self.sentence)
 
     def show_title(self, title: str) -> None:
-        """Stand for a page that is being made."""
         self._say(f"Opening the page {title} …")
 
     def show_failure(self, title: str, error: Exception) -> None:
-        """Say that a page could not be made."""
         self._say(f"The page {title} could not be opened: {error!r}.")
 
     def _say(self, sentence: str) -> None:

@@ -85,6 +85,5 @@ class Pages(QStackedWidget):
         return self._made[key]
 
     def shut_down(self) -> None:
-        """Have every page stop what it runs."""
         for page in self._made.values():
             page.shut_down()

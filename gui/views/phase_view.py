@@ -30,7 +30,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.background.work import Worker, sentence_of
-from gui.looks.style import styled_label
+from gui.looks.style import named, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.asking import ANSWER_FIRST, veil_words
 from gui.scenes.phases import (
@@ -76,13 +76,11 @@ class PhaseModel(QAbstractTableModel):
         self.pointed: int | None = None  # the thread that the pointer rests on, in any view
 
     def load(self, table: PhaseTable | None) -> None:
-        """Show another table."""
         self.beginResetModel()
         self.table = table
         self.endResetModel()
 
     def entries(self, index: Index) -> tuple[Entry, ...]:
-        """What a cell holds."""
         assert self.table is not None
         if index.column() in self.veiled:
             return ()
@@ -93,7 +91,6 @@ class PhaseModel(QAbstractTableModel):
         return 0 if nested or self.table is None else len(self.table.rows)
 
     def columnCount(self, parent: Index | None = None) -> int:
-        """Phases, and what lies around them."""
         nested = parent is not None and parent.isValid()
         return 0 if nested or self.table is None else len(self.table.columns)
 
@@ -195,9 +192,7 @@ class PhaseView(SessionView):
         super().__init__(session)
         self.caption = Caption()
         self.model = PhaseModel()
-        self.worker = Worker(self, "phase table")
-        self.worker.finished.connect(self._show)
-        self.worker.failed.connect(self._say)
+        self.worker = Worker(self, "phase table", self._show, self._say)
         tip = "Copy the table as text, Markdown or LaTeX"
         self.copy = action_button("Copy", tip, "Copy the phase table")
         self.copy.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
@@ -208,14 +203,13 @@ class PhaseView(SessionView):
             )
         self.copy.setMenu(menu)
         self.controls: tuple[QWidget, ...] = (self.copy,)
-        self.grid = PhaseGrid()
+        self.grid = named(PhaseGrid(), "Phase table")
         self.grid.setModel(self.model)
         self.grid.setItemDelegate(EntryPainter(self.grid))
         self.grid.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         self.grid.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.grid.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.grid.setTabKeyNavigation(False)
-        self.grid.setAccessibleName("Phase table")
         self.grid.setFrameShape(QTableView.Shape.NoFrame)
         for header in (self.grid.horizontalHeader(), self.grid.verticalHeader()):
             header.setHighlightSections(False)
@@ -239,7 +233,6 @@ class PhaseView(SessionView):
         self.grid.viewport().setMouseTracking(True)
 
     def _without(self) -> QWidget:
-        """Say why there is no table, and what can be done."""
         page = QWidget()
         column = QVBoxLayout(page)
         column.addStretch(1)
@@ -258,7 +251,6 @@ class PhaseView(SessionView):
         return self.model.table
 
     def refresh(self, names: frozenset[str]) -> None:
-        """Follow the block, and light the current phase and the thread that is pointed at."""
         if names == {"hover"}:
             self._light_pointed()
             return

@@ -74,7 +74,6 @@ class PipelineLayout:
     shown: int
 
     def left(self, place: int) -> float:
-        """Where a moment's column begins."""
         return self.cells.left() + (place - self.first) * self.wide
 
     def cell(self, row: int, place: int, end: int | None = None) -> QRectF:
@@ -85,7 +84,6 @@ class PipelineLayout:
         return QRectF(left, box.top(), min(right, self.cells.right()) - left, box.height())
 
     def column(self, place: int) -> QRectF:
-        """A moment's column with its head."""
         high = self.cells.bottom() - self.head.top()
         return QRectF(self.left(place), self.head.top(), self.wide, high)
 
@@ -170,7 +168,6 @@ class PipelinePainter:
         self.places = range(lay.first, lay.first + lay.shown)
 
     def draw(self) -> None:
-        """Everything but the readout."""
         if self.now in self.places:
             fill(self.p, [self.lay.column(self.now)], self.theme.color("current_line"))
         self._draw_heads()
@@ -322,9 +319,7 @@ class PipelineView(SessionView):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.caption = Caption()
-        self.worker = Worker(self, "pipeline")
-        self.worker.finished.connect(self._show)
-        self.worker.failed.connect(self._say)
+        self.worker = Worker(self, "pipeline", self._show, self._say)
         self.made: Pipeline | None = None
         self.reason = ""
         self._wanted: weakref.ref[BlockTrace] | None = None
@@ -408,7 +403,6 @@ class PipelineView(SessionView):
         self.say(self.caption, words, self.reason, part="pipeline")
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the stages and the warps, or why there are none."""
         theme = current_theme()
         painter = QPainter(self)
         painter.fillRect(self.rect(), theme.color("panel"))
@@ -443,7 +437,6 @@ class PipelineView(SessionView):
     # ---- pointing
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Say what happens in the column under the pointer."""
         lay = self.layout_now()
         found = -1 if lay is None else lay.place_at(event.position())
         if found != self._hovered:

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import (
-    QListWidgetItem,
-    QScrollArea,
-    QStackedLayout,
-)
+from PySide6.QtWidgets import QListWidgetItem, QStackedLayout
 
 from gui.looks.style import fill, styled_label
 from gui.scenes.asking import veil_words
@@ -18,7 +14,7 @@ from gui.scenes.session import Session
 from gui.scenes.step_views import findings_of
 from gui.views.base import Caption, SessionView
 from gui.views.tables import PlaceList, PlaceRow
-from gui.views.widgets import action_button
+from gui.views.widgets import Scrolled, action_button
 
 # The list of findings; a click goes to the step, thread and line.
 
@@ -88,10 +84,7 @@ class BreakpointsView(SessionView):
         self.controls = (self.clear,)
         self.pages = QStackedLayout(self)
         self.pages.setContentsMargins(0, 0, 0, 0)
-        self.hint = QScrollArea()
-        self.hint.setWidget(self.words)
-        self.hint.setWidgetResizable(True)
-        self.hint.setFrameShape(QScrollArea.Shape.NoFrame)
+        self.hint = Scrolled(self.words, keys=True)
         self.pages.addWidget(self.hint)
         self.pages.addWidget(self.list)
 
@@ -125,7 +118,6 @@ class BreakpointsView(SessionView):
         super().restyle()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Delete takes the chosen breakpoint away."""
         row = self.list.currentRow()
         if event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace) and 0 <= row < len(self.rows):
             self._remove(row)

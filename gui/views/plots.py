@@ -131,10 +131,7 @@ class Chart(pg.PlotWidget):
         *,
         mouse: bool = False,
     ) -> None:
-        self.axes = {
-            "left": left or pg.AxisItem("left"),
-            "bottom": bottom or pg.AxisItem("bottom"),
-        }
+        self.axes = {"left": left or pg.AxisItem("left"), "bottom": bottom or pg.AxisItem("bottom")}
         super().__init__(axisItems=self.axes, enableMenu=False)
         self.hideButtons()
         self.setMouseEnabled(mouse, mouse)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QWidget
 
 from core.lessons.answers import LETTERS
-from gui.looks.style import empty, set_icon, set_style, stacked, styled_label
+from gui.looks.style import empty, set_icon, set_style, side_by_side, stacked, styled_label
 from gui.scenes.prose import plain
 from gui.scenes.voting import Votes
 from gui.views.prose_label import ProseLabel
-from gui.views.widgets import action_button, icon_button
+from gui.views.widgets import action_button, icon_button, keeps_key
 
 if TYPE_CHECKING:
     from gui.scenes.sitting import Sitting
@@ -53,19 +53,15 @@ class PresenterBar(QFrame):
         self.back.clicked.connect(lambda: self.moved.emit(-1))
         self.on.clicked.connect(lambda: self.moved.emit(1))
         self.close_button.clicked.connect(self.ended)
-        head = QHBoxLayout()
-        head.addWidget(self.title)
-        head.addSpacing(16)
-        head.addWidget(self.place)
-        head.addStretch(1)
-        for button in (self.again, self.notes, self.back, self.on, self.close_button):
+        buttons = (self.again, self.notes, self.back, self.on, self.close_button)
+        for button in buttons:
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            head.addWidget(button)
+        head = side_by_side(None, self.title, 16, self.place, None, *buttons)
         self.choices = QGridLayout()
         self.choices.setHorizontalSpacing(18)
         self.choices.setVerticalSpacing(2)
-        layout = stacked(self, head, self.ask, self.choices, self.answer, gap=4)
-        layout.setContentsMargins(14, 6, 8, 8)
+        rows = (head, self.ask, self.choices, self.answer)
+        stacked(self, *rows, gap=4, edges=(14, 6, 8, 8))
         self._rows: list[tuple[ProseLabel, ProseLabel]] = []
         self.hide()
 
@@ -105,14 +101,9 @@ class PresenterBar(QFrame):
 
     def event(self, event: QEvent) -> bool:
         """Keep the letters of votes from the window's shortcuts."""
-        if (
-            isinstance(event, QKeyEvent)
-            and event.type() == QEvent.Type.ShortcutOverride
-            and (self._vote(event) is not None or event.key() == Qt.Key.Key_V)
-        ):
-            event.accept()
-            return True
-        return super().event(event)
+        second = Qt.Key.Key_V
+        own = keeps_key(event, lambda k: self._vote(k) is not None or k.key() == second)
+        return own or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """A letter is a vote, with Shift one less; V counts a second time."""
@@ -134,7 +125,6 @@ class PresenterBar(QFrame):
         return place, -1 if event.modifiers() & shift else 1
 
     def restyle(self) -> None:
-        """Take up the theme's icons and colours."""
         set_icon(self.back, "play_back")
         set_icon(self.on, "play")
         set_icon(self.close_button, "close", size=14)
@@ -151,13 +141,11 @@ class NotesWindow(QWidget):
         self.title = styled_label(role="lesson", plain=True)
         self.ask, self.note = ProseLabel("ask"), ProseLabel("prose")
         self.answer, self.next = ProseLabel("prose"), ProseLabel("prose")
-        layout = stacked(self, self.title, self.ask, self.answer, self.note, self.next, gap=10)
-        layout.setContentsMargins(18, 14, 18, 14)
-        layout.addStretch(1)
+        rows = (self.title, self.ask, self.answer, self.note, self.next, None)
+        stacked(self, *rows, gap=10, edges=(18, 14, 18, 14))
         self.resize(520, 420)
 
     def show_notes(self, title: str, ask: str, answer: str, note: str, following: str) -> None:
-        """Show what belongs to a question."""
         self.title.setText(title)
         self.ask.say(ask)
         self.answer.say(answer)

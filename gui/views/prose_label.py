@@ -27,11 +27,9 @@ class ProseLabel(QLabel):
         self.say(text)
 
     def said(self) -> str:
-        """The sentence as it was given."""
         return self._said
 
     def say(self, text: str) -> None:
-        """Show a sentence."""
         self._said = text
         text = unbroken(spaced(text))
         theme = current_theme()
@@ -40,7 +38,6 @@ class ProseLabel(QLabel):
         self.setAccessibleName(plain(text))
 
     def restyle(self) -> None:
-        """Take up the theme's colours."""
         self.say(self._said)
 
     def _point(self, link: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QTextEdit
 
-from gui.looks.style import fill
+from gui.looks.style import fill, named
 from gui.looks.theme import current_theme
 from gui.scenes.asking import veil_words
 from gui.scenes.ptx import PtxListing, current_pc, listing_of, ptx_caption
@@ -42,9 +42,8 @@ class PtxView(SessionView):
         super().__init__(session)
         self.caption = Caption()
         self.listing: PtxListing | None = None
-        self.text = ColouredText(self._spans)
+        self.text = named(ColouredText(self._spans), "PTX instructions")
         self.text.setTabChangesFocus(True)
-        self.text.setAccessibleName("PTX instructions")
         fill(self, self.text)
         Veil(session, "source", self, (self.text,))
         self._pointed: int | None = None  # the line whose instructions are lit
@@ -54,7 +53,6 @@ class PtxView(SessionView):
         self.restyle()
 
     def refresh(self, names: frozenset[str]) -> None:
-        """Follow the session's trace, step and line, and what is pointed at."""
         if names == {"hover"}:
             self._mark_pointed()
             return

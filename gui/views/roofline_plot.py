@@ -189,7 +189,6 @@ class RooflinePlot(DecadeChart):
         return found
 
     def _labels(self) -> tuple[Label, ...]:
-        """The names of the joined points."""
         joined = [mark for chain in self._chains for mark in chain]
         if len(joined) <= 2 * NEIGHBOURS:
             return labels(joined, (0.0, 0.0))

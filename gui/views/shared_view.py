@@ -104,7 +104,6 @@ class ArrayPlace:
 
     @property
     def legible(self) -> float:
-        """The smaller side of a cell."""
         return min(self.cells.wide, self.cells.high)
 
 
@@ -119,7 +118,6 @@ class SharedGeometry:
     readout: QRectF
 
     def column(self, bank: int) -> QRectF:
-        """A bank's column with its number."""
         wide = self.banks.width() / BANKS
         whole = self.banks.united(self.labels)
         return QRectF(whole.left() + bank * wide, whole.top(), wide, whole.height())
@@ -252,7 +250,6 @@ class ArrayPicture:
     """Whether cells have the colours of the threads that wrote them."""
 
     def rects(self, rows: Ints, columns: Ints) -> list[QRectF]:
-        """Cells as few rectangles."""
         return [self.cells.rect(part) for part in rectangles(rows, columns)]
 
     def draw(self, what: str, p: QPainter, kept: Pixmaps) -> None:
@@ -295,7 +292,6 @@ class ArrayPicture:
         draw_cells(p, self.box, image)
 
     def draw_values(self, p: QPainter) -> None:
-        """What each written cell holds."""
         rows, columns = np.nonzero(self.grid.written)
         self.write_values(p, rows, columns, self.theme.color("text"))
 
@@ -356,12 +352,7 @@ class BankPainter:
     """
 
     def __init__(
-        self,
-        painter: QPainter,
-        theme: Theme,
-        session: Session,
-        kept: Pixmaps,
-        g: SharedGeometry,
+        self, painter: QPainter, theme: Theme, session: Session, kept: Pixmaps, g: SharedGeometry
     ) -> None:
         self.p, self.theme, self.session, self.kept, self.g = painter, theme, session, kept, g
         self.wide = g.banks.width() / BANKS
@@ -369,7 +360,6 @@ class BankPainter:
         self.line = self.metrics.height()
 
     def draw(self, banks: BankScene) -> None:
-        """The title, the columns, and what is selected and hovered."""
         lanes = f"{banks.active} lanes" if banks.active != 1 else "1 lane"
         words = (
             f"Banks   {lanes}, {banks.wavefronts} wavefront{'s' * (banks.wavefronts != 1)}"
@@ -400,11 +390,9 @@ class BankPainter:
         return column
 
     def _numbered(self, bank: int) -> bool:
-        """Whether there is room for a bank's number."""
         return bank % 4 == 0 or self.wide >= self.metrics.horizontalAdvance("00") + 2
 
     def _draw_columns(self, p: QPainter) -> None:
-        """The empty columns with their numbers."""
         top, high = self.g.banks.top(), self.g.banks.height()
         lefts = [self.g.column(bank).left() for bank in range(BANKS)]
         columns = [QRectF(left + 1, top, self.wide - 2, high) for left in lefts]
@@ -546,7 +534,6 @@ class SharedPainter:
         self._draw_words(array, text_on(strong), valued=valued)
 
     def _draw_bank_cells(self, array: ArrayPicture) -> None:
-        """Outline the cells of the hovered bank."""
         hover, grid = self.session.hover, array.grid
         if hover is None or hover.bank is None or self.session.hides("shared.banks"):
             return
@@ -602,9 +589,9 @@ class SharedView(PointedView):
         self.by_bank = by_bank_button()
         self.by_bank.toggled.connect(self._look_by_bank)
         self.controls: tuple[QWidget, ...] = (self.by_bank, self.why)
-        self._map: BankMap | None = None
+        self.map: BankMap | None = None  # None where arrays are shown
         self._turn, self._turned, self._pointed = 0, 0, -1
-        self._scene: SharedScene | None = None
+        self.scene: SharedScene | None = None
         self._kept = Pixmaps()
         self.pad = PickPad(session, self, ("bank", "lane", "thread"), self._pad_box)
 
@@ -623,17 +610,13 @@ class SharedView(PointedView):
         """Below this lane numbers could not be read."""
         return QSize(360, 140)
 
-    @property
-    def scene(self) -> SharedScene | None:
-        return self._scene
-
     def refresh(self, names: frozenset[str]) -> None:
         """Work out the scene; hovering only repaints."""
         if names - {"hover"}:
             trace, block, step = self.session.trace, self.session.block_trace, self.session.step
-            self._scene = None
+            self.scene = None
             if trace is not None and block is not None and block.n_steps:
-                self._scene = shared_scene(trace, block, step, self.session.warp)
+                self.scene = shared_scene(trace, block, step, self.session.warp)
             if names & {"trace", "block", "step", "thread"}:
                 self._turn = 0
             self._make_map()
@@ -642,15 +625,14 @@ class SharedView(PointedView):
         self.update()
 
     def _say(self) -> None:
-        words = self._scene.caption if self._scene else ""
-        if self._map is not None:
-            words = f"{self._map.title}. {verdict(self._map)}"
+        words = self.scene.caption if self.scene else ""
+        if self.map is not None:
+            words = f"{self.map.title}. {verdict(self.map)}"
         self.say(self.caption, words, part="shared.caption")
 
     # ---- by bank
 
     def _look_by_bank(self) -> None:
-        """Show the other picture."""
         self._turn = 0
         self._make_map()
         self._say()
@@ -659,24 +641,18 @@ class SharedView(PointedView):
     def _make_map(self) -> None:
         """Work out where the step's access lies in the banks, if that is wanted."""
         block, session = self.session.block_trace, self.session
-        self._map = None
+        self.map = None
         if not self.by_bank.isChecked() or block is None or not block.n_steps:
             return
         access = history_of(block).last_access(session.step, "shared")
-        self._map = bank_map(block, session.step, session.thread, access, self._turn)
-
-    @property
-    def map(self) -> BankMap | None:
-        """What is shown by bank, None where arrays are shown."""
-        return self._map
+        self.map = bank_map(block, session.step, session.thread, access, self._turn)
 
     def map_layout(self) -> BankMapLayout | None:
-        """Where the parts of the map lie."""
-        if self._map is None:
+        if self.map is None:
             return None
         gap = current_theme().spacing.margin
         return bank_map_layout(
-            self._map, QRectF(self.rect()).adjusted(gap, 4, -gap, -6), current_theme()
+            self.map, QRectF(self.rect()).adjusted(gap, 4, -gap, -6), current_theme()
         )
 
     def _draw_map(self, painter: QPainter, theme: Theme) -> None:
@@ -685,22 +661,22 @@ class SharedView(PointedView):
             box = QRectF(self.rect()).adjusted(4, 4, -4, -4)
             draw_veil(painter, box, theme, veil_words(self.session))
             return
-        if self._map is None or lay is None:
+        if self.map is None or lay is None:
             words = "No access to shared memory yet."
             nothing(painter, QRectF(self.rect()).adjusted(16, 8, -16, -8), words, theme)
             return
-        BankMapPainter(painter, theme, self._map, lay).draw(self.session.lane)
-        said = f"Round {self._map.chosen + 1} of {len(self._map.rounds)}: {self._map.round.name}"
-        hint = "; the wheel turns" if len(self._map.rounds) > 1 else ""
+        BankMapPainter(painter, theme, self.map, lay).draw(self.session.lane)
+        said = f"Round {self.map.chosen + 1} of {len(self.map.rounds)}: {self.map.round.name}"
+        hint = "; the wheel turns" if len(self.map.rounds) > 1 else ""
         if self._pointed >= 0:
-            said, hint = words_at(self._map, self._pointed), ""
+            said, hint = words_at(self.map, self._pointed), ""
         small = theme.font("small")
         said = that_fits((spaced(said + hint), spaced(said)), small, lay.readout.width())
         text(painter, lay.readout, said, theme.color("text"), small, LEFT)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """By bank: show the next group of lanes or core matrix that goes."""
-        if self._map is None:
+        if self.map is None:
             super().wheelEvent(event)
             return
         self._turned -= event.angleDelta().y()
@@ -713,13 +689,13 @@ class SharedView(PointedView):
 
     def _point_in_map(self, point: QPointF) -> Hover | None:
         lay = self.map_layout()
-        if lay is None or self._map is None:
+        if lay is None or self.map is None:
             return None
         self._pointed = lay.offset_at(point)
         self.update()
         if self._pointed < 0:
             return None
-        piece = piece_at(self._map, self._pointed)
+        piece = piece_at(self.map, self._pointed)
         known = piece is not None and piece.lane >= 0
         thread = self.session.warp * LANES + piece.lane if known and piece else None
         return Hover(thread=thread, bank=self._pointed // WORD % BANKS)
@@ -729,18 +705,16 @@ class SharedView(PointedView):
         self.pad.follow()
 
     def geometry_now(self) -> SharedGeometry | None:
-        """The layout of what is drawn now."""
-        if self._scene is None or not self._scene.grids:
+        if self.scene is None or not self.scene.grids:
             return None
         theme = current_theme()
         edge = theme.spacing.margin
         box = QRectF(self.rect()).adjusted(edge, 4, -edge, -theme.spacing.gap)
-        return shared_geometry(self._scene, box, theme)
+        return shared_geometry(self.scene, box, theme)
 
     # ---- drawing
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Arrays, banks, and a line about what is pointed at."""
         theme = current_theme()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -748,7 +722,7 @@ class SharedView(PointedView):
         if self.by_bank.isChecked() and self.session.block_trace is not None:
             self._draw_map(painter, theme)
             return
-        scene, geometry = self._scene, self.geometry_now()
+        scene, geometry = self.scene, self.geometry_now()
         if scene is None or geometry is None:
             words = "This kernel uses no shared memory." if scene is not None else ""
             nothing(painter, QRectF(self.rect()), words, theme)
@@ -863,7 +837,6 @@ class SharedView(PointedView):
     # ---- pointing
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Select the element and the lane's thread."""
         hover = self.hover_at(event.position())
         if hover is None or event.button() != Qt.MouseButton.LeftButton or self._picked(hover):
             return
@@ -884,7 +857,7 @@ class SharedView(PointedView):
     def hover_at(self, point: QPointF) -> Hover | None:
         if self.by_bank.isChecked():
             return self._point_in_map(point)
-        scene, geometry = self._scene, self.geometry_now()
+        scene, geometry = self.scene, self.geometry_now()
         if scene is None or geometry is None:
             return None
         for grid, place in zip(scene.grids, geometry.arrays, strict=True):

@@ -16,13 +16,7 @@ from gui.scenes.asking import veil_words
 from gui.scenes.draft import NEVER, Draft
 from gui.scenes.selection import Breakpoint, Hover
 from gui.scenes.session import Session
-from gui.scenes.source import (
-    ELSEWHERE,
-    line_totals,
-    made_elsewhere,
-    next_step_at,
-    source_caption,
-)
+from gui.scenes.source import ELSEWHERE, line_totals, made_elsewhere, next_step_at, source_caption
 from gui.scenes.versions import Changes
 from gui.views.base import Caption, SessionView
 from gui.views.code_edit import CHANGED, CodeEdit, GutterHead, current_line_brush
@@ -95,7 +89,6 @@ class SourceView(SessionView):
         self.restyle()
 
     def refresh(self, names: frozenset[str]) -> None:
-        """Follow the session's trace, step and line, and the line that is pointed at."""
         if names == {"hover"}:
             if self.session.pointed_line != self._pointed:
                 self._mark()
@@ -382,7 +375,6 @@ class SourceView(SessionView):
                     self.edit.reveal(place)
 
     def _span(self, line: int, start: int, length: int) -> list[QTextEdit.ExtraSelection]:
-        """A mark on some characters of a line."""
         block = self.edit.document().findBlockByNumber(line - 1)
         if start + length >= block.length():
             return []  # the text has not come yet

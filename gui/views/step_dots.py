@@ -40,7 +40,6 @@ class StepDots(QWidget):
         return min(self.width() / max(self.count, 1), 1.9 * MOST)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Choose the dot."""
         place = int(event.position().x() / max(self._pitch(), 1e-9))
         if 0 <= place < self.count:
             self.chosen.emit(place)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 from typing import TypeVar
 
 from PySide6.QtCore import QTimer
@@ -13,7 +12,7 @@ from PySide6.QtWidgets import QDockWidget, QWidget
 from gui.docks.dock_area import DockArea, Layout, ViewDock, layout_for, units
 from gui.scenes.session import Session
 from gui.scenes.step_views import VIEWS
-from gui.views.base import SessionView
+from gui.views.base import SessionView, view_of
 from gui.views.counters_view import CountersView
 from gui.views.matrix_canvas import MatrixCanvas
 from gui.views.page_parts import PageWidget
@@ -40,7 +39,7 @@ class StepPage(PageWidget, DockArea):
         self._before, self._before_trace = "", session.trace  # when a view was made large
         self._in_sight = False
         self._rows = {row.name: row for row in VIEWS}
-        self.views = {name: _made(row.widget, session) for name, row in self._rows.items()}
+        self.views = {name: view_of(row, session) for name, row in self._rows.items()}
         self.matrices, self.warp = self.view(MatrixCanvas), self.view(WarpView)
         self.shared, self.source = self.view(SharedView), self.view(SourceView)
         self.ptx, self.phases = self.view(PtxView), self.view(PhaseView)
@@ -66,7 +65,6 @@ class StepPage(PageWidget, DockArea):
             yield ViewDock(name, row.title, view, tab=row.tab, caption=caption, controls=controls)
 
     def view(self, kind: type[View]) -> View:
-        """The page's view of a kind."""
         return next(view for view in self.views.values() if isinstance(view, kind))
 
     def main_view(self) -> QWidget:
@@ -85,7 +83,6 @@ class StepPage(PageWidget, DockArea):
     # ---- which views are there, and in front
 
     def shown_first(self) -> str:
-        """The view that the session names."""
         return self.session.view
 
     def name_tabs(self) -> None:
@@ -124,7 +121,6 @@ class StepPage(PageWidget, DockArea):
             dock.raise_()
 
     def show_large(self) -> None:
-        """Show the session's view alone."""
         self._before, self._before_trace = self.session.view, self.session.trace
         self.large.show(self.session.view or next(iter(self.docks)))
 
@@ -173,7 +169,6 @@ class StepPage(PageWidget, DockArea):
                         before[0].raise_()
 
     def _count_tabs(self) -> None:
-        """Say on the tabs of lists how much is in them."""
         for name, row in self._rows.items():
             count = row.count(self.session) if row.count is not None else 0
             if row.count is not None:
@@ -235,10 +230,3 @@ class StepPage(PageWidget, DockArea):
         """Views that appear with the page are not brought to the front."""
         self._in_sight = False
         super().hideEvent(event)
-
-
-def _made(widget: str, session: Session) -> SessionView:
-    """A view of a class that is named as "module:Class"."""
-    module, _, name = widget.partition(":")
-    view: SessionView = getattr(import_module(module), name)(session)
-    return view

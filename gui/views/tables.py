@@ -98,7 +98,6 @@ class RowModel(QAbstractTableModel, Generic[Row]):
         self.rows: tuple[Row | str, ...] = ()
 
     def load(self, rows: Sequence[Row | str]) -> None:
-        """Show other rows."""
         self.beginResetModel()
         self.rows = tuple(rows)
         self.endResetModel()
@@ -134,7 +133,6 @@ class RowModel(QAbstractTableModel, Generic[Row]):
         return 0 if parent is not None and parent.isValid() else len(self.HEADS)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> object:
-        """The heads, aligned as their columns are."""
         if orientation == Qt.Orientation.Horizontal and role == Role.DisplayRole:
             return self.head(section)
         if orientation == Qt.Orientation.Horizontal and role == Role.ToolTipRole:
@@ -144,7 +142,6 @@ class RowModel(QAbstractTableModel, Generic[Row]):
         return None
 
     def data(self, index: Index, role: int = 0) -> object:
-        """A cell's text, alignment, font, colour or tip."""
         row, column = self.rows[index.row()], index.column()
         if isinstance(row, str):
             return _heading(row, column, role)
@@ -332,7 +329,6 @@ class _Drawn(QStyledItemDelegate):
         return QSize(width, height)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """The mark, the texts in one line, the cross; below them the sentence."""
         theme, box, row = current_theme(), QRect(option.rect), index.data(ROW)
         for state, strength in (("Selected", 0.16), ("MouseOver", 0.07)):
             if option.state & QStyle.StateFlag[f"State_{state}"]:
@@ -358,11 +354,7 @@ class _Drawn(QStyledItemDelegate):
             painter.drawText(self._sentence(row, box), WRAP | LEFT_TOP, row.sentence)
 
     def editorEvent(
-        self,
-        event: QEvent,
-        model: QAbstractItemModel,
-        option: QStyleOptionViewItem,
-        index: Index,
+        self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: Index
     ) -> bool:
         """A click on the cross removes the row, and does nothing else."""
         if index.data(ROW).removes and isinstance(event, QMouseEvent):

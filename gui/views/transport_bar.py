@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
+import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, QSignalBlocker, QSize, Qt, QTimer
 from PySide6.QtGui import (
     QColor,
@@ -16,17 +19,9 @@ from PySide6.QtGui import (
     QPolygonF,
     QResizeEvent,
 )
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QSizePolicy,
-    QSlider,
-    QSpacerItem,
-    QToolButton,
-    QToolTip,
-    QVBoxLayout,
-)
+from PySide6.QtWidgets import QSizePolicy, QSlider, QSpacerItem, QToolButton, QToolTip
 
-from gui.looks.style import set_icon, styled_label
+from gui.looks.style import named, set_icon, side_by_side, stacked, styled_label
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.asking import ANSWER_FIRST, veil_words
 from gui.scenes.selection import MAX_SPEED, MIN_SPEED, UNITS
@@ -94,10 +89,10 @@ class ScrubBar(SessionView):
 
     def sizeHint(self) -> QSize:
         """As high as a band with its name and a row of marks."""
-        return QSize(400, self._band_height() + self._mark_height() + 6)
+        line = self._band_height()
+        return QSize(400, line + max(12, line - 2) + 6)
 
     def refresh(self, names: frozenset[str]) -> None:
-        """Follow the record and the step."""
         if names & {"trace", "block"}:
             trace, block = self.session.trace, self.session.block_trace
             self.timeline = None if trace is None or block is None else timeline_of(trace, block)
@@ -111,20 +106,16 @@ class ScrubBar(SessionView):
         self.update()
 
     def step_at(self, x: float) -> int:
-        """The step at a position of this widget."""
         return self.timeline.step_at(x - self.left, self._span()) if self.timeline else 0
 
     def x_of(self, step: int) -> float:
-        """The position of a step's middle."""
         return self.left + (self.timeline.position(step, self._span()) if self.timeline else 0.0)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Go to the step under the pointer."""
         if event.button() == Qt.MouseButton.LeftButton:
             self.session.update(playing=0, step=self.step_at(event.position().x()))
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Follow a drag; otherwise say what lies under the pointer."""
         step = self.step_at(event.position().x())
         if event.buttons() & Qt.MouseButton.LeftButton:
             self.session.step = step
@@ -135,7 +126,6 @@ class ScrubBar(SessionView):
             QToolTip.showText(event.globalPosition().toPoint(), words)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the kept picture and the handle."""
         painter = QPainter(self)
         self._ground.draw(painter, self, self._paint_static)
         if self.timeline is not None and self.timeline.n_steps:
@@ -148,11 +138,7 @@ class ScrubBar(SessionView):
     def _band_height(self) -> int:
         return self.fontMetrics().height()
 
-    def _mark_height(self) -> int:
-        return max(12, self.fontMetrics().height() - 2)
-
     def _paint_static(self, painter: QPainter) -> None:
-        """All but the handle."""
         theme = current_theme()
         self._named_bands = []
         painter.fillRect(self.rect(), theme.color("panel"))
@@ -160,33 +146,37 @@ class ScrubBar(SessionView):
         painter.fillRect(body, theme.color("raised"))
         if self.session.hides("transport"):
             draw_veil(painter, body, theme, veil_words(self.session))
-        elif self.timeline is not None and self.timeline.n_steps:
-            names = self._paint_bands(painter, theme)
-            self._paint_marks(painter, theme)
-            self._paint_line(painter, theme)
-            self._paint_names(painter, names, theme)
+        elif (axis := self.timeline) is not None and axis.n_steps:
+            names = self._paint_bands(painter, axis, theme)
+            self._paint_marks(painter, axis, theme)
+            self._paint_line(painter, axis, theme)
+            self._paint_names(painter, axis, names, theme)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             if not self.session.hides("findings"):
-                self._paint_faults(painter, theme)
-            self._paint_breaks(painter, theme)
+                self._paint_faults(painter, axis, theme)
+            self._paint_breaks(painter, axis, theme)
 
-    def _paint_bands(self, painter: QPainter, theme: Theme) -> list[Name]:
+    def _places(self, axis: Timeline, steps: NDArray[np.intp]) -> NDArray[np.intp]:
+        """The different pixels at which steps stand."""
+        return self.left + axis.columns(steps, int(self._span()))
+
+    def _paint_bands(self, painter: QPainter, axis: Timeline, theme: Theme) -> list[Name]:
         """The phases; returns what is to be written over them."""
-        assert self.timeline is not None
         names: list[Name] = []
         painter.setFont(theme.font("small"))
         metrics = painter.fontMetrics()
-        unit = self._span() / self.timeline.n_steps
+        unit = self._span() / axis.n_steps
 
         def stretch(first: int, last: int) -> QRectF:
             wide = (last - first + 1) * unit
             return QRectF(self.left + first * unit, 0, wide, self.height() - 4)
 
-        bands = self.timeline.bands
+        bands = axis.bands
         if bands and (bands[-1].last - bands[0].first) * unit < FINE * len(bands):
             whole = stretch(bands[0].first, bands[-1].last)
             painter.fillRect(whole, theme.tint("barrier", 0.17))
             return names
-        every = self._named(unit, metrics)
+        every = self._named(axis, unit, metrics)
         for band in bands:
             tint = theme.tint("barrier", _strength(band.index))
             painter.fillRect(stretch(band.first, band.last), tint)
@@ -195,14 +185,13 @@ class ScrubBar(SessionView):
                 wide = metrics.horizontalAdvance(band.name) + 8 <= box.width() and every == 1
                 words = (band.name, str(band.index)) if wide else (str(band.index),)
                 names.append((box, words, tint))
-        if self.timeline.ahead:
-            names.append((stretch(0, self.timeline.ahead - 1), (FILL,), theme.color("raised")))
+        if axis.ahead:
+            names.append((stretch(0, axis.ahead - 1), (FILL,), theme.color("raised")))
         return names
 
-    def _named(self, unit: float, metrics: QFontMetrics) -> int:
+    def _named(self, axis: Timeline, unit: float, metrics: QFontMetrics) -> int:
         """Every how many phases a number has room: 1, 2, 5, 10, 20 …"""
-        assert self.timeline is not None
-        bands = self.timeline.bands
+        bands = axis.bands
         if not bands:
             return 1
         width = (bands[-1].last - bands[0].first + 1) * unit / len(bands)
@@ -213,12 +202,12 @@ class ScrubBar(SessionView):
                     return step
         return len(bands)
 
-    def _paint_names(self, painter: QPainter, names: list[Name], theme: Theme) -> None:
+    def _paint_names(
+        self, painter: QPainter, axis: Timeline, names: list[Name], theme: Theme
+    ) -> None:
         """The phases' names, at the beginning of each or where no barrier crosses them."""
-        assert self.timeline is not None
         painter.setFont(theme.font("small"))
-        columns = self.timeline.columns(self.timeline.steps("barrier"), int(self._span()))
-        lines = [self.left + column for column in columns.tolist()]
+        lines = self._places(axis, axis.steps("barrier")).tolist()
         if len(lines) > CROWDED * self._span():
             lines = []
         for box, words, ground in names:
@@ -279,56 +268,46 @@ class ScrubBar(SessionView):
                     self._write_name(painter, (aside, words, ground), theme)
                     break
 
-    def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
-        assert self.timeline is not None
+    def _paint_marks(self, painter: QPainter, axis: Timeline, theme: Theme) -> None:
         bottom = self.height() - 4
         top = self._band_height() + 1
         half = (bottom - top) // 2
-        unit = self._span() / self.timeline.n_steps
+        unit = self._span() / axis.n_steps
         width = min(max(unit * 0.55, 1.0), 5.0)
         rows = {"load": (top, half), "store": (top + half, half), "barrier": (0, bottom)}
         for mark in ("barrier", *MARKS[:2]):
             color = QColor(theme.color(mark))
             y, height = rows[mark]
-            columns = self.timeline.columns(self.timeline.steps(mark), int(self._span()))
+            places = self._places(axis, axis.steps(mark))
             thin = 2.0 if mark == "barrier" else width
-            if mark == "barrier" and len(columns) > CROWDED * self._span():
+            if mark == "barrier" and len(places) > CROWDED * self._span():
                 color.setAlphaF(0.25)  # they must not hide the loads and stores
-            left = (self.left + columns + (0.5 - thin / 2)).tolist()
+            left = (places + (0.5 - thin / 2)).tolist()
             fill(painter, [QRectF(x, y, thin, height) for x in left], color)
 
-    def _paint_line(self, painter: QPainter, theme: Theme) -> None:
-        """Marks at every step of the selected source line."""
-        assert self.timeline is not None
-        columns = self.timeline.columns(
-            self.timeline.line_steps(self.session.line), int(self._span())
-        )
-        faint, strong = theme.color("accent", 0.35), theme.color("accent")
-        left, high = (self.left + columns).tolist(), self.height() - 4
+    def _paint_line(self, painter: QPainter, axis: Timeline, theme: Theme) -> None:
+        left = self._places(axis, axis.line_steps(self.session.line)).tolist()
+        faint, strong, high = theme.color("accent", 0.35), theme.color("accent"), self.height() - 4
         if len(left) <= MOST_LINES:
             fill(painter, [QRectF(x, 0, 1, high) for x in left], faint)
         fill(painter, [QRectF(x - 1, high, 3, 4) for x in left], strong)
 
-    def _paint_faults(self, painter: QPainter, theme: Theme) -> None:
+    def _paint_faults(self, painter: QPainter, axis: Timeline, theme: Theme) -> None:
         """A triangle under every step at which the kernel does wrong."""
-        assert self.timeline is not None
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(theme.color("error"))
         bottom = self.height()
-        for step in self.timeline.faults:
+        for step in axis.faults:
             x = self.x_of(int(step))
             corners = [QPointF(x - 6, bottom), QPointF(x + 6, bottom), QPointF(x, bottom - 10)]
             painter.drawPolygon(QPolygonF(corners))
 
-    def _paint_breaks(self, painter: QPainter, theme: Theme) -> None:
+    def _paint_breaks(self, painter: QPainter, axis: Timeline, theme: Theme) -> None:
         """A dot on top of every step at which a breakpoint stops."""
-        assert self.timeline is not None
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(theme.color("panel"), 1))
         painter.setBrush(theme.color("error"))
-        for column in self.timeline.columns(self.session.break_steps, int(self._span())):
-            painter.drawEllipse(QPointF(self.left + column + 0.5, 4.5), 4, 4)
+        for x in self._places(axis, self.session.break_steps):
+            painter.drawEllipse(QPointF(x + 0.5, 4.5), 4, 4)
 
     def _paint_handle(self, painter: QPainter, theme: Theme) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -367,13 +346,12 @@ class TransportBar(SessionView):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._icons: dict[QToolButton, str] = {}
         self.buttons = self._make_buttons()
-        self.units = Segmented({unit: unit.capitalize() for unit in UNITS}, UNIT_TIPS)
-        self.units.chosen.connect(self._choose_unit)
+        self.units = Segmented(**{unit: (unit.capitalize(), UNIT_TIPS[unit]) for unit in UNITS})
+        self.units.chosen.connect(lambda unit: session.update(unit=unit))
         self.units_label = styled_label("Step by", role="dim")
-        self.speed = QSlider(Qt.Orientation.Horizontal)
+        self.speed = named(QSlider(Qt.Orientation.Horizontal), "Speed")
         self.speed.setRange(0, SPEED_STEPS)
         self.speed.setFixedWidth(96)
-        self.speed.setAccessibleName("Speed")
         self.speed.setToolTip("Steps a second while playing (+ and -)")
         self.speed.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.speed.valueChanged.connect(self._choose_speed)
@@ -386,13 +364,11 @@ class TransportBar(SessionView):
             figure.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.scrub = ScrubBar(session)
         self._lay_out()
-        self._timer = QTimer(self)
-        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer = QTimer(self, timerType=Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(session.play_on)
         self.restyle()
 
     def refresh(self, names: frozenset[str]) -> None:
-        """Follow the clock."""
         session = self.session
         self.position.setText(f"step {step_label(session)}")
         self.phase.setText("?" if session.hides("transport") else phase_label(session))
@@ -468,23 +444,18 @@ class TransportBar(SessionView):
 
             return toggle
 
-        def pause() -> None:
-            session.playing = 0
-
         actions: dict[str, tuple[str, Callable[[], object]]] = {
             "first": ("First step (Home)", session.first),
             "back": ("Back one unit (Left)", lambda: self._step(forward=False)),
             "play_back": ("Play backwards (Shift+Space)", play(-1)),
-            "pause": ("Pause (Space)", pause),
+            "pause": ("Pause (Space)", partial(session.update, playing=0)),
             "play": ("Play (Space)", play(1)),
             "forward": ("Forward one unit (Right)", lambda: self._step(forward=True)),
             "last": ("Last step (End)", session.last),
         }
         buttons = {}
         for name, (tip, action) in actions.items():
-            button = QToolButton()
-            button.setToolTip(tip)
-            button.setAccessibleName(tip)
+            button = named(QToolButton(), tip, tip)
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.setCheckable(name in ("play", "play_back"))
             button.clicked.connect(lambda _=False, run=action: run())
@@ -498,43 +469,27 @@ class TransportBar(SessionView):
 
     def _lay_out(self) -> None:
         space = current_theme().spacing
-        self._top = top = QHBoxLayout()
-        self._below = QHBoxLayout()
-        top.setSpacing(2)
-        for button in self.buttons.values():
-            top.addWidget(button)
-        for before, widget in (
-            (space.margin, self.units_label),
-            (space.gap // 2, self.units),
-            (space.margin, self.speed),
-            (space.gap // 2, self.speed_label),
-        ):
-            top.addSpacing(before)
-            top.addWidget(widget)
-        top.addSpacing(space.margin)
+        margin, gap = space.margin, space.gap
+        units = (margin, self.units_label, gap // 2, self.units)
+        speed = (margin, self.speed, gap // 2, self.speed_label)
+        self._top = top = side_by_side(None, *self.buttons.values(), *units, *speed, margin, gap=2)
+        self._below = side_by_side(None)
         self.caption.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.caption.may_take(3)
         self._caption_at = top.count()
         top.addWidget(self.caption, 1)
         self._spring = QSpacerItem(0, 0)
         top.addItem(self._spring)
-        top.addSpacing(space.margin)
+        top.addSpacing(margin)
         top.addWidget(self.phase)
-        top.addSpacing(space.gap)
+        top.addSpacing(gap)
         top.addWidget(self.position)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(space.margin, space.gap - 2, space.margin, space.gap)
-        layout.setSpacing(space.gap - 2)
-        layout.addLayout(top)
-        layout.addLayout(self._below)
-        layout.addWidget(self.scrub)
+        edges = (margin, gap - 2, margin, gap)
+        self.rows = stacked(self, top, self._below, self.scrub, gap=gap - 2, edges=edges)
 
     def _step(self, *, forward: bool) -> None:
         self.session.playing = 0
         self.session.seek(forward=forward)
-
-    def _choose_unit(self, unit: str) -> None:
-        self.session.unit = unit  # type: ignore[assignment]
 
     def _choose_speed(self, value: int) -> None:
         self.session.speed = _from_slider(value)

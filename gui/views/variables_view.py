@@ -13,7 +13,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
-from gui.looks.style import fill
+from gui.looks.style import fill, named
 from gui.looks.theme import current_theme
 from gui.scenes.asking import veil_words
 from gui.scenes.selection import WARP_SIZE, Hover
@@ -58,7 +58,6 @@ class VariableModel(QAbstractTableModel):
             self.headerDataChanged.emit(Qt.Orientation.Horizontal, 2, 1 + WARP_SIZE)
 
     def point(self, lane: int) -> None:
-        """Light a lane, -1 for none."""
         before, self.pointed = self.pointed, lane
         for changed in {before, lane} - {-1}:
             if self.across and self.rows:
@@ -69,7 +68,6 @@ class VariableModel(QAbstractTableModel):
         return 0 if parent is not None and parent.isValid() else len(self.rows)
 
     def columnCount(self, parent: Index | None = None) -> int:
-        """Three, or two and the lanes."""
         if parent is not None and parent.isValid():
             return 0
         return 2 + WARP_SIZE if self.across else 3
@@ -135,11 +133,11 @@ class VariablesView(SessionView):
         super().__init__(session)
         self.caption = Caption()
         self.scope = Segmented(
-            {"thread": "Thread", "warp": "Warp"},
-            {"thread": "Of the selected thread", "warp": "Of its whole warp, lane by lane"},
+            thread=("Thread", "Of the selected thread"),
+            warp=("Warp", "Of its whole warp, lane by lane"),
         )
         self.model = VariableModel()
-        self.table = QTableView()
+        self.table = named(QTableView(), "Variables")
         self.table.setModel(self.model)
         self.table.setItemDelegate(PlainCells(self.table))
         self.table.setShowGrid(False)
@@ -148,7 +146,6 @@ class VariablesView(SessionView):
         self.table.verticalHeader().setMinimumSectionSize(1)
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         self.table.setTabKeyNavigation(False)
-        self.table.setAccessibleName("Variables")
         self.table.setMouseTracking(True)
         self.table.viewport().installEventFilter(self)
         self.table.setWordWrap(False)
@@ -162,7 +159,6 @@ class VariablesView(SessionView):
         self.restyle()
 
     def refresh(self, names: frozenset[str]) -> None:
-        """Show the variables after the current step; light the lane that is pointed at."""
         self._light_pointed()
         if names == {"hover"}:
             return

@@ -73,7 +73,6 @@ class Veil(QWidget):
 
     @property
     def on(self) -> bool:
-        """Whether it covers what it is for."""
         return self.session.hides(self.part)
 
     def _follow(self, _: object = None) -> None:

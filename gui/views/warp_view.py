@@ -164,18 +164,7 @@ def warp_geometry(scene: WarpScene, box: QRectF, theme: Theme) -> WarpGeometry:
     area = QRectF(box.left(), top + names_height, box.width(), bottom - top - names_height)
     strip, rows = _strip(scene.lines, area, lane, small)
     return WarpGeometry(
-        figures,
-        bar,
-        bar_label,
-        groups,
-        lanes,
-        names,
-        strip,
-        rows,
-        readout,
-        title,
-        overview,
-        line,
+        figures, bar, bar_label, groups, lanes, names, strip, rows, readout, title, overview, line
     )
 
 
@@ -303,7 +292,6 @@ def _widths(line: LineStrip, cell: float, whole: bool) -> list[float]:
 
 
 def _need(line: LineStrip, cell: float, whole: bool) -> float:
-    """The width of a line."""
     return sum(_widths(line, cell, whole)) + 3 * SECTOR_GAP * (not whole)
 
 
@@ -321,13 +309,7 @@ def _pack(lines: tuple[LineStrip, ...], width: float, cell: float, whole: bool) 
 
 
 def _place(
-    line: LineStrip,
-    left: float,
-    top: float,
-    cell: float,
-    height: float,
-    text: float,
-    whole: bool,
+    line: LineStrip, left: float, top: float, cell: float, height: float, text: float, whole: bool
 ) -> StripLine:
     gap = 0.0 if whole else SECTOR_GAP
     edge = SECTOR_GAP / 2 if whole else 0.0
@@ -401,7 +383,6 @@ def _runs(line: LineStrip, placed: StripLine) -> list[tuple[QRectF, tuple[int, .
 
 
 def _who(line: LineStrip) -> str:
-    """The lanes that touch a line."""
     return line.touched.split(": ")[0]
 
 
@@ -458,7 +439,6 @@ def corner(rect: QRectF) -> tuple[float, float, float, float]:
 
 
 def _figures(scene: WarpScene) -> tuple[Figure, ...]:
-    """What the access counts."""
     verdict = "conflict" if scene.excess else "ideal"
     fetched = grouped(scene.bytes_fetched)
     return (
@@ -466,10 +446,7 @@ def _figures(scene: WarpScene) -> tuple[Figure, ...]:
         Figure("Sectors", str(scene.sectors), f"ideal {scene.ideal}", verdict, f"/ {scene.ideal}"),
         Figure("Lines", str(len(scene.lines))),
         Figure(
-            "Bytes used",
-            grouped(scene.bytes_used),
-            f"of {fetched} fetched",
-            short=f"/ {fetched}",
+            "Bytes used", grouped(scene.bytes_used), f"of {fetched} fetched", short=f"/ {fetched}"
         ),
         Figure("Sector efficiency", percent(scene.ideal, scene.sectors), "", verdict),
     )
@@ -535,7 +512,6 @@ class WarpPainter:
         return found
 
     def _draw_sector(self) -> None:
-        """A frame around the selected sector."""
         rect = None
         if self.session.sector is not None:
             rect = self._sectors().get(self.session.sector)
@@ -555,7 +531,6 @@ class WarpPainter:
                 yield pick, [self.geometry.lanes[pick - first]]
 
     def _draw_strip(self) -> None:
-        """The lines of memory with their names."""
         scene, g = self.scene, self.geometry
         if not g.strip:
             return
@@ -905,7 +880,7 @@ class WarpView(PointedView):
         self.why = why_button()
         self.why.clicked.connect(self.why_wanted)
         self.controls: tuple[QWidget, ...] = (self.why,)
-        self._scene: WarpScene | None = None
+        self.scene: WarpScene | None = None  # None before the first access
         self._geometry: WarpGeometry | None = None
         self._kept = Pixmaps()
         self._before = -1  # the step whose access to constant or local memory was drawn
@@ -930,11 +905,6 @@ class WarpView(PointedView):
         """Below this lanes could not be told apart, or the strip would lie over them."""
         return QSize(300, min(LEAST_LINES * self.fontMetrics().lineSpacing(), 240))
 
-    @property
-    def scene(self) -> WarpScene | None:
-        """What is drawn now; None before the first access to global memory."""
-        return self._scene
-
     def refresh(self, names: frozenset[str]) -> None:
         """Work out the scene; hovering only repaints."""
         if names - {"hover"}:
@@ -945,21 +915,21 @@ class WarpView(PointedView):
             now = (*shown, warp, self.session.lane)
             before, self._before = self._before, self._own_step(block, step)
             if "veiled" in names:
-                self._scene = None  # it may show other parts
-            empty, self._empty = self._empty, "" if self._scene else self._why_empty()
+                self.scene = None  # it may show other parts
+            empty, self._empty = self._empty, "" if self.scene else self._why_empty()
             same = (now, empty) == (self._shown, self._empty) and before == self._before == -1
             if same and names == {"step"}:
                 return  # the last access to global memory is still the same
-            scene, self._shown = self._scene, now
+            scene, self._shown = self.scene, now
             moved = names <= {"step", "thread", "hover"}  # the record is still the same
             if moved and block and scene and (scene.step, scene.warp) == (shown[0], warp):
-                self._scene = seen_at(scene, block, step)
+                self.scene = seen_at(scene, block, step)
             else:
-                self._scene = warp_scene(block, step, warp) if block and shown[0] >= 0 else None
+                self.scene = warp_scene(block, step, warp) if block and shown[0] >= 0 else None
                 self._geometry = None
-            if self._scene is not None and self.session.hides("findings"):
-                self._scene = without_faults(self._scene)
-            found, trace = self._scene, self.session.trace
+            if self.scene is not None and self.session.hides("findings"):
+                self.scene = without_faults(self.scene)
+            found, trace = self.scene, self.session.trace
             self.own = own_scene(trace, block, step, warp) if trace and block else None
             words = "" if trace is not None else self.session.trouble
             said = found.caption if found else words
@@ -991,12 +961,11 @@ class WarpView(PointedView):
         return why_empty(session.block_trace, session.step, session.warp)
 
     def geometry_now(self) -> WarpGeometry | None:
-        """The layout of what is drawn now."""
-        if self._geometry is None and self._scene is not None:
+        if self._geometry is None and self.scene is not None:
             theme = current_theme()
             edge = theme.spacing.margin
             box = QRectF(self.rect()).adjusted(edge, 4, -edge, -theme.spacing.gap)
-            self._geometry = warp_geometry(self._scene, box, theme)
+            self._geometry = warp_geometry(self.scene, box, theme)
         return self._geometry
 
     # ---- drawing
@@ -1011,7 +980,7 @@ class WarpView(PointedView):
             inner = QRectF(self.rect()).adjusted(edge, 2, -edge, -edge)
             OwnMemoryPainter(painter, theme, self.own, inner, self.session).draw()
             return
-        scene, geometry = self._scene, self.geometry_now()
+        scene, geometry = self.scene, self.geometry_now()
         if scene is None or geometry is None:
             nothing(painter, QRectF(self.rect()), self._why_empty(), theme)
             return
@@ -1025,7 +994,7 @@ class WarpView(PointedView):
 
     def words_at(self, point: QPointF) -> str:
         """The label of the figure under a pixel."""
-        scene, geometry = self._scene, self.geometry_now()
+        scene, geometry = self.scene, self.geometry_now()
         if scene is None or geometry is None:
             return ""
         return figure_at(geometry.figures, _figures(scene), current_theme(), point)
@@ -1035,7 +1004,7 @@ class WarpView(PointedView):
 
         A click on the selected warp's figure in the overview explains it as well.
         """
-        scene, geometry = self._scene, self.geometry_now()
+        scene, geometry = self.scene, self.geometry_now()
         if scene is None or geometry is None or event.button() != Qt.MouseButton.LeftButton:
             return
         for summary, rect in zip(scene.warps, geometry.overview, strict=False):
@@ -1075,7 +1044,7 @@ class WarpView(PointedView):
             lane = int((point.x() - edge) / max(self.width() - 2 * edge, 1) * LANES)
             there = 0 <= lane < len(self.own.active)
             return Hover(self.own.warp * LANES + lane) if there else None
-        scene, geometry = self._scene, self.geometry_now()
+        scene, geometry = self.scene, self.geometry_now()
         if scene is None or geometry is None:
             return None
         for lane in range(len(scene.threads)):

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt, QUrl, Signal
 from PySide6.QtGui import QFontMetrics, QGuiApplication, QMouseEvent
-from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QMainWindow,
-    QSizeGrip,
-    QTextBrowser,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QMainWindow, QSizeGrip, QTextBrowser, QWidget
 
 from core.explain.total import Place
 from core.explain.words import Explanation
-from gui.looks.style import fill, set_icon, side_by_side, stacked, styled_label
+from gui.looks.style import fill, named, set_icon, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
 from gui.scenes.why import FOLDED, Topic, as_html, explain, heading_of
@@ -57,12 +50,9 @@ class WhyPanel(SessionView):
         tip = "Copy the explanation as text"
         self.copy = action_button("Copy", tip, "Copy the explanation")
         self.close_button = icon_button("Close (Esc)", "Close the explanation")
-        self.body = QTextBrowser()
+        self.body = named(QTextBrowser(openLinks=False), "Explanation")
         self.body.setFrameShape(QFrame.Shape.NoFrame)
-        self.body.setOpenLinks(False)
         self.body.anchorClicked.connect(self._unfold)
-        self.body.setLineWrapMode(QTextBrowser.LineWrapMode.WidgetWidth)
-        self.body.setAccessibleName("Explanation")
         self._lay_out()
         self.copy.clicked.connect(self.copy_text)
         self.close_button.clicked.connect(self.closed)
@@ -73,15 +63,13 @@ class WhyPanel(SessionView):
         self.restyle()
 
     def _lay_out(self) -> None:
-        head = side_by_side(None, (self.title, 1), self.copy, self.close_button)
-        head.setContentsMargins(14, 10, 8, 4)
-        for button in (self.copy, self.close_button):
+        buttons = (self.copy, self.close_button)
+        head = side_by_side(None, (self.title, 1), *buttons, edges=(14, 10, 8, 4))
+        for button in buttons:
             head.setAlignment(button, Qt.AlignmentFlag.AlignTop)
-        foot = QHBoxLayout()
-        foot.addStretch(1)
-        foot.addWidget(QSizeGrip(self), 0, Qt.AlignmentFlag.AlignBottom)
-        inner = stacked(self.frame, head, (self.body, 1), foot, gap=0)
-        inner.setContentsMargins(1, 1, 1, 1)
+        foot = side_by_side(None, None, grip := QSizeGrip(self))
+        foot.setAlignment(grip, Qt.AlignmentFlag.AlignBottom)
+        stacked(self.frame, head, (self.body, 1), foot, gap=0, edges=(1, 1, 1, 1))
         fill(self, self.frame)
 
     def ask(self, topic: Topic, beside: QPoint | None = None, view: QRect | None = None) -> None:
@@ -145,7 +133,6 @@ class WhyPanel(SessionView):
             self.refresh(self.WATCHES)
 
     def copy_text(self) -> None:
-        """Put the explanation on the clipboard."""
         QGuiApplication.clipboard().setText(self.explanation.text)
 
     # ---- where it stands
@@ -173,7 +160,6 @@ class WhyPanel(SessionView):
         return QSize(width, high + max(head, current_theme().spacing.control) + FRAME)
 
     def _room(self) -> QRect:
-        """Where the panel may stand."""
         parent = self.parentWidget()
         assert parent is not None
         room = parent.rect().adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
@@ -204,11 +190,9 @@ class WhyPanel(SessionView):
         self.setGeometry(x, y, size.width(), size.height())
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Take hold of the panel by its title."""
         self._grabbed = event.position()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Move with the pointer."""
         if self._grabbed is not None and event.buttons() & Qt.MouseButton.LeftButton:
             self.move(self.pos() + (event.position() - self._grabbed).toPoint())
 

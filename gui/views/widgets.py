@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QMouseEvent
+from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QApplication,
@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QPushButton,
@@ -26,7 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.looks.style import set_style, side_by_side, stacked, styled_label
+from gui.looks.style import named, set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.launch_form import moved, place_of, reach_text
 from gui.scenes.session import Session
@@ -34,15 +33,22 @@ from gui.scenes.text import in_window
 
 RETURN = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
+
+def keeps_key(event: QEvent, own: Callable[[QKeyEvent], bool]) -> bool:
+    """Keep a widget's `own` keys from the window's shortcuts; whether this is one of them."""
+    override = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
+    if not (override and own(event)):  # type: ignore[arg-type]
+        return False
+    event.accept()
+    return True
+
+
 # Buttons.
 
 
 def icon_button(tip: str, name: str = "") -> QToolButton:
     """A button for an icon; screen readers hear `name`, or the tip without its key."""
-    button = QToolButton()
-    button.setToolTip(tip)
-    button.setAccessibleName(name or tip.partition(" (")[0])
-    return button
+    return named(QToolButton(), name or tip.partition(" (")[0], tip)
 
 
 def push_button(text: str, tip: str = "", *, primary: bool = False) -> QPushButton:
@@ -56,11 +62,9 @@ def push_button(text: str, tip: str = "", *, primary: bool = False) -> QPushButt
 
 def action_button(text: str, tip: str, name: str = "") -> QToolButton:
     """A button as headings have them; screen readers hear `name`, or `text` where there is none."""
-    button = QToolButton()
+    button = named(QToolButton(), name or text, tip)
     button.setText(text)
     button.setProperty("role", "action")
-    button.setToolTip(tip)
-    button.setAccessibleName(name or text)
     return button
 
 
@@ -101,22 +105,21 @@ class Segmented(QWidget):
 
     chosen = Signal(str)
 
-    def __init__(self, options: Mapping[str, str], tips: Mapping[str, str] | None = None) -> None:
+    def __init__(self, **options: tuple[str, str]) -> None:
+        """`options`: by its key, what stands on a button, and what is said of it."""
         super().__init__()
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         layout = side_by_side(self, gap=0)
         self._group = QButtonGroup(self)
         self._keys = list(options)
-        for place, (key, label) in enumerate(options.items()):
-            button = QToolButton()
+        for place, (label, tip) in enumerate(options.values()):
+            button = named(QToolButton(), label, tip)
             button.setText(label)
             button.setCheckable(True)
             button.setProperty("role", "segment")
             ends = {0: "first", len(options) - 1: "last"}
             button.setProperty("place", ends.get(place, "middle"))  # whose corners are round
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            button.setToolTip((tips or {}).get(key, ""))
-            button.setAccessibleName(label)
             self._group.addButton(button, place)
             layout.addWidget(button)
         self._group.button(0).setChecked(True)
@@ -136,7 +139,6 @@ class Segmented(QWidget):
 
     @property
     def value(self) -> str:
-        """The key of the chosen button."""
         return self._keys[self._group.checkedId()]
 
     @value.setter
@@ -144,7 +146,6 @@ class Segmented(QWidget):
         self._group.button(self._keys.index(key)).setChecked(True)
 
     def button(self, key: str) -> QToolButton:
-        """The button of a key."""
         found = self._group.button(self._keys.index(key))
         assert isinstance(found, QToolButton)
         return found
@@ -169,11 +170,7 @@ class Segmented(QWidget):
 
 def fitting_choice(name: str, tip: str) -> QComboBox:
     """A box as wide as what it offers, also where its type is another when it is shown."""
-    box = QComboBox()
-    box.setAccessibleName(name)
-    box.setToolTip(tip)
-    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-    return box
+    return named(QComboBox(sizeAdjustPolicy=QComboBox.SizeAdjustPolicy.AdjustToContents), name, tip)
 
 
 def offer(box: QComboBox, items: Sequence[tuple[str, object]], chosen: object) -> None:
@@ -232,7 +229,6 @@ class StopSlider(QSlider):
             self.setValue(self._place_at(event.position().x()))
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Follow the pointer while it is held."""
         if self.isSliderDown():
             self.setValue(self._place_at(event.position().x()))
 
@@ -267,16 +263,47 @@ class StopSpin(QSpinBox):
 
 
 class Scrolled(QScrollArea):
-    """Shows a widget as wide as there is room, and scrolls; its parts have the keyboard."""
+    """Shows a widget as wide as there is room, and scrolls.
 
-    def __init__(self, body: QWidget | None = None) -> None:
+    Its parts have the keyboard, or it has itself, so that `keys` scroll it.
+    """
+
+    def __init__(self, body: QWidget | None = None, *, keys: bool = False) -> None:
         super().__init__()
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        if not keys:
+            self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         if body is not None:
             self.setWidget(body)
+
+
+class AtLowerEdge(QFrame):
+    """Lies over the lower edge of an area, as high as its layout needs; looks as messages do."""
+
+    def __init__(self, area: QWidget) -> None:
+        super().__init__(area)
+        self._area = area
+        self.setObjectName("message")
+        area.installEventFilter(self)
+        self.hide()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
+            self.place()
+        return False
+
+    def place(self) -> None:
+        """Take the room that the text needs now, over whatever lies there."""
+        layout = self.layout()
+        if self.isHidden() or layout is None:
+            return
+        wide, most = self._area.width(), self._area.height()
+        need = max(layout.totalHeightForWidth(wide), layout.totalMinimumSize().height())
+        high = min(need, most)
+        self.setGeometry(0, most - high, wide, high)
+        self.raise_()
 
 
 class Fields(Scrolled):
@@ -302,11 +329,9 @@ class Fields(Scrolled):
             body.installEventFilter(self)
 
     def sizeHint(self) -> QSize:
-        """Room for every row."""
         return QSize(120, self._height())
 
     def minimumSizeHint(self) -> QSize:
-        """Room for a few."""
         least = self.LEAST * round(1.6 * current_theme().spacing.control)
         return QSize(80, min(least, self._height()))
 
@@ -363,15 +388,9 @@ class Question(QDialog):
         self.answer.setDefault(True)
         self.answer.clicked.connect(self.take)
         cancel.clicked.connect(self.reject)
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        row.addStretch(1)
-        row.addWidget(cancel)
-        row.addWidget(self.answer)
-        layout = stacked(self, heading, about, field, self.error, gap=8)
-        layout.setContentsMargins(16, 14, 16, 16)
-        layout.addSpacing(4)
-        layout.addLayout(row)
+        row = side_by_side(None, None, cancel, self.answer, gap=8)
+        rows = (heading, about, field, self.error, 4, row)
+        stacked(self, *rows, gap=8, edges=(16, 14, 16, 16))
         self.setFixedWidth(WIDTH * self.fontMetrics().horizontalAdvance("0"))
         field.setFocus()
 
@@ -412,7 +431,6 @@ class TextQuestion(Question):
         self.error.hide()
 
     def mistake(self) -> str:
-        """What the check says."""
         return self._check(self.line.text().strip()) if self._check is not None else ""
 
 

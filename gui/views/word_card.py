@@ -71,12 +71,11 @@ class WordCard(QFrame):
         )
         title = QLabel(term.term)
         title.setFont(theme.font("body", bold=True))
-        line = QLabel(term.line)
+        line = QLabel(term.line, wordWrap=True)
         line.setFont(theme.font("body"))
-        line.setWordWrap(True)
         drawing = WordDrawing(term.drawing)
-        row = side_by_side(self, drawing, (stacked(None, title, line, gap=2), 1), gap=14)
-        row.setContentsMargins(12, 10, 14, 10)
+        words = (stacked(None, title, line, gap=2), 1)
+        row = side_by_side(self, drawing, words, gap=14, edges=(12, 10, 14, 10))
         row.setAlignment(drawing, Qt.AlignmentFlag.AlignTop)
         self.setFixedWidth(WIDTH * line.fontMetrics().horizontalAdvance("0") + 60)
 
@@ -99,7 +98,6 @@ class WordCard(QFrame):
 
     @classmethod
     def put_away(cls) -> None:
-        """Hide the card there is."""
         card, cls._shown = cls._shown, None
         if card is not None:
             card._owner.removeEventFilter(card)
@@ -111,7 +109,6 @@ class WordCard(QFrame):
         return cls._shown.term.term if cls._shown is not None else ""
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Go with the pointer."""
         gone = (QEvent.Type.Leave, QEvent.Type.Hide, QEvent.Type.KeyPress)
         if event.type() in (*gone, QEvent.Type.MouseButtonPress, QEvent.Type.Wheel):
             WordCard.put_away()

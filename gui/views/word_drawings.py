@@ -26,7 +26,6 @@ class _Pen:
         return QPointF(self.left + x * self.unit, self.top + y * self.unit)
 
     def cell(self, x: float, y: float, w: float = 1, h: float = 1, role: str = "") -> None:
-        """A cell, filled in a colour of the theme, or empty."""
         corner = self.at(x, y)
         box = QRectF(corner.x(), corner.y(), w * self.unit, h * self.unit)
         self.p.setPen(QPen(self.color("text_faint"), 0.8))

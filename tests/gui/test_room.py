@@ -246,7 +246,7 @@ def test_a_message_moves_nothing_and_is_gone_on_another_page(filled, qtbot):
 def test_a_sign_says_that_the_views_show_the_launch_before(filled, qtbot, monkeypatch):
     waiting = filled.workbench.waiting
     assert filled.busy_sign.isHidden()
-    monkeypatch.setattr(type(filled.recorder.worker), "busy", property(lambda _: True))
+    monkeypatch.setattr(filled.recorder.worker, "busy", True)
     filled.recorder.worker.started.emit()
     qtbot.waitUntil(filled.busy_sign.isVisible)
     assert filled.busy_sign.sentence.endswith("…")

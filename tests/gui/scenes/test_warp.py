@@ -63,7 +63,7 @@ def test_stride_leaves_bytes_unused():
     block = vector_add(1000, 64, 3).block(0)
     scene = warp_scene(block, first(block, "z", "store"), 0)
     assert (scene.verb, scene.sectors, scene.ideal) == ("stores", 12, 4)
-    assert sum(sum(line.bytes_used) for line in scene.lines) == 128
+    assert scene.bytes_used == 128
 
 
 def test_a_step_without_global_access_shows_the_last_one():

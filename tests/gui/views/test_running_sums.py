@@ -78,7 +78,7 @@ def test_cells_show_the_sums_while_they_have_room_for_values(qtbot, tiled, sessi
     with_sums = picture(view, result)
     marks = view.scene.marks
     bare = (*marks[:2], replace(marks[2], so_far=None))
-    view._scene = replace(view.scene, marks=bare)
+    view.scene = replace(view.scene, marks=bare)
     without = picture(view, result)
     different = (with_sums != without).any(axis=2)
     middle = len(different) // 2, different.shape[1] // 2

@@ -151,7 +151,7 @@ def test_who_stored_an_element_is_lit_at_that_element(qtbot, qapp):
     view.resize(560, 280)
     view.show()
     session.step = step_named(session.block_trace, "load:tile_a@phase0")
-    scene, geometry = view._scene, view.geometry_now()
+    scene, geometry = view.scene, view.geometry_now()
     cells = geometry.arrays[0].cells
     accessed = dict(view._lit_places(scene, geometry, Lit("thread", (1,))))
     assert accessed[1] == [cells.rect((0, 0, 1, 1))]

@@ -326,7 +326,5 @@ def test_phases_are_numbered_as_often_as_there_is_room(qtbot, session):
     need = metrics.horizontalAdvance("99") + 6
     for width, every in ((need, 1), (need / 2, 2), (need / 3, 5), (need / 9, 10), (need / 11, 20)):
         bands = [SimpleNamespace(index=i, first=10 * i, last=10 * i + 9) for i in range(100)]
-        bar.timeline = SimpleNamespace(bands=bands)
-        assert bar._named(width / 10, metrics) == every
-    bar.timeline = SimpleNamespace(bands=[])
-    assert bar._named(1.0, metrics) == 1
+        assert bar._named(SimpleNamespace(bands=bands), width / 10, metrics) == every
+    assert bar._named(SimpleNamespace(bands=[]), 1.0, metrics) == 1

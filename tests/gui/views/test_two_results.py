@@ -56,7 +56,7 @@ def cell(canvas, name, flat):
     """The middle of an element on the screen."""
     grid = next(g for g in grids_of(canvas.session.trace) if g.array.name == name)
     rows, columns = grid.cells(np.array([flat]))
-    shown = next(g for g in canvas._grids if g.array.name == name)
+    shown = next(g for g in canvas.grids if g.array.name == name)
     rect = canvas._layout.rect(shown, canvas._view, (int(rows[0]), int(columns[0]), 1, 1))
     return QPointF(rect.center())
 
