@@ -40,6 +40,12 @@ _KIND_OPTIONS: Mapping[BuildKind, tuple[str, ...]] = {
     "as_written": ("-G",),
     "as_compiled": ("-lineinfo",),
 }
+# What threads may wait for each other with: only then machine code yields, and as-written builds
+# ask for it. It takes ptxas 50 ms and more.
+_MAY_YIELD = re.compile(
+    r"atomic|(?<!asm )(?<!asm__ )\bvolatile\b|\b__ldc|\b(?:atom|red)\.|_wait\b|nanosleep"
+    r"|\.(?:relaxed|acquire|release)\b|<cuda/|<cooperative_groups"
+)
 _NO_DEFINES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -48,7 +54,8 @@ class Build:
     """The PTX of one source, and what it was made from. `entries` are its kernels' PTX names.
 
     `instances` has the PTX name of the instance that it was made for, by its name in the source.
-    `accesses` are the loads and stores in the machine code of optimised kernels, by PTX name.
+    `accesses` are the loads and stores in the machine code of optimised kernels, by PTX name, and
+    `yields` the lines of the PTX at which machine code lets a warp's other lanes go first.
     `compiler` is what made it, such as "clang 22.1.8"; "" for NVRTC.
     """
 
@@ -63,6 +70,7 @@ class Build:
     entries: tuple[str, ...]
     instances: Mapping[str, str] = field(default_factory=lambda: _NO_DEFINES)
     accesses: Mapping[str, tuple[MachineAccess, ...]] = field(default_factory=dict)
+    yields: tuple[int, ...] = ()
     compiler: str = ""
 
     @property
@@ -105,7 +113,9 @@ def compile_ptx(
         whole = (f"{ARCHITECTURE}{target}", *options)
         return Request(source, source_name, items[0], whole, "PTX", kernel, items[1])
 
-    compiled = _with_machine_code if kind == "as_compiled" else compile_request
+    may_yield = any(_MAY_YIELD.search(text) for text in (source, *headers.values()))
+    optimised = kind == "as_compiled"
+    compiled = _with_machine_code if optimised or may_yield else compile_request
     first = asked(architecture or DEFAULT_ARCHITECTURE + _suffix(source, headers))
 
     def build() -> Build:
@@ -138,7 +148,8 @@ def compile_ptx(
             diagnostics=made.diagnostics,
             entries=entries,
             instances=MappingProxyType({kernel: made.entry} if made.entry else {}),
-            accesses=_accesses(made.machine_code, entries) if made.machine_code else {},
+            accesses=_accesses(made.machine_code, entries) if optimised else {},
+            yields=_yields(made.machine_code),
             compiler=made.compiler,
         )
 
@@ -225,10 +236,22 @@ def _with_machine_code(request: Request) -> Compiled:
         return compile_request(request)
 
 
+def _yields(image: bytes) -> tuple[int, ...]:
+    """Where machine code yields; () where there is none to be had."""
+    from core.compiler.cubin import machine_yields
+
+    try:
+        return machine_yields(image) if image else ()
+    except TilescopeError:
+        return ()
+
+
 def _accesses(image: bytes, entries: Sequence[str]) -> Mapping[str, tuple[MachineAccess, ...]]:
     """The loads and stores of each kernel's machine code; {} where there is none to be had."""
     from core.compiler.cubin import machine_accesses
 
+    if not image:
+        return {}
     try:
         return MappingProxyType({entry: machine_accesses(image, entry) for entry in entries})
     except TilescopeError:
