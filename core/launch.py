@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
@@ -32,6 +32,9 @@ class Dim3:
     y: int = 1
     z: int = 1
 
+    def __iter__(self) -> Iterator[int]:
+        return iter((self.x, self.y, self.z))
+
     @property
     def count(self) -> int:
         """x * y * z."""
@@ -44,7 +47,7 @@ class Dim3:
     def in_clusters(self, cluster: Sequence[int]) -> Dim3:
         """The smallest grid of whole clusters with these blocks; `cluster` has 0 to 3 sizes."""
         steps = (max(size, 1) for size in (*cluster, 1, 1, 1))
-        pairs = zip((self.x, self.y, self.z), steps, strict=False)
+        pairs = zip(self, steps, strict=False)
         return Dim3(*(-(-blocks // step) * step for blocks, step in pairs))
 
     def __str__(self) -> str:

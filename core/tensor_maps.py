@@ -82,10 +82,7 @@ class TensorMap:
                 len(self.strides) != rank - 1,
                 f"has {len(self.strides)} strides for {rank} dimensions; the innermost has none",
             ),
-            (
-                0 < self.swizzle < inner,
-                f"{rows}, more than its swizzle of {self.swizzle}",
-            ),
+            (0 < self.swizzle < inner, f"{rows}, more than its swizzle of {self.swizzle}"),
             (
                 any(stride % _CHUNK for stride in self.strides),
                 f"has strides of {strides} bytes: take multiples of {_CHUNK}",

@@ -74,7 +74,8 @@ def constant_loops(module: Module, function: Function, targets: frozenset[int]) 
         body = module.instructions[module.labels.get(label, jump.pc) : jump.pc]
         if not body or any(pc in targets for pc in range(body[0].pc + 1, jump.pc + 1)):
             continue
-        if any(_breaks(i) for i in body) or not any(_is_shared_load(i) for i in body):
+        loads = any(i.opcode == "ld" and "shared" in i.modifiers for i in body)
+        if not loads or any(_breaks(i) for i in body):
             continue
         if any(_goes_to(i, label) for i in code if i is not jump) or _is_kept(module, body[0]):
             continue
@@ -91,10 +92,6 @@ def _breaks(instruction: Instruction) -> bool:
     if opcode_of(instruction).ends_block or changes_memory(instruction):
         return True
     return "volatile" in instruction.modifiers
-
-
-def _is_shared_load(instruction: Instruction) -> bool:
-    return instruction.opcode == "ld" and "shared" in instruction.modifiers
 
 
 def _goes_to(instruction: Instruction, label: str) -> bool:

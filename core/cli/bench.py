@@ -19,13 +19,7 @@ from rich.table import Table
 
 from core.cli.console import FAILED, Terminal, print_json, show_error, tell
 from core.cli.options import RESULTS, SIZES, AsJsonResult, Axes, cluster_option, option
-from core.cli.planning import (
-    CheckedLaunch,
-    chosen_kernels,
-    plan_of,
-    settings_of,
-    values_of,
-)
+from core.cli.planning import CheckedLaunch, chosen_kernels, plan_of, settings_of, values_of
 from core.errors import GpuUnavailable, ParameterError, TilescopeError
 from core.gpu.executor import GpuWorker
 from core.gpu.files import WRITTEN, Journal, read_journal, read_results, write_results
@@ -34,6 +28,7 @@ from core.gpu.plan import Plan, parse_values
 from core.gpu.protocol import Sample, Sensed, Stage
 from core.gpu.result import BenchmarkResult, Readings, load_recorded, summarise
 from core.gpu.sweep import Ended, Lane, LaneClosed, Outcome, Started, Sweep, Told, Update
+from core.ladder.rules import assignments
 from core.launch import Dim3
 
 if TYPE_CHECKING:
@@ -52,9 +47,8 @@ def _text(value: float | None, form: str) -> str:
 
 def result_table(result: BenchmarkResult) -> Table:
     """One result, a fact a row."""
-    table = Table(
-        title=f"{result.title} ({_sizes(result)})", show_header=False, title_justify="left"
-    )
+    title = f"{result.title} ({assignments(result.parameters)})"
+    table = Table(title=title, show_header=False, title_justify="left")
     for name, text in _rows(result):
         table.add_row(name, text)
     return table
@@ -74,7 +68,7 @@ def recorded_tables(results: Sequence[BenchmarkResult], word: str = "Recorded") 
         for result in rows:
             table.add_row(
                 result.rung or result.series,
-                _sizes(result),
+                assignments(result.parameters),
                 _rate(result),
                 _text(result.gflops_p5, ",.0f"),
                 _text(result.gflops_p95, ",.0f"),
@@ -88,10 +82,6 @@ def _rate(result: BenchmarkResult) -> str:
     if result.ok is False:
         return "wrong result"
     return _text(result.gflops, ",.0f") + (" (clock fell)" if result.clock_fell else "")
-
-
-def _sizes(result: BenchmarkResult) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in result.parameters.items())
 
 
 def _rows(result: BenchmarkResult) -> Iterator[tuple[str, str]]:
@@ -512,7 +502,7 @@ def _show(
             )
         )
     for left in plan.left_out:
-        sizes = ", ".join(f"{name} = {value}" for name, value in left.parameters.items())
+        sizes = assignments(left.parameters)
         typer.echo(f"Left out: {left.title}, {sizes}: {left.why}", err=True)
 
 

@@ -9,6 +9,7 @@ import typer
 from core.cli.console import Terminal, compile_errors, plain_table, print_json, progress_bar
 from core.cli.options import AsJson, FileOptions, Sizes
 from core.cli.workloads import chosen_workload
+from core.ladder.rules import assignments
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -65,8 +66,8 @@ def as_data(found: Ceilings) -> dict[str, Any]:
         "kernel": workload.kernel,
         "rung": workload.rung,
         "parameters": dict(workload.parameters),
-        "grid": [launch.grid.x, launch.grid.y, launch.grid.z],
-        "block": [launch.block.x, launch.block.y, launch.block.z],
+        "grid": list(launch.grid),
+        "block": list(launch.block),
         "device": found.device.name,
         "peak_gflops": found.device.peak_gflops,
         "bandwidth_gbs": found.device.bandwidth_gbs,
@@ -103,7 +104,7 @@ def as_data(found: Ceilings) -> dict[str, Any]:
 
 def _show(found: Ceilings) -> None:
     console, counts = Terminal(), found.counts
-    sizes = ", ".join(f"{name} = {value}" for name, value in counts.workload.parameters.items())
+    sizes = assignments(counts.workload.parameters)
     launch = counts.workload.launch
     console.say(
         f"{counts.workload.title} ({sizes}; grid {launch.grid}, block {launch.block}) on "

@@ -104,8 +104,7 @@ def check(
         typer.Option(help="Fail where counters exceed those in this file.", show_default=False),
     ] = None,
     write: Annotated[
-        Path | None,
-        typer.Option(help="Write the counters down for --expect.", show_default=False),
+        Path | None, typer.Option(help="Write the counters down for --expect.", show_default=False)
     ] = None,
     sarif_file: Annotated[
         Path | None,
@@ -115,8 +114,7 @@ def check(
         str | None, cluster_option("Spread the files over a dask scheduler's workers.")
     ] = None,
     jobs: Annotated[
-        int | None,
-        typer.Option("--jobs", "-j", help="Processes of --cluster local.", min=1),
+        int | None, typer.Option("--jobs", "-j", help="Processes of --cluster local.", min=1)
     ] = None,
     no_fail: Annotated[
         bool, typer.Option("--no-fail", help="Exit with status 0 even if there are faults.")

@@ -27,8 +27,7 @@ def occupancy(
     ] = None,
     *,
     device: Annotated[
-        str,
-        typer.Option(help="A device, a compute capability (8.6), or the Textbook SM."),
+        str, typer.Option(help="A device, a compute capability (8.6), or the Textbook SM.")
     ] = "RTX 3090",
     block: Annotated[
         str | None, typer.Option(help="Threads of a block: 256, or 16,16.", show_default=False)

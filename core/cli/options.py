@@ -98,12 +98,10 @@ Grid = Annotated[str | None, option("--grid", panel=FILE, text="Blocks in x, y, 
 Block = Annotated[str | None, option("--block", panel=FILE, text="Threads of a block: 16,16.")]
 Shared = Annotated[int | None, option("--shared", panel=FILE, text="Dynamic shared memory, bytes.")]
 Defines = Annotated[
-    list[str] | None,
-    option("--define", "-D", panel=FILE, text="TILE_WIDTH=16, as for a compiler."),
+    list[str] | None, option("--define", "-D", panel=FILE, text="TILE_WIDTH=16, as for a compiler.")
 ]
 Arguments = Annotated[
-    list[str] | None,
-    option("--arg", panel=FILE, text="N=128 or A=float32[128,128]. Repeatable."),
+    list[str] | None, option("--arg", panel=FILE, text="N=128 or A=float32[128,128]. Repeatable.")
 ]
 
 
@@ -132,18 +130,13 @@ def _choose(name: str | None) -> None:
 Compiler = Annotated[
     choice.CompilerName | None,
     typer.Option(
-        "--compiler",
-        callback=_choose,
-        help=choice.HELP,
-        show_default=False,
-        rich_help_panel=FILE,
+        "--compiler", callback=_choose, help=choice.HELP, show_default=False, rich_help_panel=FILE
     ),
 ]
 
 # Many launches: values, and texts in which a name in braces stands for its value.
 Values = Annotated[
-    str | None,
-    option(metavar="VALUES", panel=SIZES, text="512,1024, 8..32 (doubling) or 0..4."),
+    str | None, option(metavar="VALUES", panel=SIZES, text="512,1024, 8..32 (doubling) or 0..4.")
 ]
 
 

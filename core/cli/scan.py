@@ -18,7 +18,7 @@ from core.devices.table import Device, load_devices
 from core.errors import ParameterError, TilescopeError
 from core.gpu.plan import Kernel, LeftOut, Plan
 from core.ladder import load_ladder
-from core.ladder.rules import listing
+from core.ladder.rules import assignments, listing
 from core.many.processes import Spreading, spread, usual_jobs
 
 if TYPE_CHECKING:
@@ -126,10 +126,7 @@ def _spreading(address: str | None, jobs: int) -> Iterator[Spreading]:
 
 
 def _counted(
-    plan: Plan,
-    device: Device,
-    build: Literal["as_compiled", "as_written"],
-    spreading: Spreading,
+    plan: Plan, device: Device, build: Literal["as_compiled", "as_written"], spreading: Spreading
 ) -> tuple[tuple[Scanned, ...], tuple[LeftOut, ...]]:
     from core.many.scan import Scanned, Task, ranked, scan_point
 
@@ -200,7 +197,7 @@ def _show(found: Found, device: Device, build: str, top: int) -> None:
         console.say(note, "yellow")
     if found.rows:
         varied, fixed = _split(found.rows)
-        same = ", ".join(f"{name} = {value}" for name, value in fixed.items())
+        same = assignments(fixed)
         console.say(f"{device.name}, counts {build.replace('_', ' ')}{'; ' * bool(same)}{same}")
         console.print(_table(found.rows[:top], varied))
         if len(found.rows) > top:
@@ -257,6 +254,6 @@ def _short(value: int) -> str:
 def _by_reason(refused: Iterable[LeftOut]) -> Iterable[tuple[str, list[str]]]:
     reasons: dict[str, list[str]] = {}
     for one in refused:
-        sizes = ", ".join(f"{name} = {value}" for name, value in one.parameters.items())
+        sizes = assignments(one.parameters)
         reasons.setdefault(one.why, []).append(f"{one.title}, {sizes}" if sizes else one.title)
     return reasons.items()

@@ -32,6 +32,7 @@ from core.cli.options import (
 from core.cli.workloads import OwnLaunch, faults, is_file, named_launch
 from core.errors import ArgumentError, TilescopeError
 from core.files import replacing
+from core.ladder.rules import assignments
 from core.rules.counters import SPACES, UNITS, WAYS, Count, measures_of
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def trace_as_json(trace: Trace, seed: int | None, own: OwnLaunch) -> dict[str, A
         "tested": not touches_nothing(trace),
         "untested_lines": list(untested_lines(trace)),
         "outputs": {name: _fingerprint(data) for name, data in outputs(trace).items()},
-        "error": {name: _finite(error) for name, error in errors(trace).items()},
+        "error": {n: e if math.isfinite(e) else None for n, e in errors(trace).items()},
         "printed": list(trace.printed),
         "complete": trace.complete,
         "note": "" if trace.complete else f"{trace.cut} {trace.note}".strip(),
@@ -92,15 +93,14 @@ def counted_json(counted: Counted, seed: int) -> dict[str, Any]:
 
 def _launch_json(result: Trace | Counted, seed: int | None) -> dict[str, Any]:
     workload, counters = result.workload, result.counters
-    grid, block = workload.launch.grid, workload.launch.block
     return {
         "kernel": workload.kernel,
         "source": workload.source_name,
         "rung": workload.rung,
         "parameters": dict(workload.parameters),
         "defines": dict(workload.defines),
-        "grid": [grid.x, grid.y, grid.z],
-        "block": [block.x, block.y, block.z],
+        "grid": list(workload.launch.grid),
+        "block": list(workload.launch.block),
         "shared_bytes": workload.launch.shared_bytes,
         "seed": seed,
         "build": result.build.kind,
@@ -243,10 +243,6 @@ def _fingerprint(data: np.ndarray[Any, Any]) -> dict[str, Any]:
     return {"shape": list(data.shape), "dtype": data.dtype.name, "sha256": digest}
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
 # --- tables ------------------------------------------------------------------------------------
 
 
@@ -264,7 +260,7 @@ class _Row:
 
 def _headline(trace: Trace | Counted) -> Text:
     workload = trace.workload
-    sizes = ", ".join(f"{name} = {value}" for name, value in workload.parameters.items())
+    sizes = assignments(workload.parameters)
     built = f"built {trace.build.described}"
     parts = [f"grid {workload.launch.grid}", f"block {workload.launch.block}", built]
     return Text.assemble(
@@ -590,8 +586,7 @@ def trace(
         ),
     ] = None,
     only: Annotated[
-        bool,
-        typer.Option("--only", help="Run and count the blocks of --blocks alone."),
+        bool, typer.Option("--only", help="Run and count the blocks of --blocks alone.")
     ] = False,
     every: Annotated[
         bool,
@@ -627,8 +622,7 @@ def trace(
         typer.Option(help="How the warps of a block take turns; --seed also sets random."),
     ] = "lockstep",
     checks: Annotated[
-        bool,
-        typer.Option("--checks/--no-checks", help="Find races and reads of unwritten memory."),
+        bool, typer.Option("--checks/--no-checks", help="Find races and reads of unwritten memory.")
     ] = True,
     no_fail: Annotated[
         bool,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import asdict, replace
@@ -19,6 +19,7 @@ from core.errors import GpuUnavailable, ParameterError, TilescopeError
 from core.gpu.executor import GpuWorker
 from core.gpu.jobs import Timing
 from core.gpu.plan import SIZE_NAMES, Plan
+from core.ladder.rules import assignments
 from core.many.kernel_tuner_files import Cache, Entry, read_cache, write_cache, write_t4
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ class _Search:
                 chosen_order(candidates, trials, self._measured, seed=seed), 1
             ):
                 said = f"{entry.time_ms:.4g} ms" if entry.time_ms is not None else entry.failure
-                typer.echo(f"{done} of {total}: {_text(one.values)}: {said}", err=True)
+                typer.echo(f"{done} of {total}: {assignments(one.values)}: {said}", err=True)
         except KeyboardInterrupt:
             typer.echo("Stopped; what was timed is kept.", err=True)
 
@@ -191,19 +192,15 @@ class _Search:
         now = datetime.now(UTC).isoformat()
         found = measure(self._executor, self._timing, candidate)
         if found.failure is not None:
-            self.why[_text(candidate.values)] = found.failure.message
+            self.why[assignments(candidate.values)] = found.failure.message
             return Entry(candidate.values, None, failure=found.failure.kind, timestamp=now)
         result = found.result
         if result is None or result.ok is False or result.median_ms is None:
-            self.why[_text(candidate.values)] = "wrong result"
+            self.why[assignments(candidate.values)] = "wrong result"
             return Entry(candidate.values, None, failure="wrong result", timestamp=now)
         further = {} if result.gflops is None else {"GFLOP/s": result.gflops}
         took = 1e3 * found.seconds
         return Entry(candidate.values, result.median_ms, result.samples_ms, "", took, now, further)
-
-
-def _text(values: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in values.items())
 
 
 def _show(plan: Plan, names: Sequence[str], search: _Search, *, as_json: bool) -> None:

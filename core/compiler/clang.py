@@ -19,6 +19,7 @@ from types import MappingProxyType
 
 from core.cancelling import check
 from core.errors import TilescopeError
+from core.source.host_headers import FOLDER
 
 WORDS = Path(__file__).resolve().parents[2] / "resources" / "cuda_for_clang.h"
 _PATIENCE_S = 0.02  # how often it is asked whether the compilation is still wanted
@@ -52,18 +53,6 @@ _SAYINGS = (
     (r"'([^']+)' file not found", r'cannot open source file "\1"'),
 )
 _INSTANCE = "tilescope_instance"
-_HALVES = """#pragma once
-typedef _Float16 __half, half;
-struct __attribute__((aligned(4))) __half2 { half x, y; };
-typedef __half2 half2;
-CUDA_FUNCTION half __float2half(float v) { return v; }
-CUDA_FUNCTION half __float2half_rn(float v) { return v; }
-CUDA_FUNCTION float __half2float(half v) { return v; }
-CUDA_FUNCTION half2 __halves2half2(half x, half y) { return {x, y}; }
-CUDA_FUNCTION half __hadd(half a, half b) { return a + b; }
-CUDA_FUNCTION half __hmul(half a, half b) { return a * b; }
-CUDA_FUNCTION half __hfma(half a, half b, half c) { return __builtin_fmaf16(a, b, c); }
-"""
 
 
 def executable() -> Path | None:
@@ -92,7 +81,7 @@ def stand_ins(known: Mapping[str, str]) -> Mapping[str, str]:
     # CUDA_ONE(sqrt) declares sqrtf, too
     words |= {f"{name}f" for name in words}
     cmath = re.sub(r"using ::(\w+);", lambda m: m[0] if m[1] in words else "", known["cmath"])
-    return {**known, "cmath": cmath, "cuda_fp16.h": _HALVES}
+    return {**known, "cmath": cmath, "cuda_fp16.h": (FOLDER / "clang_halves.h").read_text("utf-8")}
 
 
 def program() -> Path:

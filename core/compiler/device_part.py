@@ -277,9 +277,7 @@ def lacks_a_name(program: Program, error: CompileError) -> bool:
 
 
 def _by_itself(
-    error: CompileError,
-    kept: frozenset[Part],
-    compile_texts: Callable[[frozenset[Part], bool], _T],
+    error: CompileError, kept: frozenset[Part], compile_texts: Callable[[frozenset[Part], bool], _T]
 ) -> CompileError:
     """The error with the text's own `#error`, if there is one, before it."""
     try:

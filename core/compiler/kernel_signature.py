@@ -30,12 +30,7 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 SURFACE = "cudaSurfaceObject_t"
 _TEXTURES = ("cudaTextureObject_t", SURFACE)
 _QUALIFIERS = {
-    "const",
-    "volatile",
-    "__restrict__",
-    "__restrict",
-    "restrict",
-    "__grid_constant__",
+    *("const", "volatile", "__restrict__", "__restrict", "restrict", "__grid_constant__"),
     "signed",
 }
 _NUMBERS: Mapping[str, str] = {

@@ -40,12 +40,8 @@ from core.source.syntax import Syntax, includes
 
 # NVRTC predefines what these declare; without a toolkit they are empty.
 _RUNTIME = (
-    "cuda_runtime.h",
-    "device_launch_parameters.h",
-    "cuda_runtime_api.h",
-    "driver_types.h",
-    "device_functions.h",
-    "vector_types.h",
+    *("cuda_runtime.h", "device_launch_parameters.h", "cuda_runtime_api.h", "driver_types.h"),
+    *("device_functions.h", "vector_types.h"),
 )
 
 

@@ -23,7 +23,7 @@ from core.compiler import clang, disk_cache, shipped
 from core.compiler.choice import CompilerName, chosen
 from core.compiler.nvrtc_library import include_folders, library_path
 from core.errors import Diagnostic, TilescopeError
-from core.source.host_headers import FIRST, HELD_BY_NVCC
+from core.source.host_headers import FIRST, FOLDER, HELD_BY_NVCC
 
 LARGE = 1 << 14
 """Characters of a source, with its own headers, that may take NVRTC seconds."""
@@ -189,6 +189,7 @@ def _tool_files(compiler: CompilerName) -> Iterator[Path]:
         yield Path(spec.origin)
     for package in ("compiler", "source"):
         yield from sorted((Path(__file__).resolve().parents[1] / package).glob("*.py"))
+    yield from sorted(FOLDER.iterdir())
 
 
 def _packed(made: Compiled) -> bytes:

@@ -84,16 +84,8 @@ def bandwidth_gbs(memory_mhz: float, bus_bits: int) -> float:
 # helper_cuda.h of NVIDIA's cuda-samples, _ConvertSMVer2Cores; newest first, by major revision or
 # by exact version where a major revision has two kinds of SM.
 _CORES: Mapping[tuple[int, int | None], int] = {
-    (12, None): 128,
-    (11, None): 128,
-    (10, None): 128,
-    (9, None): 128,
-    (8, 0): 64,
-    (8, None): 128,
-    (7, None): 64,
-    (6, 0): 64,
-    (6, None): 128,
-    (5, None): 128,
+    **{(major, None): 128 for major in (12, 11, 10, 9, 8, 6, 5)},
+    **dict.fromkeys(((8, 0), (7, None), (6, 0)), 64),
     (3, None): 192,
     (2, 0): 32,
     (2, None): 48,

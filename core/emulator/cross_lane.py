@@ -27,7 +27,7 @@ def cross_lane(instruction: Instruction) -> Operation:
     builders: dict[str, Callable[[Instruction], Operation]] = {
         "shfl": _shuffle,
         "vote": _vote,
-        "activemask": _active_mask,
+        "activemask": lambda _: Operation(mask_bits, (), (_U32,)),
         "redux": _reduce,
         "match": _match,
         "elect": _elect,
@@ -107,10 +107,6 @@ def _members(instruction: Instruction) -> tuple[tuple[Operand, PtxType], ...]:
 def _among(words: Array, members: tuple[Array, ...]) -> Array:
     """The bits of `words` that the member mask names."""
     return words & members[0] if members else words
-
-
-def _active_mask(_: Instruction) -> Operation:
-    return Operation(mask_bits, (), (_U32,))
 
 
 def _reduce(instruction: Instruction) -> Operation:

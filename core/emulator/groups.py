@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from core.emulator.events import Mask
 
 WARP = 32
+WARPGROUP = 4  # warps
 # Address of the workspace of cooperative groups' grid.sync(), in %envreg1 and %envreg2.
 GRID_WORKSPACE = 1 << 44
 _ZEROS = (

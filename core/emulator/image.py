@@ -230,7 +230,7 @@ def _shared_layout(
 
 def check_launch(launch: Launch, static_shared: int) -> None:
     """Raises `LaunchError` where CUDA would refuse the launch."""
-    for axis, size, limit in zip("xyz", _sizes(launch.block), MAX_BLOCK, strict=True):
+    for axis, size, limit in zip("xyz", launch.block, MAX_BLOCK, strict=True):
         if not 1 <= size <= limit:
             raise LaunchError(f"Block size {axis} is {size}; it must be from 1 to {limit}.")
     if launch.block.count > MAX_THREADS:
@@ -238,7 +238,7 @@ def check_launch(launch: Launch, static_shared: int) -> None:
             f"A block of {launch.block} has {launch.block.count} threads; CUDA allows at most "
             f"{MAX_THREADS}. Take a smaller block or tile."
         )
-    for axis, size, limit in zip("xyz", _sizes(launch.grid), MAX_GRID, strict=True):
+    for axis, size, limit in zip("xyz", launch.grid, MAX_GRID, strict=True):
         if not 1 <= size <= limit:
             raise LaunchError(f"Grid size {axis} is {size}; it must be from 1 to {limit}.")
     if static_shared > MAX_STATIC_SHARED:
@@ -294,7 +294,7 @@ def _cluster(function: Function, launch: Launch) -> Dim3:
             "only where the host code sets cudaFuncAttributeNonPortableClusterSizeAllowed, which "
             f"is not in it: set it, or take at most {_PORTABLE} blocks."
         )
-    for axis, size, blocks in zip("xyz", _sizes(cluster), _sizes(launch.grid), strict=True):
+    for axis, size, blocks in zip("xyz", cluster, launch.grid, strict=True):
         if size < 1:
             raise LaunchError(f"A cluster has {size} blocks in {axis}: it needs at least one.")
         if blocks % size:
@@ -304,7 +304,3 @@ def _cluster(function: Function, launch: Launch) -> Dim3:
                 f"a cluster has in {axis}: take {-(-blocks // size) * size}{others}."
             )
     return cluster
-
-
-def _sizes(size: Dim3) -> tuple[int, int, int]:
-    return (size.x, size.y, size.z)

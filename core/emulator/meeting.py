@@ -18,10 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.events import Mask
-from core.emulator.groups import WARP, Group, lanes_of_rows, warp_rows
+from core.emulator.groups import WARP, WARPGROUP, Group, lanes_of_rows, warp_rows
 from core.emulator.machine import ActionLanes
-
-WARPS = 4  # of a warpgroup
 
 
 def met(lanes: ActionLanes) -> ActionLanes | None:
@@ -92,8 +90,8 @@ def _some_lanes(mask: Mask, lanes: ActionLanes) -> NDArray[np.bool_]:
     """
     geometry = lanes.geometry
     warps = warp_rows(mask, geometry, 0).any(axis=1).reshape(len(geometry.blocks), -1)
-    short = -geometry.warps % WARPS
-    return np.pad(warps, ((0, 0), (0, short))).reshape(len(geometry.blocks), -1, WARPS)
+    short = -geometry.warps % WARPGROUP
+    return np.pad(warps, ((0, 0), (0, short))).reshape(len(geometry.blocks), -1, WARPGROUP)
 
 
 def _all_lanes(mask: Mask, lanes: ActionLanes) -> NDArray[np.bool_]:
@@ -105,7 +103,7 @@ def _all_lanes(mask: Mask, lanes: ActionLanes) -> NDArray[np.bool_]:
 def _lanes_in(groups: NDArray[np.bool_], lanes: ActionLanes) -> Mask:
     """The lanes of whole warpgroups: `groups` is bool (blocks, warpgroups of a block)."""
     geometry = lanes.geometry
-    warps = np.repeat(groups, WARPS, axis=1)[:, : geometry.warps]
+    warps = np.repeat(groups, WARPGROUP, axis=1)[:, : geometry.warps]
     return lanes_of_rows(np.repeat(warps.reshape(-1, 1), WARP, axis=1), geometry)
 
 

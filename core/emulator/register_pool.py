@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.groups import WARP, warp_rows
+from core.emulator.groups import WARP, WARPGROUP, warp_rows
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op
 from core.emulator.state import MachineState
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 _OF_SM = 1 << 16  # registers (CUDA C++ Programming Guide, compute capability 9.0)
 _STEP, _MOST = 8, 256  # registers of a thread come in eights
-_WARPS = 4  # of a warpgroup
 
 
 def at_launch(function: Function) -> int:
@@ -86,8 +85,8 @@ class RegisterPool:
     def _parted(self, warps: range) -> bool:
         """Tells of warpgroups of which some warps execute what the others do not."""
         found = False
-        for first in warps[::_WARPS]:
-            group = [w for w in warps if first <= w < first + _WARPS]
+        for first in warps[::WARPGROUP]:
+            group = [w for w in warps if first <= w < first + WARPGROUP]
             several = {w: [c.count for c in self.changes.get(w, ())] for w in group}
             longest = max(group, key=lambda w: len(several[w]))
             others = [w for w in group if several[w] != several[longest]]
@@ -100,7 +99,7 @@ class RegisterPool:
             block, number = divmod(others[0], geometry.warps)
             away = block * geometry.threads + number * WARP
             made = self.changes[longest][place]
-            self._tell(made, f"{_WARPS}", np.array([away]))
+            self._tell(made, f"{WARPGROUP}", np.array([away]))
         return found
 
     def _exhausted(self, warps: range, launched: int) -> None:

@@ -295,10 +295,7 @@ def texture_op(decoder: OperandDecoder, instruction: Instruction) -> Op:
     where, what = (
         instruction.operands[:: 1 if is_store else -1][:2]
         if is_surface
-        else (
-            instruction.operands[1],
-            instruction.operands[0],
-        )
+        else (instruction.operands[1], instruction.operands[0])
     )
     if not isinstance(where, Address) or not where.coordinates:
         raise unsupported(instruction, "has no coordinates")
@@ -323,11 +320,7 @@ def _mode(modifiers: tuple[str, ...]) -> str:
 
 
 def _access(
-    decoder: OperandDecoder,
-    instruction: Instruction,
-    where: Address,
-    geometry: str,
-    kind: PtxType,
+    decoder: OperandDecoder, instruction: Instruction, where: Address, geometry: str, kind: PtxType
 ) -> _Access:
     handle = address_reader(
         decoder.table, instruction, Address(where.base, where.offset), decoder.addresses

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.events import Read, Span
-from core.emulator.groups import WARP, warp_rows
+from core.emulator.groups import WARP, WARPGROUP, warp_rows
 from core.emulator.lanes import Lanes
 from core.emulator.machine import ActionLanes
-from core.emulator.meeting import WARPS, met
+from core.emulator.meeting import met
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
 from core.emulator.tensor import (
@@ -209,8 +209,8 @@ class WarpgroupMultiply:
         for i, (warp, raw, base) in enumerate(zip(warps.tolist(), raws, bases, strict=True)):
             what = Descriptor.of(raw)
             of_a = factor is self.a
-            part = warp % geometry.warps % WARPS if of_a else 0
-            shape = WARPS * rows if of_a else rows, depth, nbytes
+            part = warp % geometry.warps % WARPGROUP if of_a else 0
+            shape = WARPGROUP * rows if of_a else rows, depth, nbytes
             whole = what.places(*shape, transposed=factor.transposed)
             places = whole[part * rows : (part + 1) * rows]
             key = raw, base, part

@@ -193,7 +193,8 @@ def _bank_lines(part: WarpAccess) -> tuple[str, tuple[str, ...]]:
             for word in _words(part, lane):
                 if word % BANKS == busiest[0]:
                     words.setdefault(word, []).append(lane)
-    text = f"{_rule(part)} The most in one bank: {_counted_passes(part, most)}"
+    what = counted(most, "lane" if part.kind == "atomic" else "different word")
+    text = f"{_rule(part)} The most in one bank: {what}"
     among = "" if len(part.groups) == 1 else f" of lanes {_span(group)}"
     text += f"{among}, in {counted(len(busiest), 'bank')}."
     if most == 1:
@@ -219,10 +220,6 @@ def _rule(part: WarpAccess) -> str:
         f"Lanes that ask for the same {word} {share}; different words of one bank go one after "
         "another."
     )
-
-
-def _counted_passes(part: WarpAccess, most: int) -> str:
-    return counted(most, "lane" if part.kind == "atomic" else "different word")
 
 
 def _span(group: Group) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.groups import WARP
+from core.emulator.groups import WARP, WARPGROUP
 from core.explain.words import Explanation, Section, columns, counted, lanes_name, ranges
 from core.rules.shared_memory import BANKS, WORD
 from core.tensor_maps import swizzled
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 LINE, CHUNK = BANKS * WORD, 16  # bytes
 CORE_ROWS = 8
 MOST_PIECES = 128  # of a copy that are shown
-_WARPGROUP = 4
 
 
 @dataclass(frozen=True)
@@ -145,7 +144,7 @@ def bank_map(
 
 def _latest_transfer(block: BlockTrace, step: int, thread: int) -> tuple[TransferEvent | None, int]:
     """The latest asynchronous operation that touches the block's memory, and its step."""
-    group = thread // WARP // _WARPGROUP
+    group = thread // WARP // WARPGROUP
     for event in reversed(block.record.transfers):
         when = block.step_at(event.tick)
         if when > step:
@@ -155,7 +154,7 @@ def _latest_transfer(block: BlockTrace, step: int, thread: int) -> tuple[Transfe
         mine = [s for s in spans if s.region.space == "shared" and len(_offsets(block, s))]
         if not mine:
             continue
-        warps = (event.lanes - block.lanes.start) // WARP // _WARPGROUP
+        warps = (event.lanes - block.lanes.start) // WARP // WARPGROUP
         if product and group not in warps.tolist() and _has_product(block, event, group):
             continue
         return event, when
@@ -166,7 +165,7 @@ def _has_product(block: BlockTrace, event: TransferEvent, group: int) -> bool:
     """Whether the thread's own warpgroup begins a product at the same tick."""
     for other in block.record.transfers:
         if other.tick == event.tick and other.kind == "product":
-            warps = (other.lanes - block.lanes.start) // WARP // _WARPGROUP
+            warps = (other.lanes - block.lanes.start) // WARP // WARPGROUP
             if group in warps.tolist():
                 return True
     return False
@@ -230,7 +229,7 @@ def _of_product(
     spans = [s for s in event.reads if len(_offsets(block, s))]
     of_b = spans[-1]
     of_a = spans[:-1]
-    warp = thread // WARP % _WARPGROUP
+    warp = thread // WARP % WARPGROUP
     parts: list[tuple[str, Span]] = [("A", of_a[min(warp, len(of_a) - 1)])] if of_a else []
     parts.append(("B", of_b))
     rounds: list[Round] = []
@@ -246,9 +245,7 @@ def _of_product(
             mine = np.flatnonzero(key == number)
             pieces = tuple(
                 Piece(
-                    _cell(int(row[i]), int(column[i])) if mode else f"row {n}",
-                    int(place[i]),
-                    CHUNK,
+                    _cell(int(row[i]), int(column[i])) if mode else f"row {n}", int(place[i]), CHUNK
                 )
                 for n, i in enumerate(mine)
             )

@@ -7,8 +7,9 @@ that sum ended up in C[0,0]. No kernel is known here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from core.cancelling import check
@@ -26,10 +27,11 @@ from core.explain.value_flow import (
     Term,
     Unknown,
     chain,
-    children,
     loads_in,
     text_of,
+    within,
 )
+from core.ladder.rules import assignments
 
 if TYPE_CHECKING:
     from core.trace.block import BlockTrace
@@ -168,8 +170,8 @@ def too_large(block: BlockTrace) -> str:
 
 
 def _title(trace: Trace, block: BlockTrace) -> str:
-    values = ", ".join(f"{k} = {v}" for k, v in trace.workload.parameters.items())
-    x, y, z = block.index.x, block.index.y, block.index.z
+    values = assignments(trace.workload.parameters)
+    x, y, z = block.index
     where = f"({x}, {y}, {z})" if trace.workload.launch.grid.z > 1 else f"({x}, {y})"
     return f"{trace.workload.title}{', ' if values else ''}{values}, block {where}"
 
@@ -263,8 +265,8 @@ class _Cells:
 
     def _name_inner(self, node: Node, step: int) -> None:
         """Sums inside a term that were added up elsewhere get a name and entries of their own."""
-        for inner in _sums_in(node):
-            if id(inner) in self.names:
+        for inner in within(node, until=Sum):
+            if not isinstance(inner, Sum) or id(inner) in self.names:
                 continue
             _, terms = chain(inner, self.names)
             here = self.spans.key(step)
@@ -286,19 +288,6 @@ def _on_top_of(node: Sum, target: str) -> Sum:
     if held and not node.minus and isinstance(node.base, Sum):
         return Sum(node.term, node.base, False, node.step)
     return node
-
-
-def _sums_in(node: Node) -> Iterable[Sum]:
-    pending, seen = [node], set()
-    while pending:
-        part = pending.pop()
-        if id(part) in seen:
-            continue
-        seen.add(id(part))
-        if isinstance(part, Sum):
-            yield part
-        else:
-            pending += children(part)
 
 
 def _joined(terms: list[Term], names: Mapping[int, str]) -> str:
@@ -341,14 +330,12 @@ def as_text(table: PhaseTable) -> str:
 
 
 def _side_by_side(row: list[list[str]], widths: list[int]) -> str:
-    height = max(len(cell) for cell in row)
-    lines = []
-    for i in range(height):
-        parts = [
-            (cell[i] if i < len(cell) else "").ljust(w) for cell, w in zip(row, widths, strict=True)
-        ]
-        lines.append(" | ".join(parts).rstrip())
-    return "\n".join(lines)
+    lines = zip_longest(*row, fillvalue="")
+    padded = (
+        " | ".join(text.ljust(width) for text, width in zip(line, widths, strict=True))
+        for line in lines
+    )
+    return "\n".join(line.rstrip() for line in padded)
 
 
 def as_markdown(table: PhaseTable) -> str:
@@ -391,28 +378,28 @@ def _stacked(texts: list[str]) -> str:
     return rf"\begin{{tabular}}[t]{{@{{}}l@{{}}}}{inner}\end{{tabular}}"
 
 
-_SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "_": r"\_",
-    "&": r"\&",
-    "%": r"\%",
-    "#": r"\#",
-    "$": r"\$",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "…": r"\dots{}",
-    "ᵀ": r"\textsuperscript{T}",
-    "×": r"$\times$",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "`": r"\textasciigrave{}",
-}
+_SPECIAL = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "_": r"\_",
+        "&": r"\&",
+        "%": r"\%",
+        "#": r"\#",
+        "$": r"\$",
+        "{": r"\{",
+        "}": r"\}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "…": r"\dots{}",
+        "ᵀ": r"\textsuperscript{T}",
+        "×": r"$\times$",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "`": r"\textasciigrave{}",
+    }
+)
 
 
 def _escaped(text: str) -> str:
-    parts = text.split("->")
-    escaped = ("".join(_SPECIAL.get(character, character) for character in p) for p in parts)
-    return r"$\rightarrow$".join(escaped)
+    return r"$\rightarrow$".join(part.translate(_SPECIAL) for part in text.split("->"))

@@ -171,20 +171,20 @@ def first_parts(loads: Sequence[Load]) -> list[int]:
     return [i for i, load in enumerate(loads) if not load.index or load.index != before[i]]
 
 
-def loads_in(*nodes: Node) -> list[Load]:
-    """All loads that go into nodes, each once."""
-    pending = list(nodes)
-    seen: set[int] = set()
-    found = []
+def within(*nodes: Node, until: type | None = None) -> Iterator[Node]:
+    """Nodes and all that goes into them, each once; what goes into an `until` is left out."""
+    pending, seen = list(nodes), set[int]()
     while pending:
         part = pending.pop()
-        if id(part) in seen:
-            continue
-        seen.add(id(part))
-        if isinstance(part, Load):
-            found.append(part)
-        pending += children(part)
-    return found
+        if id(part) not in seen:
+            seen.add(id(part))
+            yield part
+            pending += [] if until and isinstance(part, until) else children(part)
+
+
+def loads_in(*nodes: Node) -> list[Load]:
+    """All loads that go into nodes, each once."""
+    return [node for node in within(*nodes) if isinstance(node, Load)]
 
 
 # Expressions as text, and sums taken apart into their terms.

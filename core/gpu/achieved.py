@@ -66,12 +66,7 @@ def _tensor_cores(report: DeviceReport) -> dict[str, Any]:
     return {"tensor_per_clock": known.tensor_per_clock, "tensor_mhz": known.tensor_mhz}
 
 
-def achieved(
-    result: BenchmarkResult,
-    ladder: Ladder,
-    *,
-    written: bool = True,
-) -> Achieved:
+def achieved(result: BenchmarkResult, ladder: Ladder, *, written: bool = True) -> Achieved:
     """A result of a rung and its ceilings, counted anew; `written` as in `measure`.
 
     The ceilings are those at the clock that the SMs ran at meanwhile, where it was measured.

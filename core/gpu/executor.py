@@ -27,12 +27,7 @@ from core.side_process import frames
 from core.side_process.child import Child
 from core.side_process.frames import ConnectionLost
 
-
-def worker_command(device: int) -> list[str]:
-    """The command line of the worker for the device of that ordinal."""
-    return [sys.executable, "-P", "-m", "core.gpu.worker", "--device", str(device)]
-
-
+_WORKER = (sys.executable, "-P", "-m", "core.gpu.worker", "--device")
 _log = logging.getLogger(__name__)
 
 OnEvent = Callable[[Event], None]
@@ -58,7 +53,7 @@ class GpuWorker(Executor):
     def __init__(
         self, device: int = 0, *, stall_s: float = 60.0, command: Sequence[str] | None = None
     ) -> None:
-        self._command = list(command) if command is not None else worker_command(device)
+        self._command = list(command) if command is not None else [*_WORKER, str(device)]
         self._stall_s = stall_s
         self._tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
         self._child: Child | None = None

@@ -29,6 +29,7 @@ from core.gpu.result import (
     save_results,
 )
 from core.gpu.sweep import Outcome
+from core.ladder.rules import assignments
 
 # Benchmark results as rows of plain columns: for CSV and Parquet, both ways.
 #
@@ -69,14 +70,6 @@ def _row(result: BenchmarkResult) -> Row:
 
 def _plain(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, (list, tuple)) else value
-
-
-def from_rows(rows: Sequence[Mapping[str, Any]]) -> tuple[BenchmarkResult, ...]:
-    """The inverse of `to_rows`, also of rows whose cells are texts.
-
-    Raises TilescopeError, naming the row and the column, for anything else.
-    """
-    return tuple(_result(row, number) for number, row in enumerate(rows, 1))
 
 
 def _result(row: Mapping[str, Any], number: int) -> BenchmarkResult:
@@ -190,7 +183,7 @@ def _table(
 
 
 def _cells(result: BenchmarkResult) -> list[str]:
-    parameters = ", ".join(f"{name} = {value}" for name, value in result.parameters.items())
+    parameters = assignments(result.parameters)
     spread = ""
     if result.gflops_p5 is not None and result.gflops_p95 is not None:
         spread = f"{result.gflops_p5:,.0f} to {result.gflops_p95:,.0f}"
@@ -283,7 +276,8 @@ def read_results(path: Path) -> tuple[BenchmarkResult, ...]:
             return load_results(path)
         if ending == ".jsonl":
             return tuple(result for _, result in read_journal(path) if result is not None)
-        return from_rows(_read_csv(path) if ending == ".csv" else _read_parquet(path))
+        rows = _read_csv(path) if ending == ".csv" else _read_parquet(path)
+        return tuple(_result(row, number) for number, row in enumerate(rows, 1))
     except OSError as error:
         raise TilescopeError(f"{path} cannot be read: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:

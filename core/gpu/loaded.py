@@ -169,13 +169,9 @@ class LoadedKernel(Launchable):
 
     def start(self) -> None:
         """Queues one launch on the default stream."""
-        grid, block = self._launch.grid, self._launch.block
+        grid, block = tuple(self._launch.grid), tuple(self._launch.block)
         self._function.prepared_async_call(
-            (grid.x, grid.y, grid.z),
-            (block.x, block.y, block.z),
-            None,
-            *self._values,
-            shared_size=self._launch.shared_bytes,
+            grid, block, None, *self._values, shared_size=self._launch.shared_bytes
         )
 
     def _read_attributes(self, attribute: Any, dynamic: int) -> None:

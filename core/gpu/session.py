@@ -14,13 +14,16 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from core.errors import GpuUnavailable
 from core.gpu.bound_driver import BoundDriver
 from core.gpu.failures import from_driver
 from core.gpu.result import DeviceReport, Readings
 from core.gpu.sm_clock import SmClock
+
+if TYPE_CHECKING:
+    from core.gpu.loaded import Launchable
 
 # Clocks, temperature and power through NVML, where the package nvidia-ml-py is installed.
 
@@ -167,13 +170,6 @@ def describe(cuda: Any, ordinal: int) -> DeviceReport:
     )
 
 
-class Releasable(Protocol):
-    """What holds device memory."""
-
-    def release(self) -> None:
-        """Gives it back."""
-
-
 class Session:
     """A context on one device. Methods raise WorkerFailure for what the driver reports."""
 
@@ -212,7 +208,7 @@ class Session:
             raise from_driver(str(error)) from error
 
     @contextlib.contextmanager
-    def using(self, loaded: Releasable) -> Iterator[None]:
+    def using(self, loaded: Launchable) -> Iterator[None]:
         """Turns the driver's errors into WorkerFailure, and releases at the end."""
         with self.errors():
             try:

@@ -59,16 +59,16 @@ class Failure:
         return FAILURES.get(self.kind, self.kind)
 
 
+_REFUSALS = {GpuUnavailable: "unavailable", CompileError: "compile", TilescopeError: "refused"}
+
+
 def failure_of(error: BaseException) -> Failure:
     """What an exception of a job stands for."""
     if isinstance(error, WorkerFailure):
         return Failure(error.kind, str(error))
-    if isinstance(error, GpuUnavailable):
-        return Failure("unavailable", str(error))
-    if isinstance(error, CompileError):
-        return Failure("compile", str(error))
-    if isinstance(error, TilescopeError):
-        return Failure("refused", str(error))
+    for kind, name in _REFUSALS.items():
+        if isinstance(error, kind):
+            return Failure(name, str(error))
     if isinstance(error, MemoryError):
         return Failure("out_of_memory", "This machine has too little memory for the arrays.")
     return Failure("defect", f"{type(error).__name__}: {error}")

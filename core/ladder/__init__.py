@@ -232,10 +232,6 @@ def _each(make: Callable[[Any], Any]) -> Callable[[Mapping[str, Any]], Mapping[s
     return lambda table: MappingProxyType({name: make(value) for name, value in table.items()})
 
 
-def _constraint(item: Mapping[str, Any]) -> Constraint:
-    return Constraint(IntExpression(item["require"]), item["message"])
-
-
 def _same(value: Any) -> Any:
     return value
 
@@ -249,7 +245,9 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "grid": _expressions,
     "arguments": lambda items: tuple(map(_argument, items)),
     "shorthands": _each(tuple),
-    "constraints": lambda items: tuple(map(_constraint, items)),
+    "constraints": lambda items: tuple(
+        Constraint(IntExpression(item["require"]), item["message"]) for item in items
+    ),
     "defines": _each(_expression),
     "shared_bytes": _expression,
     "dynamic_shared_bytes": _expression,

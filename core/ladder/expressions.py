@@ -43,6 +43,8 @@ _MATRIX: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
 }
 Meaning = Callable[[Mapping[str, int]], Any]
 """Gives what an expression, or a part of one, is for the values of its names."""
+MatrixMeaning = Callable[[Mapping[str, NDArray[Any]], Mapping[str, int]], Any]
+"""The same for the arrays of its names, and the values of those in slices."""
 _NO_VALUES: Mapping[str, int] = MappingProxyType({})
 _FUNCTIONS: Mapping[str, Callable[..., int]] = {
     "ceil_div": lambda a, b: -(-a // b),
@@ -91,19 +93,21 @@ class MatrixExpression:
     """Arithmetic over arrays: @, +, -, *, .T, and slices such as A[offset:] or A[::2, 1:n]."""
 
     text: str
-    _tree: ast.expr = field(init=False, repr=False, compare=False)
+    _meaning: MatrixMeaning = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        tree = _parse(self.text)
-        _check_matrix(tree, self.text)
-        object.__setattr__(self, "_tree", tree)
+        object.__setattr__(self, "_meaning", _matrix_meaning(_parse(self.text), self.text))
+
+    def __reduce__(self) -> tuple[type[MatrixExpression], tuple[str]]:
+        """Functions cannot be pickled: they are made anew from the text."""
+        return MatrixExpression, (self.text,)
 
     def evaluate(
         self, arrays: Mapping[str, NDArray[Any]], values: Mapping[str, int] = _NO_VALUES
     ) -> NDArray[np.float64]:
         """The value, computed in float64; `values` are for the slices."""
         try:
-            return np.asarray(_matrix_value(self._tree, arrays, values), dtype=np.float64)
+            return np.asarray(self._meaning(arrays, values), dtype=np.float64)
         except KeyError as missing:
             raise _unknown_name(missing, self.text, {**arrays, **values}) from None
 
@@ -118,8 +122,7 @@ def fill_in(template: str, values: Mapping[str, int]) -> str:
 @lru_cache(1024)  # rungs have most of their expressions in common
 def _read_int(text: str) -> tuple[ast.expr, Meaning]:
     tree = _parse(text)
-    _check_int(tree, text)
-    return tree, _meaning(tree)
+    return tree, _meaning(tree, text)
 
 
 def _parse(text: str) -> ast.expr:
@@ -140,52 +143,31 @@ def _unknown_name(missing: KeyError, text: str, known: Mapping[str, object]) -> 
     )
 
 
-def _check_int(node: ast.expr, text: str) -> None:
-    match node:
-        case ast.Constant(value=bool()):
-            raise _refuse(node, text)
-        case ast.Constant(value=int()) | ast.Name():
-            return
-        case ast.BinOp(left, op, right) if type(op) in ARITHMETIC:
-            parts = [left, right]
-        case ast.UnaryOp(ast.USub() | ast.Not(), operand):
-            parts = [operand]
-        case ast.Compare(left, ops, comparators) if all(type(o) in COMPARISON for o in ops):
-            parts = [left, *comparators]
-        case ast.BoolOp(_, operands):
-            parts = operands
-        case ast.Call(ast.Name(name), [_, _] as arguments, []) if name in _FUNCTIONS:
-            parts = list(arguments)
-        case _:
-            raise _refuse(node, text)
-    for part in parts:
-        _check_int(part, text)
+def _meaning(node: ast.expr, text: str) -> Meaning:
+    """A function for each part: a form asks for thousands of values while it is filled.
 
-
-def _meaning(node: ast.expr) -> Meaning:
-    """A function for each part: a form asks for thousands of values while it is filled."""
+    Raises TilescopeError for a part that may not stand in an expression.
+    """
     match node:
-        case ast.Constant(value):
+        case ast.Constant(value=int(value)) if not isinstance(value, bool):
             return lambda values: value
         case ast.Name(name):
             return operator.itemgetter(name)
-        case ast.BinOp(left, op, right):
-            return _of_two(ARITHMETIC[type(op)], _meaning(left), _meaning(right))
-        case ast.UnaryOp(ast.Not(), operand):
-            inner = _meaning(operand)
-            return lambda values: not inner(values)
-        case ast.UnaryOp(_, operand):
-            inner = _meaning(operand)
-            return lambda values: -inner(values)
-        case ast.Compare(left, ops, comparators):
-            return _compared(ops, [_meaning(part) for part in (left, *comparators)])
+        case ast.BinOp(left, op, right) if type(op) in ARITHMETIC:
+            return _of_two(ARITHMETIC[type(op)], _meaning(left, text), _meaning(right, text))
+        case ast.UnaryOp(ast.USub() | ast.Not() as op, operand):
+            inner = _meaning(operand, text)
+            operate = operator.not_ if isinstance(op, ast.Not) else operator.neg
+            return lambda values: operate(inner(values))
+        case ast.Compare(left, ops, comparators) if all(type(o) in COMPARISON for o in ops):
+            return _compared(ops, [_meaning(part, text) for part in (left, *comparators)])
         case ast.BoolOp(op, operands):
-            parts = [_meaning(part) for part in operands]
+            parts = [_meaning(part, text) for part in operands]
             decide = all if isinstance(op, ast.And) else any
             return lambda values: decide(part(values) for part in parts)
-        case ast.Call(ast.Name(name), [left, right]):
-            return _of_two(_FUNCTIONS[name], _meaning(left), _meaning(right))
-    raise AssertionError(node)  # _check_int let it through
+        case ast.Call(ast.Name(name), [left, right], []) if name in _FUNCTIONS:
+            return _of_two(_FUNCTIONS[name], _meaning(left, text), _meaning(right, text))
+    raise _refuse(node, text)
 
 
 def _of_two(operate: Callable[[Any, Any], Any], left: Meaning, right: Meaning) -> Meaning:
@@ -205,54 +187,30 @@ def _compared(ops: list[ast.cmpop], terms: list[Meaning]) -> Meaning:
     return holds
 
 
-def _check_matrix(node: ast.expr, text: str) -> None:
-    match node:
-        case ast.Name():
-            return
-        case ast.BinOp(left, op, right) if type(op) in _MATRIX:
-            _check_matrix(left, text)
-            _check_matrix(right, text)
-        case ast.Attribute(inner, "T"):
-            _check_matrix(inner, text)
-        case ast.Subscript(inner, index):
-            _check_matrix(inner, text)
-            for part in _slices(index, text):
-                for bound in _bounds(part):
-                    if bound is not None:
-                        _check_int(bound, text)
-        case _:
-            raise _refuse(node, text)
-
-
-def _matrix_value(
-    node: ast.expr, arrays: Mapping[str, NDArray[Any]], values: Mapping[str, int]
-) -> Any:
+def _matrix_meaning(node: ast.expr, text: str) -> MatrixMeaning:
     match node:
         case ast.Name(name):
-            return arrays[name].astype(np.float64)
-        case ast.BinOp(left, op, right):
+            return lambda arrays, values: arrays[name].astype(np.float64)
+        case ast.BinOp(left, op, right) if type(op) in _MATRIX:
             operate = _MATRIX[type(op)]
-            return operate(
-                _matrix_value(left, arrays, values), _matrix_value(right, arrays, values)
-            )
-        case ast.Attribute(inner, _):
-            return _matrix_value(inner, arrays, values).T
+            one, other = _matrix_meaning(left, text), _matrix_meaning(right, text)
+            return lambda arrays, values: operate(one(arrays, values), other(arrays, values))
+        case ast.Attribute(inner, "T"):
+            plain = _matrix_meaning(inner, text)
+            return lambda arrays, values: plain(arrays, values).T
         case ast.Subscript(inner, index):
-            slices = tuple(
-                slice(*(None if bound is None else _meaning(bound)(values) for bound in ends))
-                for ends in map(_bounds, _slices(index))
-            )
-            return _matrix_value(inner, arrays, values)[slices]
-    raise AssertionError(node)
+            whole = _matrix_meaning(inner, text)
+            parts = index.elts if isinstance(index, ast.Tuple) else [index]
+            slices = [_slice(part, text) for part in parts]
+            return lambda arrays, values: whole(arrays, values)[tuple(s(values) for s in slices)]
+    raise _refuse(node, text)
 
 
-def _slices(index: ast.expr, text: str = "") -> list[ast.Slice]:
-    parts = index.elts if isinstance(index, ast.Tuple) else [index]
-    for part in parts:
-        if not isinstance(part, ast.Slice):
-            raise _refuse(part, text)
-    return [part for part in parts if isinstance(part, ast.Slice)]
-
-
-def _bounds(part: ast.Slice) -> tuple[ast.expr | None, ast.expr | None, ast.expr | None]:
-    return part.lower, part.upper, part.step
+def _slice(part: ast.expr, text: str) -> Callable[[Mapping[str, int]], slice]:
+    if not isinstance(part, ast.Slice):
+        raise _refuse(part, text)
+    bounds = [
+        None if bound is None else _meaning(bound, text)
+        for bound in (part.lower, part.upper, part.step)
+    ]
+    return lambda values: slice(*(None if bound is None else bound(values) for bound in bounds))

@@ -110,10 +110,7 @@ def _memory(rung: Rung) -> Limit:
 
 
 def _remedy(
-    rung: Rung,
-    causes: tuple[IntExpression, ...],
-    values: Values,
-    fits: Callable[[Values], bool],
+    rung: Rung, causes: tuple[IntExpression, ...], values: Values, fits: Callable[[Values], bool]
 ) -> str:
     """'use n of at most 18257', or which parameters to make smaller where there are several."""
     used = frozenset[str]().union(*(cause.names for cause in causes))

@@ -137,3 +137,8 @@ def dim3(extents: tuple[IntExpression, ...], values: Mapping[str, int]) -> Dim3:
 def listing(names: list[str], word: Literal["and", "or"] = "and") -> str:
     """'a, b and c'."""
     return f" {word} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def assignments(values: Mapping[str, Any]) -> str:
+    """'n = 64, tile = 8'."""
+    return ", ".join(f"{name} = {value}" for name, value in values.items())

@@ -251,7 +251,7 @@ def smaller_block(
     for chosen in product(*values):
         one = {**now, **{p.name: v for p, v in zip(changed, chosen, strict=True)}}
         if rung.accepts(**one) and (block := dim3(rung.block, one)).count <= most:
-            found.append(((block.count, -max(block.x, block.y, block.z)), block, one))
+            found.append(((block.count, -max(block)), block, one))
     return max(found, key=lambda row: row[0])[1:] if found else None
 
 

@@ -26,8 +26,7 @@ _ZERO = re.compile(
     re.IGNORECASE,
 )
 _ONE = re.compile(
-    r"\w*stride\w*|\w*step|inc[xy]?|\w*radius\w*|(?-i:\w+Rad)|pad(ding)?|pitch_extra",
-    re.IGNORECASE,
+    r"\w*stride\w*|\w*step|inc[xy]?|\w*radius\w*|(?-i:\w+Rad)|pad(ding)?|pitch_extra", re.IGNORECASE
 )
 _FEW = re.compile(
     r"\w*(iter(ation)?s?|steps|rounds|repeats?|times|samples|tries|per(_?(thread|row|block))?"
@@ -65,6 +64,7 @@ _VALUE = 2.0
 _ACCESSOR = (_SIZES, _STRIDES) = ("sizes_", "strides_")  # members of a PackedTensorAccessor
 _PIXEL_BYTES = 16  # at most
 _MOST_ELEMENTS = 1 << 30  # of an array
+_NOBODY = HostGuess(None, (1, 1, 1), 0, {}, {}, frozenset())
 _MOST_RANK = 5  # dimensions of which a million elements have that many
 
 
@@ -212,10 +212,11 @@ def named_axis(name: str) -> int | None:
 
 def guess_array(parameter: SignatureParameter, text: str, extents: Extents) -> str:
     """An array's text; `text` is the kernel's body."""
+    host = extents.host or _NOBODY
     if parameter.name in extents.nulls:
         return "null"
-    if extents.host is not None and parameter.name in extents.host.maps:
-        return extents.host.maps[parameter.name]
+    if parameter.name in host.maps:
+        return host.maps[parameter.name]
     if parameter.is_texture:
         named = rows_and_columns(extents.scalars)
         return guess_texture(parameter, extents.program, named or extents.lengths[::-1])
@@ -232,13 +233,13 @@ def guess_array(parameter: SignatureParameter, text: str, extents: Extents) -> s
         rows = shape if len(shape) > 1 else [*shape, *shape]
         return f"pointers({_fill(parameter, text)}:{dtype}[{','.join(map(str, rows))}])"
     sizes = ",".join(map(str, shape))
-    start = extents.host.starts.get(parameter.name, 0) if extents.host is not None else 0
+    start = host.starts.get(parameter.name, 0)
     if start and start < math.prod(shape):
         return f"{_fill(parameter, text)}:{dtype}[{sizes}]+{start}"
-    front = extents.host.written.get(parameter.name) if extents.host is not None else None
+    front = host.written.get(parameter.name)
     if front is not None and parameter.dtype is not None:
         return f"zeros:{dtype}[{sizes}]:{front // parameter.dtype.itemsize}"
-    filled = extents.host.fills.get(parameter.name) if extents.host is not None else None
+    filled = host.fills.get(parameter.name)
     fill = filled if filled and not parameter.is_const else _fill(parameter, text)
     return f"{fill}:{dtype}[{sizes}]"
 

@@ -78,7 +78,7 @@ def check_launch(grid: Dim3, block: Dim3, shared: int) -> None:
 
 def dim3_text(size: Dim3) -> str:
     """As `parse_dim3` reads it, without ones at its end."""
-    sizes = [size.x, size.y, size.z]
+    sizes = [*size]
     while len(sizes) > 1 and sizes[-1] == 1:
         sizes.pop()
     return ",".join(map(str, sizes))

@@ -25,13 +25,7 @@ from core.compiler.kernel_signature import (
     type_sizes,
 )
 from core.compiler.undefined import switches, undefined_macros
-from core.errors import (
-    ArgumentError,
-    Cancelled,
-    CompileError,
-    TilescopeError,
-    TooMuchWork,
-)
+from core.errors import ArgumentError, Cancelled, CompileError, TilescopeError, TooMuchWork
 from core.ladder.limits import MAX_SHARED_BYTES
 from core.ladder.rules import listing
 from core.launch import Dim3
@@ -610,10 +604,7 @@ def _numbers(
 
 
 def _lengths(
-    shape: Shape,
-    signature: Sequence[SignatureParameter],
-    text: str,
-    numbers: Mapping[str, Number],
+    shape: Shape, signature: Sequence[SignatureParameter], text: str, numbers: Mapping[str, Number]
 ) -> tuple[int, ...]:
     """Elements along each dimension: those of the numbers that are given, or the usual ones."""
     lengths = list(shape.lengths)
@@ -698,13 +689,7 @@ def refit(source: str, launch: FileLaunch) -> FileLaunch:
     blank = replace(launch, kernel=kernel or "", grid="", block="", shared="", arguments=())
     blank = replace(blank, cluster=launch.cluster if kernel else "")
     guess = guessed(source, replace(blank, defines=join_defines(defines))).launch
-    signature = read_signature(
-        source,
-        guess.kernel,
-        split_defines(guess.defines),
-        headers_of(source, launch),
-        launch.name,
-    )
+    signature = _signature(source, guess, headers_of(source, launch))
     known = dict(launch.arguments)
     arguments = []
     for parameter, (name, text) in zip(signature, guess.arguments, strict=True):
@@ -714,6 +699,14 @@ def refit(source: str, launch: FileLaunch) -> FileLaunch:
     if kernel is None:
         return replace(guess, arguments=tuple(arguments))
     return replace(launch, arguments=tuple(arguments))
+
+
+def _signature(
+    source: str, launch: FileLaunch, headers: Mapping[str, str]
+) -> tuple[SignatureParameter, ...]:
+    return read_signature(
+        source, launch.kernel, split_defines(launch.defines), headers, launch.name
+    )
 
 
 def complete(source: str, asked: FileLaunch) -> FileLaunch:
@@ -806,11 +799,5 @@ def launch_of(
         launch = guessed(source, asked).launch
     else:
         launch = complete(source, known) if is_linked else refit(source, known)
-    signature = read_signature(
-        source,
-        launch.kernel,
-        split_defines(launch.defines),
-        headers_of(source, launch),
-        launch.name,
-    )
+    signature = _signature(source, launch, headers_of(source, launch))
     return launch, kernel_names(source, _headers_text(source, launch)), signature

@@ -60,7 +60,6 @@ from core.source.expressions import (
     nothing,
     plain_name,
     split_template,
-    text_of,
 )
 from core.source.host_syntax import (
     Declared,
@@ -69,11 +68,11 @@ from core.source.host_syntax import (
     arguments_of,
     called_name,
     declared,
+    formals_of,
     nearest,
-    text_in,
 )
 from core.source.kernel_text import named_by
-from core.source.parser import CLASSES, expression, parse
+from core.source.parser import CLASSES, expression, field_of, parse, text_in, text_of
 from core.source.plain_text import split_at_commas, with_meaning
 
 if TYPE_CHECKING:
@@ -194,16 +193,14 @@ class HostCode:
         """What gives the value of an expression from a frame."""
         if text not in self._evaluated:
             is_short = len(text) <= LONGEST and text.isascii()
-            node = expression(text) if is_short else None
-            self._evaluated[text] = self.value(node) if node is not None else nothing
+            self._evaluated[text] = self.value(expression(text) if is_short else None)
         return self._evaluated[text]
 
     # Statements.
 
     def numeric(self, name: str, text: str) -> Statement:
         """A macro that is a number as a variable."""
-        node = expression(text)
-        value = self.value(node) if node is not None else nothing
+        value = self.value(expression(text))
 
         def declares(frame: Frame) -> None:
             frame.run.put_literal(frame.declare(name), value(frame))
@@ -256,7 +253,8 @@ class HostCode:
 
     def _open_formals(self, node: Node) -> Statement:
         """The whole numbers that a lambda is given by nobody."""
-        formals = [one for one in _formals_of(node) if is_whole_number(one) and one.name]
+        listed = formals_of(field_of(node, "declarator"))
+        formals = [one for one in listed if is_whole_number(one) and one.name]
 
         def opens(frame: Frame) -> None:
             cells = [frame.declare(formal.name) for formal in formals]
@@ -264,8 +262,10 @@ class HostCode:
 
         return opens
 
-    def statement(self, node: Node) -> Statement:
+    def statement(self, node: Node | None) -> Statement:
         """What a statement does."""
+        if node is None:
+            return nothing
         kind = node.type
         if kind == "declaration":
             return self._declaration(node)
@@ -336,17 +336,14 @@ class HostCode:
         return runs
 
     def _if(self, node: Node) -> Statement:
-        condition, first, second = (
-            node.child_by_field_name(name) for name in ("condition", "consequence", "alternative")
-        )
-        inside = condition.child_by_field_name("value") if condition is not None else None
+        first, second = field_of(node, "consequence"), field_of(node, "alternative")
+        inside = field_of(field_of(node, "condition"), "value")
         if inside is not None and inside.type == "declaration":
             made: Statement = self._declaration(inside)
             test: Evaluate = nothing
         else:
             made, test = nothing, self.value(inside)
-        then = self.statement(first) if first is not None else nothing
-        otherwise = self.statement(second) if second is not None else nothing
+        then, otherwise = self.statement(first), self.statement(second)
         unclear = self._in_doubt([then, otherwise])
         is_one = second is None and first is not None and _sets_one(first)
 
@@ -361,9 +358,10 @@ class HostCode:
         return chooses
 
     def _switch(self, node: Node) -> Statement:
-        condition, body = node.child_by_field_name("condition"), node.child_by_field_name("body")
-        inside = condition.child_by_field_name("value") if condition is not None else None
-        test = self.value(inside)
+        body, test = (
+            field_of(node, "body"),
+            self.value(field_of(field_of(node, "condition"), "value")),
+        )
         cases = [c for c in (body.named_children if body else ()) if c.type == "case_statement"]
         values = [c.child_by_field_name("value") for c in cases]
         asked = [self.value(value) if value is not None else None for value in values]
@@ -390,13 +388,9 @@ class HostCode:
     def _loop(self, node: Node) -> Statement:
         first = node.child_by_field_name("initializer")
         body, condition = node.child_by_field_name("body"), node.child_by_field_name("condition")
-        begins: Statement = nothing
-        if first is not None:
-            begins = self.statement(first)
-        elif node.type == "for_range_loop":
-            begins = self._first_of(node)
-        test = self.statement(condition) if condition is not None else nothing
-        inner = self._in_doubt([self.statement(body)] if body is not None else [])
+        is_range = first is None and node.type == "for_range_loop"
+        begins = self._first_of(node) if is_range else self.statement(first)
+        test, inner = self.statement(condition), self._in_doubt([self.statement(body)])
 
         def loops(frame: Frame) -> None:
             begins(frame)
@@ -420,8 +414,7 @@ class HostCode:
         return begins
 
     def _return(self, node: Node) -> Statement:
-        inside = node.named_children[0] if node.named_child_count else None
-        value = self.value(inside) if inside is not None else nothing
+        value = self.value(node.named_children[0] if node.named_child_count else None)
 
         def returns(frame: Frame) -> None:
             found = value(frame)
@@ -556,7 +549,7 @@ class HostCode:
         known = self._of_classes.get(name)
         owner = self._syntax.known_classes.get(_base(scope))
         member = owner.members.get(last) if owner is not None else None
-        default = self.value(member.value) if member is not None else nothing
+        default = self.value(member.value if member is not None else None)
         plain = self._enumerator(last) if last in self._syntax.enumerators else None
 
         def value(frame: Frame) -> Any:
@@ -635,9 +628,6 @@ class HostCode:
 
         return place
 
-    def _element_value(self, node: Node) -> Evaluate:
-        return _content(self._element_place(node))
-
     def _pointed_place(self, node: Node) -> Place:
         inside = node.child_by_field_name("argument")
         value = self.value(inside)
@@ -704,12 +694,6 @@ class HostCode:
     def _through(self, node: Node) -> Place:
         return self.place(node.child_by_field_name("value") or node.named_children[0])
 
-    def _this(self, _: Node) -> Place:
-        return lambda frame: frame.this
-
-    def _this_value(self, _: Node) -> Evaluate:
-        return lambda frame: Address(frame.this) if frame.this is not None else None
-
     def _assignment(self, node: Node) -> Evaluate:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         place, mark = self.place(left), text_in(node, "operator")
@@ -767,16 +751,9 @@ class HostCode:
         kind = text_in(node, "type")
         return self._constructed(kind, arguments_of(given) if given is not None else [])
 
-    def _list(self, node: Node) -> Evaluate:
-        return self._constructed("", arguments_of(node))
-
-    def _lambda(self, node: Node) -> Evaluate:
-        return lambda frame: Lambda(node, frame)
-
     def _new(self, node: Node) -> Evaluate:
         kind = text_in(node, "type")
-        length = node.child_by_field_name("declarator")
-        count = length.child_by_field_name("length") if length is not None else None
+        count = field_of(field_of(node, "declarator"), "length")
         if count is not None:
             number = self.value(count)
             return lambda frame: allocated(
@@ -794,7 +771,7 @@ class HostCode:
         inside = node.child_by_field_name("value")
         if inside is not None and inside.type == "parenthesized_expression":
             inside = inside.named_children[0] if inside.named_child_count == 1 else inside
-        kind = text_in(node, "type") or (text_of(inside) if inside is not None else "")
+        kind = text_in(node, "type") or text_of(inside)
         place = self.place(inside)
 
         def value(frame: Frame) -> int:
@@ -896,8 +873,7 @@ class HostCode:
             if not candidates and (plain := self._reader.called(node)) is not None:
                 return plain  # ceil, min
         values = [self.value(one) for one in given]
-        object_of = self.place(of)
-        value_of = self.value(of) if of is not None else nothing
+        object_of, value_of = self.place(of), self.value(of)
         otherwise = self._unknown(name, template, given, values)
 
         def value(frame: Frame) -> Any:
@@ -1074,7 +1050,8 @@ class HostCode:
         body = held.node.child_by_field_name("body")
         if body is None:
             return None
-        function = Function("", "", _formals_of(held.node), (), held.node, body, is_kernel=False)
+        formals = formals_of(field_of(held.node, "declarator"))
+        function = Function("", "", formals, (), held.node, body, is_kernel=False)
         outer = held.frame
         made = Frame(frame.run, f"{outer.prefix}lambda::", outer, outer.this, frame.depth + 1)
         self.bind(function, call, frame, made)
@@ -1082,13 +1059,7 @@ class HostCode:
         return made.value
 
     def bind(
-        self,
-        function: Function,
-        call: Node,
-        frame: Frame,
-        made: Frame,
-        *,
-        literals: bool = False,
+        self, function: Function, call: Node, frame: Frame, made: Frame, *, literals: bool = False
     ) -> None:
         """A function's parameters are what a call passes; `literals` may be given other values."""
         key = (function.node.id, call.id)
@@ -1097,12 +1068,9 @@ class HostCode:
         for one in self._bound[key][1]:
             one(frame, made, literals)
 
-    def is_accessed(self, tensor: str) -> bool:
-        """Whether kernels get a tensor of PyTorch's as an accessor."""
-        return tensor in self._accessed
-
     @cached_property
-    def _accessed(self) -> frozenset[str]:
+    def accessed(self) -> frozenset[str]:
+        """The tensors of PyTorch's that kernels get as accessors."""
         return frozenset(re.findall(r"\b(\w+)\.(?:packed_)?accessor", self._syntax.text))
 
     def put_default(self, formal: Declared, cell: Cell, frame: Frame) -> None:
@@ -1312,12 +1280,12 @@ class _Setter:
 
     def __init__(self, code: HostCode, node: Node | None, value: Evaluate, kind: str) -> None:
         self._code, self._node, self.value = code, node, value
-        text = text_of(node) if node is not None else ""
+        text = text_of(node)
         self.place = code.place(node)
         self._is_of_tensor = _OF_TENSOR.fullmatch(text) is not None
         tensor, _, of = text.partition(".")
         self._is_of_accessor = (
-            self._is_of_tensor and not of.startswith("numel") and code.is_accessed(tensor)
+            self._is_of_tensor and not of.startswith("numel") and tensor in code.accessed
         )
         self._is_of_command_line = node is not None and _is_of_command_line(node)
         self._is_of_object = node is not None and _is_of_object(node)
@@ -1411,14 +1379,6 @@ def _pointers_to_arrays(node: Node) -> Iterator[Declared]:
         yield Declared(name[1], kind, 0, extents=tuple(extents), points_to_array=True)
 
 
-def _formals_of(node: Node) -> tuple[Declared, ...]:
-    """The parameters of a lambda."""
-    declarator = node.child_by_field_name("declarator")
-    listed = declarator.child_by_field_name("parameters") if declarator is not None else None
-    children = listed.named_children if listed is not None else []
-    return tuple(one for child in children for one in declared(child))
-
-
 def _sets_one(node: Node) -> str:
     """The variable that is all a branch sets, "" if it does more."""
     inside = node
@@ -1476,16 +1436,16 @@ _VALUES: Mapping[str, Callable[[HostCode, Node], Evaluate | None]] = {
     "type_identifier": HostCode._named,
     "qualified_identifier": HostCode._qualified,
     "field_expression": HostCode._member_value,
-    "subscript_expression": HostCode._element_value,
+    "subscript_expression": lambda code, node: _content(code._element_place(node)),
     "pointer_expression": HostCode._pointer_value,
     "binary_expression": HostCode._binary,
     "conditional_expression": HostCode._conditional,
     "cast_expression": HostCode._cast,
-    "this": HostCode._this_value,
+    "this": lambda code, _: lambda frame: Address(frame.this) if frame.this is not None else None,
     "assignment_expression": HostCode._assignment,
     "update_expression": HostCode._update,
-    "initializer_list": HostCode._list,
-    "lambda_expression": HostCode._lambda,
+    "initializer_list": lambda code, node: code._constructed("", arguments_of(node)),
+    "lambda_expression": lambda _, node: lambda frame: Lambda(node, frame),
     "new_expression": HostCode._new,
     "sizeof_expression": HostCode._sizeof,
     "call_expression": HostCode._call,
@@ -1500,5 +1460,5 @@ _PLACES: Mapping[str, Callable[[HostCode, Node], Place]] = {
     "pointer_expression": HostCode._pointed_place,
     "parenthesized_expression": HostCode._through,
     "cast_expression": HostCode._through,
-    "this": HostCode._this,
+    "this": lambda code, _: lambda frame: frame.this,
 }

@@ -12,9 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from core.compiler.kernel_signature import (
-    SignatureParameter,
-)
+from core.compiler.kernel_signature import SignatureParameter
 from core.ladder.limits import MAX_BLOCK, MAX_SHARED_BYTES, MAX_THREADS_PER_BLOCK
 from core.launch import Dim3
 from core.launching.host_code import LEAST, SIZES
@@ -127,19 +125,12 @@ def host_guess(
     None, too, where nothing that is given makes its block one that CUDA allows. `type_sizes` are
     bytes of the source's own types.
     """
-    launch = first_launch(source, kernel)
-    if launch is None or len(launch.configuration) < 2:
-        return None
-    declared = kernel_called(source, kernel)
-    sizes = {**type_sizes, **_sizes_of_template(declared, split_instance(kernel)[1])}
-    program = HostProgram(source, sizes, defines, launch, of_classes=given.of_classes)
-    found = _Small(program, launch, signature, declared, kernel, given).guess()
-    if not program.has_callers or (found is not None and found.is_likely):
+    small = _small(source, kernel, signature, defines, type_sizes, given)
+    found = small.guess() if small is not None else None
+    if small is None or not small.program.has_callers or (found is not None and found.is_likely):
         return found
-    program = HostProgram(
-        source, sizes, defines, launch, through_callers=False, of_classes=given.of_classes
-    )
-    return _Small(program, launch, signature, declared, kernel, given).guess() or found
+    alone = _small(source, kernel, signature, defines, type_sizes, given, through_callers=False)
+    return (alone.guess() if alone is not None else None) or found
 
 
 def host_grid(
@@ -155,13 +146,30 @@ def host_grid(
     None where there is none, or something decides about it that nobody says. The parameters are
     those of `host_guess`.
     """
+    small = _small(source, kernel, signature, defines, type_sizes, given)
+    return small.grid_said() if small is not None else None
+
+
+def _small(
+    source: str,
+    kernel: str,
+    signature: Sequence[SignatureParameter],
+    defines: Mapping[str, str],
+    type_sizes: Mapping[str, int],
+    given: Given,
+    *,
+    through_callers: bool = True,
+) -> _Small | None:
     launch = first_launch(source, kernel)
     if launch is None or len(launch.configuration) < 2:
         return None
     declared = kernel_called(source, kernel)
     sizes = {**type_sizes, **_sizes_of_template(declared, split_instance(kernel)[1])}
-    program = HostProgram(source, sizes, defines, launch, of_classes=given.of_classes)
-    return _Small(program, launch, signature, declared, kernel, given).grid_said()
+    classes = given.of_classes
+    program = HostProgram(
+        source, sizes, defines, launch, through_callers=through_callers, of_classes=classes
+    )
+    return _Small(program, launch, signature, declared, kernel, given)
 
 
 def _sizes_of_template(kernel: KernelText | None, given: Sequence[str]) -> dict[str, int]:
@@ -299,7 +307,7 @@ class _Small:
             min(shared, MAX_SHARED_BYTES),
             {n: v for n, v in self._scalars(values).items() if n not in unsaid},
             {n: v for n, v in self._nbytes(values).items() if n not in loose},
-            self._nulls(),
+            _null(self.parameters, self._by_parameter()),
             self._said(values) - loose,
             {name: n for name, n, to, size in self._set(values) if to == 0 <= n < size},
             {
@@ -312,11 +320,7 @@ class _Small:
             self._maps(values),
             self._shrunk(values),
             cluster,
-            {
-                n: FILLED[to]
-                for n, many, to, size in self._set(values)
-                if many >= size and to in FILLED
-            },
+            {n: FILLED[to] for n, k, to, size in self._set(values) if k >= size and to in FILLED},
         )
 
     def grid_said(self) -> Size | None:
@@ -576,8 +580,7 @@ class _Small:
         steers = False  # whether sizes that may be halved decide about the grid
         if grid is not None:
             chosen = _acting(
-                [*large],
-                lambda names: self._size(0, self._with_less(names, values, free)) != grid,
+                [*large], lambda names: self._size(0, self._with_less(names, values, free)) != grid
             )
             steers = bool(chosen)
             if _count(grid) <= _blocks(block):
@@ -713,9 +716,6 @@ class _Small:
         for name, allocated in self._allocated(values).items():
             if found := values.only_set(texts.get(name, "")):
                 yield name, *found, allocated
-
-    def _nulls(self) -> frozenset[str]:
-        return _null(self.parameters, self._by_parameter())
 
 
 def _smaller(numbers: Mapping[str, Number]) -> dict[str, int]:

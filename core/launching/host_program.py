@@ -14,25 +14,18 @@ from core.launching.host_code import LONGEST, SIZES, HostCode, Statement, is_who
 from core.launching.host_values import (
     AXES,
     NOTHING,
-    Address,
     EnoughError,
     Frame,
     MadeMap,
     Pointer,
     Run,
     Struct,
+    led_to,
 )
-from core.source.expressions import Number, Reader, text_of
-from core.source.host_syntax import (
-    Step,
-    arguments_of,
-    declared,
-    host_syntax,
-    taken,
-    text_in,
-)
+from core.source.expressions import Number, Reader
+from core.source.host_syntax import Step, arguments_of, declared, host_syntax, taken
 from core.source.kernel_text import HostLaunch
-from core.source.parser import expression
+from core.source.parser import expression, text_in, text_of, within
 from core.source.plain_text import plain_text
 
 if TYPE_CHECKING:
@@ -93,9 +86,7 @@ class HostValues:
         """The tensor map that an argument is, or leads to, as it is typed; "" for none."""
         found = self._evaluated(text)
         for _ in range(_MOST_POINTERS):
-            cell = found.cell if isinstance(found, Address) else None
-            cell = found.block.cell if isinstance(found, Pointer) else cell
-            if cell is None:
+            if (cell := led_to(found)) is None:
                 break
             found = cell.value
             if isinstance(found, Struct) and 0 in found.members:
@@ -331,11 +322,9 @@ class HostProgram:
 
 def _settings(body: Node, stop: int) -> Iterator[tuple[str, Node]]:
     """The declarations and assignments of plain variables in a body, up to a place."""
-    waiting = [body]
-    while waiting:
-        node = waiting.pop()
+    for node in within(body):
         if node.start_byte >= stop:
-            continue
+            return
         if node.type == "declaration":
             for one in declared(node):
                 if one.value is not None:
@@ -344,7 +333,6 @@ def _settings(body: Node, stop: int) -> Iterator[tuple[str, Node]]:
             left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
             if left is not None and right is not None:
                 yield text_of(left), right
-        waiting += reversed(node.named_children)
 
 
 def _of_case(case: Node, switch: Node) -> Iterator[tuple[str, int]]:

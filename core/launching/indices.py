@@ -140,9 +140,7 @@ def _whole(index: str, variables: Mapping[str, str]) -> str | None:
     """An index with its variables' values put in; None where they lead round in a circle."""
     for _ in range(8):
         replaced = re.sub(
-            r"[A-Za-z_]\w*",
-            lambda m: f"({variables[m[0]]})" if m[0] in variables else m[0],
-            index,
+            r"[A-Za-z_]\w*", lambda m: f"({variables[m[0]]})" if m[0] in variables else m[0], index
         )
         if replaced == index:
             return index

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.compiler.kernel_signature import SignatureParameter
-from core.source.expressions import Number, text_of
+from core.source.expressions import Number
 from core.source.host_headers import TENSOR_MAPS
 from core.source.host_syntax import HostSyntax
+from core.source.parser import text_of
 from core.tensor_maps import BYTES, MOST_DIMENSIONS, TensorMap
 
 _TYPES = [  # an array's type for each CUtensorMapDataType: TFLOAT32 has as many bits as FLOAT32

@@ -17,24 +17,12 @@ from pathlib import Path
 import numpy as np
 
 from core.compiler.compiler import plain_name, resolve_entry
-from core.compiler.kernel_signature import (
-    MAP_ALIGNMENT,
-    MAP_WORDS,
-    TENSOR_MAP,
-    SignatureParameter,
-)
+from core.compiler.kernel_signature import MAP_ALIGNMENT, MAP_WORDS, TENSOR_MAP, SignatureParameter
 from core.errors import ArgumentError, TilescopeError
 from core.foreign_text import visible
 from core.ladder.rules import listing
 from core.ladder.rung import DEFAULT_SEED
-from core.launch import (
-    Argument,
-    ArrayArgument,
-    InlineArgument,
-    Member,
-    ScalarArgument,
-    Workload,
-)
+from core.launch import Argument, ArrayArgument, InlineArgument, Member, ScalarArgument, Workload
 from core.launching.arguments import make_argument
 from core.launching.file_launch import FileLaunch, LaunchForm
 from core.launching.numba_arrays import NumbaType, numba_arguments, numba_types

@@ -300,7 +300,7 @@ class _Guess:
         """The blocks that do something, and whether the kernel's sizes bound them."""
         kinds = [busy for busy in (reach.loads, reach.stores) if busy.any()]
         sizes, is_bounded = [], False
-        for axis, extent in enumerate((tried.x, tried.y, tried.z)):
+        for axis, extent in enumerate(tried):
             others = tuple(a for a in range(3) if a != 2 - axis)
             along = [b.reshape(tried.z, tried.y, tried.x).any(axis=others) for b in kinds]
             last = min((int(np.flatnonzero(b).max()) + 1 for b in along), default=1)

@@ -75,7 +75,9 @@ def _written(source: str, call: re.Match[str]) -> str | None:
 def _texel(fetched: str | None, source: str, *, is_surface: bool) -> tuple[str, int]:
     """The type of a texel's numbers, and how many there are."""
     element = _ELEMENT.fullmatch(fetched or "")
-    if element and (is_surface or not _is_normalized_float(source) or element[1] != "float"):
+    if element and (
+        is_surface or "cudaReadModeNormalizedFloat" not in source or element[1] != "float"
+    ):
         return _NAMES[element[1]], int(element[2] or 1)
     described = _DESCRIPTION.search(source)
     if described and (whole := _ELEMENT.fullmatch(described[1])):
@@ -86,10 +88,6 @@ def _texel(fetched: str | None, source: str, *, is_surface: bool) -> tuple[str, 
     return ("uint8" if not is_surface and element else "float32"), int(
         element[2] or 1 if element else 1
     )
-
-
-def _is_normalized_float(source: str) -> bool:
-    return "cudaReadModeNormalizedFloat" in source
 
 
 def _reading(source: str, fetched: str) -> list[str]:

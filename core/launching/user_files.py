@@ -211,21 +211,8 @@ _MOST_FILES = 20_000  # of a repository that is looked through for a header
 _HEADER_SUFFIXES = {".h", ".hpp", ".cuh", ".hh", ".hxx", ".inl", ".inc", ".ipp", ".cu"}
 _DEEPEST = 6  # folders from a file up to that of its repository
 _USUAL = (
-    "",
-    "include",
-    "includes",
-    "inc",
-    "src",
-    "common",
-    "Common",
-    "common/inc",
-    "utils",
-    "util",
-    "lib",
-    "third_party",
-    "csrc",
-    "source",
-    "headers",
+    *("", "include", "includes", "inc", "src", "common", "Common", "common/inc", "utils"),
+    *("util", "lib", "third_party", "csrc", "source", "headers"),
 )
 
 
@@ -310,14 +297,13 @@ class _Roots:
         if ".." in parts or not parts:
             return None
         own = self._path.resolve().parts
-        ends = ((path, path.parts[-len(parts) :]) for path in self._of_repository(parts[-1]))
+        ends = (
+            (path, path.parts[-len(parts) :])
+            for path in self._headers.get(parts[-1].casefold(), ())
+        )
         alike = [(path, end == parts) for path, end in ends if _folded(end) == _folded(parts)]
         found = [path for path, exact in alike if exact] or [path for path, _ in alike]
         return max(found, key=lambda path: _in_common(own, path.parts), default=None)
-
-    def _of_repository(self, name: str) -> Sequence[Path]:
-        """The headers of that name without folder, in small letters or not, of the repository."""
-        return self._headers.get(name.casefold(), ())
 
     @cached_property
     def _headers(self) -> Mapping[str, list[Path]]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.errors import TilescopeError
+from core.ladder.rules import assignments
 from core.lessons.expressions import Element, LessonError, Value, shown
 from core.lessons.lesson import Click, Edit, Lesson, Order, Setting, Slider
 from core.lessons.marking import Answer, Met, goals_met, mark, same
@@ -31,13 +32,13 @@ class Trouble:
     sentence: str
 
     def __str__(self) -> str:
-        sets = ", ".join(f"{name} = {value}" for name, value in self.values.items())
+        sets = assignments(self.values)
         return f"{self.step}{f' with {sets}' if sets else ''}: {self.sentence}"
 
 
-def check_lesson(lesson: Lesson, recorder: Recorder | None = None) -> Iterator[Trouble | None]:
+def check_lesson(lesson: Lesson) -> Iterator[Trouble | None]:
     """What is wrong, one result a step and variant: None where all is well."""
-    recorder = recorder or Recorder(lesson.ladder)
+    recorder = Recorder(lesson.ladder)
     for step in lesson.steps:
         asked: set[tuple[str, ...]] = set()
         for values in (NO_VALUES, *step.sets):

@@ -36,12 +36,12 @@ class Concepts:
 
 
 @cache
-def load_concepts(file: Path = FILE) -> Concepts:
+def load_concepts() -> Concepts:
     """Reads the table. Raises TilescopeError where it is wrong."""
     try:
-        table = tomllib.loads(file.read_text(encoding="utf-8"))
+        table = tomllib.loads(FILE.read_text(encoding="utf-8"))
         rows = [Concept(**row) for row in table["concept"]]
         beliefs = {row["name"]: row["says"] for row in table["misconception"]}
     except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
-        raise TilescopeError(f"The table of concepts, {file}, cannot be read: {error}.") from error
+        raise TilescopeError(f"The table of concepts, {FILE}, cannot be read: {error}.") from error
     return Concepts(MappingProxyType({row.name: row for row in rows}), MappingProxyType(beliefs))

@@ -40,9 +40,9 @@ class Course:
 
 
 @cache
-def load_course(folder: Path = LESSONS_FOLDER) -> Course:
+def load_course() -> Course:
     """Reads the course. Raises TilescopeError where its file is wrong."""
-    file = folder / "course.toml"
+    file = LESSONS_FOLDER / "course.toml"
     try:
         row = tomllib.loads(file.read_text(encoding="utf-8"))
         return Course(

@@ -321,7 +321,8 @@ class _Evaluation:
             case ast.Name(name):
                 return self._names[name]
             case ast.BinOp(left, op, right):
-                return self._arithmetic(op, self.value(left), self.value(right))
+                sides = (self._numeric(self.value(side)) for side in (left, right))
+                return _ARITHMETIC[type(op)](*sides)
             case ast.UnaryOp(ast.Not(), operand):
                 return not self.value(operand)
             case ast.UnaryOp(_, operand):
@@ -350,9 +351,6 @@ class _Evaluation:
             case ast.Call(ast.Name(word), given, named):
                 return self._call(word, given, named)
         raise LessonError(f"`{self._text}` is not an expression of a lesson.")
-
-    def _arithmetic(self, op: ast.operator, left: Value, right: Value) -> Any:
-        return _ARITHMETIC[type(op)](self._numeric(left), self._numeric(right))
 
     @staticmethod
     def _numeric(value: Value) -> float | int:

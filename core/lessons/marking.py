@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from core.errors import TilescopeError
@@ -202,7 +202,7 @@ def framed(order: Order, lines: Sequence[str]) -> str:
 
 def goals_met(here: Situation, goals: Sequence[Goal], source: str | None) -> tuple[Met, ...]:
     """Which goals a source meets. What cannot be compiled or run meets none, and says why."""
-    there = replace(here.of(here.link, source))
+    there = here.of(here.link, source)
     found = []
     for goal in goals:
         say = goal.say.said(here)

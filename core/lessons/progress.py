@@ -206,12 +206,11 @@ def _answer(row: Any) -> Answered:
 _COLUMNS = ("step", "origin", "concepts", "attempt", "mark", "sure", "hints", "belief", "seconds")
 
 
-def export_json(progress: Progress, concepts: Sequence[str], name: str = "") -> str:
-    """The answers and standings, without times of day; with `name` only where one is given."""
+def export_json(progress: Progress, concepts: Sequence[str]) -> str:
+    """The answers and standings, without times of day."""
     standings = [asdict(progress.standing(concept)) for concept in concepts]
     before, after = progress.score("before"), progress.score("after")
-    data: dict[str, Any] = {"name": name} if name else {}
-    data |= {
+    data = {
         "before": {"known": before[0], "asked": before[1]},
         "after": {"known": after[0], "asked": after[1]},
         "concepts": standings,

@@ -152,7 +152,8 @@ def read_lesson(path: Path) -> Lesson:
         raise LessonError(f"{path.name} is not valid TOML: {error}.") from None
     except (RecursionError, ValueError):
         raise LessonError(f"{path.name} cannot be read: it is nested too deeply.") from None
-    starts = _step_lines(text)
+    lines = enumerate(text.splitlines(), 1)
+    starts = [n for n, line in lines if re.match(r"\s*\[\[step\]\]", line)]
     with _placed(path.name):
         table = _Table(row, "The lesson")
         name = table.take("id", str)
@@ -186,10 +187,6 @@ def _placed(where: str) -> Iterator[None]:
         raise LessonError(f"{where}: {error}") from None
     except RecursionError:
         raise LessonError(f"{where}: something is nested too deeply: take it apart.") from None
-
-
-def _step_lines(text: str) -> list[int]:
-    return [n for n, line in enumerate(text.splitlines(), 1) if re.match(r"\s*\[\[step\]\]", line)]
 
 
 def _own(table: _Table, name: str, known: Mapping[str, object]) -> frozenset[str]:

@@ -201,12 +201,7 @@ def _why_together(image: Image) -> str:
 
 
 def _joined(
-    workload: Workload,
-    build: Build,
-    image: Image,
-    parts: Sequence[Ran],
-    note: str,
-    checks: bool,
+    workload: Workload, build: Build, image: Image, parts: Sequence[Ran], note: str, checks: bool
 ) -> Trace:
     program = program_info(image, workload)
     tally = Tally()

@@ -49,7 +49,7 @@ def version() -> str:
     digest = hashlib.sha256()
     for folder in ("core", "kernels", "resources"):
         for path in sorted((root / folder).rglob("*")):
-            if path.suffix in (".py", ".toml", ".cu", ".cuh"):
+            if path.suffix in (".py", ".toml", ".cu", ".cuh", ".h"):
                 digest.update(path.relative_to(root).as_posix().encode())
                 digest.update(path.read_bytes())
     return digest.hexdigest()[:12]

@@ -108,10 +108,7 @@ def chosen_order(
 
 
 def _searched(
-    candidates: Sequence[Candidate],
-    trials: int,
-    time_of: Callable[[Candidate], Entry],
-    seed: int,
+    candidates: Sequence[Candidate], trials: int, time_of: Callable[[Candidate], Entry], seed: int
 ) -> Iterator[tuple[Candidate, Entry]]:
     try:
         import optuna

@@ -119,7 +119,7 @@ async def _mind(
         nanny: Any = None
         try:
             nanny = Nanny(address, **options)
-            start = asyncio.ensure_future(_started(nanny))
+            start = asyncio.ensure_future(nanny)
             await asyncio.wait({start, stopped}, return_when=asyncio.FIRST_COMPLETED)
             if start.done():
                 start.result()
@@ -138,10 +138,6 @@ async def _mind(
                     await nanny.close(timeout=5)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(asyncio.shield(stopped), _AGAIN_S)
-
-
-async def _started(nanny: Any) -> None:
-    await nanny
 
 
 @contextmanager

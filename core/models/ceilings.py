@@ -125,13 +125,7 @@ class Case:
         work = f"{counted(self.flops, 'FLOP')} / {counted(units, unit)}"
         brief = f"{start}{work}{blocks if filled < _ALL else ''}{end}"
         return Ceiling(
-            name,
-            NAMES[name],
-            gflops,
-            formula,
-            self.counts.build,
-            assumes + alike,
-            brief=brief,
+            name, NAMES[name], gflops, formula, self.counts.build, assumes + alike, brief=brief
         )
 
     def per_byte(

@@ -793,15 +793,11 @@ class _Parser:
                 else:
                     found.append(scope.declare_variable(declared))
         elif token.text == ".pragma":
-            self._pragma(cursor.skip_statement())
+            # Which bytes of the next load matter, bit 0 the first.
+            if mask := re.search(r"used_bytes_mask (\w+)", cursor.skip_statement()):
+                self.used_bytes[len(self.instructions)] = int(mask[1], 0)
         else:
             raise UnsupportedPtx(token.line, cursor.rest_of_line(token.line))
-
-    def _pragma(self, text: str) -> None:
-        """`.pragma "used_bytes_mask N"`: which bytes of the next load matter, bit 0 the first."""
-        found = re.search(r"used_bytes_mask (\w+)", text)
-        if found:
-            self.used_bytes[len(self.instructions)] = int(found[1], 0)
 
     def _registers(self, scope: Scope) -> None:
         """`.reg .f32 %f<13>, %x;`"""

@@ -9,6 +9,7 @@ from core.devices.table import Device
 from core.errors import TilescopeError
 from core.gpu.result import BenchmarkResult, load_recorded
 from core.ladder import all_kernels, load_ladder
+from core.ladder.rules import assignments
 from core.launch import ArrayArgument, ScalarArgument
 from core.models.ceilings import ceilings
 from core.models.counts import Counts, measure, measure_rung
@@ -91,7 +92,7 @@ def _facts(trace: Trace) -> Iterator[tuple[str, str]]:
     yield "kernel", workload.kernel
     yield "file", workload.source_name
     if workload.parameters:
-        yield "parameters", ", ".join(f"{k} = {v}" for k, v in workload.parameters.items())
+        yield "parameters", assignments(workload.parameters)
     yield "grid", str(launch.grid)
     yield "block", str(launch.block)
     if launch.shared_bytes:
@@ -209,7 +210,7 @@ def _recorded(trace: Trace) -> list[Table]:
 
 
 def _result_row(one: BenchmarkResult) -> tuple[str, ...]:
-    given = ", ".join(f"{name} = {value}" for name, value in one.parameters.items())
+    given = assignments(one.parameters)
     rate = f"{one.gflops:,.0f}" if one.gflops is not None else ""
     return given, f"{one.median_ms:.4f}" if one.median_ms is not None else "", rate
 

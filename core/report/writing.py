@@ -23,11 +23,9 @@ th{color:#566071;font-weight:600}.r{text-align:right}code,.code{font-family:ui-m
 _CODE = ("code", "counter", "Nsight Compute's name")
 
 
-def as_html(report: Report, fragment: bool = False) -> str:
-    """The report as a page, or without what stands around its content."""
+def as_html(report: Report) -> str:
+    """The report as a page."""
     body = "\n".join(_html(report))
-    if fragment:
-        return body
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f"<title>{escape(report.title)}</title><style>{_STYLE}</style></head>\n"

@@ -93,7 +93,7 @@ def matters(event: AccessEvent, dependence: Dependence) -> bool:
     steps = [_same_step(part) for part in parts]
     if dependence.table is not None:
         steps += np.unique(dependence.table).tolist()
-    if all(step is not None and _divides(period, step) for step in steps):
+    if all(step is not None and (step % period == 0 if period else step == 0) for step in steps):
         return False
     if space == "shared":
         raise DependsOnData("a shared-memory address depends on the block")
@@ -114,10 +114,6 @@ def uniform_step(event: AccessEvent, dependence: Dependence) -> Affine:
 
 def _same_step(part: NDArray[np.int64]) -> int | None:
     return int(part[0]) if bool((part == part[0]).all()) else None
-
-
-def _divides(period: int, step: int) -> bool:
-    return step % period == 0 if period else step == 0
 
 
 def _active(event: AccessEvent, part: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -300,14 +300,8 @@ class Asked:
 
 
 SUMS = (
-    "loaded_bytes",
-    "stored_bytes",
-    "loads",
-    "lines",
-    "wavefronts",
-    "l2_sectors",
-    "instructions",
-    "flops",
+    *("loaded_bytes", "stored_bytes", "loads", "lines", "wavefronts", "l2_sectors"),
+    *("instructions", "flops"),
 )
 
 

@@ -31,7 +31,7 @@ from core.rules.counters import Counters, Tally
 from core.rules.counting_observer import CountingObserver
 from core.rules.moving import Moves, alike_places, matters, uniform_step
 from core.runs.blocks import MOST_BLOCKS, must_be_runnable
-from core.trace.access import owner_of
+from core.trace.access import shared_name
 from core.trace.program_info import program_info
 
 if TYPE_CHECKING:
@@ -164,8 +164,7 @@ class _Counter:
         return CountingObserver(tally, geometry, self._shared_name, self.program.issues)
 
     def _shared_name(self, offset: int) -> str:
-        array = owner_of(self.program.shared_arrays, offset)
-        return array.name if array is not None else "shared memory"
+        return shared_name(self.program.shared_arrays, offset)
 
     # -- every block ------------------------------------------------------------------------
 

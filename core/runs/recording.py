@@ -28,15 +28,9 @@ from core.launch import Workload
 from core.ptx.debug.variables import debug_info
 from core.rules.counters import Tally
 from core.rules.counting_observer import CountingObserver
-from core.runs.blocks import (
-    Run,
-    as_many_as_fit,
-    chosen_blocks,
-    cluster_numbers,
-    must_be_runnable,
-)
+from core.runs.blocks import Run, as_many_as_fit, chosen_blocks, cluster_numbers, must_be_runnable
 from core.trace import Trace
-from core.trace.access import owner_of
+from core.trace.access import shared_name
 from core.trace.block import with_step
 from core.trace.finding import Finding
 from core.trace.program_info import program_info
@@ -419,5 +413,4 @@ class _Recording:
         return ran < total and not self.together and total * launch.block.count <= TOGETHER
 
     def _shared_name(self, offset: int) -> str:
-        array = owner_of(self.program.shared_arrays, offset)
-        return array.name if array is not None else "shared memory"
+        return shared_name(self.program.shared_arrays, offset)

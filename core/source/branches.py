@@ -25,27 +25,29 @@ _WHOLE = ("", ";", "{", "}", ":")  # what statements, labels and bodies end with
 
 
 @dataclass
+class _Branch:
+    """The brackets that a branch leaves open, its last character ("" without text), its pieces."""
+
+    open: int = 0  # braces
+    round: int = 0
+    last: str = ""
+    pieces: list[Span] = field(default_factory=list)
+
+
+@dataclass
 class _Group:
-    """The branches of a conditional: the brackets that each leaves open, and the text in it.
+    """The branches of a conditional, and its directives."""
 
-    `open` counts braces and `round` round ones. `last` are the characters that the branches end
-    with, "" for one without text.
-    """
-
-    open: list[int] = field(default_factory=lambda: [0])
-    round: list[int] = field(default_factory=lambda: [0])
-    last: list[str] = field(default_factory=lambda: [""])
-    pieces: list[list[Span]] = field(default_factory=lambda: [[]])
+    branches: list[_Branch] = field(default_factory=lambda: [_Branch()])
     directives: list[Span] = field(default_factory=list)
 
     @property
     def is_alternative(self) -> bool:
         """Whether what stands around goes with one branch alone."""
-        if len(self.open) > 1 and any(
-            each[0] != 0 and len(set(each)) == 1 for each in (self.open, self.round)
-        ):
+        opens, rounds = {b.open for b in self.branches}, {b.round for b in self.branches}
+        if len(self.branches) > 1 and any(len(e) == 1 and e != {0} for e in (opens, rounds)):
             return True
-        return not any(self.open) and self.last[0] not in _WHOLE
+        return opens == {0} and self.branches[0].last not in _WHOLE
 
 
 def with_one_branch(text: str) -> str:
@@ -67,7 +69,7 @@ def with_one_branch(text: str) -> str:
 def _hidden(text: str) -> Iterator[Span]:
     groups, at = [_Group()], 0
     for directive in DIRECTIVE.finditer(text):
-        _add(groups[-1], text, (at, directive.start()))
+        _add(groups[-1].branches[-1], text, (at, directive.start()))
         at = directive.end()
         word = _CONDITIONAL.match(directive[0])
         if word is None:
@@ -77,27 +79,26 @@ def _hidden(text: str) -> Iterator[Span]:
         elif len(groups) == 1:  # of a file that is cut off
             continue
         elif word[1] == "el":
-            groups[-1].open.append(0)
-            groups[-1].round.append(0)
-            groups[-1].last.append("")
-            groups[-1].pieces.append([])
+            groups[-1].branches.append(_Branch())
             groups[-1].directives.append(directive.span())
         else:
             done = groups.pop()
             done.directives.append(directive.span())
-            if done.is_alternative:
-                yield from done.directives
-                yield from (piece for branch in done.pieces[1:] for piece in branch)
             is_one = done.is_alternative
-            groups[-1].open[-1] += done.open[0] if is_one else sum(done.open)
-            groups[-1].round[-1] += done.round[0] if is_one else sum(done.round)
-            groups[-1].pieces[-1] += [piece for branch in done.pieces for piece in branch]
-            groups[-1].pieces[-1] += done.directives
+            if is_one:
+                yield from done.directives
+                yield from (piece for branch in done.branches[1:] for piece in branch.pieces)
+            outer = groups[-1].branches[-1]
+            for branch in done.branches[:1] if is_one else done.branches:
+                outer.open += branch.open
+                outer.round += branch.round
+            outer.pieces += [piece for branch in done.branches for piece in branch.pieces]
+            outer.pieces += done.directives
 
 
-def _add(group: _Group, text: str, piece: Span) -> None:
+def _add(branch: _Branch, text: str, piece: Span) -> None:
     inside = text[slice(*piece)]
-    group.open[-1] += inside.count("{") - inside.count("}")
-    group.round[-1] += inside.count("(") - inside.count(")")
-    group.last[-1] = inside.rstrip()[-1:] or group.last[-1]
-    group.pieces[-1].append(piece)
+    branch.open += inside.count("{") - inside.count("}")
+    branch.round += inside.count("(") - inside.count(")")
+    branch.last = inside.rstrip()[-1:] or branch.last
+    branch.pieces.append(piece)

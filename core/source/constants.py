@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from core.cancelling import check
-from core.source.expressions import parsed, text_of
+from core.source.expressions import parsed
 from core.source.host_syntax import Declared, HostSyntax, declared, host_syntax
 from core.source.lexical import blank, blanked
+from core.source.parser import text_of
 from core.source.plain_text import plain_text
 from core.source.syntax import defined_macros
 
@@ -42,17 +43,8 @@ _SIZES = {
 }
 _CONSTANT_WORDS = {"const", "constexpr"}
 _INTEGER_TYPES = {
-    "int",
-    "unsigned",
-    "long",
-    "short",
-    "size_t",
-    "auto",
-    "signed",
-    "int32_t",
-    "uint32_t",
-    "int64_t",
-    "uint64_t",
+    *("int", "unsigned", "long", "short", "size_t", "auto", "signed", "int32_t", "uint32_t"),
+    *("int64_t", "uint64_t"),
 }
 _PIECE = re.compile(r"\w+|\W+")
 _LONGEST_EXPANSION = 4000
@@ -129,8 +121,8 @@ class SourceText:
                 function = around.name if around is not None else ""
                 seen = last.setdefault(function, {})
                 known = agreed.setdefault(function, {})
-                text = text_of(one.value) if one.value is not None else ""
-                value = evaluate(self.expanded(text), ChainMap(seen, last[""]))
+                text = self.expanded(text_of(one.value))
+                value = evaluate(text, ChainMap(seen, last[""]))
                 known[one.name] = value if known.get(one.name, value) == value else None
                 seen[one.name] = value
         return agreed

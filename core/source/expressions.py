@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from core.source.parser import expression
+from core.source.parser import expression, text_in, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -208,10 +208,12 @@ class Reader:
         if kind == "parenthesized_expression" and node.named_child_count == 1:
             return self.read(node.named_children[0])
         if kind == "unary_expression":
-            return _unary(_mark(node), self.read(node.child_by_field_name("argument")))
+            return _unary(
+                text_in(node, "operator"), self.read(node.child_by_field_name("argument"))
+            )
         if kind == "binary_expression":
             parts = (self.read(node.child_by_field_name(side)) for side in ("left", "right"))
-            return _binary(_mark(node), *parts)
+            return _binary(text_in(node, "operator"), *parts)
         if kind == "conditional_expression":
             names = ("condition", "consequence", "alternative")
             return _conditional(*(self.read(node.child_by_field_name(name)) for name in names))
@@ -251,11 +253,6 @@ def nothing(_: Any) -> None:
     """The value of what is not understood."""
 
 
-def text_of(node: Node) -> str:
-    """The characters of a node."""
-    return (node.text or b"").decode("ascii")
-
-
 def plain_name(text: str) -> str:
     """`::std::max` is max, `std :: size_t` is size_t."""
     return re.sub(r"^(?:::)?(?:std::)?", "", re.sub(r"\s*::\s*", "::", text))
@@ -281,16 +278,6 @@ def literal(text: str) -> Number | None:
         return _bounded(int(digits, 8 if octal else 10))
     except _FAILS:
         return None
-
-
-def _mark(node: Node) -> str:
-    mark = node.child_by_field_name("operator")
-    return text_of(mark) if mark is not None else ""
-
-
-def _field(node: Node, name: str) -> str:
-    child = node.child_by_field_name(name)
-    return text_of(child) if child is not None else ""
 
 
 def _bounded(value: Number) -> Number:

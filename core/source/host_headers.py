@@ -2,13 +2,15 @@
 
 Types of fixed width, limits, INFINITY and M_PI, `std::sqrt` and `std::min`. All else of these
 headers serves the host, whose code is left out before NVRTC sees a file (`core.source.slicing`),
-so that most are empty. With NVIDIA's libcu++ at hand, `std` has its compile-time part, too.
+so that most are empty. With NVIDIA's libcu++ at hand, `std` has its compile-time part, too. What is
+more than a line or two stands in resources/headers.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 
 
@@ -16,93 +18,18 @@ def _words(text: str) -> list[str]:
     return text.split()
 
 
+FOLDER = Path(__file__).resolve().parents[2] / "resources" / "headers"
+"""What stands for the host's headers, as far as it is long."""
+
+
+def _text(name: str) -> str:
+    return (FOLDER / name).read_text(encoding="utf-8")
+
+
 _ONCE = "#pragma once\n"
-_WIDTHS = ((8, "char"), (16, "short"), (32, "int"), (64, "long long"))
-_INTEGERS = "".join(
-    f"typedef {sign} {plain} {letter}int{bits}_t;\n"
-    f"typedef {sign} {plain} {letter}int_fast{bits}_t;\n"
-    f"typedef {sign} {plain} {letter}int_least{bits}_t;\n"
-    for bits, plain in _WIDTHS
-    for sign, letter in (("signed", ""), ("unsigned", "u"))
-)
-_WIDTH_LIMITS = "".join(
-    f"#define INT{bits}_MAX {(1 << (bits - 1)) - 1}{suffix}\n"
-    f"#define INT{bits}_MIN (-INT{bits}_MAX - 1)\n"
-    f"#define UINT{bits}_MAX {(1 << bits) - 1}{unsigned}\n"
-    for bits, suffix, unsigned in ((8, "", ""), (16, "", ""), (32, "", "U"), (64, "LL", "ULL"))
-)
-_POINTERS = (
-    "typedef long long intptr_t;\ntypedef unsigned long long uintptr_t;\n"
-    "typedef long long intmax_t;\ntypedef unsigned long long uintmax_t;\n"
-    "#define SIZE_MAX UINT64_MAX\n"
-)
-_STD_INTEGERS = "namespace std {{ {} }}\n".format(
-    " ".join(f"using ::{u}int{bits}_t;" for bits, _ in _WIDTHS for u in ("", "u"))
-)
-# libcu++ defines some of these macros again, and says the same in other words.
-_QUIET = _ONCE + "#pragma nv_diag_suppress 47\n"
-_STDINT = _QUIET + _INTEGERS + _POINTERS + _WIDTH_LIMITS
-_LIMITS = """#pragma once
-#define CHAR_BIT 8
-#define CHAR_MIN SCHAR_MIN
-#define CHAR_MAX SCHAR_MAX
-#define SCHAR_MIN (-128)
-#define SCHAR_MAX 127
-#define UCHAR_MAX 255
-#define SHRT_MIN (-32768)
-#define SHRT_MAX 32767
-#define USHRT_MAX 65535
-#define INT_MAX 2147483647
-#define INT_MIN (-INT_MAX - 1)
-#define UINT_MAX 4294967295U
-#define LONG_MAX LLONG_MAX
-#define LONG_MIN LLONG_MIN
-#define ULONG_MAX ULLONG_MAX
-#define LLONG_MAX 9223372036854775807LL
-#define LLONG_MIN (-LLONG_MAX - 1)
-#define ULLONG_MAX 18446744073709551615ULL
-"""
-_FLOAT = """#pragma once
-#define FLT_RADIX 2
-#define FLT_MANT_DIG 24
-#define FLT_DIG 6
-#define FLT_MAX 3.402823466e+38f
-#define FLT_MIN 1.175494351e-38f
-#define FLT_EPSILON 1.192092896e-07f
-#define DBL_MANT_DIG 53
-#define DBL_DIG 15
-#define DBL_MAX 1.7976931348623158e+308
-#define DBL_MIN 2.2250738585072014e-308
-#define DBL_EPSILON 2.2204460492503131e-016
-"""
-_CONSTANTS = {
-    "E": "2.7182818284590452354",
-    "LOG2E": "1.4426950408889634074",
-    "LOG10E": "0.43429448190325182765",
-    "LN2": "0.69314718055994530942",
-    "LN10": "2.30258509299404568402",
-    "PI": "3.14159265358979323846",
-    "PI_2": "1.57079632679489661923",
-    "PI_4": "0.78539816339744830962",
-    "1_PI": "0.31830988618379067154",
-    "2_PI": "0.63661977236758134308",
-    "2_SQRTPI": "1.12837916709551257390",
-    "SQRT2": "1.41421356237309504880",
-    "SQRT1_2": "0.70710678118654752440",
-}
-_MATH = (
-    _QUIET
-    # Members: the cast itself goes through local memory in a build as written. A template's, as
-    # those of others would be in every module.
-    + "#ifndef __tilescope_math\n#define __tilescope_math\n"
-    + "template <class T> struct __tilescope_special {\n"
-    + "static constexpr T infinity = __builtin_bit_cast(T, 0x7f800000);\n"
-    + "static constexpr T nan = __builtin_bit_cast(T, 0x7fffffff);\n};\n#endif\n"
-    + "#define INFINITY (__tilescope_special<float>::infinity)\n"
-    + "#define NAN (__tilescope_special<float>::nan)\n"
-    + "#define HUGE_VALF INFINITY\n#define HUGE_VAL ((double)INFINITY)\n"
-    + "".join(f"#define M_{name} {value}\n" for name, value in _CONSTANTS.items())
-)
+_STDINT, _LIMITS, _FLOAT, _MATH = map(_text, ("stdint.h", "limits.h", "float.h", "math.h"))
+_INTEGERS = tuple(f"{u}int{bits}_t" for bits in (8, 16, 32, 64) for u in ("", "u"))
+_STD_INTEGERS = f"namespace std {{ {' '.join(f'using ::{name};' for name in _INTEGERS)} }}\n"
 _FUNCTIONS = _words("""
 abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs
 fdim floor fma fmax fmin fmod frexp hypot ilogb isfinite isinf isnan ldexp lgamma llrint llround log
@@ -111,21 +38,6 @@ signbit sin sinh sqrt tan tanh tgamma trunc fabsf sqrtf expf logf powf sinf cosf
 fmaxf fminf fmodf
 """)
 _CMATH = _MATH + "namespace std { " + " ".join(f"using ::{name};" for name in _FUNCTIONS) + " }\n"
-_FUNCTION = "template <class T> __host__ __device__ constexpr"
-_ALGORITHM = f"""#pragma once
-namespace std {{
-{_FUNCTION} const T& max(const T& a, const T& b) {{ return a < b ? b : a; }}
-{_FUNCTION} const T& min(const T& a, const T& b) {{ return b < a ? b : a; }}
-{_FUNCTION} const T& clamp(const T& v, const T& lo, const T& hi)
-{{ return v < lo ? lo : hi < v ? hi : v; }}
-#ifdef __CUDACC_RTC__
-{_FUNCTION} T max(initializer_list<T> all)
-{{ T r = *all.begin(); for (const T& one : all) if (r < one) r = one; return r; }}
-{_FUNCTION} T min(initializer_list<T> all)
-{{ T r = *all.begin(); for (const T& one : all) if (one < r) r = one; return r; }}
-#endif
-}}
-"""
 TENSOR_MAPS: Mapping[str, tuple[str, ...]] = {  # of cuda.h, in their order
     "DataType": tuple(
         f"DATA_TYPE_{name}"
@@ -149,15 +61,6 @@ _CUDA = (
         for kind, names in TENSOR_MAPS.items()
     )
     + "#endif\n"
-)
-_DIRECTX = (
-    f"{_ONCE}namespace DirectX {{\n"
-    + "".join(
-        f"struct XM{name}{count} {{ {kind} {', '.join('xyzw'[:count])}; }};\n"
-        for name, kind in (("FLOAT", "float"), ("INT", "int"), ("UINT", "unsigned"))
-        for count in (2, 3, 4)
-    )
-    + "}\n"
 )
 _STDIO = _ONCE + "namespace std { using ::printf; }\n"
 _STRING = _ONCE + "namespace std { using ::memcpy; using ::memset; }\n"
@@ -224,212 +127,7 @@ OF_HOST_ALONE = re.compile(
     r"|(?:gtest|gmock|spdlog|nlohmann)/"
 )
 _TORCH = re.compile(r"(?:torch|ATen|c10|pybind11)/")
-_FFT = """#pragma once
-typedef float cufftReal; typedef double cufftDoubleReal; typedef float2 cufftComplex;
-typedef double2 cufftDoubleComplex; typedef int cufftHandle;
-"""
-# What device code uses of PyTorch: types, macros, and tensors as kernels take them.
-_TORCH_SHIM = """#pragma once
-#include <cfloat>
-#include <climits>
-#define C10_HOST_DEVICE __host__ __device__
-#define C10_DEVICE __device__
-#define C10_HOST __host__
-#define C10_ALWAYS_INLINE __forceinline__
-#define C10_LAUNCH_BOUNDS_0 __launch_bounds__(256, 4)
-#define C10_LAUNCH_BOUNDS_1(threads) __launch_bounds__(threads)
-#define C10_LAUNCH_BOUNDS_2(threads, blocks) __launch_bounds__(threads, blocks)
-#define C10_RESTRICT __restrict__
-#define C10_WARP_SIZE 32
-#define CUDA_KERNEL_ASSERT(condition) ((void)0)
-#define CUDA_KERNEL_LOOP_TYPE(i, n, type) \\
-    type _at_##i = (type)blockIdx.x * blockDim.x + threadIdx.x; \\
-    for (type i = _at_##i; _at_##i < (n); _at_##i += blockDim.x * gridDim.x, i = _at_##i)
-#define CUDA_KERNEL_LOOP(i, n) CUDA_KERNEL_LOOP_TYPE(i, n, int)
-namespace at {
-template <class T> struct DefaultPtrTraits { typedef T* PtrType; };
-template <class T> struct RestrictPtrTraits { typedef T* __restrict__ PtrType; };
-template <class T, size_t N, template <class> class P = DefaultPtrTraits, class I = long long>
-struct TensorAccessor {
-    typename P<T>::PtrType data_; const I* sizes_; const I* strides_;
-    __device__ I size(I i) const { return sizes_[i]; }
-    __device__ I stride(I i) const { return strides_[i]; }
-    __device__ T* data() const { return data_; }
-    __device__ TensorAccessor<T, N - 1, P, I> operator[](I i) const
-    { return {data_ + strides_[0] * i, sizes_ + 1, strides_ + 1}; }
-};
-template <class T, template <class> class P, class I> struct TensorAccessor<T, 1, P, I> {
-    typename P<T>::PtrType data_; const I* sizes_; const I* strides_;
-    __device__ I size(I i) const { return sizes_[i]; }
-    __device__ I stride(I i) const { return strides_[i]; }
-    __device__ T* data() const { return data_; }
-    __device__ T& operator[](I i) const { return data_[strides_[0] * i]; }
-};
-template <class T, size_t N, template <class> class P = DefaultPtrTraits, class I = long long>
-struct PackedTensorAccessor {
-    typename P<T>::PtrType data_; I sizes_[N]; I strides_[N];
-    __device__ I size(I i) const { return sizes_[i]; }
-    __device__ I stride(I i) const { return strides_[i]; }
-    __device__ T* data() const { return data_; }
-    __device__ decltype(auto) operator[](I i) const
-    { return TensorAccessor<T, N, P, I>{data_, sizes_, strides_}[i]; }
-};
-template <class T, size_t N, template <class> class P = DefaultPtrTraits>
-using GenericPackedTensorAccessor = PackedTensorAccessor<T, N, P>;
-template <class T, size_t N, template <class> class P = DefaultPtrTraits>
-using PackedTensorAccessor32 = PackedTensorAccessor<T, N, P, int>;
-template <class T, size_t N, template <class> class P = DefaultPtrTraits>
-using PackedTensorAccessor64 = PackedTensorAccessor<T, N, P, long long>;
-template <class T> struct OpMathType { typedef T type; };
-template <class T> using opmath_type = typename OpMathType<T>::type;
-template <class T, bool> struct AccumulateType { typedef T type; };
-template <class T, bool is_cuda> using acc_type = typename AccumulateType<T, is_cuda>::type;
-template <class T> __device__ T ceil_div(T a, T b) { return (a + b - 1) / b; }
-namespace cuda { namespace detail {
-template <class T, class I> struct TensorInfo {
-    T* data; I sizes[25]; I strides[25]; int dims;
-    __device__ bool isContiguous() const { return dims == 1 && strides[0] == 1; }
-};
-template <class T, class I, int D> struct IndexToOffset {
-    static __device__ I get(I at, const TensorInfo<T, I>& info)
-    {
-        I offset = 0;
-        for (int i = (D > 0 ? D : info.dims) - 1; i > 0; at /= info.sizes[i], --i)
-            offset += at % info.sizes[i] * info.strides[i];
-        return offset + at * info.strides[0];
-    }
-};
-} }
-}
-namespace torch { using namespace at; }
-namespace c10 {
-using namespace at;
-template <class T> struct alignas(2 * sizeof(T)) complex {
-    T real_, imag_;
-    __host__ __device__ constexpr complex(T re = T(), T im = T()) : real_(re), imag_(im) {}
-    __host__ __device__ constexpr T real() const { return real_; }
-    __host__ __device__ constexpr T imag() const { return imag_; }
-    __device__ complex& operator+=(const complex& b) { return *this = *this + b; }
-    __device__ complex& operator-=(const complex& b) { return *this = *this - b; }
-    __device__ complex& operator*=(const complex& b) { return *this = *this * b; }
-    friend __device__ complex operator-(const complex& a) { return {-a.real_, -a.imag_}; }
-    friend __device__ complex operator+(const complex& a, const complex& b)
-    { return {a.real_ + b.real_, a.imag_ + b.imag_}; }
-    friend __device__ complex operator-(const complex& a, const complex& b)
-    { return {a.real_ - b.real_, a.imag_ - b.imag_}; }
-    friend __device__ complex operator*(const complex& a, const complex& b)
-    { return {a.real_ * b.real_ - a.imag_ * b.imag_, a.real_ * b.imag_ + a.imag_ * b.real_}; }
-    friend __device__ complex operator/(const complex& a, const complex& b)
-    {
-        T whole = b.real_ * b.real_ + b.imag_ * b.imag_;
-        complex over = a * complex(b.real_, -b.imag_);
-        return {over.real_ / whole, over.imag_ / whole};
-    }
-    friend __device__ bool operator==(const complex& a, const complex& b)
-    { return a.real_ == b.real_ && a.imag_ == b.imag_; }
-};
-}
-namespace std {
-template <class T> __device__ c10::complex<T> conj(const c10::complex<T>& z)
-{ return {z.real_, -z.imag_}; }
-}
-template <class T> __device__ T gpuAtomicAdd(T* address, T value)
-{ return atomicAdd(address, value); }
-template <class T> __device__ void gpuAtomicAddNoReturn(T* address, T value)
-{ atomicAdd(address, value); }
-namespace at {
-struct PhiloxCudaState { unsigned long long seed_, offset_; };
-namespace cuda { namespace philox {
-struct Seeds { unsigned long long seed, offset; };
-inline __device__ Seeds unpack(PhiloxCudaState state) { return {state.seed_, state.offset_}; }
-} }
-}
-namespace std {
-template <int I> __device__ unsigned long long get(const at::cuda::philox::Seeds& seeds)
-{ return I ? seeds.offset : seeds.seed; }
-}
-"""
-_BESIDE = {"float": "float", "double": "double", "int": ""}  # what a sum with a half is, "" a half
-
-
-def _operator(result: str, op: str, left: str, right: str, computed: str) -> str:
-    """One operator, which computes as numbers of the type `computed` do."""
-    return (
-        f"{_INLINE} {result} operator{op}({left} a, {right} b) "
-        f"{{ return {computed}(a) {op} {computed}(b); }}\n"
-    )
-
-
-_INLINE = "__host__ __device__ inline"
-
-
-def _half(name: str, cuda: str) -> str:
-    """A number of 16 bits as PyTorch has it: its bits are `x`, and it computes as a float does."""
-    text = ""
-    for op in ("+", "-", "*", "/", "<", ">", "<=", ">=", "==", "!="):
-        is_sum = op in "+-*/"
-        text += _operator(name if is_sum else "bool", op, name, name, "float")
-        for other, to in _BESIDE.items():
-            result = (to or name) if is_sum else "bool"
-            text += _operator(result, op, name, other, to or "float")
-            text += _operator(result, op, other, name, to or "float")
-        if is_sum:
-            text += (
-                f"{_INLINE} {name}& operator{op}=({name}& a, {name} b) {{ return a = a {op} b; }}\n"
-            )
-    return f"""struct alignas(2) {name} {{
-    unsigned short x;
-    struct from_bits_t {{}};
-    {name}() = default;
-    __host__ __device__ {name}(unsigned short bits, from_bits_t) : x(bits) {{}}
-    __host__ __device__ {name}(float value) : {name}({cuda}(value)) {{}}
-    __host__ __device__ {name}({cuda} value) : x(__builtin_bit_cast(unsigned short, value)) {{}}
-    __host__ __device__ operator float() const {{ return float({cuda}(*this)); }}
-    __host__ __device__ operator {cuda}() const {{ return __builtin_bit_cast({cuda}, x); }}
-}};
-{text}{_INLINE} {name} operator-({name} a) {{ return -float(a); }}
-template <> struct OpMathType<{name}> {{ typedef float type; }};
-template <bool C> struct AccumulateType<{name}, C> {{ typedef float type; }};
-"""
-
-
-_TORCH_HALVES = f"""#include <cuda_fp16.h>
-#include <cuda_bf16.h>
-namespace at {{
-{_half("Half", "__half")}{_half("BFloat16", "__nv_bfloat16")}}}
-"""
 HALF_NAMES = re.compile(r"\bhalf[24]?\b|\b__half|bfloat16|\bat::(?:Half|BFloat16)|\bc10::")
-# What OpenCV gives to kernels (opencv2/core/cuda_types.hpp): views of an image on the GPU, whose
-# rows lie `step` bytes apart. Each of its headers has all of it.
-_OPENCV = """#ifndef TILESCOPE_OPENCV
-#define TILESCOPE_OPENCV
-typedef unsigned char uchar;
-typedef unsigned short ushort;
-namespace cv { namespace cuda {
-template <class T> struct DevPtr {
-    typedef T elem_type;
-    T* data;
-    __device__ operator T*() { return data; }
-    __device__ operator const T*() const { return data; }
-};
-template <class T> struct PtrSz : DevPtr<T> { size_t size; };
-template <class T> struct PtrStep : DevPtr<T> {
-    size_t step;
-    __device__ T* ptr(int y = 0) { return (T*)((char*)this->data + y * step); }
-    __device__ const T* ptr(int y = 0) const { return (const T*)((char*)this->data + y * step); }
-    __device__ T& operator()(int y, int x) { return ptr(y)[x]; }
-    __device__ const T& operator()(int y, int x) const { return ptr(y)[x]; }
-};
-template <class T> struct PtrStepSz : PtrStep<T> { int cols, rows; };
-typedef PtrStepSz<unsigned char> PtrStepSzb;
-typedef PtrStepSz<float> PtrStepSzf;
-typedef PtrStepSz<int> PtrStepSzi;
-typedef PtrStep<unsigned char> PtrStepb;
-typedef PtrStep<float> PtrStepf;
-typedef PtrStep<int> PtrStepi;
-} }
-#endif
-"""
 _WITH_HALVES = re.compile(r"cublas\w*\.h")  # they include CUDA's headers of these types
 
 
@@ -443,15 +141,15 @@ def stand_in(header: str, has_halves: bool) -> str | None:
     if _TORCH.match(header):
         return _TORCH_INCLUDE
     if header.startswith(("opencv2/", "opencv/")):
-        return _OPENCV
+        return _text("opencv.h")
     if header in ("cufft.h", "cufftXt.h", "cufftw.h"):
-        return _FFT
+        return _text("cufft.h")
     return _ONCE if _HOST_ONLY.match(header) or OF_HOST_ALONE.match(header) else None
 
 
 def torch_header(has_halves: bool) -> str:
     """The content of `TORCH`, which PyTorch's headers stand for."""
-    return _TORCH_SHIM + (_TORCH_HALVES if has_halves else "")
+    return _text("torch.h") + (_text("torch_halves.h") if has_halves else "")
 
 
 TORCH = "tilescope_torch.h"
@@ -477,14 +175,8 @@ _FROM_LIBCUDACXX = {
     ],
     # NVRTC has std::move and std::forward by itself
     "utility": [
-        "swap",
-        "pair",
-        "make_pair",
-        "exchange",
-        "declval",
-        "integer_sequence",
-        "index_sequence",
-        "make_index_sequence",
+        *("swap", "pair", "make_pair", "exchange", "declval", "integer_sequence"),
+        *("index_sequence", "make_index_sequence"),
     ],
     "tuple": ["tuple", "make_tuple", "tie", "get", "apply"],
     "bit": ["bit_cast"],
@@ -509,15 +201,9 @@ warp/warp_reduce warp/warp_scan warp/warp_store
 # nvcc includes these before any source, so that kernels use their macros without a word.
 HELD_BY_NVCC: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "math.h": (
-            "INFINITY",
-            "NAN",
-            "HUGE_VAL",
-            "HUGE_VALF",
-            *(f"M_{name}" for name in _CONSTANTS),
-        ),
+        "math.h": tuple(re.findall(r"#define ([A-Z]\w+)", _MATH)),
         "limits.h": tuple(re.findall(r"#define (\w+)", _LIMITS)),
-        "stdint.h": tuple(f"{u}int{bits}_t" for bits, _ in _WIDTHS for u in ("", "u")),
+        "stdint.h": _INTEGERS,
     }
 )
 STAND_INS: Mapping[str, str] = MappingProxyType(
@@ -537,10 +223,10 @@ STAND_INS: Mapping[str, str] = MappingProxyType(
         "cstdio": _STDIO,
         "cstring": _STRING,
         "cstddef": _STDDEF,
-        "algorithm": _ALGORITHM,
+        "algorithm": _text("algorithm.h"),
         "cuda.h": _CUDA,
         "cudaTypedefs.h": _CUDA,
-        "DirectXMath.h": _DIRECTX,
+        "DirectXMath.h": _text("DirectXMath.h"),
     }
 )
 
@@ -551,7 +237,7 @@ STD_NAMES: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("max", "min", "clamp"), "algorithm"),
         **dict.fromkeys(("size_t", "nullptr_t"), "cstddef"),
         **dict(zip(HOST_CLASSES, _CONTAINERS, strict=True)),
-        **{f"{u}int{bits}_t": "cstdint" for bits, _ in _WIDTHS for u in ("", "u")},
+        **dict.fromkeys(_INTEGERS, "cstdint"),
         **{name: header for header, names in _FROM_LIBCUDACXX.items() for name in names},
     }
 )
@@ -563,18 +249,6 @@ PRE_INCLUDED = "tilescope_names.h"
 FIRST = "tilescope_first.h"
 """Among a source's own headers the one that includes what somebody wants before the source."""
 _NAMES = "typedef unsigned int uint; typedef unsigned short ushort; typedef unsigned long ulong;\n"
-_DOT = (
-    "static __device__ __forceinline__ {r} tilescope_{name}({r} a, {u} b, {r} c)\n"
-    '{{ {r} d; asm("{op} %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c)); return d; }}\n'
-)
-_DOTS = [  # NVRTC 13 fails at these intrinsics where it makes debug information
-    _DOT.format(r=r, u=r, name=name, op=f"{op}.{t}.{t}")
-    for r, t in (("int", "s32"), ("unsigned", "u32"))
-    for name, op in (("__dp4a", "dp4a"), ("__dp2a_lo", "dp2a.lo"), ("__dp2a_hi", "dp2a.hi"))
-]
-_DOT_NAMES = "".join(f"#define {n} tilescope_{n}\n" for n in ("__dp4a", "__dp2a_lo", "__dp2a_hi"))
-
-
 # What the host's compilers know without a header.
 _BUILT_IN = {
     "__FLT_MAX__": "3.402823466e+38f",
@@ -599,13 +273,6 @@ _OWN_ANY = "cuda/std/__functional/invoke.h"
 _FORMER = re.compile(r"\b__(?:shfl(?:_up|_down|_xor)?|any|all|ballot)(?=\s*\()")
 
 
-# The device's runtime takes memory from the heap of a kernel's malloc (CUDA Programming Guide,
-# Dynamic Parallelism, "Memory Allocation").
-_OF_HEAP = """template <class T>
-static __device__ __forceinline__ cudaError_t cudaMalloc(T** p, unsigned long long bytes)
-{ *p = static_cast<T*>(malloc(bytes)); return *p ? cudaSuccess : cudaErrorMemoryAllocation; }
-static __device__ __forceinline__ cudaError_t cudaFree(void* p) { free(p); return cudaSuccess; }
-"""
 _USES_HEAP = re.compile(r"\bcuda(?:Malloc|Free)\s*\(")
 # NVRTC knows the names, and their headers come by way of others that may not be at hand.
 _HALVES_BY_NAME = {"__half": "cuda_fp16.h", "__nv_bfloat16": "cuda_bf16.h"}
@@ -636,9 +303,9 @@ def pre_included(source: str, *, is_debug: bool, has_runtime: bool) -> str:
     """
     text = _NAMES if re.search(r"\bu(?:int|short|long)\b", source) else ""
     if has_runtime and _USES_HEAP.search(source):
-        text += _OF_HEAP
+        text += _text("heap.h")
     if is_debug and re.search(r"\b__dp[24]a", source):
-        text += "".join(_DOTS) + _DOT_NAMES
+        text += _text("dp4a.h")
     text += "".join(f"#define {n} {value}\n" for n, value in _BUILT_IN.items() if n in source)
     text += "".join(f"#define {n}(...) {value}\n" for n, value in _never_true(source).items())
     for name in sorted(set(_FORMER.findall(source))):

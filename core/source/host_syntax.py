@@ -12,15 +12,28 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
-from core.source.expressions import text_of
 from core.source.lexical import blank
-from core.source.parser import ATTRIBUTE, CLASSES, DECLARATORS, GROUPS, expression, language, parse
+from core.source.parser import (
+    ATTRIBUTE,
+    CLASSES,
+    DECLARATORS,
+    GROUPS,
+    around,
+    expression,
+    field_of,
+    language,
+    parse,
+    text_in,
+    text_of,
+)
 from core.source.plain_text import closing, split_at_commas
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Query
+
+_T = TypeVar("_T")
 
 _OF_CUDA = """
 struct cudaLaunchConfig_t {
@@ -140,9 +153,9 @@ def nearest(called: Node, functions: Sequence[Function]) -> list[Function]:
     Its own namespace comes first, then those around it. Others stay at the end, as a `using` may
     bring them in. `called` is the node that names the function.
     """
-    around, (scope, _, _) = _namespaces(called), text_of(called).partition("<")[0].rpartition("::")
+    spaces, (scope, _, _) = _namespaces(called), text_of(called).partition("<")[0].rpartition("::")
     named = tuple(scope.split("::")) if scope else ()
-    places = [(*around[:depth], *named) for depth in range(len(around), -1, -1)]
+    places = [(*spaces[:depth], *named) for depth in range(len(spaces), -1, -1)]
 
     def rank(function: Function) -> int:
         own = _namespaces(function.node)
@@ -153,13 +166,8 @@ def nearest(called: Node, functions: Sequence[Function]) -> list[Function]:
 
 def _namespaces(node: Node) -> tuple[str, ...]:
     """The names of the namespaces around a node, the outermost first."""
-    found, above = list[str](), node.parent
-    while above is not None:
-        name = above.child_by_field_name("name")
-        if above.type == "namespace_definition" and name is not None:
-            found.append(text_of(name))
-        above = above.parent
-    return tuple(found[::-1])
+    spaces = [text_in(n, "name") for n in around(node) if n.type == "namespace_definition"]
+    return tuple(filter(None, reversed(spaces)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,22 +230,14 @@ class HostSyntax:
         return tuple(sorted((f for f in made if f is not None), key=lambda f: f.body.start_byte))
 
     @cached_property
-    def by_name(self) -> Mapping[str, tuple[Function, ...]]:
+    def by_name(self) -> Mapping[str, Sequence[Function]]:
         """The functions of a name that are no kernels."""
-        found: dict[str, tuple[Function, ...]] = {}
-        for function in self.functions:
-            if not function.is_kernel:
-                found[function.name] = (*found.get(function.name, ()), function)
-        return found
+        return _grouped((f.name, f) for f in self.functions if not f.is_kernel)
 
     @cached_property
-    def methods(self) -> Mapping[str, tuple[Function, ...]]:
+    def methods(self) -> Mapping[str, Sequence[Function]]:
         """The methods of each class."""
-        found: dict[str, tuple[Function, ...]] = {}
-        for function in self.functions:
-            if function.owner:
-                found[function.owner] = (*found.get(function.owner, ()), function)
-        return found
+        return _grouped((f.owner, f) for f in self.functions if f.owner)
 
     @cached_property
     def classes(self) -> Mapping[str, Class]:
@@ -326,12 +326,9 @@ class HostSyntax:
             yield found.start(), split_at_commas(inside, "()")
 
     @cached_property
-    def calls(self) -> Mapping[str, list[Node]]:
+    def calls(self) -> Mapping[str, Sequence[Node]]:
         """The calls by the plain name of what they call, in order."""
-        found: dict[str, list[Node]] = {}
-        for node in self.nodes("call"):
-            found.setdefault(called_name(node), []).append(node)
-        return found
+        return _grouped((called_name(node), node) for node in self.nodes("call"))
 
     @property
     def called(self) -> frozenset[str]:
@@ -454,11 +451,8 @@ class HostSyntax:
     @cached_property
     def variables(self) -> Mapping[str, Sequence[tuple[Node, Declared]]]:
         """The declarations of each variable, in order, those of parameters not among them."""
-        found: dict[str, list[tuple[Node, Declared]]] = {}
-        for node in self.nodes("declaration"):
-            for one in declared(node):
-                found.setdefault(one.name, []).append((node, one))
-        return found
+        every = ((node, one) for node in self.nodes("declaration") for one in declared(node))
+        return _grouped((one.name, (node, one)) for node, one in every)
 
     def declared_before(self, name: str, place: int) -> Iterator[Declared]:
         """The declarations of a variable that end before a place, the last one first."""
@@ -510,6 +504,13 @@ class HostSyntax:
                 waiting += reversed(node.children)
             elif node.type == "declaration":
                 yield node
+
+
+def _grouped(pairs: Iterable[tuple[str, _T]]) -> Mapping[str, Sequence[_T]]:
+    found: dict[str, list[_T]] = {}
+    for name, one in pairs:
+        found.setdefault(name, []).append(one)
+    return found
 
 
 def taken(text: str, defined: Iterable[str]) -> str:
@@ -588,12 +589,6 @@ def _with_ends_of_statements(text: str) -> str:
     return "".join([*parts, text[at:]])
 
 
-def text_in(node: Node, name: str) -> str:
-    """The text of a node's field, "" without one."""
-    child = node.child_by_field_name(name)
-    return text_of(child) if child is not None else ""
-
-
 def called_name(call: Node) -> str:
     """The plain name of what a call calls."""
     function = call.child_by_field_name("function")
@@ -617,7 +612,7 @@ def arguments_of(call: Node) -> list[Node]:
 
 
 def _count(call: Node) -> int:
-    given = call.child_by_field_name("arguments")
+    given = field_of(call, "arguments")
     return given.named_child_count if given is not None else 0
 
 
@@ -648,7 +643,7 @@ def _type(node: Node) -> str:
     kind = node.child_by_field_name("type")
     if kind is not None and kind.type in CLASSES:
         kind = kind.child_by_field_name("name")
-    return " ".join([*words, *(text_of(kind).split() if kind is not None else ())])
+    return " ".join([*words, *text_of(kind).split()])
 
 
 def _declared(node: Node, kind: str, value: Node | None) -> Declared | None:
@@ -685,16 +680,13 @@ def _declared(node: Node, kind: str, value: Node | None) -> Declared | None:
 
 def _taken_for_parameters(node: Node, kind: str) -> Node | None:
     """The arguments of `dim3 block(SIDE, SIDE);`, which might declare a function as well."""
-    around = node.parent
-    while around is not None and around.type in DECLARATORS:
-        around = around.parent
+    declaration = next((n for n in around(node) if n.type not in DECLARATORS), None)
     parameters = node.child_by_field_name("parameters")
-    outer = around.parent if around is not None else None
+    outer = declaration.parent if declaration is not None else None
     is_inside = outer is not None and outer.type not in GROUPS
     if parameters is None or not (is_inside or "dim3" in kind.split()):
         return None
-    call = expression(f"_{text_of(parameters)}")
-    return call.child_by_field_name("arguments") if call is not None else None
+    return field_of(expression(f"_{text_of(parameters)}"), "arguments")
 
 
 def function_declarator(node: Node) -> Node | None:
@@ -709,34 +701,32 @@ def function_declarator(node: Node) -> Node | None:
 
 def _function(node: Node) -> Function | None:
     body, declarator = node.child_by_field_name("body"), function_declarator(node)
-    name = declarator.child_by_field_name("declarator") if declarator is not None else None
-    if body is None or declarator is None or name is None:
-        return None
+    name = field_of(declarator, "declarator")
     owner = ""
     while name is not None and name.type in ("qualified_identifier", "template_function"):
         if (scope := name.child_by_field_name("scope")) is not None:
-            named = scope.child_by_field_name("name") if scope.type == "template_type" else scope
-            owner = text_of(named) if named is not None else ""
+            owner = text_of(field_of(scope, "name") if scope.type == "template_type" else scope)
         name = name.child_by_field_name("name")
-    if name is None:
+    if body is None or name is None:
         return None
-    around = node.parent
+    outer = node.parent
     template: tuple[TemplateParameter, ...] = ()
-    if around is not None and around.type == "template_declaration":
-        template = template_of(around)
-        around = around.parent
-    if around is not None and around.type == "field_declaration_list" and around.parent:
-        owner = text_in(around.parent, "name")
-    parameters = declarator.child_by_field_name("parameters")
-    formals = [
-        one
-        for child in (parameters.named_children if parameters is not None else ())
-        for one in declared(child)
-    ]
-    formals = [one for one in formals if one.name or one.type != "void"]
+    if outer is not None and outer.type == "template_declaration":
+        template = template_of(outer)
+        outer = outer.parent
+    if outer is not None and outer.type == "field_declaration_list" and outer.parent:
+        owner = text_in(outer.parent, "name")
+    formals = [one for one in formals_of(declarator) if one.name or one.type != "void"]
     head = text_of(node)[: body.start_byte - node.start_byte]
     spaces = "__global__" in head, "__device__" in head
     return Function(text_of(name), owner, tuple(formals), template, node, body, *spaces)
+
+
+def formals_of(declarator: Node | None) -> tuple[Declared, ...]:
+    """The parameters in a declarator of a function or a lambda."""
+    listed = field_of(declarator, "parameters")
+    children = listed.named_children if listed is not None else ()
+    return tuple(one for child in children for one in declared(child))
 
 
 def template_of(node: Node) -> tuple[TemplateParameter, ...]:
@@ -752,7 +742,7 @@ def template_of(node: Node) -> tuple[TemplateParameter, ...]:
 
 def _template_parameter(node: Node) -> TemplateParameter:
     default = node.child_by_field_name("default_type") or node.child_by_field_name("default_value")
-    said = text_of(default) if default is not None else ""
+    said = text_of(default)
     if node.type.startswith("template_template"):
         node = node.named_children[-1]
     if "type_parameter" in node.type:
@@ -788,12 +778,12 @@ def _class(node: Node) -> Class:
         if child.type == "field_declaration":
             members |= {one.name: one for one in declared(child)}
     name = text_in(node, "name").partition("<")[0].strip()
-    around = node.parent
+    outer = node.parent
     template: tuple[TemplateParameter, ...] = ()
-    if around is not None and around.type == "type_definition":
-        name = name or text_in(around, "declarator")
-    elif around is not None and around.type == "template_declaration":
-        template = template_of(around)
+    if outer is not None and outer.type == "type_definition":
+        name = name or text_in(outer, "declarator")
+    elif outer is not None and outer.type == "template_declaration":
+        template = template_of(outer)
     bases = [
         text_of(one).partition("<")[0].rpartition("::")[2].strip()
         for child in node.named_children

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 from core.source.constants import evaluate
 from core.source.constants import read_source as read_constants
-from core.source.expressions import text_of
 from core.source.host_syntax import (
     OUTER,
     WHOLE_NUMBERS,
@@ -29,7 +28,6 @@ from core.source.host_syntax import (
     declared,
     host_syntax,
     template_of,
-    text_in,
 )
 from core.source.kernel_text import (
     MOST_CALLS,
@@ -39,7 +37,7 @@ from core.source.kernel_text import (
     split_instance,
     with_words,
 )
-from core.source.parser import CLASSES, expression
+from core.source.parser import CLASSES, around, expression, text_in, text_of, within
 from core.source.plain_text import plain_text, split_at_commas, with_macros
 
 if TYPE_CHECKING:
@@ -63,12 +61,8 @@ _ITERATOR = re.compile(r"\w*(?:Iter(?:ator)?|It)\d*T?")
 _FUNCTOR = re.compile(r"(?:Op|F|Func|Function|Functor|Fn|UnaryOp|BinaryOp|\w*Op)")
 _MEMBER = re.compile(r"(?<![\w:])(?<!typename )([A-Za-z_]\w*)::([A-Za-z_]\w*)\b(?!\s*[(<:])")
 _TYPED = {
-    "identifier",
-    "cast_expression",
-    "number_literal",
-    "call_expression",
-    "compound_literal_expression",
-    "field_expression",
+    *("identifier", "cast_expression", "number_literal", "call_expression"),
+    *("compound_literal_expression", "field_expression"),
 }
 _PARAMETER = re.compile(r"[<,]\s*(?:class|struct)\s+\Z")  # of a template behind a mistake
 _INSTANTIATES = re.compile(r"\btemplate\s+(?:__global__\s+)?void\s")  # in a macro's meaning
@@ -191,11 +185,7 @@ class _Reader:
             yield self._likely(parameter, kernel)
 
     def _explicit(
-        self,
-        parameter: TemplateParameter,
-        text: str,
-        launch: HostLaunch,
-        outer: Mapping[str, str],
+        self, parameter: TemplateParameter, text: str, launch: HostLaunch, outer: Mapping[str, str]
     ) -> str:
         if parameter.kind == "type":
             return self._nameable(text, outer)
@@ -422,14 +412,12 @@ class _Reader:
 
     def _of_class(self, function: Function | None) -> Mapping[str, str]:
         """The template arguments with which the class of a function is used first."""
-        around = function.node.parent if function is not None else None
-        while around is not None:
-            outer = around.parent
-            if outer is not None and outer.type == "template_declaration":
-                bound = self._used(text_in(around, "name"), template_of(outer))
-                if around.type in CLASSES and bound:
+        for own in around(function.node) if function is not None else ():
+            outer = own.parent
+            if outer is not None and outer.type == "template_declaration" and own.type in CLASSES:
+                bound = self._used(text_in(own, "name"), template_of(outer))
+                if bound:
                     return bound
-            around = outer
         if function is not None and function.owner:  # a method that is defined apart
             return self._used(function.owner, function.template)
         return {}
@@ -587,10 +575,9 @@ class _Reader:
 
 def _is_defined(node: Node) -> bool:
     """Whether a name with template arguments is one whose specialisation is defined there."""
-    around = node.parent
-    while around is not None and around.type in ("qualified_identifier", "function_declarator"):
-        around = around.parent
-    return around is not None and around.type == "function_definition"
+    names = ("qualified_identifier", "function_declarator")
+    outer = next((n for n in around(node) if n.type not in names), None)
+    return outer is not None and outer.type == "function_definition"
 
 
 def _of_values(kernel: KernelText, values: Iterator[str] | list[str]) -> str:
@@ -645,11 +632,6 @@ def _constants_and_types(nodes: Iterable[Node]) -> Iterator[tuple[str, str]]:
 
 def _declarations(function: Function | None) -> list[Node]:
     """The declarations in a function, in order."""
-    found: list[Node] = []
-    waiting = [function.body] if function is not None else []
-    while waiting:
-        node = waiting.pop()
-        if node.type in ("alias_declaration", "type_definition", "declaration"):
-            found.append(node)
-        waiting += reversed(node.named_children)
-    return found
+    kinds = ("alias_declaration", "type_definition", "declaration")
+    body = function.body if function is not None else None
+    return [node for node in within(body) if node.type in kinds]

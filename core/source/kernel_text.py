@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from core.source.expressions import text_of
 from core.source.host_syntax import (
     WHOLE_NUMBERS,
     HostSyntax,
@@ -19,8 +18,8 @@ from core.source.host_syntax import (
     function_declarator,
     host_syntax,
     template_of,
-    text_in,
 )
+from core.source.parser import field_of, text_in, text_of
 from core.source.plain_text import plain_text, split_at_commas
 
 if TYPE_CHECKING:
@@ -148,10 +147,7 @@ def _kernel(
     node: Node, concepts: Collection[str], spaces: Sequence[str], text: str
 ) -> KernelText | None:
     declarator = function_declarator(node)
-    if declarator is None:
-        return None
-    named = declarator.child_by_field_name("declarator")
-    parameters = declarator.child_by_field_name("parameters")
+    named, parameters = field_of(declarator, "declarator"), field_of(declarator, "parameters")
     if named is None or parameters is None:
         return None
     if named.type in ("template_function", "parenthesized_declarator"):
@@ -220,12 +216,11 @@ def _by_marks(syntax: HostSyntax) -> Iterator[HostLaunch]:
     """`k<<<grid, block>>>(a)`."""
     for mark, own in syntax.launches:
         call, place = mark.parent, mark.start_byte - own.shift
-        named = named_by(call.child_by_field_name("function")) if call is not None else None
-        if call is None or named is None:
+        if (named := named_by(field_of(call, "function"))) is None:
             continue
         function = syntax.function_at(place)
         name, template = _held(syntax, named[0], place) or named
-        given = call.child_by_field_name("arguments")
+        given = field_of(call, "arguments")
         yield HostLaunch(
             name,
             template,

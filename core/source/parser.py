@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -14,24 +15,12 @@ ATTRIBUTE = re.compile(
 
 CLASSES = ("class_specifier", "struct_specifier", "union_specifier")
 DECLARATORS = {
-    "init_declarator",
-    "pointer_declarator",
-    "reference_declarator",
-    "array_declarator",
-    "parenthesized_declarator",
-    "function_declarator",
-    "attributed_declarator",
+    *("init_declarator", "pointer_declarator", "reference_declarator", "array_declarator"),
+    *("parenthesized_declarator", "function_declarator", "attributed_declarator"),
 }
 GROUPS = {
-    "translation_unit",
-    "namespace_definition",
-    "declaration_list",
-    "linkage_specification",
-    "preproc_if",
-    "preproc_ifdef",
-    "preproc_else",
-    "preproc_elif",
-    "preproc_elifdef",
+    *("translation_unit", "namespace_definition", "declaration_list", "linkage_specification"),
+    *("preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif", "preproc_elifdef"),
 }
 """Nodes whose children stand at namespace level."""
 
@@ -51,6 +40,38 @@ def expression(text: str) -> Node | None:
         return None
     declared = root.named_children[0].children_by_field_name("declarator")
     return declared[0].child_by_field_name("value") if len(declared) == 1 else None
+
+
+def text_of(node: Node | None) -> str:
+    """The characters of a node, "" without one."""
+    return (node.text or b"").decode("ascii") if node is not None else ""
+
+
+def field_of(node: Node | None, name: str) -> Node | None:
+    """A node's field; None without it, or without a node."""
+    return node.child_by_field_name(name) if node is not None else None
+
+
+def text_in(node: Node | None, name: str) -> str:
+    """The text of a node's field, "" without one."""
+    return text_of(field_of(node, name))
+
+
+def within(node: Node | None) -> Iterator[Node]:
+    """A node and all that it has, in the order of the text."""
+    waiting = [node] if node is not None else []
+    while waiting:
+        one = waiting.pop()
+        yield one
+        waiting += reversed(one.named_children)
+
+
+def around(node: Node) -> Iterator[Node]:
+    """The nodes that a node stands in, the innermost first."""
+    outer = node.parent
+    while outer is not None:
+        yield outer
+        outer = outer.parent
 
 
 @cache

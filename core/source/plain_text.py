@@ -108,22 +108,12 @@ def expanded(text: str, name: str, formals: str | None, body: str) -> str:
 
 
 def with_meaning(body: str, formals: Sequence[str], given: Sequence[str]) -> str:
-    """What a macro with parameters stands for where it gets these arguments."""
-    return _substituted(body, _bound(formals, given))
-
-
-def _bound(formals: Sequence[str], given: Sequence[str]) -> dict[str, str]:
-    """What each formal stands for; `...`, or `name...`, for all that is left."""
+    """What a macro with parameters stands for where it gets these arguments, `#` and `##` done."""
     values = dict(zip(formals, given, strict=False))
-    if formals[-1].endswith("..."):
+    if formals[-1].endswith("..."):  # or `name...`: all that is left
         values.pop(formals[-1], None)
         name = formals[-1].removesuffix("...").strip() or "__VA_ARGS__"
         values[name] = ", ".join(given[len(formals) - 1 :])
-    return values
-
-
-def _substituted(body: str, values: dict[str, str]) -> str:
-    """A macro's meaning with its arguments in it, all at once, and with `#` and `##` done."""
     for name in (name for name, value in values.items() if not value):
         body = re.sub(rf",\s*##\s*{name}\b", "", body)  # GNU: no rest, no comma
 

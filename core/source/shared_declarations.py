@@ -18,8 +18,8 @@ import numpy as np
 
 from core.ptx.debug.names import local_symbol, source_name
 from core.source.constants import SourceText, evaluate, read_source
-from core.source.expressions import text_of
 from core.source.host_syntax import Declared, declared
+from core.source.parser import text_of
 
 _SCALARS: dict[str, str] = {
     "bool": "u1",
@@ -63,15 +63,8 @@ _VECTORS = {
 }
 _INTEGER_WORDS = {"unsigned", "signed", "long", "short", "int", "char"}
 _QUALIFIERS = {
-    "static",
-    "extern",
-    "volatile",
-    "const",
-    "constexpr",
-    "__shared__",
-    "inline",
-    "__restrict__",
-    "typename",
+    *("static", "extern", "volatile", "const", "constexpr", "__shared__", "inline"),
+    *("__restrict__", "typename"),
 }
 
 
@@ -114,7 +107,7 @@ def _read(text: SourceText, one: Declared, place: int) -> SharedDeclaration:
     template = tuple(p.name for p in function.template) if function is not None else ()
     ctype = _plain_type([word for word in one.type.split() if word not in _QUALIFIERS])
     dtype, lanes = (np.dtype(np.uint64), 1) if one.stars else _element(ctype)
-    extents = tuple(text.expanded(text_of(n)) if n is not None else "" for n in one.extents)
+    extents = tuple(text.expanded(text_of(node)) for node in one.extents)
     constants = text.constants_in(name)
     used = set(re.findall(r"\w+", " ".join(extents))) - set(template)
     visible = {n: value for n in sorted(used) if (value := constants.get(n)) is not None}

@@ -275,7 +275,7 @@ class Program:
         return frozenset(
             part
             for part in self.parts
-            if (part.item.kind == "using" and self._is_of_namespace(part))
+            if (part.item.kind == "using" and "namespace" in self.text(part))
             or (
                 part.item.kind == "macro"
                 and self.makes_code(part)
@@ -283,9 +283,6 @@ class Program:
                 and not self._made_names(part)
             )
         )
-
-    def _is_of_namespace(self, part: Part) -> bool:
-        return "namespace" in self.text(part)
 
     def _makes_kernel(self, part: Part) -> bool:
         words = self.words(part)

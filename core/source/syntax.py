@@ -69,40 +69,19 @@ _KINDS: Mapping[str, Kind] = {
     "template_instantiation": "other",
 }
 _SKIPPED = {
-    "comment",
-    ";",
-    "{",
-    "}",
-    "namespace",
-    "extern",
-    "string_literal",
-    "identifier",
-    "namespace_identifier",
-    "nested_namespace_specifier",
-    "inline",
+    *("comment", ";", "{", "}", "namespace", "extern", "string_literal", "identifier"),
+    *("namespace_identifier", "nested_namespace_specifier", "inline"),
 }
 _DECLARING = {
-    "declaration",
-    "parameter_declaration",
-    "optional_parameter_declaration",
-    "for_range_loop",
-    "type_parameter_declaration",
-    "optional_type_parameter_declaration",
-    "enumerator",
-    "variadic_type_parameter_declaration",
-    "variadic_parameter_declaration",
-    "alias_declaration",
-    "type_definition",
-    "field_declaration",
+    *("declaration", "parameter_declaration", "optional_parameter_declaration"),
+    *("for_range_loop", "type_parameter_declaration", "optional_type_parameter_declaration"),
+    *("enumerator", "variadic_type_parameter_declaration", "variadic_parameter_declaration"),
+    *("alias_declaration", "type_definition", "field_declaration"),
 }
 _DECLARATORS = DECLARATORS | {"structured_binding_declarator"}
 _AROUND = {"pointer_declarator", "reference_declarator", "init_declarator"}
 _NAMES = {
-    "identifier",
-    "type_identifier",
-    "field_identifier",
-    "operator_name",
-    "destructor_name",
+    *("identifier", "type_identifier", "field_identifier", "operator_name", "destructor_name"),
     "namespace_identifier",
 }
 

@@ -87,10 +87,7 @@ class SharedHistory:
             return self._last[1]
 
     def _apply(
-        self,
-        event: AccessEvent | _Landed,
-        data: NDArray[np.uint8],
-        writer: NDArray[np.int32],
+        self, event: AccessEvent | _Landed, data: NDArray[np.uint8], writer: NDArray[np.int32]
     ) -> None:
         if isinstance(event, _Landed):
             data[event.place], writer[event.place] = event.data, event.thread

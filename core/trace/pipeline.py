@@ -165,7 +165,7 @@ class _Reading:
         self._closed: dict[int, Ints] = {}  # by lane
 
     def result(self) -> Pipeline | str:
-        if not block_has_shared(self.arrays):
+        if not any(array.nbytes for array in self.arrays):
             return "This kernel uses no shared memory, so that there is no pipeline to show."
         steps = [s for s in self.block.access_steps.tolist() if self._is_shared(s)]
         if len(steps) > MOST_ACCESSES:
@@ -429,11 +429,6 @@ class _Reading:
                 for stage in moment.stages:
                     begun.setdefault((event.key, stage), place)
         return Pipeline(stages, tuple(moments), _fillings(begun, ready, order), _actors(moments))
-
-
-def block_has_shared(arrays: tuple[SharedArray, ...]) -> bool:
-    """Whether there is any shared memory."""
-    return any(array.nbytes for array in arrays)
 
 
 def _name(instruction: Instruction) -> str:

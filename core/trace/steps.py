@@ -73,8 +73,7 @@ def source_lines(module: Module) -> NDArray[np.int32]:
     """
     source = module.source_file
     return np.array(
-        [i.position.line if i.position.file == source else 0 for i in module.instructions],
-        np.int32,
+        [i.position.line if i.position.file == source else 0 for i in module.instructions], np.int32
     )
 
 

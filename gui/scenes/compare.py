@@ -15,6 +15,7 @@ import numpy as np
 
 from core.cancelling import check
 from core.errors import ParameterError
+from core.ladder.rules import assignments
 from gui.scenes.correspondence import Lockstep, course_of, same_place
 from gui.scenes.launch_form import stops
 from gui.scenes.selection import WARP_SIZE, Configuration, Element, Hover, exists
@@ -387,7 +388,7 @@ def launch_text(session: Session) -> str:
         return ""
     launch = trace.workload.launch
     size = f"{plural(launch.grid.count, 'block')} of {plural(launch.block.count, 'thread')}"
-    values = ", ".join(f"{k} = {v}" for k, v in trace.workload.parameters.items())
+    values = assignments(trace.workload.parameters)
     return f"{values}; {size}" if values else size
 
 

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenuBar, QToolButton, QVBoxLayout, QWidget
 
+from core.ladder.rules import assignments
 from gui.looks.style import set_icon, set_style
 from gui.scenes.session import Session
 from gui.scenes.text import spaced
@@ -167,6 +168,6 @@ def window_title(session: Session) -> str:
     trace = session.trace
     if trace is None:
         return "Tilescope"
-    values = ", ".join(f"{k} = {v}" for k, v in trace.workload.parameters.items())
+    values = assignments(trace.workload.parameters)
     values = f" ({values})" if values else ""
     return f"{launch_name(session)}{values} – Tilescope"

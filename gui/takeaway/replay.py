@@ -18,6 +18,7 @@ from PySide6.QtCore import QSize
 
 from core.cancelling import check
 from core.errors import TilescopeError
+from core.ladder.rules import assignments
 from gui.looks.theme import RESOURCES, Theme, current_theme
 from gui.scenes.asking import ANSWER_FIRST
 from gui.scenes.selection import UNITS, Unit
@@ -228,7 +229,7 @@ def _launch(session: Session) -> str:
     trace = session.trace
     assert trace is not None
     workload, launch = trace.workload, trace.workload.launch
-    given = ", ".join(f"{name} = {value}" for name, value in workload.parameters.items())
+    given = assignments(workload.parameters)
     sizes = f"grid {_dims(launch.grid)}, block {_dims(launch.block)}"
     place = f"block {session.block}, thread {session.thread}"
     return "; ".join(filter(None, (given, sizes, place)))

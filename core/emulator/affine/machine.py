@@ -9,14 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.affine.dependences import Dependences, DependsOnData
-from core.emulator.affine.values import (
-    Affine,
-    Dependence,
-    LocalDependences,
-    Mark,
-    merged,
-    varies,
-)
+from core.emulator.affine.values import Affine, Dependence, LocalDependences, Mark, merged, varies
 from core.emulator.async_copy import AsyncCopy
 from core.emulator.barriers import Barriers
 from core.emulator.calls import Calls, register_slots

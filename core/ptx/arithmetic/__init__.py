@@ -1,14 +1,6 @@
 """The instruction tables: importing this package registers every arithmetic opcode."""
 
-from core.ptx.arithmetic import (
-    bit_fields,
-    comparison,
-    conversion,
-    floating,
-    integer,
-    narrow,
-    video,
-)
+from core.ptx.arithmetic import bit_fields, comparison, conversion, floating, integer, narrow, video
 from core.ptx.arithmetic.operation import BUILDERS, Operation, operation
 
 __all__ = [

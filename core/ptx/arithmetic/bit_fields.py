@@ -81,11 +81,7 @@ def extract_field(instruction: Instruction) -> Operation:
         last = np.minimum(start + count - 1, top)
         sign = np.where(count == 0, 0, bit_from(np.maximum(last, 0))).astype(bool)
         kept = np.minimum(count, np.maximum(top + 1 - start, 0))
-        ones = np.where(
-            kept > top,
-            word(0),
-            ~word(0) << np.minimum(kept, top).astype(raw.dtype),
-        )
+        ones = np.where(kept > top, word(0), ~word(0) << np.minimum(kept, top).astype(raw.dtype))
         return np.asarray(np.where(sign, field | ones, field).astype(raw.dtype).view(kind.dtype))
 
     a, b, c = instruction.operands[1:4]

@@ -306,18 +306,12 @@ class DebugInfo:
 
     def __reduce__(self) -> tuple[Callable[..., DebugInfo], tuple[Any, ...]]:
         """Read-only mappings cannot be pickled: it is made again from what they hold."""
-        return _debug_info, (dict(self.functions), self.module_variables)
+        return DebugInfo, (dict(self.functions), self.module_variables)
 
     def variables_of(self, symbol: str) -> tuple[VariableInfo, ...]:
         """The variables of the function with that PTX symbol; empty where nothing is known."""
         function = self.functions.get(symbol)
         return () if function is None else function.variables
-
-
-def _debug_info(
-    functions: dict[str, FunctionInfo], module_variables: tuple[VariableInfo, ...]
-) -> DebugInfo:
-    return DebugInfo(MappingProxyType(functions), module_variables)
 
 
 def lookup(variables: Iterable[VariableInfo], pc: int) -> tuple[VariableInfo, ...]:

@@ -167,11 +167,6 @@ def _descriptor(reader: Any, name: str, data: bytes) -> Any:
     )
 
 
-def open_expressions(unit: Any) -> Any:
-    """A parser of a compile unit's location expressions: `.parse_expr(bytes)` gives operations."""
-    return importlib.import_module("elftools.dwarf.dwarf_expr").DWARFExprParser(unit.structs)
-
-
 def location_entries(dwarf: Any, offset: int, die: Any) -> Iterator[tuple[int, int, list[int]]]:
     """The (first address, end address, expression) entries of a location list."""
     for entry in dwarf.location_lists().get_location_list_at_offset(offset, die):
@@ -215,7 +210,8 @@ class _Unit:
         self._sections = sections
         self._top = unit.get_top_DIE()
         self._types = TypeReader()
-        self._expressions = open_expressions(unit)
+        expressions = importlib.import_module("elftools.dwarf.dwarf_expr")
+        self._expressions = expressions.DWARFExprParser(unit.structs)
 
     def functions(self) -> Iterator[FunctionInfo]:
         for die in self._top.iter_children():

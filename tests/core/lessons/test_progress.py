@@ -127,9 +127,7 @@ def test_an_export_names_nobody_and_no_time():
     text = export_json(progress, ["sector", "bank"])
     data = json.loads(text)
     assert "2026" not in text
-    assert "name" not in data
     assert data["before"] == {"known": 1, "asked": 1}
     assert [one["state"] for one in data["concepts"]] == ["learnt", "new"]
     rows = list(csv.DictReader(io.StringIO(export_csv(progress))))
     assert [row["step"] for row in rows] == ["1A.6", "1A.7"]
-    assert json.loads(export_json(progress, [], "Ada"))["name"] == "Ada"
