@@ -24,8 +24,8 @@ def module_of(build: Build, kernel: str) -> Module:
 
     Optimised code bears what the assembler does to it: fused products and sums, and unrolled loops
     over shared memory. Code with debug information, and a PTX file that is stepped through as it
-    stands, are left as they are, but for where lanes let others go first. A build that is launched again gives the same module, unless it is
-    large. Raises as `core.ptx.parser.parse` does.
+    stands, are left as they are, but for where lanes yield. A build that is launched again gives
+    the same module, unless it is large. Raises as `core.ptx.parser.parse` does.
     """
     own_lines = build.ptx == build.source
     as_it_stands = build.kind == "as_written" or own_lines

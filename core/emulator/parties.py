@@ -36,7 +36,7 @@ class Parties:
     """The party of each lane, as a number within its warp. At first a warp is one, number 0."""
 
     def __init__(self, geometry: Geometry, place: Place, must_pass: Ways, reaches: Ways) -> None:
-        """`must_pass`: whether all ways from one pc lead to another; `reaches`: whether one does."""
+        """`must_pass`: whether all ways from a pc lead to another; `reaches`: whether one does."""
         self.is_open = False  # whether any lane has yielded
         self._geometry, self._place = geometry, place
         self._must_pass, self._reaches = must_pass, reaches
