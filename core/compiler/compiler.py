@@ -17,7 +17,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from core.cancelling import check
-from core.compiler.request import ARCHITECTURE, Compiled, Request, compile_request, define_items
+from core.compiler.request import (
+    ARCHITECTURE,
+    Compiled,
+    Request,
+    compile_request,
+    define_items,
+    shipped_answer,
+)
 from core.errors import Cancelled, CompileError, Diagnostic, TilescopeError, TooMuchWork
 from core.launch import Workload
 from core.ptx.debug.names import source_name
@@ -116,7 +123,7 @@ def compile_ptx(
     may_yield = any(_MAY_YIELD.search(text) for text in (source, *headers.values()))
     optimised = kind == "as_compiled"
     compiled = _with_machine_code if optimised or may_yield else compile_request
-    first = asked(architecture or DEFAULT_ARCHITECTURE + _suffix(source, headers))
+    first = asked(architecture or architecture_for(source, headers))
 
     def build() -> Build:
         request, begun = first, time.monotonic()
@@ -145,15 +152,25 @@ def compile_ptx(
             options=request.all_options,
             architecture=request.options[0].partition("=")[2],
             ptx=ptx,
-            diagnostics=made.diagnostics,
+            diagnostics=tuple(d for d in made.diagnostics if optimised or not _is_ptxas(d)),
             entries=entries,
             instances=MappingProxyType({kernel: made.entry} if made.entry else {}),
             accesses=_accesses(made.machine_code, entries) if optimised else {},
-            yields=_yields(made.machine_code),
+            yields=made.yields or _yields(made.machine_code),
             compiler=made.compiler,
         )
 
     return _builds.get((first, bool(architecture)), build)
+
+
+def _is_ptxas(said: Diagnostic) -> bool:
+    """Whether ptxas says it: of code with debug information it is about speed alone."""
+    return re.match(r"\(C\d+\)", said.message) is not None
+
+
+def architecture_for(source: str, headers: Mapping[str, str] = _NO_DEFINES) -> str:
+    """The virtual architecture that a source is compiled for where nobody names another."""
+    return DEFAULT_ARCHITECTURE + _suffix(source, headers)
 
 
 def _suffix(source: str, headers: Mapping[str, str]) -> str:
@@ -226,6 +243,8 @@ def _with_machine_code(request: Request) -> Compiled:
     What ptxas refuses (too much shared memory, a barrier that is not there) is refused with a
     better sentence where the PTX is made ready to run.
     """
+    if (known := shipped_answer(request)) is not None:
+        return known
     target, *others = request.options
     real = (target.replace("compute_", "sm_"), *others)
     try:
