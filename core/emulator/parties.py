@@ -10,8 +10,8 @@ NVIDIA does not document this; the rules were read off the lanes that an H200 ra
 
 - Lanes that yield wait while others of their warp go on: those that have not come to wait yet, or
   else those that wait furthest out. These no longer wait for them.
-- If lanes yield for which others have yielded and still wait, no more lanes part. All of them wait
-  for each other again, unless they have come past the place where they would.
+- If they yield in their turn, at the instruction at which the first still wait, no more lanes part.
+  All of them wait for each other again, unless they have come past the place where they would.
 """
 
 from __future__ import annotations
@@ -83,12 +83,15 @@ class Parties:
         if not self.is_open:
             self._open()
         lanes = np.flatnonzero(mask)
+        same = [g for g in others if g.yielded and (g.pc, g.depth) == (group.pc, group.depth)]
         awaiting = np.zeros(len(self._made), bool)
-        awaiting[self._warp[self._waits]] = True
+        for other in same:
+            before = other.lanes(self._geometry.lanes)
+            awaiting[self._warp[before[self._waits[before]]]] = True
         too = awaiting[self._warp[lanes]]
         changed = False
         if too.any():
-            changed = self._rejoin(lanes[too], group, others)
+            changed = self._rejoin(lanes[too], group, same)
             self._waits &= ~awaiting[self._warp]
         if not too.all():
             changed |= self._part(lanes[~too], group, others)
@@ -140,7 +143,7 @@ class Parties:
         return self._must_pass(self._place(group.pc, group.depth, lane, other.depth), other.pc)
 
     def _rejoin(self, lanes: Lanes, group: Group, others: list[Group]) -> bool:
-        """Lanes have yielded for which others had: who has not come past them waits for them."""
+        """Lanes yield where others have: who has not come past these waits for them."""
         here = self._place(group.pc, group.depth, int(lanes[0]), 0)
         own = self._by_warp(lanes, self._number)
         changed = False
