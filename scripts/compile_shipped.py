@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout, like `python -m gui`
@@ -77,9 +78,9 @@ def workloads() -> Iterator[Workload]:
                             yield replace(made, source=step.question.start)
 
 
-def entries() -> dict[str, dict[str, list[str]]]:
+def entries() -> dict[str, dict[str, list[Any]]]:
     """The content of the archive, but for what it says of itself."""
-    found: dict[str, dict[str, list[str]]] = {}
+    found: dict[str, dict[str, list[Any]]] = {}
     for workload in workloads():
         asked = asked_of(workload)
         entry = found.setdefault(shipped.source_digest(workload.source), {})
@@ -98,16 +99,17 @@ def entries() -> dict[str, dict[str, list[str]]]:
         if build.diagnostics:
             continue  # it says something that only NVRTC may say
         instance = build.instances.get(workload.kernel, "")
-        entry[shipped.asked_digest(asked)] = [shipped.placeless(build.ptx), instance]
+        made = [shipped.placeless(build.ptx), instance, list(build.yields)]
+        entry[shipped.asked_digest(asked)] = made
     return {name: entry for name, entry in found.items() if entry}
 
 
 def asked_of(workload: Workload) -> shipped.Asked:
     """What `compile_ptx` asks of NVRTC for a workload as written."""
-    from core.compiler.compiler import DEFAULT_ARCHITECTURE
+    from core.compiler.compiler import architecture_for
     from core.compiler.request import define_items
 
-    options = (f"--gpu-architecture={DEFAULT_ARCHITECTURE}", "-G")
+    options = (f"--gpu-architecture={architecture_for(workload.source)}", "-G")
     return define_items(workload.defines), options, workload.kernel, workload.source_name
 
 

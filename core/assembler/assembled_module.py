@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from functools import lru_cache
 
+from core.assembler.yielding import yielding
 from core.compiler.compiler import Build
 from core.compiler.cubin import MachineAccess
 from core.errors import PtxSyntaxError
@@ -23,18 +24,18 @@ def module_of(build: Build, kernel: str) -> Module:
 
     Optimised code bears what the assembler does to it: fused products and sums, and unrolled loops
     over shared memory. Code with debug information, and a PTX file that is stepped through as it
-    stands, are left as they are. A build that is launched again gives the same module, unless it is
-    large. Raises as `core.ptx.parser.parse` does.
+    stands, are left as they are, but for where lanes yield. A build that is launched again gives
+    the same module, unless it is large. Raises as `core.ptx.parser.parse` does.
     """
     own_lines = build.ptx == build.source
     as_it_stands = build.kind == "as_written" or own_lines
     accesses = None if as_it_stands else build.accesses.get(kernel, ())
     if len(build.ptx) > min(KEPT, LARGE):
-        module = _parsed(build.ptx, kernel, own_lines)
+        module = yielding(_parsed(build.ptx, kernel, own_lines), build.yields)
         return module if accesses is None else _assembled(module, kernel, accesses)
     if accesses is None:
-        return _kept(build.ptx, "", own_lines)
-    return _kept_assembled(build.ptx, kernel, accesses)
+        return _kept_yielding(build.ptx, "", own_lines, build.yields)
+    return _kept_assembled(build.ptx, kernel, accesses, build.yields)
 
 
 def _assembled(module: Module, kernel: str, accesses: tuple[MachineAccess, ...]) -> Module:
@@ -57,5 +58,12 @@ _kept = lru_cache(maxsize=4)(_parsed)  # two launches side by side, in both buil
 
 
 @lru_cache(maxsize=4)
-def _kept_assembled(text: str, kernel: str, accesses: tuple[MachineAccess, ...]) -> Module:
-    return _assembled(_kept(text, "", False), kernel, accesses)
+def _kept_yielding(text: str, kernel: str, own_lines: bool, yields: tuple[int, ...]) -> Module:
+    return yielding(_kept(text, kernel, own_lines), yields)
+
+
+@lru_cache(maxsize=4)
+def _kept_assembled(
+    text: str, kernel: str, accesses: tuple[MachineAccess, ...], yields: tuple[int, ...]
+) -> Module:
+    return _assembled(_kept_yielding(text, "", False, yields), kernel, accesses)

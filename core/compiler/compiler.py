@@ -17,7 +17,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from core.cancelling import check
-from core.compiler.request import ARCHITECTURE, Compiled, Request, compile_request, define_items
+from core.compiler.request import (
+    ARCHITECTURE,
+    Compiled,
+    Request,
+    compile_request,
+    define_items,
+    shipped_answer,
+)
 from core.errors import Cancelled, CompileError, Diagnostic, TilescopeError, TooMuchWork
 from core.launch import Workload
 from core.ptx.debug.names import source_name
@@ -40,6 +47,12 @@ _KIND_OPTIONS: Mapping[BuildKind, tuple[str, ...]] = {
     "as_written": ("-G",),
     "as_compiled": ("-lineinfo",),
 }
+# What threads may wait for each other with: only then machine code yields, and as-written builds
+# ask for it. It takes ptxas 50 ms and more.
+_MAY_YIELD = re.compile(
+    r"atomic|(?<!asm )(?<!asm__ )\bvolatile\b|\b__ldc|\b(?:atom|red)\.|_wait\b|nanosleep"
+    r"|\.(?:relaxed|acquire|release)\b|<cuda/|<cooperative_groups"
+)
 _NO_DEFINES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -48,7 +61,8 @@ class Build:
     """The PTX of one source, and what it was made from. `entries` are its kernels' PTX names.
 
     `instances` has the PTX name of the instance that it was made for, by its name in the source.
-    `accesses` are the loads and stores in the machine code of optimised kernels, by PTX name.
+    `accesses` are the loads and stores in the machine code of optimised kernels, by PTX name, and
+    `yields` the lines of the PTX at which machine code lets a warp's other lanes go first.
     `compiler` is what made it, such as "clang 22.1.8"; "" for NVRTC.
     """
 
@@ -63,6 +77,7 @@ class Build:
     entries: tuple[str, ...]
     instances: Mapping[str, str] = field(default_factory=lambda: _NO_DEFINES)
     accesses: Mapping[str, tuple[MachineAccess, ...]] = field(default_factory=dict)
+    yields: tuple[int, ...] = ()
     compiler: str = ""
 
     @property
@@ -105,8 +120,10 @@ def compile_ptx(
         whole = (f"{ARCHITECTURE}{target}", *options)
         return Request(source, source_name, items[0], whole, "PTX", kernel, items[1])
 
-    compiled = _with_machine_code if kind == "as_compiled" else compile_request
-    first = asked(architecture or DEFAULT_ARCHITECTURE + _suffix(source, headers))
+    may_yield = any(_MAY_YIELD.search(text) for text in (source, *headers.values()))
+    optimised = kind == "as_compiled"
+    compiled = _with_machine_code if optimised or may_yield else compile_request
+    first = asked(architecture or architecture_for(source, headers))
 
     def build() -> Build:
         request, begun = first, time.monotonic()
@@ -135,14 +152,25 @@ def compile_ptx(
             options=request.all_options,
             architecture=request.options[0].partition("=")[2],
             ptx=ptx,
-            diagnostics=made.diagnostics,
+            diagnostics=tuple(d for d in made.diagnostics if optimised or not _is_ptxas(d)),
             entries=entries,
             instances=MappingProxyType({kernel: made.entry} if made.entry else {}),
-            accesses=_accesses(made.machine_code, entries) if made.machine_code else {},
+            accesses=_accesses(made.machine_code, entries) if optimised else {},
+            yields=made.yields or _yields(made.machine_code),
             compiler=made.compiler,
         )
 
     return _builds.get((first, bool(architecture)), build)
+
+
+def _is_ptxas(said: Diagnostic) -> bool:
+    """Whether ptxas says it: of code with debug information it is about speed alone."""
+    return re.match(r"\(C\d+\)", said.message) is not None
+
+
+def architecture_for(source: str, headers: Mapping[str, str] = _NO_DEFINES) -> str:
+    """The virtual architecture that a source is compiled for where nobody names another."""
+    return DEFAULT_ARCHITECTURE + _suffix(source, headers)
 
 
 def _suffix(source: str, headers: Mapping[str, str]) -> str:
@@ -215,6 +243,8 @@ def _with_machine_code(request: Request) -> Compiled:
     What ptxas refuses (too much shared memory, a barrier that is not there) is refused with a
     better sentence where the PTX is made ready to run.
     """
+    if (known := shipped_answer(request)) is not None:
+        return known
     target, *others = request.options
     real = (target.replace("compute_", "sm_"), *others)
     try:
@@ -225,10 +255,22 @@ def _with_machine_code(request: Request) -> Compiled:
         return compile_request(request)
 
 
+def _yields(image: bytes) -> tuple[int, ...]:
+    """Where machine code yields; () where there is none to be had."""
+    from core.compiler.cubin import machine_yields
+
+    try:
+        return machine_yields(image) if image else ()
+    except TilescopeError:
+        return ()
+
+
 def _accesses(image: bytes, entries: Sequence[str]) -> Mapping[str, tuple[MachineAccess, ...]]:
     """The loads and stores of each kernel's machine code; {} where there is none to be had."""
     from core.compiler.cubin import machine_accesses
 
+    if not image:
+        return {}
     try:
         return MappingProxyType({entry: machine_accesses(image, entry) for entry in entries})
     except TilescopeError:

@@ -11,7 +11,7 @@ import bisect
 import io
 import math
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -156,6 +156,7 @@ OPCODES: Mapping[int, str] = {
     0x11D: "BAR",
     0x143: "CALL",
     0x144: "CALL",
+    0x146: "YIELD",
     0x147: "BRA",
     0x149: "BRX",
     0x14A: "JMP",
@@ -242,13 +243,8 @@ def machine_accesses(image: bytes, entry: str) -> tuple[MachineAccess, ...]:
 
     Raises as `machine_code` does, and TilescopeError where the cubin tells no lines of the PTX.
     """
-    code, lines = machine_code(image, entry), _ptx_lines(image, entry)
-    places = sorted(lines)
-
-    def line_of(address: int) -> int:
-        at = bisect.bisect_right(places, address) - 1
-        return lines[places[at]] if at >= 0 else 0
-
+    code = machine_code(image, entry)
+    line_of = _line_finder(_ptx_lines(image).get(entry, {}))
     jumps = [one for one in code if one.target is not None]
     starts = sorted({one.target or 0 for one in jumps} | {one.address + SIZE for one in jumps})
     bodies = _loops(code)
@@ -262,6 +258,32 @@ def machine_accesses(image: bytes, entry: str) -> tuple[MachineAccess, ...]:
         stretch = bisect.bisect_right(starts, one.address)
         found.append(MachineAccess(one.name, one.width, line_of(one.address), stretch, loops))
     return tuple(found)
+
+
+def machine_yields(image: bytes) -> tuple[int, ...]:
+    """The lines of the PTX at which the machine code of a cubin yields, ascending.
+
+    `YIELD` lets the warp's other lanes go first, and these no longer wait for the lanes that have
+    yielded. ptxas puts it into loops in which a thread may wait for another, and into functions
+    with atomics. Raises as `machine_accesses` does.
+    """
+    found = set()
+    for name, lines in _ptx_lines(image).items():
+        line_of = _line_finder(lines)
+        code = machine_code(image, name)
+        found |= {line_of(one.address) for one in code if one.name == "YIELD"}
+    return tuple(sorted(found))
+
+
+def _line_finder(lines: Mapping[int, int]) -> Callable[[int], int]:
+    """What gives the line of the PTX that an address belongs to, 0 before the first."""
+    places = sorted(lines)
+
+    def line_of(address: int) -> int:
+        at = bisect.bisect_right(places, address) - 1
+        return lines[places[at]] if at >= 0 else 0
+
+    return line_of
 
 
 def _loops(code: Sequence[MachineInstruction]) -> dict[MachineInstruction, set[int]]:
@@ -290,8 +312,8 @@ def _loops(code: Sequence[MachineInstruction]) -> dict[MachineInstruction, set[i
     return found
 
 
-def _ptx_lines(image: bytes, entry: str) -> dict[int, int]:
-    """The line of the PTX by the address at which its machine code begins.
+def _ptx_lines(image: bytes) -> dict[str, dict[int, int]]:
+    """By kernel or function: the line of the PTX by the address at which its machine code begins.
 
     ptxas writes it down as DWARF does, in a section of its own. Each sequence begins with an
     address that a relocation fills in: the symbol tells whose code it is.
@@ -307,7 +329,7 @@ def _ptx_lines(image: bytes, entry: str) -> dict[int, int]:
     for relocation in relocations:
         symbol = symbols.get_symbol(relocation["r_info_sym"])
         owners.append(symbol.name or elf.get_section(symbol["st_shndx"]).name)
-    found: dict[int, int] = {}
+    found: dict[str, dict[int, int]] = {}
     number = -1
     for row in line_rows(table.data()):
         if row.command == _SET_ADDRESS and row.is_extended:
@@ -315,8 +337,8 @@ def _ptx_lines(image: bytes, entry: str) -> dict[int, int]:
         state = row.state
         if state is None or state.end_sequence or not 0 <= number < len(owners):
             continue
-        if owners[number].removeprefix(".text.") == entry:
-            found[int(state.address)] = int(state.line)
+        owner = owners[number].removeprefix(".text.")
+        found.setdefault(owner, {})[int(state.address)] = int(state.line)
     return found
 
 

@@ -75,7 +75,7 @@ class Compiled:
     """What was made. `entry` is the instance's name in it, "" if none was asked for.
 
     `compiler` is "" for NVRTC. `machine_code` is the cubin that comes with PTX for a real
-    architecture, such as "sm_90".
+    architecture, such as "sm_90"; of what came with the program only its `yields` are known.
     """
 
     image: bytes
@@ -83,6 +83,7 @@ class Compiled:
     entry: str = ""
     compiler: str = ""
     machine_code: bytes = b""
+    yields: tuple[int, ...] = ()
 
 
 def define_items(defines: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -97,7 +98,7 @@ def compile_request(request: Request) -> Compiled:
     source: NVRTC can be stopped in no other way, and a few lines may keep it for minutes.
     """
     _must_be_text(request)
-    if (known := _shipped(request)) is not None:
+    if (known := shipped_answer(request)) is not None:
         return known
     request = _by_who_is_here(request)
     key = _key(request)
@@ -132,14 +133,17 @@ def _by_who_is_here(request: Request) -> Request:
     return request
 
 
-def _shipped(request: Request) -> Compiled | None:
+def shipped_answer(request: Request) -> Compiled | None:
     """What came with the program: a kernel of the ladder or of a lesson, as written."""
     is_theirs = request.compiler == "nvrtc" and request.output == "PTX"
     if not is_theirs or request.headers or "-G" not in request.options:
         return None
     asked = request.defines, request.options, request.kernel, request.source_name
     found = shipped.find(request.source, asked)
-    return None if found is None else Compiled(found[0].encode(), (), found[1])
+    if found is None:
+        return None
+    ptx, instance, yields = found
+    return Compiled(ptx.encode(), (), instance, yields=yields)
 
 
 def _must_be_text(request: Request) -> None:

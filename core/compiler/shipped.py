@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 FILE = Path(__file__).resolve().parents[2] / "resources" / "compiled.zip"
 ABOUT = "about.json"
@@ -22,10 +23,14 @@ Asked = tuple[tuple[tuple[str, str], ...], tuple[str, ...], str, str]
 """Macros, options, kernel and the source's name."""
 
 
-def find(source: str, asked: Asked) -> tuple[str, str] | None:
-    """The PTX of a source, and its instance's name in it ("" for none); None: not among these."""
+Answer = tuple[str, str, tuple[int, ...]]
+"""The PTX of a source, its instance's name in it ("" for none), and its lines that yield."""
+
+
+def find(source: str, asked: Asked) -> Answer | None:
+    """What was made of a source; None: it is not among these."""
     found = _entry(source_digest(source)).get(asked_digest(asked))
-    return None if found is None else (found[0], found[1])
+    return None if found is None else (found[0], found[1], tuple(found[2]))
 
 
 def source_digest(source: str) -> str:
@@ -53,11 +58,11 @@ def _names() -> frozenset[str]:
 
 
 @cache
-def _entry(name: str) -> Mapping[str, list[str]]:
+def _entry(name: str) -> Mapping[str, list[Any]]:
     if name not in _names():
         return {}
     with zipfile.ZipFile(FILE) as archive:
-        found: Mapping[str, list[str]] = json.loads(archive.read(name))
+        found: Mapping[str, list[Any]] = json.loads(archive.read(name))
     return found
 
 

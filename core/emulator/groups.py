@@ -35,7 +35,8 @@ class Group:
 
     `warp` is -1 where warps go together; `since` is the tick at which it was put aside; `forced`
     lanes no longer wait for others of their warp, of whom those `expected` were to come from the
-    pcs `places` (None: unknown).
+    pcs `places` (None: unknown). `yielded`: it has let others go first, at the instruction where it
+    stands.
     """
 
     pc: int
@@ -44,6 +45,7 @@ class Group:
     warp: int = -1
     since: int = 0
     forced: bool = False
+    yielded: bool = False
     expected: Mask | None = None  # lanes alive when it began to wait
     places: frozenset[int] | None = None
     _lanes: NDArray[np.intp] | None = None

@@ -10,6 +10,7 @@ import numpy as np
 from core.emulator.decode import decode
 from core.emulator.groups import GRID_WORKSPACE
 from core.emulator.heap import HEAP_BYTES, HEAP_NAME, Heap
+from core.emulator.loops import must_pass, reaches
 from core.emulator.memory import PARAMETER_WINDOW, GlobalMemory, Region, padded, zeros
 from core.emulator.program import FunctionCode
 from core.emulator.texels import Texels
@@ -80,6 +81,7 @@ class Image:
         self.heap: Heap | None = None  # there from the first `malloc` on
         self.printed_bytes = 0  # by printf so far
         self._code: dict[str, FunctionCode] = {}
+        self._ways: dict[tuple[str, int, int], bool] = {}
         self.entry = self.code(self.function)
 
     def _place_variables(self) -> Mapping[str, int]:
@@ -184,6 +186,21 @@ class Image:
     def code_at(self, pc: int) -> FunctionCode:
         """The code of the function that `pc` lies in."""
         return self.code(self.module.function_at(pc))
+
+    def must_pass(self, pc: int, other: int) -> bool:
+        """Whether a thread at `pc` comes to `other`, in the same function, before it ends."""
+        return self._way(must_pass, pc, other)
+
+    def reaches(self, pc: int, other: int) -> bool:
+        """Whether a thread at `pc` may come to `other`, in the same function."""
+        return self._way(reaches, pc, other)
+
+    def _way(self, asked: Callable[[FunctionCode, int, int], bool], pc: int, other: int) -> bool:
+        key = asked.__name__, pc, other
+        if key not in self._ways:
+            code = self.code_at(pc)
+            self._ways[key] = self.code_at(other) is code and asked(code, pc, other)
+        return self._ways[key]
 
     def source_line(self, pc: int) -> int:
         """The line of the CUDA source that the instruction belongs to; 0 if it is a header's."""

@@ -146,6 +146,24 @@ def _next(op: Op, index: int, first: int) -> tuple[int, ...]:
     return after if op.guard < 0 else (*after, index + 1)
 
 
+def must_pass(code: FunctionCode, pc: int, other: int) -> bool:
+    """Whether a thread at `pc` comes to `other` before it ends, whatever way it takes."""
+    first = code.first_pc
+    return _way_to_an_end(code.ops, first, pc - first, frozenset({other - first})) is None
+
+
+def reaches(code: FunctionCode, pc: int, other: int) -> bool:
+    """Whether a thread at `pc` may come to `other`."""
+    first = code.first_pc
+    found, todo = set[int](), [pc - first]
+    while todo:
+        place = todo.pop()
+        after = {i for i in _next(code.ops[place], place, first) if i < len(code.ops)} - found
+        found |= after
+        todo += after
+    return other - first in found
+
+
 def may_end_apart(code: FunctionCode, pc: int, other: int) -> bool:
     """Whether a thread at `other` may end without any instruction that all threads at `pc` execute.
 

@@ -127,6 +127,10 @@ class Machine:
                         queue.enter(group)
                         return
                 op = ops[pc - first]
+                if op.instruction.yields and self._yields(frame, group, op, pc):
+                    state.segment(start_tick, start_pc, pc, group)
+                    queue.enter(group)
+                    return
                 if op.kind is Kind.COMPUTE:
                     end = ends[pc - first] + first
                     end = min(end, boundary)
@@ -185,6 +189,13 @@ class Machine:
         except BudgetExceeded:  # the record goes as far as the run did
             state.segment(start_tick, start_pc, pc, group)
             raise
+
+    def _yields(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
+        """Whether the lanes of a group that yield here let others go first."""
+        group.pc = pc
+        mask, any_left = self.state.effective(frame, group, op)
+        group.yielded = self.queue.yields(group, mask) if any_left else False
+        return group.yielded
 
     def compute(self, frame: Frame, group: Group, ops: list[Op]) -> None:
         """A straight run of arithmetic; the hot loop of the whole program."""

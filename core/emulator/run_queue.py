@@ -8,6 +8,7 @@ import numpy as np
 
 from core.emulator.events import Mask
 from core.emulator.groups import WARP, Group
+from core.emulator.parties import Parties
 from core.emulator.program import Kind
 from core.emulator.spinning import FAIR, NEVER, Spinning
 from core.emulator.state import MachineState
@@ -60,6 +61,9 @@ class RunQueue:
         self.stuck = False  # whether threads were left that could not go on
         self.spinning = Spinning()
         self.flight: InFlight  # set by the machine
+        self.parties = Parties(
+            state.geometry, state.place_of, state.image.must_pass, state.image.reaches
+        )
         self.turn_left = 0  # memory accesses left of a warp's turn, 0 for no limit
         # In its block: the warps of one number of all blocks take their turns together.
         self._warp_of_lane = np.arange(state.count) % state.geometry.threads // WARP
@@ -114,15 +118,20 @@ class RunQueue:
             groups = [g for g in groups if g.warp == warp]
         elif len(groups) > 1 and (starved := self.starved()) is not None:
             return starved
-        group = max(groups, key=lambda g: (g.depth, -g.pc))
+        number = self.parties.number
+        group = max(groups, key=lambda g: (number(g), g.depth, -g.pc))
+        party = number(group)
         for other in [g for g in groups if g is not group]:
-            if other.pc == group.pc and other.depth == group.depth:
+            if other.pc != group.pc or other.depth != group.depth:
+                continue
+            if number(other) == party and other.yielded == group.yielded:
                 self.groups.remove(other)
                 self.groups.remove(group)
                 assert group.mask is not None
                 assert other.mask is not None
+                mask = group.mask | other.mask
                 group = self.enter(
-                    Group(group.pc, group.depth, group.mask | other.mask, group.warp)
+                    Group(group.pc, group.depth, mask, group.warp, yielded=group.yielded)
                 )
         return group
 
@@ -135,14 +144,27 @@ class RunQueue:
         """Puts a group among those that can run."""
         group.since = self.state.tick
         if self.schedule is None or group.warp >= 0:
-            self.groups.append(group)
-            return group
+            parts = [*self.parties.entered(group)]
+            self.groups += parts
+            return parts[0]
         lanes = group.lanes(self.state.count)
         for warp in np.unique(self._warp_of_lane[lanes]):
             mask = self._warp_of_lane == warp
             mask = mask if group.mask is None else mask & group.mask
-            self.groups.append(Group(group.pc, group.depth, mask, int(warp), self.state.tick))
+            one = Group(group.pc, group.depth, mask, int(warp), self.state.tick)
+            self.groups += self.parties.entered(one)
         return group
+
+    def yields(self, group: Group, mask: Mask | None) -> bool:
+        """The lanes of a mask yield, at the group's pc: whether the group waits its turn there."""
+        if group.yielded:
+            group.yielded = False
+            self.parties.go_on(mask)
+            return False
+        parted = self.parties.yields(group, mask, self.groups)
+        if parted is not None:
+            self.groups = parted
+        return parted is not None
 
     def peers(self, group: Group) -> list[Group]:
         """The groups that this one may meet: all, or those of its warp."""

@@ -185,6 +185,10 @@ class MachineState:
 
     def kernel_pc(self, pc: int, depth: int, lane: int) -> int:
         """`pc`, or the call in the kernel's own code that led a lane there."""
-        for level in range(depth, 0, -1):
+        return self.place_of(pc, depth, lane, 0)
+
+    def place_of(self, pc: int, depth: int, lane: int, outer: int) -> int:
+        """`pc`, or the call at depth `outer` that led a lane there."""
+        for level in range(depth, outer, -1):
             pc = int(self.return_to[level - 1][lane]) - 1
         return pc

@@ -169,6 +169,7 @@ class WarpSync:
         gone = np.ones(self.state.count, bool) if group.mask is None else group.mask
         if ready is not None:
             gone = ready
+        met = False
         for mate in mates:
             assert mate.mask is not None
             words = (
@@ -184,13 +185,14 @@ class WarpSync:
                     self.queue.held.append(replace(mate, mask=lack, expected=expected, _lanes=None))
                 self.barriers.place(mate.pc + 1, mate.depth, free)
                 gone = gone | free
+                met = True
                 self.state.exclusive = False
         if gone.any():
             self.tell("warp", pc, None if group.mask is None else gone, members)
-        if ready is None:
+        if ready is None and not met:
             return True
-        if ready.any():
-            self.barriers.place(pc + 1, group.depth, ready)
+        if ready is None or ready.any():
+            self.barriers.place(pc + 1, group.depth, group.mask if ready is None else ready)
         return False
 
     def tell(
@@ -204,6 +206,8 @@ class WarpSync:
             several = np.unique(words[here])
             masks = [here & (words == word) for word in several] if len(several) > 1 else [mask]
         for one in masks:
+            if kind == "warp":
+                self.queue.parties.join(one)
             for observer in self.state.observers:
                 observer.on_sync(SyncEvent(self.state.tick - 1, pc, kind, one))
 

@@ -132,6 +132,7 @@ class Instruction:
 
     `silent`: the machine code has no load or store for it, so that it makes no request. `joined`:
     it has a wide one instead, so many bytes from this one's address, of so many bytes a lane.
+    `yields`: the machine code lets the warp's other lanes go first before it.
     """
 
     pc: int
@@ -145,6 +146,7 @@ class Instruction:
     position: SourcePosition
     silent: bool = False
     joined: tuple[int, int] | None = None
+    yields: bool = False
 
 
 @dataclass(frozen=True)

@@ -384,6 +384,7 @@ def _read_build(plain: Mapping[str, Any]) -> Build:
         "entries": tuple(plain["entries"]),
         "instances": MappingProxyType(plain.get("instances", {})),
         "accesses": MappingProxyType(accesses),
+        "yields": tuple(plain.get("yields", ())),
     }
     return Build(**{**plain, **read})
 

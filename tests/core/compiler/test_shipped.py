@@ -98,7 +98,7 @@ def test_no_folder_of_the_makers_is_in_it():
     assert shipped.placeless('\t.file\t1 "/a b/c/x.cu"\n') == '\t.file\t1 "x.cu"\n'
     assert shipped.placeless('\t.file\t1 "C:\\a\\x.cu", 1, 2') == '\t.file\t1 "x.cu", 1, 2'
     for name in shipped._names() - {shipped.ABOUT}:
-        for ptx, _ in shipped._entry(name).values():
+        for ptx, *_ in shipped._entry(name).values():
             assert not re.findall(r'\.file\s+\d+ "[^"]*[/\\]', ptx)
 
 

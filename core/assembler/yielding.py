@@ -1,0 +1,77 @@
+"""Where lanes of a warp let the others go first, as its machine code says.
+
+Since Volta each thread has a program counter, and lanes that have parted meet where their ways meet
+again: they wait there (`BSYNC`). ptxas breaks this where a thread may wait for another one: in
+loops that an atomic or a strong access may end, and in functions that have one. There it puts
+`YIELD`, and then the lanes that wait go on without those that have yielded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from core.assembler.rewriting import Rewriting
+from core.ptx.ast import Function, Instruction, Module
+from core.ptx.opcodes import opcode_of
+
+_STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "acq_rel", "mmio", "cv", "cg"))
+_WAITS = frozenset(("try_wait", "test_wait"))
+
+
+def yielding(module: Module, lines: Sequence[int]) -> Module:
+    """The module in which the accesses yield for which its machine code does.
+
+    `lines` are those of the PTX at which it does. An access of the innermost loop around such a
+    line stands for it, or one of the function: the first at the line or after it. `nanosleep`
+    always yields.
+    """
+    rewriting = Rewriting(module)
+    yields = {i.ptx_line for i in module.instructions if i.opcode == "nanosleep"}
+    for line in lines:
+        function = _function_of(module, line)
+        if function is not None:
+            yields |= {i.ptx_line for i in _accesses(module, function, line)}
+    for one in module.instructions:
+        if one.ptx_line in yields:
+            rewriting.replace(one.pc, (replace(one, yields=True),))
+    return rewriting.module()
+
+
+def _function_of(module: Module, line: int) -> Function | None:
+    """The function that a line is in: the machine code's first line may be that of its name."""
+    code = module.instructions
+    for function in sorted(module.functions.values(), key=lambda f: f.first_pc):
+        if function.end_pc > function.first_pc and line <= code[function.end_pc - 1].ptx_line:
+            return function
+    return None
+
+
+def _accesses(module: Module, function: Function, line: int) -> Iterator[Instruction]:
+    """The strong access that a `YIELD` at a line belongs to, if there is one."""
+    code = module.instructions
+    at = next(pc for pc in range(function.first_pc, function.end_pc) if code[pc].ptx_line >= line)
+    bodies = [
+        range(target, jump.pc + 1)
+        for jump in code[at : function.end_pc]
+        for target in module.targets(jump)
+        if target <= at
+    ]
+    for body in (*sorted(bodies, key=len), range(function.first_pc, function.end_pc)):
+        strong = [code[pc] for pc in body if _is_strong(code[pc])]
+        if strong:
+            yield next((i for i in strong if i.pc >= at), strong[0])
+            return
+
+
+def _is_strong(instruction: Instruction) -> bool:
+    """Whether a thread may wait for another one by this instruction (PTX ISA, "Strong operations").
+
+    Loads that skip L1 (`.cg`) count as ptxas counts them.
+    """
+    modifiers = {*instruction.modifiers}
+    if instruction.opcode in ("atom", "red"):
+        return True
+    if instruction.opcode == "mbarrier":
+        return not modifiers.isdisjoint(_WAITS)
+    return opcode_of(instruction).is_memory and not modifiers.isdisjoint(_STRONG)
