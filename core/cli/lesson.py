@@ -211,9 +211,12 @@ def said(verdict: Verdict) -> str:
 
 
 def _wanted(posed: Posed) -> str:
+    from core.lessons.posing import things_of
+
     kind = posed.step.kind
     if kind == "click":
-        return f"{posed.step.question.target}s"  # type: ignore[union-attr]
+        things = things_of(posed)
+        return things.target if things.single else f"{things.target}s"
     words = {"choice": "letter", "order": "numbers in order", "edit": "your .cu file"}
     return words.get(kind, kind)
 
@@ -222,11 +225,13 @@ def read_answer(posed: Posed, text: str) -> Answer:
     """What was typed as an answer to the question. Raises TilescopeError where it is none."""
     from core.launching.user_files import read_source
     from core.lessons.answers import number_typed, things_typed
-    from core.lessons.lesson import Click
+    from core.lessons.posing import things_of
 
     match posed.step.kind:
         case "number" | "slider":
-            return number_typed(text)
+            question = posed.step.question
+            unit = getattr(question, "unit", "")
+            return number_typed(text, unit, f"{posed.ask} {getattr(question, 'label', '')}")
         case "choice":
             place = LETTERS.find(text.upper())
             if len(text) != 1 or not 0 <= place < len(posed.choices):
@@ -235,11 +240,8 @@ def read_answer(posed: Posed, text: str) -> Answer:
         case "edit":
             return read_source(Path(text).expanduser())
         case "order":
-            places = [int(number_typed(part)) for part in re.split(r"[\s,]+", text)]
-            if not all(1 <= place <= len(posed.items) for place in places):
+            places = [number_typed(part) for part in re.split(r"[\s,]+", text)]
+            if not all(place in range(1, len(posed.items) + 1) for place in places):
                 raise ParameterError(f"Type numbers from 1 to {len(posed.items)}.")
-            return [posed.items[place - 1] for place in places]
-    question = posed.step.question
-    assert isinstance(question, Click)
-    block = posed.here.launch.block if question.target == "thread" else None
-    return things_typed(text, question.target, block)
+            return [posed.items[int(place) - 1] for place in places]
+    return things_typed(text, things_of(posed))

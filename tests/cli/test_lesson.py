@@ -2,10 +2,12 @@
 
 import io
 import sys
+from dataclasses import replace
 
 import pytest
 
 from core.cli.app import main
+from core.lessons.course import course_lesson
 from core.lessons.posing import pose
 from core.lessons.reading import read_lesson
 from core.lessons.situation import Recorder
@@ -87,3 +89,21 @@ def test_a_bank_is_written_without_pictures_where_there_is_no_window(tmp_path, c
     assert out.read_text().count("::own-1.") == 4
     assert main(["lesson", "export", str(file), "--csv"]) == 0
     assert capsys.readouterr().out.startswith("name,kind")
+
+
+def test_what_cannot_be_meant_is_refused_and_asked_again(tmp_path, monkeypatch, capsys):
+    lesson = course_lesson("1A")
+    step = lesson["1A.3"]  # which element of C a thread computes
+    monkeypatch.setattr("core.cli.lesson._chosen", lambda names: [replace(lesson, steps=(step,))])
+    said = ["D[1,3]", "C[99,99]", "C[1,3] C[3,1]", "c[1, 3]"]
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join(said) + "\n"))
+    assert main(["lesson", "play", "1A"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("element: ") == len(said)
+    for words in (
+        "The launch has no array D: type one of A, B and C.",
+        "There is no C[99,99]: the last element is C[7,7].",
+        "one element is asked for",
+        "Right. ",
+    ):
+        assert words in " ".join(out.split())
