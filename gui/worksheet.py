@@ -80,7 +80,7 @@ def _pages(lessons: Sequence[Lesson], seed: int, document: QTextDocument) -> Ite
         yield f"<p>{_code(lesson.aim)}</p><p class='small'>Name: ______________________________</p>"
         key.append(f"<h2>{escape(lesson.name)}</h2>")
         for step in lesson.steps:
-            posed = pose(lesson, step, recorder, seed=seed)
+            posed = pose(lesson, step, recorder, seed=seed, in_window=False)
             picture = picture_of(posed)
             if picture is not None:
                 url = QUrl(f"picture:{step.name}")

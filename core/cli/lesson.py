@@ -163,7 +163,7 @@ def _play(one: Lesson | TilescopeError, seed: int) -> None:
     console.say(f"{one.name}  {one.title}\n{one.aim}\n")
     console.print("? asks for a hint, an empty line goes on, Ctrl-D ends.\n")
     for step in one.steps:
-        posed = pose(one, step, recorder, seed=seed)
+        posed = pose(one, step, recorder, seed=seed, in_window=False)
         console.say(f"{step.name}  {posed.link}\n{posed.ask}")
         for letter, choice in zip(LETTERS, posed.choices, strict=False):
             console.say(f"  {letter}  {choice}")

@@ -8,7 +8,7 @@ and its start does not.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.errors import TilescopeError
 from core.lessons.expressions import Element, LessonError, Value, shown
@@ -65,6 +65,9 @@ def _check_posed(posed: Posed) -> None:
         _ = here.step  # raises where there is none
     right = right_answer(posed)
     _ = posed.why
+    for text in (step.ask, step.why, *step.hints):
+        if text.differs:
+            text.said(replace(here, in_window=False))
     match question:
         case Click():
             _must_be_there(posed, question, right)

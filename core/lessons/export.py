@@ -63,7 +63,7 @@ def questions(
         recorder = Recorder(lesson.ladder)
         for step in lesson.steps:
             for place, values in enumerate((NO_VALUES, *step.sets)):
-                posed = pose(lesson, step, recorder, values, seed)
+                posed = pose(lesson, step, recorder, values, seed, in_window=False)
                 right = right_answer(posed)
                 name = f"{step.name}/{place}" if place else step.name
                 numbers, tolerance = _numbers(posed, right)

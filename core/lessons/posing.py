@@ -74,12 +74,15 @@ def pose(
     recorder: Recorder,
     values: Mapping[str, Setting] = NO_VALUES,
     seed: int = 0,
+    *,
+    in_window: bool = True,
 ) -> Posed:
     """The step with these `values`, its choices shuffled by the learner's seed.
 
-    Raises TilescopeError where the launch cannot be made, or an expression not worked out.
+    `in_window` says whether the window asks it, whose keys and views sentences may name. Raises
+    TilescopeError where the launch cannot be made, or an expression not worked out.
     """
-    here = situation(step, recorder, values)
+    here = replace(situation(step, recorder, values), in_window=in_window)
     shuffled = random.Random(f"{seed}/{lesson.name}/{step.name}/{sorted(values.items())}")
     question = step.question
     choices: list[Option] = []

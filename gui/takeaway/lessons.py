@@ -26,7 +26,7 @@ def lesson_chapters(name: str) -> tuple[str, list[Chapter]]:
     recorder = Recorder(lesson.ladder)
     found = []
     for step in lesson.steps:
-        posed = pose(lesson, step, recorder)
+        posed = pose(lesson, step, recorder, in_window=False)
         here = posed.here
         asked = Asked(
             posed.ask,
