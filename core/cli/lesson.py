@@ -154,6 +154,7 @@ def _export(names: Sequence[str], kinds: Sequence[str], out: Path | None, seed: 
 
 def _play(one: Lesson | TilescopeError, seed: int) -> None:
     """Asks every step. The window has pictures and veils; here there are the link and the words."""
+    from core.lessons.paper import numbered, source_of
     from core.lessons.posing import pose
     from core.lessons.situation import Recorder
 
@@ -162,8 +163,16 @@ def _play(one: Lesson | TilescopeError, seed: int) -> None:
     console, recorder = Terminal(highlight=False, markup=False), Recorder(one.ladder)
     console.say(f"{one.name}  {one.title}\n{one.aim}\n")
     console.print("? asks for a hint, an empty line goes on, Ctrl-D ends.\n")
+    printed = set()
     for step in one.steps:
         posed = pose(one, step, recorder, seed=seed, in_window=False)
+        source = source_of(posed)
+        if source and source not in printed:
+            printed.add(source)
+            console.print(f"The source of {posed.link.rung}:")
+            for number, line in numbered(source):
+                console.print(f"{number:>4}  {line}", soft_wrap=True)
+            console.print("")
         console.say(f"{step.name}  {posed.link}\n{posed.ask}")
         for letter, choice in zip(LETTERS, posed.choices, strict=False):
             console.say(f"  {letter}  {choice}")
