@@ -95,13 +95,13 @@ def _list() -> None:
     console = Terminal(highlight=False)
     for name in load_course().order:
         one = course_lesson(name)
-        console.say(f"{one.name}  {one.title} ({len(one.steps)} steps)")
+        console.say(f"{one.name}  {one.title} ({_counted(len(one.steps), 'step')})")
         console.say(f"    {one.aim}")
 
 
 def _check(lessons: Sequence[Lesson | TilescopeError]) -> bool:
     """Prints what is wrong; whether nothing is."""
-    from core.lessons.checking import check_lesson
+    from core.lessons.checking import check_lesson, told_once
 
     console, good = Terminal(highlight=False), True
     for one in lessons:
@@ -111,12 +111,14 @@ def _check(lessons: Sequence[Lesson | TilescopeError]) -> bool:
             continue
         results = list(check_lesson(one))
         troubles = [trouble for trouble in results if trouble is not None]
-        for trouble in troubles:
+        for trouble in told_once(troubles):
             show_error(TilescopeError(f"{one.file.name}, {trouble}"))
         good &= not troubles
         said = f"{len(troubles)} wrong" if troubles else "all well"
         console.print(
-            f"{one.name}: {len(one.steps)} steps, {len(results)} variants, {said}.", soft_wrap=True
+            f"{one.name}: {_counted(len(one.steps), 'step')}, "
+            f"{_counted(len(results), 'variant')}, {said}.",
+            soft_wrap=True,
         )
     return good
 
@@ -126,7 +128,9 @@ def _export(names: Sequence[str], kinds: Sequence[str], out: Path | None, seed: 
     from core.files import replace_file
     from core.lessons.export import as_csv, as_gift, as_qti
 
-    if len(kinds) != 1:
+    if len(kinds) > 1:
+        raise ParameterError(f"One file has one format: leave out --{' and --'.join(kinds[1:])}.")
+    if not kinds:
         raise ParameterError("Say what to write: --gift, --qti, --csv or --pdf.")
     kind = kinds[0]
     if out is None and kind in ("pdf", "qti"):
@@ -141,12 +145,23 @@ def _export(names: Sequence[str], kinds: Sequence[str], out: Path | None, seed: 
     if out is not None and kind != "csv" and (has_window or kind == "pdf"):
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
         importlib.import_module(WORKSHEET).export(good, kind, seed, out)
+        _say_written(out, good)
         return
     data = as_csv(good, seed) if kind == "csv" else as_gift(good, seed)
     if out is not None:
         replace_file(out, as_qti(good, seed) if kind == "qti" else data)
+        _say_written(out, good)
     else:
         typer.echo(data, nl=False)
+
+
+def _say_written(out: Path, lessons: Sequence[Lesson]) -> None:
+    asked = _counted(sum(len(one.steps) for one in lessons), "question")
+    typer.echo(f"Wrote {out}: {_counted(len(lessons), 'lesson')}, {asked}.")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 # -- asking in the terminal ----------------------------------------------------------------------

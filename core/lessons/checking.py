@@ -33,6 +33,16 @@ class Trouble:
         return f"{self.step}{f' with {sets}' if sets else ''}: {self.sentence}"
 
 
+def told_once(troubles: Sequence[Trouble]) -> Iterator[str]:
+    """Each as a sentence; one that several variants of a step share is said once."""
+    variants: dict[tuple[str, str], list[Trouble]] = {}
+    for one in troubles:
+        variants.setdefault((one.step, one.sentence), []).append(one)
+    for first, *others in variants.values():
+        more = f" (The same in {len(others)} other variant{'s' * (len(others) != 1)}.)"
+        yield f"{first}{more if others else ''}"
+
+
 def check_lesson(lesson: Lesson, recorder: Recorder | None = None) -> Iterator[Trouble | None]:
     """What is wrong, one result a step and variant: None where all is well."""
     recorder = recorder or Recorder(lesson.ladder)
