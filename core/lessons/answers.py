@@ -79,7 +79,8 @@ def _no_number(text: str, unit: str) -> str:
 
 def _must_be_asked(text: str, noun: str, unit: str, asked: str) -> None:
     """Raises ParameterError where the question has no such unit."""
-    noun = noun.casefold().removesuffix(".").rstrip()
+    written = noun.removesuffix(".").rstrip()
+    noun = written.casefold()
     if noun in _PER_CENT:
         if unit == "%" or any(words in asked for words in _PER_CENT[1:]):
             return
@@ -92,7 +93,7 @@ def _must_be_asked(text: str, noun: str, unit: str, asked: str) -> None:
     if not re.fullmatch(r"[a-z]+(/[a-z]+)?", noun):
         raise ParameterError(_no_number(text, unit))
     raise ParameterError(
-        f"`{text[:_SHOWN]}`: the question does not ask for `{noun}`; type the number"
+        f"`{text[:_SHOWN]}`: the question does not ask for `{written}`; type the number"
         f"{f', in {unit}' if unit else ' alone'}."
     )
 

@@ -177,6 +177,7 @@ def test_the_unit_of_the_question_may_follow():
         ("nan", "is not a number"),
         ("1/0", "divides by 0"),
         ("12 %", "is a share, and the question asks for none"),
+        ("128 B", "the question does not ask for `B`; type the number alone"),
         ("4 lines", "the question does not ask for `lines`; type the number alone"),
     ],
 )
