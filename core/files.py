@@ -74,6 +74,8 @@ def _sentence(path: Path, error: OSError) -> str:
         return said + "a folder has that name. Choose another."
     if error.errno in _CLOSED:
         return said + f"{path.parent} may not be written to. Choose another folder."
+    if error.errno in _GONE and path.parent.is_dir():  # such as /proc
+        return said + f"no file can be made in {path.parent}. Choose another folder."
     if error.errno in _GONE:
         return said + f"there is no folder {path.parent}. Choose another, or make it."
     if error.errno is None:  # NumPy's own: fewer bytes went out than were given

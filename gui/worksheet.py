@@ -10,31 +10,31 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
-from PySide6.QtCore import QBuffer, QIODevice, QMarginsF, QUrl
-from PySide6.QtGui import QFont, QImage, QPageSize, QPdfWriter, QTextDocument
+from PySide6.QtGui import QImage
 
 from core.files import replace_file
 from core.lessons.answers import LETTERS
 from core.lessons.export import as_gift, as_qti
-from core.lessons.lesson import Lesson
-from core.lessons.marking import answer_text
-from core.lessons.posing import Posed, pose, right_answer
+from core.lessons.lesson import Click, Edit, Lesson, Number, Order, Slider
+from core.lessons.paper import key_of, numbered, solution_lines, source_of
+from core.lessons.posing import Posed, pose, things_of
 from core.lessons.situation import Recorder
-from gui.looks.theme import bare_application, current_theme
+from gui.looks.theme import bare_application
 from gui.pictures.files import png
 from gui.pictures.painted import image_of
+from gui.pictures.sheet import Piece, Sheet
 from gui.scenes.link import go_to, parse_link
 from gui.scenes.prose import rich
 from gui.scenes.session import Session
 from gui.views.matrix_canvas import MatrixCanvas
 
 PICTURE = 720, 440  # pixels of the window
-SHOWN = 430  # of the page
-STYLE = """
-h1 { font-size: 17pt; } h2 { font-size: 13pt; }
-p { font-size: 10pt; } .small { font-size: 8.5pt; color: #555; }
-code { font-family: 'JetBrains Mono', monospace; font-size: 9pt; }
-"""
+LINES = 8  # of a source, that stand on one page
+RULES = 4  # to write on
+LINKS = (
+    "The grey line below a question is the place that it looks at: in Tilescope Ctrl+L opens it, "
+    'in a terminal `tilescope "LINE"`.'
+)
 
 
 def export(lessons: Sequence[Lesson], kind: str, seed: int, out: Path) -> None:
@@ -54,63 +54,92 @@ def export(lessons: Sequence[Lesson], kind: str, seed: int, out: Path) -> None:
 
 def pdf_of(lessons: Sequence[Lesson], seed: int) -> bytes:
     """The worksheet as a PDF file. Raises TilescopeError where a step cannot be worked out."""
-    document = QTextDocument()
-    font = QFont(current_theme().font())
-    font.setPointSizeF(10)
-    document.setDefaultFont(font)
-    document.setDefaultStyleSheet(STYLE)
-    document.setHtml("".join(_pages(lessons, seed, document)))
-    buffer = QBuffer()
-    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    writer = QPdfWriter(buffer)
-    writer.setTitle(", ".join(lesson.title for lesson in lessons))
-    writer.setPageSize(QPageSize(QPageSize.PageSizeId.A4))
-    writer.setPageMargins(QMarginsF())  # the document has its own
-    document.print_(writer)
-    return bytes(buffer.data().data())
+    title = ", ".join(f"{lesson.name} {lesson.title}" for lesson in lessons)
+    sheet = Sheet(title)
+    for piece in pieces(lessons, seed):
+        sheet.add(piece)
+    return sheet.data()
 
 
-def _pages(lessons: Sequence[Lesson], seed: int, document: QTextDocument) -> Iterator[str]:
-    """The worksheet as HTML: questions, and on a page of its own the key."""
-    key: list[str] = []
+def pieces(lessons: Sequence[Lesson], seed: int) -> Iterator[Piece]:
+    """The worksheet from top to bottom: questions, and on a page of its own the key."""
+    key: list[Piece] = []
     for place, lesson in enumerate(lessons):
         recorder = Recorder(lesson.ladder)
-        brk = ' style="page-break-before: always"' if place else ""
-        yield f"<h1{brk}>{escape(lesson.name)}&nbsp;&nbsp;{escape(lesson.title)}</h1>"
-        yield f"<p>{_code(lesson.aim)}</p><p class='small'>Name: ______________________________</p>"
-        key.append(f"<h2>{escape(lesson.name)}</h2>")
-        for step in lesson.steps:
-            posed = pose(lesson, step, recorder, seed=seed)
-            picture = picture_of(posed)
-            if picture is not None:
-                url = QUrl(f"picture:{step.name}")
-                kind = QTextDocument.ResourceType.ImageResource
-                document.addResource(kind.value, url, picture)
-            yield _question(posed, picture is not None)
-            right = answer_text(posed, right_answer(posed))
-            letter = f"{LETTERS[posed.choices.index(right)]}: " if right in posed.choices else ""
-            key.append(
-                f"<p><b>{escape(step.name)}</b>&nbsp; {letter}<b>{_code(right or 'built')}</b>. "
-                f"{_code(posed.why)}</p>"
-            )
-    yield '<h1 style="page-break-before: always">Key</h1>'
+        posed = [pose(lesson, step, recorder, seed=seed, in_window=False) for step in lesson.steps]
+        yield Piece(
+            f"<h1>{escape(lesson.name)}&nbsp;&nbsp;{escape(lesson.title)}</h1>"
+            f"<p>{_code(lesson.aim)}</p><p class='name'>Name: ______________________________</p>"
+            f"<p class='small'>{_code(LINKS)}</p>",
+            new_page=place > 0,
+        )
+        # a kernel whose lines a question asks for is printed for no other one
+        asked = {one.source for one in posed if "source" in one.step.veil}
+        printed = dict.fromkeys(asked - {one.source for one in posed if one.goals}, "")
+        key.append(Piece(f"<h2>{escape(lesson.name)}&nbsp;&nbsp;{escape(lesson.title)}</h2>"))
+        for one in posed:
+            source = source_of(one)
+            if source and source not in printed:
+                printed[source] = one.step.name
+                yield from _listing(f"The source of {one.link.rung}", numbered(source))
+            yield Piece(_question(one, printed.get(source, "")), picture_of(one))
+            key += _key(one)
+    yield Piece("<h1>Key</h1>", new_page=True)
     yield from key
 
 
-def _question(posed: Posed, pictured: bool) -> str:
-    step = posed.step
+def _listing(title: str, lines: Sequence[tuple[int, str]]) -> Iterator[Piece]:
+    """Numbered lines; a page may end between some of them."""
+    ends = [*range(LINES, len(lines) - LINES // 2, LINES), len(lines)]
+    for at, end in zip([0, *ends], ends, strict=False):
+        shown = "\n".join(f"{number:>4}  {escape(line)}" for number, line in lines[at:end])
+        head = "" if at else f"<p class='head'>{_code(title)}</p>"
+        yield Piece(f"{head}<pre>{shown}</pre>", close=at > 0)
+
+
+def _question(posed: Posed, printed: str) -> str:
+    """`printed` is the step at which its source stands."""
+    step, question = posed.step, posed.step.question
     parts = [f"<p><b>{escape(step.name)}</b>&nbsp; {_code(posed.ask)}"]
     parts += [f"<br>☐ {LETTERS[i]}&nbsp; {_code(said)}" for i, said in enumerate(posed.choices)]
-    parts += [f"<br>___ &nbsp;{_code(item)}" for item in posed.items]
-    parts += [f"<br>☐ {_code(goal)}" for goal in posed.goals]
-    if step.kind in ("number", "click", "slider"):
-        unit = getattr(step.question, "unit", "")
+    if posed.items:
+        parts.append("<br>Number what you choose, from 1 on, in your order:")
+    parts += [f"<br>____ &nbsp;{_code(item)}" for item in posed.items]
+    if posed.goals:
+        parts.append("<br>It is right when all of this holds:")
+    parts += [f"<br>&nbsp;&nbsp;– {_code(goal)}" for goal in posed.goals]
+    if isinstance(question, Edit):
+        where = f" (before {escape(printed)})" if printed not in ("", step.name) else " above"
+        parts.append(f"<br>Correct the source{where}, or write the lines that you change:")
+        parts += ["</p><p class='rule'>" + "_" * 80] * RULES
+    unit = ""
+    if isinstance(question, Number):
+        unit = question.unit
+    elif isinstance(question, Click):
+        unit = f"({question.target}{'s' * (not things_of(posed).single)})"
+    elif isinstance(question, Slider):
+        unit = f"({question.label}: {question.low} to {question.high})"
+    if isinstance(question, Number | Click | Slider):
         parts.append(f"<br>Answer: ______________ {escape(unit)}")
-    parts.append("</p>")
-    if pictured:
-        parts.append(f'<p><img src="picture:{step.name}" width="{SHOWN}"></p>')
-    link = escape(str(posed.link))
-    return "".join([*parts, f"<p class='small'>{link}</p>"])
+    return "".join([*parts, f"<br><span class='small'>{escape(str(posed.link))}</span></p>"])
+
+
+def _key(posed: Posed) -> Iterator[Piece]:
+    right, why = key_of(posed)
+    name = f"<b>{escape(posed.step.name)}</b>&nbsp; "
+    question = posed.step.question
+    if isinstance(question, Edit):
+        yield Piece(f"<p>{name}{_code(why)} One solution changes these lines:</p>")
+        lines = [f"  {escape(line)}" for line in solution_lines(posed)]
+        for at in range(0, len(lines), LINES):
+            yield Piece("<pre>" + "\n".join(lines[at : at + LINES]) + "</pre>", close=True)
+        return
+    if isinstance(question, Order) and not right:  # lines of a kernel
+        order = "\n".join(escape(item.said(posed.here)) for item in question.items)
+        yield Piece(f"<p>{name}{_code(why)} One right order:</p><pre>{order}</pre>")
+        return
+    letter = f"{LETTERS[posed.choices.index(right)]}: " if right in posed.choices else ""
+    yield Piece(f"<p>{name}{letter}<b>{_code(right)}</b>{_code(why)}</p>")
 
 
 def _code(text: str) -> str:

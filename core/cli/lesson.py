@@ -95,13 +95,13 @@ def _list() -> None:
     console = Terminal(highlight=False)
     for name in load_course().order:
         one = course_lesson(name)
-        console.say(f"{one.name}  {one.title} ({len(one.steps)} steps)")
+        console.say(f"{one.name}  {one.title} ({_counted(len(one.steps), 'step')})")
         console.say(f"    {one.aim}")
 
 
 def _check(lessons: Sequence[Lesson | TilescopeError]) -> bool:
     """Prints what is wrong; whether nothing is."""
-    from core.lessons.checking import check_lesson
+    from core.lessons.checking import check_lesson, told_once
 
     console, good = Terminal(highlight=False), True
     for one in lessons:
@@ -111,12 +111,14 @@ def _check(lessons: Sequence[Lesson | TilescopeError]) -> bool:
             continue
         results = list(check_lesson(one))
         troubles = [trouble for trouble in results if trouble is not None]
-        for trouble in troubles:
+        for trouble in told_once(troubles):
             show_error(TilescopeError(f"{one.file.name}, {trouble}"))
         good &= not troubles
         said = f"{len(troubles)} wrong" if troubles else "all well"
         console.print(
-            f"{one.name}: {len(one.steps)} steps, {len(results)} variants, {said}.", soft_wrap=True
+            f"{one.name}: {_counted(len(one.steps), 'step')}, "
+            f"{_counted(len(results), 'variant')}, {said}.",
+            soft_wrap=True,
         )
     return good
 
@@ -126,7 +128,9 @@ def _export(names: Sequence[str], kinds: Sequence[str], out: Path | None, seed: 
     from core.files import replace_file
     from core.lessons.export import as_csv, as_gift, as_qti
 
-    if len(kinds) != 1:
+    if len(kinds) > 1:
+        raise ParameterError(f"One file has one format: leave out --{' and --'.join(kinds[1:])}.")
+    if not kinds:
         raise ParameterError("Say what to write: --gift, --qti, --csv or --pdf.")
     kind = kinds[0]
     if out is None and kind in ("pdf", "qti"):
@@ -141,12 +145,23 @@ def _export(names: Sequence[str], kinds: Sequence[str], out: Path | None, seed: 
     if out is not None and kind != "csv" and (has_window or kind == "pdf"):
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
         importlib.import_module(WORKSHEET).export(good, kind, seed, out)
+        _say_written(out, good)
         return
     data = as_csv(good, seed) if kind == "csv" else as_gift(good, seed)
     if out is not None:
         replace_file(out, as_qti(good, seed) if kind == "qti" else data)
+        _say_written(out, good)
     else:
         typer.echo(data, nl=False)
+
+
+def _say_written(out: Path, lessons: Sequence[Lesson]) -> None:
+    asked = _counted(sum(len(one.steps) for one in lessons), "question")
+    typer.echo(f"Wrote {out}: {_counted(len(lessons), 'lesson')}, {asked}.")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 # -- asking in the terminal ----------------------------------------------------------------------
@@ -154,6 +169,7 @@ def _export(names: Sequence[str], kinds: Sequence[str], out: Path | None, seed: 
 
 def _play(one: Lesson | TilescopeError, seed: int) -> None:
     """Asks every step. The window has pictures and veils; here there are the link and the words."""
+    from core.lessons.paper import numbered, source_of
     from core.lessons.posing import pose
     from core.lessons.situation import Recorder
 
@@ -162,8 +178,16 @@ def _play(one: Lesson | TilescopeError, seed: int) -> None:
     console, recorder = Terminal(highlight=False, markup=False), Recorder(one.ladder)
     console.say(f"{one.name}  {one.title}\n{one.aim}\n")
     console.print("? asks for a hint, an empty line goes on, Ctrl-D ends.\n")
+    printed = set()
     for step in one.steps:
-        posed = pose(one, step, recorder, seed=seed)
+        posed = pose(one, step, recorder, seed=seed, in_window=False)
+        source = source_of(posed)
+        if source and source not in printed:
+            printed.add(source)
+            console.print(f"The source of {posed.link.rung}:")
+            for number, line in numbered(source):
+                console.print(f"{number:>4}  {line}", soft_wrap=True)
+            console.print("")
         console.say(f"{step.name}  {posed.link}\n{posed.ask}")
         for letter, choice in zip(LETTERS, posed.choices, strict=False):
             console.say(f"  {letter}  {choice}")
@@ -211,9 +235,12 @@ def said(verdict: Verdict) -> str:
 
 
 def _wanted(posed: Posed) -> str:
+    from core.lessons.posing import things_of
+
     kind = posed.step.kind
     if kind == "click":
-        return f"{posed.step.question.target}s"  # type: ignore[union-attr]
+        things = things_of(posed)
+        return things.target if things.single else f"{things.target}s"
     words = {"choice": "letter", "order": "numbers in order", "edit": "your .cu file"}
     return words.get(kind, kind)
 
@@ -222,11 +249,13 @@ def read_answer(posed: Posed, text: str) -> Answer:
     """What was typed as an answer to the question. Raises TilescopeError where it is none."""
     from core.launching.user_files import read_source
     from core.lessons.answers import number_typed, things_typed
-    from core.lessons.lesson import Click
+    from core.lessons.posing import things_of
 
     match posed.step.kind:
         case "number" | "slider":
-            return number_typed(text)
+            question = posed.step.question
+            unit = getattr(question, "unit", "")
+            return number_typed(text, unit, f"{posed.ask} {getattr(question, 'label', '')}")
         case "choice":
             place = LETTERS.find(text.upper())
             if len(text) != 1 or not 0 <= place < len(posed.choices):
@@ -235,11 +264,8 @@ def read_answer(posed: Posed, text: str) -> Answer:
         case "edit":
             return read_source(Path(text).expanduser())
         case "order":
-            places = [int(number_typed(part)) for part in re.split(r"[\s,]+", text)]
-            if not all(1 <= place <= len(posed.items) for place in places):
+            places = [number_typed(part) for part in re.split(r"[\s,]+", text)]
+            if not all(place in range(1, len(posed.items) + 1) for place in places):
                 raise ParameterError(f"Type numbers from 1 to {len(posed.items)}.")
-            return [posed.items[place - 1] for place in places]
-    question = posed.step.question
-    assert isinstance(question, Click)
-    block = posed.here.launch.block if question.target == "thread" else None
-    return things_typed(text, question.target, block)
+            return [posed.items[int(place) - 1] for place in places]
+    return things_typed(text, things_of(posed))

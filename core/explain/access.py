@@ -319,11 +319,13 @@ def _wavefronts(part: WarpAccess) -> str:
     most = int(part.ways.max())
     worst = np.flatnonzero(part.ways == most).tolist()
     where = f"bank {worst[0]}" if len(worst) == 1 else f"each of {len(worst)} banks"
-    what = "lane that updates it" if part.kind == "atomic" else "word that it is asked for"
-    halves = " for lanes that go together" if len(part.groups) > 1 else ""
+    halves = " by lanes that go together" if len(part.groups) > 1 else ""
+    asked = f"asked for {most} different words{halves}"
+    if part.kind == "atomic":
+        asked = f"updated by {most} lanes"
     return (
-        f"{counted(taken, 'wavefront')}: {where} is passed through {most} times{halves}, once for "
-        f"each {what}; {ideal} would do."
+        f"{counted(taken, 'wavefront')}: {where} is {asked}, and serves one a wavefront; "
+        f"{ideal} would do."
     )
 
 

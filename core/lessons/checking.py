@@ -8,17 +8,15 @@ and its start does not.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.errors import TilescopeError
 from core.ladder.rules import assignments
 from core.lessons.expressions import Element, LessonError, Value, shown
 from core.lessons.lesson import Click, Edit, Lesson, Order, Setting, Slider
 from core.lessons.marking import Answer, Met, goals_met, mark, same
-from core.lessons.posing import NO_VALUES, Posed, pose, right_answer
+from core.lessons.posing import NO_VALUES, Posed, pose, right_answer, things_of
 from core.lessons.situation import Recorder
-from core.rules.shared_memory import BANKS
-from core.trace.access import WARP
 
 HINTS = 3  # that an exercise has
 
@@ -34,6 +32,16 @@ class Trouble:
     def __str__(self) -> str:
         sets = assignments(self.values)
         return f"{self.step}{f' with {sets}' if sets else ''}: {self.sentence}"
+
+
+def told_once(troubles: Sequence[Trouble]) -> Iterator[str]:
+    """Each as a sentence; one that several variants of a step share is said once."""
+    variants: dict[tuple[str, str], list[Trouble]] = {}
+    for one in troubles:
+        variants.setdefault((one.step, one.sentence), []).append(one)
+    for first, *others in variants.values():
+        more = f" (The same in {len(others)} other variant{'s' * (len(others) != 1)}.)"
+        yield f"{first}{more if others else ''}"
 
 
 def check_lesson(lesson: Lesson) -> Iterator[Trouble | None]:
@@ -68,6 +76,9 @@ def _check_posed(posed: Posed) -> None:
         _ = here.step  # raises where there is none
     right = right_answer(posed)
     _ = posed.why
+    for text in (step.ask, step.why, *step.hints):
+        if text.differs:
+            text.said(replace(here, in_window=False))
     match question:
         case Click():
             _must_be_there(posed, question, right)
@@ -112,23 +123,15 @@ def _must_be_there(posed: Posed, click: Click, right: Value) -> None:
     if click.target == "element":
         _must_be_elements(posed, right)
         return
-    here = posed.here
-    most = {
-        "thread": here.launch.block.count - 1,
-        "lane": WARP - 1,
-        "bank": BANKS - 1,
-        "line": here.trace.workload.source.count("\n") + 1,
-        "sector": 1 << 40,
-    }[click.target]
+    things = things_of(posed)
+    most = 1 << 40 if things.last is None else things.last
     for one in right:
         if isinstance(one, bool) or not isinstance(one, int) or not 0 <= one <= most:
             raise LessonError(f"{shown(one)} is not a {click.target}: the last is {most}.")
 
 
 def _must_be_elements(posed: Posed, right: Sequence[Value]) -> None:
-    trace = posed.here.trace
-    shapes = {array.name: array.shape for array in trace.arrays}
-    shapes |= {array.name: array.shape for array in trace.shared_arrays}
+    shapes = things_of(posed).shapes
     for one in right:
         if not isinstance(one, Element):
             raise LessonError(f"{shown(one)} is not an element: write it as A[0,2].")

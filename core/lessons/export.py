@@ -20,12 +20,14 @@ from xml.etree import ElementTree as Xml
 from core.lessons.expressions import Value
 from core.lessons.lesson import Lesson, Number, Slider
 from core.lessons.marking import answer_text, slack_of
+from core.lessons.paper import numbered, source_of
 from core.lessons.posing import NO_VALUES, Posed, pose, right_answer
 from core.lessons.situation import Recorder
 
 Draw = Callable[[Posed], bytes]
 """The picture of a question as a PNG file, veiled; empty where there is nothing to see."""
 ALT = "The matrices at the step that the question looks at"  # instead of a picture, where none is
+IN_TILESCOPE = "Ctrl+L in Tilescope opens"
 WIDTH = 560  # of a picture in a page, in its pixels
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # a zip file's date, so that the same questions make the same file
@@ -35,7 +37,8 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)  # a zip file's date, so that the same questions 
 class Question:
     """A question with its answer, as other systems know them.
 
-    `numbers` are right answers, each within `tolerance`; `right` is one of the `choices`.
+    `source` are the lines that it is about, numbered. `numbers` are right answers, each within
+    `tolerance`; `right` is one of the `choices`.
     """
 
     name: str
@@ -49,6 +52,7 @@ class Question:
     tolerance: float = 0.0
     choices: tuple[str, ...] = ()
     picture: bytes = b""
+    source: str = ""
 
 
 def _nothing(_: Posed) -> bytes:
@@ -63,7 +67,7 @@ def questions(
         recorder = Recorder(lesson.ladder)
         for step in lesson.steps:
             for place, values in enumerate((NO_VALUES, *step.sets)):
-                posed = pose(lesson, step, recorder, values, seed)
+                posed = pose(lesson, step, recorder, values, seed, in_window=False)
                 right = right_answer(posed)
                 name = f"{step.name}/{place}" if place else step.name
                 numbers, tolerance = _numbers(posed, right)
@@ -79,6 +83,7 @@ def questions(
                     tolerance,
                     posed.choices,
                     draw(posed),
+                    "\n".join(f"{n:>3}  {line}".rstrip() for n, line in numbered(source_of(posed))),
                 )
 
 
@@ -100,12 +105,15 @@ def as_gift(lessons: Sequence[Lesson], seed: int = 0, draw: Draw = _nothing) -> 
     for one in questions(lessons, seed, draw):
         if one.kind == "edit" or not one.right:
             continue
-        form, text = "plain", f"{one.text}\n{one.link}"
+        link = f"{IN_TILESCOPE} {one.link}"
+        form, text = "plain", "\n".join(filter(None, (one.text, one.source, link)))
         if one.picture:
             data = base64.b64encode(one.picture).decode()
             form = "html"
-            text = escape(text).replace("\n", "<br>") + (
-                f'<br><img src="data:image/png;base64,{data}" width="{WIDTH}" alt="{ALT}">'
+            text, source = (escape(part).replace("\n", "<br>") for part in (one.text, one.source))
+            text += (f"<pre>{source}</pre>" if source else "<br>") + (
+                f'{escape(link)}<br><img src="data:image/png;base64,{data}"'
+                f' width="{WIDTH}" alt="{ALT}">'
             )
         parts.append(
             f"// {', '.join(one.concepts)}\n"
@@ -135,7 +143,10 @@ def _plain(number: float) -> str:
 
 # -- CSV -------------------------------------------------------------------------------------------
 
-COLUMNS = ("name", "kind", "concepts", "link", "question", "choices", "answer", "tolerance", "why")
+COLUMNS = (
+    *("name", "kind", "concepts", "link", "question", "source"),
+    *("choices", "answer", "tolerance", "why"),
+)
 
 
 def as_csv(lessons: Sequence[Lesson], seed: int = 0) -> str:
@@ -145,7 +156,7 @@ def as_csv(lessons: Sequence[Lesson], seed: int = 0) -> str:
     writer.writerow(COLUMNS)
     for one in questions(lessons, seed):
         cells = [
-            *(one.name, one.kind, " ".join(one.concepts), one.link, one.text),
+            *(one.name, one.kind, " ".join(one.concepts), one.link, one.text, one.source),
             *("\n".join(one.choices), one.right, _plain(one.tolerance), one.why),
         ]
         writer.writerow([_harmless(cell) for cell in cells])
@@ -213,8 +224,11 @@ def _item(name: str, one: Question) -> Xml.Element:
     _below(correct, "value").text = answer
     _below(item, "outcomeDeclaration", identifier="SCORE", cardinality="single", baseType="float")
     body = _below(item, "itemBody")
-    for line in [*one.text.split("\n"), one.link]:
+    for line in one.text.split("\n"):
         _below(body, "p").text = line
+    if one.source:
+        _below(body, "pre").text = one.source
+    _below(body, "p").text = f"{IN_TILESCOPE} {one.link}"
     if one.picture:
         _below(_below(body, "p"), "img", src=f"{name}.png", alt=ALT, width=str(WIDTH))
     if is_choice:

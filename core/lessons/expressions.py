@@ -56,6 +56,10 @@ Value = int | float | bool | str | Element | None | list[Any]
 class Scope(Protocol):
     """What an expression is evaluated in."""
 
+    @property
+    def in_window(self) -> bool:
+        """Whether its sentences are read in the window, whose keys and views they may name."""
+
     def names(self) -> Mapping[str, Value]:
         """The values of names: the launch's parameters, and those of the step."""
 
@@ -115,24 +119,38 @@ class Expression:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A text in which `{expression}` is computed; `{{` and `}}` are braces."""
+    """A text in which `{expression}` is computed; `{{` and `}}` are braces.
+
+    Of `[[Click|Name]]` the window says the first part, and paper, terminal and question banks the
+    second. Either may be empty.
+    """
 
     text: str
-    _parts: tuple[str | Expression, ...] = field(init=False, repr=False, compare=False)
+    _pieces: tuple[tuple[str | Expression, ...], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_parts", tuple(_parts(self.text)))
+        pieces = tuple(tuple(_parts(piece)) for piece in _EITHER.split(self.text))
+        object.__setattr__(self, "_pieces", pieces)
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
         """Those in the text."""
-        return tuple(part for part in self._parts if isinstance(part, Expression))
+        return tuple(p for piece in self._pieces for p in piece if isinstance(p, Expression))
+
+    @property
+    def differs(self) -> bool:
+        """Whether it reads otherwise where there is no window."""
+        return len(self._pieces) > 1
 
     def said(self, scope: Scope) -> str:
         """The sentence with its figures. Raises TilescopeError."""
-        return "".join(p if isinstance(p, str) else shown(p.value(scope)) for p in self._parts)
+        silent = 2 if scope.in_window else 1
+        told = (part for n, piece in enumerate(self._pieces) if n % 3 != silent for part in piece)
+        return "".join(p if isinstance(p, str) else shown(p.value(scope)) for p in told)
 
 
+# What stands before each, and what its two halves are, come in turn where a text is split by it.
+_EITHER = re.compile(r"\[\[((?:(?!\]\]|\|).)*)\|((?:(?!\]\]).)*)\]\]", re.DOTALL)
 _PART = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]|[^{}]+")
 
 

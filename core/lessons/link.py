@@ -94,7 +94,11 @@ def parse_link(text: str, ladder: Ladder) -> Link:
         raise ParameterError(f"The link has {len(text):,} characters, and {LONGEST:,} is the most.")
     name, _, query = text.strip().partition("?")
     if name not in ladder:
-        raise ParameterError(f"The link names no kernel: `{name[:60]}`; use {', '.join(ladder)}.")
+        from difflib import get_close_matches  # which is large, for mistakes alone
+
+        close = get_close_matches(name[:60], ladder, 1)
+        hint = f"did you mean {close[0]}?" if close else f"use {', '.join(ladder)}."
+        raise ParameterError(f"The link names no kernel: `{name[:60]}`; {hint}")
     pairs = link_pairs(query)
     other = pairs.pop("vs", None)
     theirs = {key[3:]: pairs.pop(key) for key in [*pairs] if key.startswith("vs.")}

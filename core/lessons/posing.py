@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from core.launch import Workload
+from core.lessons.answers import Things
 from core.lessons.expressions import LessonError, Value
 from core.lessons.lesson import (
     Choice,
@@ -23,6 +24,8 @@ from core.lessons.lesson import (
 )
 from core.lessons.link import Link
 from core.lessons.situation import Recorder, Situation
+from core.rules.shared_memory import BANKS
+from core.trace.access import WARP
 
 NO_VALUES: Mapping[str, Setting] = MappingProxyType({})
 
@@ -71,12 +74,15 @@ def pose(
     recorder: Recorder,
     values: Mapping[str, Setting] = NO_VALUES,
     seed: int = 0,
+    *,
+    in_window: bool = True,
 ) -> Posed:
     """The step with these `values`, its choices shuffled by the learner's seed.
 
-    Raises TilescopeError where the launch cannot be made, or an expression not worked out.
+    `in_window` says whether the window asks it, whose keys and views sentences may name. Raises
+    TilescopeError where the launch cannot be made, or an expression not worked out.
     """
-    here = situation(step, recorder, values)
+    here = replace(situation(step, recorder, values), in_window=in_window)
     shuffled = random.Random(f"{seed}/{lesson.name}/{step.name}/{sorted(values.items())}")
     question = step.question
     choices: list[Option] = []
@@ -169,6 +175,32 @@ def right_answer(posed: Posed) -> Value:
                 raise LessonError(f"`{answer.text}` gives no list, which an order is.")
             return [str(item) for item in found]
     return True
+
+
+def things_of(posed: Posed) -> Things:
+    """What a question of clicks has to be clicked. Raises TilescopeError as `right_answer` does."""
+    here, question = posed.here, posed.step.question
+    assert isinstance(question, Click)
+    target = question.target
+    shapes: dict[str, tuple[int, ...]] = {}
+    if target == "element":
+        shapes = {array.name: tuple(array.shape) for array in here.trace.arrays}
+        shapes |= {array.name: tuple(array.shape) for array in here.trace.shared_arrays}
+    last = {
+        "thread": lambda: here.launch.block.count - 1,
+        "lane": lambda: WARP - 1,
+        "bank": lambda: BANKS - 1,
+        "line": lambda: here.trace.workload.source.count("\n") + 1,
+    }.get(target)
+    wanted = right_answer(posed)
+    assert isinstance(wanted, list)
+    return Things(
+        target,
+        single=not question.every or len(wanted) == 1,
+        last=last() if last else None,
+        block=here.launch.block if target == "thread" else None,
+        shapes=MappingProxyType(shapes),
+    )
 
 
 def _right_choice(posed: Posed) -> str:

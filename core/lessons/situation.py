@@ -173,7 +173,8 @@ class Situation:
     """Where an expression is evaluated. `source` is an edited text in place of the rung's own.
 
     `values` are the names of the step beside the launch's parameters. `expected` overrides what
-    the outputs have to be. `_asked` counts the launches that one evaluation has asked for.
+    the outputs have to be. `in_window` says where sentences are read. `_asked` counts the launches
+    that one evaluation has asked for.
     """
 
     link: Link
@@ -181,6 +182,7 @@ class Situation:
     values: Mapping[str, Value] = field(default_factory=dict)
     source: str | None = None
     expected: Callable[[Workload], Workload] | None = None
+    in_window: bool = True
     _asked: list[int] = field(default_factory=lambda: [0])
 
     # -- what expressions are given ----------------------------------------------------------

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from core.devices.table import Device
 from core.errors import TilescopeError
+from core.explain.guesses import caveats, left_open
 from core.gpu.result import BenchmarkResult, load_recorded
 from core.ladder import all_kernels, load_ladder
 from core.ladder.rules import assignments
@@ -17,7 +18,7 @@ from core.report.warp_picture import warp_svg
 from core.rules.counters import COUNTERS, SPACES, UNITS, WAYS, Count, Counters
 from core.runs.counting import Counted
 from core.trace import Trace
-from core.trace.finding import KINDS
+from core.trace.finding import KINDS, Finding, in_doubt
 
 MOST_PICTURES = 6
 
@@ -35,13 +36,17 @@ class Table:
 
 @dataclass(frozen=True)
 class Fault:
-    """A finding: what it is, its sentence, the line, and a picture of the access (SVG)."""
+    """A finding: what it is, its sentence, the line, and a picture of the access (SVG).
+
+    `caveat` says which guesses it owes to, "" where none.
+    """
 
     title: str
     sentence: str
     line: int
     code: str
     picture: str = ""
+    caveat: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,12 +80,13 @@ def report_of(trace: Trace, counted: Counted | None = None, device: Device | Non
         except TilescopeError as error:
             notes.append(f"Ceilings are left out: {error}")
     tables += _recorded(trace)
+    opened = left_open(trace)
     return Report(
         title=workload.title if workload.rung else workload.kernel,
         facts=tuple(_facts(trace)),
-        verdict=_verdict(trace, counters),
+        verdict=_verdict(trace, counters, opened),
         tables=tuple(table for table in tables if table.rows),
-        faults=tuple(_faults(trace, source)),
+        faults=tuple(_faults(trace, source, opened)),
         pictures=tuple(_pictures(trace)),
         source=source,
         notes=tuple(notes),
@@ -108,11 +114,18 @@ def _facts(trace: Trace) -> Iterator[tuple[str, str]]:
     yield "build", trace.build.described
 
 
-def _verdict(trace: Trace, counters: Counters) -> str:
+def _verdict(trace: Trace, counters: Counters, opened: Collection[Finding]) -> str:
     """One sentence: faults first, then waste."""
     if trace.findings:
-        count = len(trace.findings)
-        return f"{count} fault{'s' if count > 1 else ''} found: see below."
+        certain = len(trace.findings) - len(opened)
+        kinds = [
+            in_doubt(one.kind) if one in opened else one.kind.replace("_", " ")
+            for one in sorted(trace.findings, key=lambda one: one in opened)
+        ]
+        times = {kind: kinds.count(kind) for kind in kinds}
+        told = ", ".join(f"{kind} ({n} times)" if n > 1 else kind for kind, n in times.items())
+        found = f"{certain} fault{'s' * (certain != 1)} found" if certain else "No certain fault"
+        return f"{found}: {told}."
     wasted = []
     for space, unit in UNITS.items():
         total = _sum(counters.totals, space, unit)
@@ -215,16 +228,19 @@ def _result_row(one: BenchmarkResult) -> tuple[str, ...]:
     return given, f"{one.median_ms:.4f}" if one.median_ms is not None else "", rate
 
 
-def _faults(trace: Trace, source: Sequence[str]) -> Iterator[Fault]:
+def _faults(trace: Trace, source: Sequence[str], opened: Collection[Finding]) -> Iterator[Fault]:
+    said = caveats(trace, "--arg {}=…".format, "--arg {}={}".format)
     for number, finding in enumerate(trace.findings):
         picture = ""
         if finding.step >= 0 and number < MOST_PICTURES and finding.block in trace.recorded_blocks:
             access = trace.block(finding.block).access(finding.step)
-            if access is not None and access.active.any():
+            if access is not None and (access.active.any() or access.faulty.any()):
                 picture = warp_svg(access, max(finding.thread, 0) // 32)
         code = source[finding.line - 1].strip() if 0 < finding.line <= len(source) else ""
         title = KINDS.get(finding.kind, finding.kind)
-        yield Fault(title, finding.message, finding.line, code, picture)
+        if finding in opened:
+            title = f"{in_doubt(finding.kind)}: {title}"
+        yield Fault(title, finding.message, finding.line, code, picture, said.get(finding, ""))
 
 
 def _pictures(trace: Trace) -> Iterator[str]:

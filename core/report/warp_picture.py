@@ -12,6 +12,7 @@ from core.trace.access import Access, WarpAccess
 _CELL, _GAP, _HIGH = 20, 8, 132
 _WIDE = 32 * _CELL + 2
 _USED, _WASTE, _IDLE, _TEXT, _LINK = "#0072b2", "#dcc0c0", "#dfe2e7", "#1b2330", "#8fa3b8"
+_WRONG = "#b3261e"
 MOST_SECTORS = 64
 
 
@@ -19,7 +20,7 @@ def warp_svg(access: Access, warp: int = 0) -> str:
     """The picture of a warp's access to global or shared memory, "" for any other space.
 
     Each lane is linked to the 32-byte sector, or the bank, of its first byte; what of a sector no
-    lane asks for is shaded.
+    lane asks for is shaded. A lane whose access is illegal is red and crossed out.
     """
     one = access.warp(warp)
     if access.space == "global":
@@ -28,19 +29,21 @@ def warp_svg(access: Access, warp: int = 0) -> str:
         boxes, places, title = _banks(one)
     else:
         return ""
+    both = one.active.tolist(), one.faulty.tolist()
     lanes = "".join(
         f'<rect x="{1 + lane * _CELL}" y="1" width="{_CELL - 1}" height="18" '
-        f'fill="{_USED if on else _IDLE}"/>'
+        f'fill="{_WRONG if wrong else _USED if on else _IDLE}"/>'
         f'<text x="{1 + lane * _CELL + _CELL / 2:g}" y="14" text-anchor="middle" '
-        f'fill="{"#fff" if on else _TEXT}">{lane}</text>'
-        for lane, on in enumerate(one.active.tolist())
+        f'fill="{"#fff" if on or wrong else _TEXT}">{lane}</text>'
+        + (f'<path d="M{1 + lane * _CELL} 20l{_CELL - 1} -19" stroke="#fff"/>' if wrong else "")
+        for lane, (on, wrong) in enumerate(zip(*both, strict=True))
     )
     links = "".join(
         f'<path d="M{1 + lane * _CELL + _CELL / 2:g} 20C{1 + lane * _CELL + _CELL / 2:g} 50 '
         f'{x:g} 50 {x:g} 80" stroke="{_LINK}" fill="none"/>'
         for lane, x in places.items()
     )
-    words = escape(f"Warp {warp} {access.kind}s {access.target}: {title}")
+    words = escape(f"Warp {warp} {access.kind}s {access.target}: {title}{_at_fault(access, one)}")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" '
         f'width="{_WIDE}" height="{_HIGH}" role="img" aria-label="{words}" '
@@ -72,7 +75,7 @@ def _sectors(one: WarpAccess) -> tuple[str, dict[int, float], str]:
         if sector in left:
             places[lane] = left[sector] + wide * (address - sector + one.width / 2) / SECTOR
     what = _counted(one.n_sectors, "sector")
-    return boxes, places, f"{what} where {one.ideal_sectors:,} would do"
+    return boxes, places, what + _would_do(one.n_sectors, one.ideal_sectors)
 
 
 def _stretches(one: WarpAccess) -> list[tuple[int, int]]:
@@ -97,7 +100,21 @@ def _banks(one: WarpAccess) -> tuple[str, dict[int, float], str]:
         lane: 1 + banks[lane] * _CELL + _CELL / 2 for lane in np.flatnonzero(one.active).tolist()
     }
     what = _counted(one.wavefronts, "wavefront")
-    return boxes, places, f"{what} where {one.ideal_wavefronts:,} would do"
+    return boxes, places, what + _would_do(one.wavefronts, one.ideal_wavefronts)
+
+
+def _would_do(count: int, ideal: int) -> str:
+    return f" where {ideal:,} would do" if ideal < count else ", and no fewer would do"
+
+
+def _at_fault(access: Access, one: WarpAccess) -> str:
+    """Which lanes are at fault, and in what way."""
+    lanes = np.flatnonzero(one.faulty)
+    if not len(lanes):
+        return ""
+    runs = np.split(lanes, np.flatnonzero(np.diff(lanes) > 1) + 1)
+    told = ", ".join(f"{r[0]}" if len(r) == 1 else f"{r[0]} to {r[-1]}" for r in runs)
+    return f"; lane{'s' * (len(lanes) > 1)} {told}: {access.fault.replace('_', ' ')}"
 
 
 def _counted(count: int, noun: str) -> str:

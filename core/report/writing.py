@@ -82,6 +82,8 @@ def _class(table: Table, column: int) -> str:
 def _fault_html(fault: Fault) -> str:
     place = f"<br><code>{fault.line}: {safe(fault.code)}</code>" if fault.line > 0 else ""
     words = f"<b>{safe(fault.title)}</b><br>{safe(fault.sentence)}{place}"
+    if fault.caveat:
+        words += f'<br><span class="note">{safe(fault.caveat)}</span>'
     return f'<div class="fault">{words}<div>{fault.picture}</div></div>'
 
 
@@ -102,7 +104,8 @@ def _markdown(report: Report) -> Iterator[str]:
         yield from ("", "## Findings", "")
         for fault in report.faults:
             place = f" Line {fault.line}: {_code(fault.code)}" if fault.line > 0 else ""
-            yield f"- **{_plain(fault.title)}** {_plain(fault.sentence)}{place}"
+            caveat = f" {_plain(fault.caveat)}" if fault.caveat else ""
+            yield f"- **{_plain(fault.title)}** {_plain(fault.sentence)}{place}{caveat}"
     for table in report.tables:
         yield from ("", f"## {_plain(table.heading)}", "")
         yield from _rows(table.columns, table.rows, table.right)

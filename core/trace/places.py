@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import ParameterError
+from core.ladder.rules import listing
 from core.trace.steps import EventKind
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ _NAME = re.compile(
 )
 _SPACES = ("global", "shared", "const", "local")
 EXAMPLE = "load:A@phase1"
+MOST_NAMED = 200  # accesses that are looked through for the names that there are
 
 
 def check_name(name: str) -> re.Match[str]:
@@ -56,9 +58,26 @@ def step_named(block: BlockTrace, name: str) -> int:
     steps = _steps(block, found["what"], found["of"], phase)
     nth = int(found["nth"] or 1)
     if len(steps) < nth:
-        there = f"there are {len(steps)}" if len(steps) else "there is none"
+        there = f"there are {len(steps)}" if len(steps) else _instead(block, phase)
         raise ParameterError(f"Block {block.block} has no step `{name}`: {there}.")
     return int(steps[nth - 1])
+
+
+def _instead(block: BlockTrace, phase: int | None) -> str:
+    """The names of the accesses that there are, in that phase where one was named."""
+    last = int(block.phase.max(initial=-1))
+    if phase is not None and phase > last:
+        return f"the last phase is {last}" if last >= 0 else "the block has no phases"
+    steps = block.access_steps
+    if phase is not None:
+        steps = steps[block.phase[steps] == phase]
+    named = {}
+    for step in steps[:MOST_NAMED].tolist():
+        access = block.access(step)
+        if access is not None:
+            named[f"{access.kind}:{access.target}"] = step
+    where = "" if phase is None else f" in phase {phase}"
+    return f"what it accesses{where} is {listing(list(named))}" if named else "it accesses nothing"
 
 
 def _steps(block: BlockTrace, what: str, of: str | None, phase: int | None) -> NDArray[np.intp]:

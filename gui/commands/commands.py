@@ -61,6 +61,6 @@ class Commands:
         """Stop what reads and writes files, and wait for it."""
         self.workbench.close()
         self.exporter.close()
-        self.taker.cancel()
+        self.taker.close()
         self.profiling.close()
         self.teaching.close()

@@ -1,20 +1,31 @@
-"""The command that exports recorded steps as a page or a film: another process does the work."""
+"""The commands that export recorded steps, a report, and lessons' questions.
+
+Another process makes pages, films, worksheets and question banks.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer
 from PySide6.QtWidgets import QFileDialog
 
 from core.files import must_be_writable
+from gui.background.work import Worker, sentence_of
 from gui.commands.moments import Moments
 from gui.commands.window import Window
+from gui.jobs.report_work import report_job
 from gui.scenes.asking import waits
 from gui.scenes.session import Session
+from gui.views.widgets import ask_choice
+
+if TYPE_CHECKING:
+    from core.lessons.lesson import Lesson
 
 KINDS = {
     "Page to replay in a browser (*.html)": ".html",
@@ -23,7 +34,15 @@ KINDS = {
     "Film, WebP (*.webp)": ".webp",
 }
 LONGEST_MS = 3000  # that a process may take to end
-COMMAND = ("-P", "-m", "core.cli.app", "export", "--percent")
+REPORTS = {"Report (*.html)": ".html", "Report, Markdown (*.md)": ".md"}
+BANKS = {
+    "Worksheet with its key (*.pdf)": ("pdf", ".pdf"),
+    "Question bank, GIFT for Moodle (*.gift)": ("gift", ".gift"),
+    "Question bank, QTI 2.1 (*.zip)": ("qti", ".zip"),
+    "Table of questions (*.csv)": ("csv", ".csv"),
+}
+ALL_LESSONS = "All lessons"
+COMMAND = ("-P", "-m", "core.cli.app")
 _ROOT = Path(__file__).resolve().parents[__name__.count(".")]
 _PERCENT = re.compile(r"(\d+) %")
 
@@ -41,6 +60,9 @@ class Taker(QObject):
         self._process: QProcess | None = None
         self._path = Path()
         self._said = ""
+        self.worker = Worker(self, "report")
+        self.worker.finished.connect(lambda path: window.message.tell(f"Saved {path}"))
+        self.worker.failed.connect(lambda error: self.main.message.show_message(sentence_of(error)))
 
     @property
     def busy(self) -> bool:
@@ -63,8 +85,57 @@ class Taker(QObject):
             return
         self.cancel()
         link = self.moments.link_now()
-        if link is None:
+        if link is not None:
+            theme = ("--theme", self.main.session.theme)
+            self._start(path, "export", "--percent", link, "-o", str(path), *theme)
+
+    def ask_and_report(self) -> None:
+        """Ask for a file, then write the report of the shown launch."""
+        if self.main.session.trace is None or self._waits("a report"):
             return
+        kernel = file_name(self.main.session).partition("-step-")[0]
+        title, kinds = "Export a report of the launch", ";;".join(REPORTS)
+        file, kind = QFileDialog.getSaveFileName(self.main, title, f"{kernel}.html", kinds)
+        if file:
+            path = Path(file)
+            self.report(path if path.suffix else path.with_suffix(REPORTS.get(kind, ".html")))
+
+    def report(self, path: Path) -> None:
+        """Write the report."""
+        session = self.main.session
+        if session.trace is None or self._waits("a report"):
+            return
+        self.worker.submit(report_job, session.trace, session.counted, path)
+
+    def ask_and_export_lessons(self, shown: Lesson | None) -> None:
+        """Ask which lesson (at first the one `shown`) and for a file; write its questions."""
+        from core.lessons.course import load_course  # is read for this alone
+
+        names: dict[str, tuple[str, ...]] = {ALL_LESSONS: ()}
+        names |= {name: (name,) for name in load_course().order}
+        if shown is not None and shown.name not in names:
+            names[shown.name] = (str(shown.file),)
+        first = 0 if shown is None else [*names].index(shown.name)
+        name = ask_choice(self.main, "Export the questions of", [*names], first, action="Go on")
+        if name is None:
+            return
+        title, kinds = f"Export the questions of {name}", ";;".join(BANKS)
+        offered = f"{name.replace(' ', '-')}.pdf"
+        file, kind = QFileDialog.getSaveFileName(self.main, title, offered, kinds)
+        if file:
+            path = Path(file)
+            suffixes = {suffix: how for how, suffix in BANKS.values()}
+            how, suffix = BANKS.get(kind, ("pdf", ".pdf"))
+            how = suffixes.get(path.suffix, how)
+            self.export_lessons(path if path.suffix else path.with_suffix(suffix), how, names[name])
+
+    def export_lessons(self, path: Path, kind: str, names: Sequence[str] = ()) -> None:
+        """Write questions as "pdf", "gift", "qti" or "csv". `names`: as the command takes them."""
+        self.cancel()
+        self._start(path, "lesson", "export", *names, f"--{kind}", "-o", str(path))
+
+    def _start(self, path: Path, *arguments: str) -> None:
+        """Have another process write the file."""
         try:
             must_be_writable(path)
         except OSError as error:
@@ -82,13 +153,12 @@ class Taker(QObject):
         process.finished.connect(self._end)
         process.errorOccurred.connect(self._fail)
         self._process = process
-        theme = ("--theme", self.main.session.theme)
-        process.start(sys.executable, [*COMMAND, link, "-o", str(path), *theme])
+        process.start(sys.executable, [*COMMAND, *arguments])
         self._say_doing(0)
 
-    def _waits(self) -> bool:
+    def _waits(self, what: str = "a page or film of the steps") -> bool:
         """Say so where an open question would be answered by what is exported."""
-        sentence = waits(self.main.session, "a page or film of the steps")
+        sentence = waits(self.main.session, what)
         if sentence:
             self.main.message.tell(sentence)
         return bool(sentence)
@@ -106,6 +176,11 @@ class Taker(QObject):
         QTimer.singleShot(LONGEST_MS, process, process.kill)
         self.main.message.tell(f"{self._path.name} was not written.")
 
+    def close(self) -> None:
+        """Give it up, and end what is being written."""
+        self.cancel()
+        self.worker.close()
+
     def _hear(self) -> None:
         assert self._process is not None
         text = bytes(self._process.readAllStandardOutput().data()).decode("utf-8", "replace")
@@ -115,7 +190,7 @@ class Taker(QObject):
             self._say_doing(int(found[-1]))
 
     def _say_doing(self, percent: int) -> None:
-        sentence = f"Writing {self._path.name}: {percent} %"
+        sentence = f"Writing {self._path.name}{f': {percent} %' if percent else ' …'}"
         self.main.message.tell(sentence, "Cancel", self.cancel)
 
     def _fail(self, error: QProcess.ProcessError) -> None:

@@ -90,16 +90,11 @@ def pose_job(
 ) -> Asked:
     """Works a question out."""
     from core.lessons.lesson import Click
-    from core.lessons.posing import pose, right_answer
+    from core.lessons.posing import pose, things_of
 
     recorder = recorders.of(again.lesson.ladder)
     posed = pose(again.lesson, again.step, recorder, values, seed)
-    question = again.step.question
-    if not isinstance(question, Click):
-        return Asked(posed)
-    right = right_answer(posed)
-    several = question.every and isinstance(right, list) and len(right) > 1
-    return Asked(posed, several, posed.here.launch.block if question.target == "thread" else None)
+    return Asked(posed, things_of(posed) if isinstance(again.step.question, Click) else None)
 
 
 def foresee_job(_: Advance, posed: Posed) -> None:

@@ -90,7 +90,8 @@ def times_text(
     (a, note_a), (b, note_b) = pair
     if a is b or (a.gflops is None) != (b.gflops is None):
         return ""
-    at, unit = " × ".join(map(str, size)), "GB/s" if a.gflops is None else "GFLOPS"
+    at = f"N = {size[0]}" if len(size) == 1 else " × ".join(map(str, size))
+    unit = "GB/s" if a.gflops is None else "GFLOPS"
     rates = [grouped(round(_rate(result))) for result in (a, b)]
     return (
         f"Recorded on an {device} at {at}: {rates[0]} {unit}{note_a} and {rates[1]}{note_b}, "

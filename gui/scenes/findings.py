@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.launch import ScalarArgument
-from core.trace.finding import in_doubt, is_in_front, of_guessed_contents, of_guessed_size
+from core.explain.guesses import caveats, left_open
+from core.trace.finding import in_doubt
 from gui.scenes.text import index_text, plural, spaced
 from gui.scenes.weak_memo import once_for_each
 
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
     from core.trace import Trace
     from core.trace.finding import Finding
     from gui.scenes.session import Session
-
-MOST_READ = 200_000  # characters of a source: more take long to read
 
 
 @dataclass(frozen=True)
@@ -40,57 +37,15 @@ def finding_rows(trace: Trace | None) -> tuple[FindingRow, ...]:
 
 @once_for_each
 def _rows(trace: Trace) -> tuple[FindingRow, ...]:
-    guesses: dict[str, bool] = {}  # by the array: to know it takes reading the whole source
-    for finding in trace.findings:
-        if finding.kind == "out_of_bounds" and finding.array not in guesses:
-            guesses[finding.array] = _is_guessed(trace, finding.array)
-
-    resting = _resting(trace)
-
-    def message(f: Finding) -> str:
-        said = [f.message]
-        if f.kind == "out_of_bounds" and guesses[f.array] and not is_in_front(f):
-            shape = next(a.shape for a in trace.arrays if a.name == f.array)
-            said.append(of_guessed_size(f, shape, f"{f.array} in Configuration"))
-        if names := resting.get(f):
-            said.append(of_guessed_contents(f, resting, (f"{{}} at {names[0]}").format))
-        return " ".join(said)
+    said = caveats(trace, "{} in Configuration".format, "{1} at {0}".format)
+    opened = left_open(trace)
 
     def row(f: Finding) -> FindingRow:
-        from core.explain.origins import is_left_open
-
-        is_open = f in resting and is_left_open(trace, f)
-        title = in_doubt(f.kind) if is_open else f.kind.replace("_", " ")
-        return FindingRow(title.capitalize(), _place(f), spaced(message(f)), f, is_open)
+        title = in_doubt(f.kind) if f in opened else f.kind.replace("_", " ")
+        message = f"{f.message} {said.get(f, '')}".rstrip()
+        return FindingRow(title.capitalize(), _place(f), spaced(message), f, f in opened)
 
     return tuple(sorted(map(row, trace.findings), key=lambda one: one.is_open))
-
-
-def _resting(trace: Trace) -> Mapping[Finding, tuple[str, ...]]:
-    """The findings that arrays' contents lead to, where nobody gave them, and which arrays'."""
-    launch = trace.workload.launch
-    if trace.workload.rung is not None or not trace.findings:
-        return {}
-    from core.explain.origins import resting_on  # follows values: it is not needed to begin
-
-    own = {a.name for a in launch.arrays if a.is_own}
-    names = {a.name for a in (*launch.arguments, *launch.symbols)}
-    return resting_on(trace, frozenset(names - own))
-
-
-def _is_guessed(trace: Trace, name: str) -> bool:
-    """Whether nothing says the size of an array that a finding leaves."""
-    work = trace.workload
-    array = next((a for a in trace.arrays if a.name == name), None)
-    if array is None or work.rung is not None:
-        return False
-    scalars = (a for a in work.launch.arguments if isinstance(a, ScalarArgument))
-    given = {a.name: str(a.value) for a in scalars}
-    from core.launching.guess import size_is_guessed  # loads the reading of C++
-
-    return len(work.source) <= MOST_READ and size_is_guessed(
-        work.source, work.source_name, work.kernel, given, array.name, array.shape
-    )
 
 
 FAULTS = {

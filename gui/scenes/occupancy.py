@@ -191,8 +191,8 @@ def explanation(found: Occupancy, name: str, step: str, example: str | None) -> 
 WHY_IT_MATTERS = (
     "A warp that waits for memory issues nothing, for hundreds of clocks after a load from DRAM. "
     "The schedulers of the SM then issue for other warps that it holds, at no cost: the more there "
-    "are, the more likely one is ready. That hides latency. Occupancy counts the warps held; it is "
-    "a means, and no speed."
+    "are, the more likely one is ready. That hides latency. Occupancy counts the warps held: it is "
+    "a means to speed, not speed itself."
 )
 
 

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from core.launch import Dim3
+    from core.lessons.answers import Things
     from core.lessons.course import Again
     from core.lessons.lesson import Setting
     from core.lessons.marking import Answer, Mark, Verdict
@@ -38,14 +38,10 @@ class Reply:
 
 @dataclass(frozen=True)
 class Asked:
-    """A question worked out; `several` says whether more than one thing is to be clicked.
-
-    `block` is the shape of the block whose threads are to be clicked.
-    """
+    """A question worked out; `things` are what it has to be clicked."""
 
     posed: Posed
-    several: bool = False
-    block: Dim3 | None = None
+    things: Things | None = None
 
 
 @dataclass(frozen=True)

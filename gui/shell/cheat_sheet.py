@@ -39,14 +39,21 @@ MOUSE: Lines = (
     ("Double click a line", "Go to its next step"),
     ("+  −  0", "Zoom in or out, or show all, with the keyboard in a matrix"),
 )
-COLUMNS, SCALES = (3, 2), (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65)  # the first that fit
+LESSONS: Lines = (
+    ("Return", "Answer, or go on; with Shift, a guess"),
+    ("PgDown  PgUp", "The next question, or the one before"),
+    ("A … H", "Choose, or count a vote"),
+    ("V", "Count the votes a second time"),
+)
+COLUMNS, SCALES = (3, 2), (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6)  # the first that fit
 TITLE_BAR = 36  # pixels that the system may put above a dialog
+FRAME = QSize(4, 4)  # of the area around the columns
 EDGE, BETWEEN, KEY_GAP = 26, 32, 14  # pixels
 GAP, LINE_GAP, PART_GAP = 4, 3, 6
 
 
 class CheatSheet(QDialog):
-    """Every command that has a key, menu by menu, and what the mouse does."""
+    """Every command that has a key, menu by menu, keys of lessons, and what the mouse does."""
 
     def __init__(self, menus: Mapping[str, Sequence[Command]], parent: QWidget) -> None:
         super().__init__(parent)
@@ -54,9 +61,9 @@ class CheatSheet(QDialog):
         self.setObjectName("shell")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         parts = [(name.replace("&", ""), _keys(some)) for name, some in menus.items()]
-        parts.append(("Mouse", MOUSE))
+        parts += [("Lessons", LESSONS), ("Mouse", MOUSE)]
         room = parent.screen().availableSize() - QSize(0, TITLE_BAR)
-        count, scale = _fitting(parts, room)
+        count, scale = _fitting(parts, room - FRAME)
         sheet = QWidget(self)
         sheet.setObjectName("shell")
         made = [Column(some, scale) for some in columns(parts, count)]
@@ -66,7 +73,7 @@ class CheatSheet(QDialog):
         area = named(QScrollArea(widgetResizable=True), "Keyboard shortcuts")
         fill(self, area)
         area.setWidget(sheet)
-        self.resize((sheet.sizeHint() + QSize(4, 4)).boundedTo(room))
+        self.resize((sheet.sizeHint() + FRAME).boundedTo(room))
         self.open()
 
 

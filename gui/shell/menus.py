@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
+from PySide6.QtCore import qVersion
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenuBar
 
 from gui.commands.command import Command, fill_menu
@@ -263,6 +265,7 @@ def build_menus(
                 partial(do.teaching.begin_lesson, "1A"),
                 "The first lesson, which shows the window on the way",
             ),
+            Command("About Tilescope", ("Ctrl+Shift+F1",), partial(say_version, window)),
         ],
     }
     for title, commands in menus.items():
@@ -270,6 +273,22 @@ def build_menus(
         if LIST in submenus:
             do.lecture.list_in(submenus[LIST])
     return menus
+
+
+def _export_questions(do: Commands) -> None:
+    """Of the lesson that is sat, unless another is chosen."""
+    sitting = do.teaching.sitting
+    do.taker.ask_and_export_lessons(None if sitting is None else sitting.questions[0].lesson)
+
+
+def say_version(window: Window) -> None:
+    """Name the version and what it runs on, as a report of a fault needs it."""
+    from importlib.metadata import version  # is read for this alone
+    from platform import platform, python_version
+
+    runs_on = f"Python {python_version()}, Qt {qVersion()}, {platform()}"
+    said = f"Tilescope {version('tilescope')}, {runs_on}"
+    window.message.tell(f"{said}.", "Copy", lambda: QGuiApplication.clipboard().setText(said))
 
 
 def _file_commands(window: Window, do: Commands) -> list[Command]:
@@ -289,6 +308,18 @@ def _file_commands(window: Window, do: Commands) -> list[Command]:
             ("Ctrl+Alt+E",),
             do.taker.ask_and_export,
             "As a page that replays them in a browser, or as a film",
+        ),
+        Command(
+            "Export a report…",
+            ("Ctrl+Alt+R",),
+            do.taker.ask_and_report,
+            "The launch, its counters and its findings, as a page or Markdown",
+        ),
+        Command(
+            "Export questions…",
+            ("Ctrl+Alt+Q",),
+            partial(_export_questions, do),
+            "Of lessons: a worksheet with its key, or a question bank",
         ),
         Command("Open a link…", ("Ctrl+L",), do.moments.ask_for_link, line=True),
         Command("Open a lesson…", ("Ctrl+Alt+L",), do.teaching.ask_for_file),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from core.errors import ParameterError
 from gui.jobs.opening import load_job, open_job
 from gui.jobs.record_work import Recorded, record_job
 from gui.scenes.link import checksum, go_to, names_file, parse_link
@@ -46,7 +47,8 @@ def opened(text: str, ladder: Ladder, themes: tuple[str, ...], progress: Progres
     block = moment.first_block or 0
     session = _showing(record_job(progress, ladder, wanted, block, given=moment.given))
     session.update(**asdict(moment.given))
-    go_to(session, moment)
+    if missing := go_to(session, moment):
+        raise ParameterError(missing)
     return session
 
 

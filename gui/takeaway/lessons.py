@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from difflib import ndiff
-
 from core.errors import Cancelled, TilescopeError
 from core.lessons.course import course_lesson
 from core.lessons.lesson import Edit
 from core.lessons.marking import answer_text
+from core.lessons.paper import solution_lines
 from core.lessons.posing import Posed, pose, right_answer
 from core.lessons.situation import Recorder
 from gui.scenes.selection import Configuration, Origin
@@ -26,7 +25,7 @@ def lesson_chapters(name: str) -> tuple[str, list[Chapter]]:
     recorder = Recorder(lesson.ladder)
     found = []
     for step in lesson.steps:
-        posed = pose(lesson, step, recorder)
+        posed = pose(lesson, step, recorder, in_window=False)
         here = posed.here
         asked = Asked(
             posed.ask,
@@ -54,16 +53,8 @@ def _answer(posed: Posed) -> str:
     question = posed.step.question
     if not isinstance(question, Edit):
         return f"Answer: {answer_text(posed, right_answer(posed))}"
-    start = question.start or posed.here.recorder.ladder[posed.link.rung].source
-    lines = ndiff(_code(start), _code(question.solution))
-    lines = (line for line in lines if line[0] in "+-")
-    return "\n".join(["One solution changes these lines:", *(f"`{line}`" for line in lines)])
-
-
-def _code(source: str) -> list[str]:
-    """Its lines, without those of words alone."""
-    lines = source.splitlines()
-    return [line for line in lines if line.strip() and not line.lstrip().startswith("//")]
+    lines = (f"`{line}`" for line in solution_lines(posed))
+    return "\n".join(["One solution changes these lines:", *lines])
 
 
 def _session(posed: Posed) -> Session:

@@ -93,14 +93,17 @@ class _Frames:
 def steps_in(session: Session, first: int | None = None, last: int | None = None) -> range:
     """All steps of the selected block, or those from `first` to `last`, both included.
 
-    Raises TilescopeError where there is none of them, or more than a page holds.
+    Raises TilescopeError where there is one that the block has not, or more than a page holds.
     """
     end = session.n_steps - 1
     if end < 0:
         raise TilescopeError("The launch has no step to show: no block was recorded.")
-    low, high = max(first or 0, 0), end if last is None else min(last, end)
-    if low > high:
-        raise TilescopeError(f"There is no such step: this block's last one is {end}.")
+    low, high = first or 0, end if last is None else last
+    if low < 0 or low > high or high > end:
+        said = f"{low}..{high}" if last is not None else f"{low}.."
+        raise TilescopeError(
+            f"There is no such step as {said} has: this block's last one is {end}."
+        )
     return range(low, high + 1)
 
 

@@ -31,9 +31,8 @@ from gui.views.prose_label import ProseLabel
 from gui.views.widgets import RETURN, StopSlider, action_button, keeps_key
 
 if TYPE_CHECKING:
-    from core.launch import Dim3
+    from core.lessons.answers import Things
     from core.lessons.expressions import Value
-    from core.lessons.lesson import Target
     from core.lessons.marking import Answer, Met
     from gui.scenes.sitting import Asked
 
@@ -103,8 +102,9 @@ class NumberField(TypedField):
     def put(self, answer: Answer) -> None:
         self.line.setText(str(answer))
 
-    def __init__(self, unit: str) -> None:
-        super().__init__(FigureLine(), number_typed)
+    def __init__(self, unit: str, asked: str = "") -> None:
+        """`asked` is the question's text, whose nouns may stand behind the number."""
+        super().__init__(FigureLine(), lambda text: number_typed(text, unit, asked))
         self.line.setAccessibleName("Your answer, a number")
         self.line.setPlaceholderText("a number")
         self.line.setMaxLength(40)
@@ -226,9 +226,9 @@ class ChoiceField(AnswerField):
 class ClickField(TypedField):
     """Shows what was clicked in the views; the same can be typed."""
 
-    def __init__(self, target: Target, *, several: bool, block: Dim3 | None = None) -> None:
-        """`block` is the shape of the block whose threads are asked for."""
-        super().__init__(AnswerLine(), lambda text: list(things_typed(text, target, block)))
+    def __init__(self, things: Things) -> None:
+        super().__init__(AnswerLine(), lambda text: list(things_typed(text, things)))
+        target, several = things.target, not things.single
         self.target, self.several = target, several
         how = "Click each" if several else "Click it"
         self.how = styled_label(f"{how} in the views, or type:", role="dim", wrap=True)
@@ -449,11 +449,12 @@ def field_of(asked: Asked) -> AnswerField:
     posed = asked.posed
     match posed.step.question:
         case Number(unit=unit):
-            return NumberField(unit)
+            return NumberField(unit, posed.ask)
         case Choice():
             return ChoiceField(posed.choices)
-        case Click(target=target):
-            return ClickField(target, several=asked.several, block=asked.block)
+        case Click():
+            assert asked.things is not None
+            return ClickField(asked.things)
         case Slider(label=label, low=low, high=high, every=every):
             return SliderField(label, range(low, high + 1, every))
         case Order(frame=frame):

@@ -2,10 +2,12 @@
 
 import io
 import sys
+from dataclasses import replace
 
 import pytest
 
 from core.cli.app import main
+from core.lessons.course import course_lesson
 from core.lessons.posing import pose
 from core.lessons.reading import read_lesson
 from core.lessons.situation import Recorder
@@ -21,6 +23,21 @@ def test_check_says_how_it_went(tmp_path, capsys):
     printed = capsys.readouterr()
     assert "own.toml, own-1.2: None of the choices holds" in printed.err
     assert "1 wrong" in printed.out
+    (tmp_path / "own.toml").write_text(GOOD.replace('at = "load:A"', 'at = "load:Q"', 1))
+    assert main(["lesson", "check", str(tmp_path / "own.toml")]) == 1
+    told = " ".join(capsys.readouterr().err.split())
+    assert "has no step `load:Q`: what it accesses is load:A and store:C." in told
+    assert told.count("load:Q") == 1
+    assert "(The same in 2 other variants.)" in told
+    (tmp_path / "own.toml").write_text(GOOD.replace("tiled?n=4", "tild?n=4"))
+    assert main(["lesson", "check", str(tmp_path / "own.toml")]) == 1
+    told = " ".join(capsys.readouterr().err.split())
+    assert "names no kernel: `tild`; did you mean tiled?" in told
+    assert "vector_add" not in told
+    one = GOOD[: GOOD.index('[[step]]\nlink = "tiled')].replace("vary =", "# vary =")
+    (tmp_path / "own.toml").write_text(one)
+    assert main(["lesson", "check", str(tmp_path / "own.toml")]) == 0
+    assert "own-1: 1 step, 1 variant, all well." in capsys.readouterr().out
     (tmp_path / "own.toml").write_text("id = 3")
     assert main(["lesson", "check", str(tmp_path)]) == 1
     assert "own.toml" in capsys.readouterr().err
@@ -85,5 +102,26 @@ def test_a_bank_is_written_without_pictures_where_there_is_no_window(tmp_path, c
     file, out = write_lesson(tmp_path), tmp_path / "bank.gift"
     assert main(["lesson", "export", str(file), "--gift", "-o", str(out)]) == 0
     assert out.read_text().count("::own-1.") == 4
+    assert f"Wrote {out}: 1 lesson, 3 questions." in capsys.readouterr().out.replace("\n", "")
+    assert main(["lesson", "export", str(file), "--gift", "--pdf", "-o", str(out)]) == 2
+    assert "One file has one format: leave out --pdf." in capsys.readouterr().err
     assert main(["lesson", "export", str(file), "--csv"]) == 0
     assert capsys.readouterr().out.startswith("name,kind")
+
+
+def test_what_cannot_be_meant_is_refused_and_asked_again(tmp_path, monkeypatch, capsys):
+    lesson = course_lesson("1A")
+    step = lesson["1A.3"]  # which element of C a thread computes
+    monkeypatch.setattr("core.cli.lesson._chosen", lambda names: [replace(lesson, steps=(step,))])
+    said = ["D[1,3]", "C[99,99]", "C[1,3] C[3,1]", "c[1, 3]"]
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join(said) + "\n"))
+    assert main(["lesson", "play", "1A"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("element: ") == len(said)
+    for words in (
+        "The launch has no array D: type one of A, B and C.",
+        "There is no C[99,99]: the last element is C[7,7].",
+        "one element is asked for",
+        "Right. ",
+    ):
+        assert words in " ".join(out.split())

@@ -77,6 +77,12 @@ def test_a_full_device_is_a_sentence_and_stays_a_device(trace):
     assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
 
 
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="Linux has a folder for no files")
+def test_a_folder_that_takes_no_file_is_not_said_to_be_missing():
+    with pytest.raises(TilescopeError, match="no file can be made in /proc"):
+        replace_file(Path("/proc/x.html"), "x")
+
+
 def test_rights_and_links_are_kept(tmp_path):
     path, link = tmp_path / "mine.txt", tmp_path / "link"
     path.write_bytes(OLD)

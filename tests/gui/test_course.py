@@ -135,7 +135,10 @@ def test_keys_of_an_answer_and_keys_of_the_window(window, teaching, qtbot):
     qtbot.keyClicks(line, "1 sector")
     assert line.text() == "1 sector"
     assert window.session.playing == 0
-    assert "is not a number" in panel.mistake.text()
+    assert (panel.field.answer(), panel.mistake.text()) == (1, "")
+    line.setText("1 2")
+    assert "is not a number: type digits" in panel.mistake.text()
+    assert not panel.sure.isEnabled(), "no mark is spent"
     qtbot.keyClick(line, Qt.Key.Key_PageDown)
     assert asked(teaching, qtbot).at == 6
     qtbot.keyClick(panel.field.line, Qt.Key.Key_PageUp)
@@ -143,7 +146,7 @@ def test_keys_of_an_answer_and_keys_of_the_window(window, teaching, qtbot):
     steps = sitting.questions
     several = next(n for n, one in enumerate(steps) if one.step.name == "1A.16")
     teaching.go_to(several)
-    assert asked(teaching, qtbot).asked.several
+    assert not asked(teaching, qtbot).asked.things.single
     qtbot.keyClick(panel.field.line, Qt.Key.Key_PageUp)
     assert asked(teaching, qtbot).at == several - 1
     teaching.go_to(several)
@@ -152,6 +155,8 @@ def test_keys_of_an_answer_and_keys_of_the_window(window, teaching, qtbot):
     window.session.pick("sector", 2)
     assert panel.field.answer() == [1, 2]
     assert panel.sure.hasFocus()
+    panel.field.line.setText("sectors 1-2")
+    assert panel.field.answer() == [1, 2]
     qtbot.keyClick(panel.sure, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: sitting.reply is not None, timeout=MOST_MS)
 

@@ -1,18 +1,21 @@
 """A lesson on paper: questions with pictures, then a page with the key."""
 
 import base64
+import io
 import re
 import zipfile
 
 import pytest
-from PySide6.QtGui import QImage, QTextDocument
+from pypdf import PdfReader
+from PySide6.QtGui import QImage
 
 from core.cli.app import main
 from core.lessons.course import course_lesson
 from core.lessons.export import questions
 from core.lessons.reading import read_lesson
 from gui.looks.theme import apply_theme
-from gui.worksheet import _pages, pdf_of
+from gui.pictures.sheet import Piece, Sheet
+from gui.worksheet import pdf_of, pieces
 from tests.core.lessons.lesson_texts import write_lesson
 
 
@@ -20,14 +23,66 @@ from tests.core.lessons.lesson_texts import write_lesson
 def test_answers_stand_in_the_key_alone(qapp):
     apply_theme(qapp, "projector")
     lesson = course_lesson("4A")
-    pages = "".join(_pages([lesson], 0, QTextDocument()))
-    questions, _, key = pages.partition(">Key</h1>")
-    assert questions.count("<img") >= 8
+    found = list(pieces([lesson], 0))
+    assert sum(piece.picture is not None for piece in found) >= 8
+    questions, _, key = "".join(piece.html for piece in found).partition(">Key</h1>")
     for step in lesson.steps:
         assert questions.count(f"<b>{step.name}</b>") == key.count(f"<b>{step.name}</b>") == 1
     assert "<b>4A.3</b>&nbsp; <b>32</b>" in key
     assert "☐ A&nbsp; " in questions
     assert not re.search(r"<b>32</b>", questions)
+
+
+@pytest.mark.slow
+def test_a_worksheet_is_read_alone_copied_and_searched(qapp):
+    """Each picture is on its question's page, the source is there, and digits are digits."""
+    apply_theme(qapp, "projector")
+    pages = PdfReader(io.BytesIO(pdf_of([course_lesson("1A")], 0))).pages
+    texts = ["".join(page.extract_text().split()) for page in pages]
+    pictured = 0
+    key = next(n for n, text in enumerate(texts) if text.startswith("1A") and "Key1A" in text)
+    for page, text in zip(pages[:key], texts, strict=False):
+        images = len(page["/Resources"].get("/XObject", {}))
+        asked = set(re.findall(r"(?<!before)1A\.\d+", text))
+        assert images == len(asked - {"1A.11", "1A.12", "1A.15"}), text
+        pictured += images
+    assert pictured == 13
+    whole = "".join(texts)
+    for words in (
+        "value += A[row * N + k] * B[k * N + col];",
+        "kernel's loop, does this block of threads make for N = 8?",
+        "coalesced?n=8&block_x=8&block_y=2&at=load:A@phase0",
+        "Ctrl+L opens it",
+        "– A: at most 1 sector a request",
+        "Correct the source (before 1A.4)",
+        "(stride, elements: 1 to 32)",
+        "One solution changes these lines:",
+        "+     int row = blockIdx.y * blockDim.y + threadIdx.y;",
+        "8: k runs from 0 to 7",
+    ):
+        assert "".join(words.split()) in whole, words
+    for words in ("Click", "Space plays", "key H", "built", "8. 8: k", "☐ No findings"):
+        assert "".join(words.split()) not in whole, words
+    assert whole.count("Thesourceofcoalesced") == 1
+    assert "copy_stride(" not in whole, "a question asks for its text"
+
+
+def test_a_picture_is_made_smaller_before_much_of_a_page_is_left(qapp):
+    def sheet_of(lines, high):
+        picture = QImage(1600, high, QImage.Format.Format_RGB32)
+        picture.fill(0xFFFFFFFF)
+        for place in (0, high - 9):
+            picture.setPixel(place % 1600, place, 0xFF336699)
+        sheet = Sheet("Sheet")
+        sheet.add(Piece("<br>".join(f"line {n}" for n in range(lines))))
+        sheet.add(Piece("<p>Look.</p>", picture))
+        sheet.add(Piece("<p>Done.</p>"))
+        return [page.extract_text() for page in PdfReader(io.BytesIO(sheet.data())).pages]
+
+    assert ["Look." in text for text in sheet_of(10, 1500)] == [True]
+    assert ["Look." in text for text in sheet_of(34, 1600)] == [True, False], "smaller"
+    assert ["Look." in text for text in sheet_of(46, 1500)] == [False, True]
+    assert [text.count("line") for text in sheet_of(80, 100)][:2] > [40, 20]
 
 
 def test_a_worksheet_is_a_pdf_of_several_pages(qapp, tmp_path):

@@ -229,8 +229,7 @@ def test_atomics_share_nothing_and_are_not_said_to() -> None:
     said = explain_access(shared_access(f"{body}    out[t] = s[t];", "atomic", 16), 0)
     words = {s.heading: s for s in said.sections}
     assert said.answer == (
-        "4 wavefronts: bank 0 is passed through 4 times, once for each lane that updates it; 1 "
-        "would do."
+        "4 wavefronts: bank 0 is updated by 4 lanes, and serves one a wavefront; 1 would do."
     )
     assert "share it" not in words["Words of each bank"].text
     assert "The most in one bank: 4 lanes, in 1 bank." in words["Words of each bank"].text
@@ -245,7 +244,7 @@ def test_conflicts_of_doubles_are_those_of_half_warps() -> None:
     words = {s.heading: s for s in said.sections}
     text = words["Words of each bank"].text
     assert "The most in one bank: 2 different words of lanes 0 to 15, in 16 banks." in text
-    assert "passed through 2 times for lanes that go together" in said.answer
+    assert "asked for 2 different words by lanes that go together" in said.answer
     assert words["Wavefronts = 4"].lines == ("2 + 2 = 4",)
     assert words["Conflicts = 2"].lines == ("4 - 2 = 2",)
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.compiler.compiler import find_entry
+from core.compiler.compiler import compile_ptx, find_entry
 from core.emulator.run_queue import ORDERS, Schedule
 from core.errors import ParameterError
 from core.ladder import load_ladder
 from core.ptx.parser import without_unreached
 from core.runs.recording import record
-from tests.core.faults.cases import CASES, build_for, places, run, workload
+from tests.core.faults.cases import CASES, FOLDER, build_for, places, run, workload
 
 LADDER = load_ladder()
 BROKEN = [rung for rung in LADDER.values() if rung.group == "broken"]

@@ -1,5 +1,7 @@
 """Every lesson of the course passes its own check, and the course hangs together."""
 
+import re
+
 import pytest
 
 from core.lessons.checking import check_lesson
@@ -45,3 +47,15 @@ def test_lessons_come_after_those_that_they_need():
     for name in order:
         for before in course_lesson(name).before:
             assert order.index(before) < order.index(name)
+
+
+def test_no_text_tells_what_to_click_where_there_is_no_window():
+    window = re.compile(r"\b([Cc]lick|[Dd]rag|[Ss]pace plays|[Kk]ey [A-Z]|[Pp]oint at|editor)\b")
+    told = 0
+    for name in COURSE.order:
+        for step in course_lesson(name).steps:
+            for sentence in (step.ask, step.why, *step.hints):
+                elsewhere = re.sub(r"\[\[(?:[^|\]]*)\|(.*?)\]\]", r"\1", sentence.text)
+                assert not window.search(elsewhere), (step.name, elsewhere)
+                told += sentence.differs
+    assert told >= 10

@@ -19,6 +19,8 @@ from core.lessons.expressions import (
 class Scope:
     """Two names, and one word that adds up what it is given."""
 
+    in_window = True
+
     def __init__(self, **names) -> None:
         self._names = names
 
@@ -177,3 +179,14 @@ def test_a_broken_sentence_is_refused(text):
 )
 def test_shown(one, text):
     assert shown(one) == text
+
+
+def test_a_sentence_reads_otherwise_where_there_is_no_window():
+    sentence = Sentence("[[Click|Name]] lane {n}.[[ Key {2 * n} does, too.|]] a[[1]], `[[x]]`")
+    scope = Scope(n=3)
+    assert sentence.said(scope) == "Click lane 3. Key 6 does, too. a[[1]], `[[x]]`"
+    scope.in_window = False
+    assert sentence.said(scope) == "Name lane 3. a[[1]], `[[x]]`"
+    assert len(sentence.expressions) == 2
+    assert sentence.differs
+    assert not Sentence("a[[1]]").differs

@@ -135,3 +135,40 @@ def test_a_text_that_does_not_compile_is_shown_at_its_line(tmp_path, capsys):
 def test_a_saved_trace_takes_no_settings(tmp_path, capsys):
     assert main(["report", "x.npz", "-o", str(tmp_path / "r.md"), "--set", "n=9"]) == 2
     assert "leave out n" in capsys.readouterr().err
+
+
+GUESSED = """
+__global__ void reverse(const float *in, float *out, int n)
+{
+    __shared__ float s[64];
+    int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+    if (i < n) s[t] = in[i];
+    out[i] = s[blockDim.x - 1 - t];
+}
+"""
+
+
+def test_a_fault_that_rests_on_a_guess_says_so_and_its_lanes_are_red(tmp_path, capsys):
+    (tmp_path / "race.cu").write_text(GUESSED)
+    given = ["report", str(tmp_path / "race.cu"), "--device", "none", "--arg", "n=250"]
+    caveat = "The size of out, 250, was guessed"
+    for ending in ("html", "md"):
+        out = tmp_path / f"r.{ending}"
+        assert main([*given, "-o", str(out)]) == 0
+        assert out.read_text("utf-8").count(caveat) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "3 faults found: race, out of bounds, uninitialised." in said
+    assert "below" not in said
+    assert main([*given, "--arg", "out=zeros:float32[200]", "-o", str(tmp_path / "r.html")]) == 0
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert "was guessed" not in page, "it was given"
+    red = re.findall(r'<text x="[^"]*" y="14"[^>]*>(\d+)</text><path d="[^"]*" stroke="#fff"', page)
+    assert [int(lane) for lane in red] == [*range(8, 32)]
+    assert page.count('fill="#b3261e"') == len(red)
+    assert "lanes 8 to 31: out of bounds" in page
+
+
+def test_no_fewer_would_do_where_nothing_is_wasted(strided):
+    block = strided.block(0)
+    access = next(a for s in block.access_steps if (a := block.access(int(s))).target == "B")
+    assert "1 sector, and no fewer would do" in warp_svg(access)

@@ -1,11 +1,16 @@
 """File > Export the steps: another process makes the file; the window says how it goes."""
 
 import time
+from importlib.metadata import version
 
 import pytest
+from PySide6.QtWidgets import QMenu
 
+from core.lessons.course import course_lesson
+from core.lessons.reading import read_lesson
 from gui.commands import taking_along
 from gui.commands.taking_along import file_name
+from tests.core.lessons.lesson_texts import write_lesson
 
 pytestmark = pytest.mark.slow
 
@@ -75,3 +80,58 @@ def test_what_goes_wrong_is_said(recorded, qtbot, tmp_path, monkeypatch):
 
 def test_the_files_name_says_kernel_and_step(recorded):
     assert file_name(recorded.session) == "tiled-step-20"
+
+
+def test_the_report_of_the_launch_is_written(recorded, qtbot, tmp_path, monkeypatch):
+    taker, out = recorded.commands.taker, tmp_path / "r.md"
+    monkeypatch.setattr(
+        taking_along.QFileDialog,
+        "getSaveFileName",
+        lambda *given: (str(out.with_suffix("")), "Report, Markdown (*.md)"),
+    )
+    taker.ask_and_report()
+    qtbot.waitUntil(lambda: recorded.message.sentence == f"Saved {out}", timeout=60_000)
+    text = out.read_text("utf-8")
+    assert "No fault was found" in text
+    assert "| parameters | n = 6, tile = 3 |" in text
+    recorded.session.update(veiled={"counters"})
+    out.unlink()
+    taker.report(out)
+    assert "a report may show what is veiled" in recorded.message.sentence
+    assert not out.exists()
+
+
+def test_questions_of_lessons_are_exported(recorded, qtbot, tmp_path, monkeypatch):
+    asked = []
+
+    def chosen(_, title, names, first, action):
+        asked.append((names, names[first]))
+        return names[first]
+
+    monkeypatch.setattr(taking_along, "ask_choice", chosen)
+    files = iter([("q", "Table of questions (*.csv)"), ("own.gift", "anything")])
+
+    def file(*_):
+        name, kind = next(files)
+        return str(tmp_path / name), kind
+
+    monkeypatch.setattr(taking_along.QFileDialog, "getSaveFileName", file)
+    taker = recorded.commands.taker
+    taker.ask_and_export_lessons(course_lesson("4B"))
+    assert "Writing q.csv …" in recorded.message.sentence
+    qtbot.waitUntil(lambda: not taker.busy, timeout=120_000)
+    assert (tmp_path / "q.csv").read_text("utf-8").count("4B.1/") >= 1
+    own = read_lesson(write_lesson(tmp_path))
+    taker.ask_and_export_lessons(own)
+    qtbot.waitUntil(lambda: not taker.busy, timeout=120_000)
+    assert recorded.message.sentence == f"Saved {tmp_path / 'own.gift'}"
+    assert "::own-1.1::" in (tmp_path / "own.gift").read_text("utf-8")
+    assert [now for _, now in asked] == ["4B", "own-1"]
+    assert asked[0][0][:2] == ["All lessons", "1A"]
+
+
+def test_the_version_is_in_the_help_menu(recorded):
+    menu = next(m for m in recorded.header.menu_bar.findChildren(QMenu) if m.title() == "&Help")
+    say = next(action for action in menu.actions() if action.text() == "About Tilescope")
+    say.trigger()
+    assert recorded.message.sentence.startswith(f"Tilescope {version('tilescope')}, Python 3.")

@@ -226,7 +226,7 @@ def test_recorded_times_are_those_of_the_files(shown):
         for name in ("uncoalesced", "coalesced")
     )
     said = times_text(shown("uncoalesced", n=64), shown("coalesced", n=64)).replace("\u202f", "")
-    assert said.startswith("Recorded on an NVIDIA H200 at 4096: ")
+    assert said.startswith("Recorded on an NVIDIA H200 at N = 4096: ")
     for r in (one, two):
         assert f"{r.gflops:.0f}" in said
         assert f"(its fastest block, {r.block[0]} × {r.block[1]})" in said
@@ -236,7 +236,7 @@ def test_recorded_times_are_those_of_the_files(shown):
     said = times_text(*pair).replace("\u202f", "")
     slow, fast = (at[rung, 4096, (16, 16)].gflops for rung in ("uncoalesced", "coalesced"))
     assert said == (
-        f"Recorded on an NVIDIA H200 at 4096: {fast:.0f} GFLOPS and {slow:.0f}, "
+        f"Recorded on an NVIDIA H200 at N = 4096: {fast:.0f} GFLOPS and {slow:.0f}, "
         f"{fast / slow:.1f} times slower."
     )
 
@@ -244,15 +244,15 @@ def test_recorded_times_are_those_of_the_files(shown):
 def test_no_time_is_taken_from_a_run_whose_clock_fell(shown):
     pair = shown("uncoalesced", n=64), shown("coalesced", n=64)
     results = [r for r in load_recorded() if r.rung in ("uncoalesced", "coalesced")]
-    assert "at 4096: " in times_text(*pair, tuple(results))
+    assert "at N = 4096: " in times_text(*pair, tuple(results))
     slow = [
         replace(r, readings=replace(r.readings, sm_mhz=1500.0))
         if r.rung == "coalesced" and r.parameters["n"] == 4096
         else r
         for r in results
     ]
-    assert "at 4096: " not in times_text(*pair, tuple(slow))
-    assert "at 2048: " in times_text(*pair, tuple(slow))
+    assert "at N = 4096: " not in times_text(*pair, tuple(slow))
+    assert "at N = 2048: " in times_text(*pair, tuple(slow))
 
 
 def test_no_recorded_times_are_claimed_for_what_was_not_measured(shown):

@@ -75,6 +75,8 @@ def test_an_own_files_page_is_written(run, tmp_path):
         (("tiled", "-o", "x.html", "--views", "Tiles"), "no view Tiles"),
         (("tiled", "-o", "nowhere/x.html"), "nowhere"),
         (("tiled?n=6&tile=2", "-o", "x.html", "--steps", "900.."), "no such step"),
+        (("tiled?n=6&tile=2", "-o", "x.html", "--steps", "6..900"), "no such step as 6..900"),
+        (("tiled?n=6&tile=2&step=9999", "-o", "x.html"), "step 9999 (the last is step="),
         (("tiled?n=6&tile=2", "-o", "x.gif", "--speed", "0"), "0.05 to 60 steps a second"),
         (("tiled?n=6&tile=2", "-o", "x.gif", "--speed", "nan"), "0.05 to 60 steps a second"),
         (("1a", "-o", "frames/"), "A lesson is exported as a page"),
