@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from core.compiler.compiler import compile_ptx
+from core.compiler.compiler import compile_ptx, plain_name
 from core.compiler.kernel_signature import (
     SignatureParameter,
     constants,
@@ -70,13 +70,13 @@ from core.launching.users import User, callers_of, defined_apart, program_of, us
 from core.source.constants import knobs, with_defines
 from core.source.expressions import Number
 from core.source.host_syntax import host_syntax
-from core.source.instances import class_constants, instances
+from core.source.instances import class_constants, instances, launched
 from core.source.kernel_text import (
     host_launches,
     kernel_called,
     kernels,
-    launches_by_kernel,
     split_instance,
+    types_said,
     unscoped,
 )
 from core.source.plain_text import without_comments
@@ -173,7 +173,7 @@ def guessed(source: str, asked: FileLaunch) -> Guess:
     except (Cancelled, TooMuchWork):
         raise
     except TilescopeError as error:
-        first, *others = dict.fromkeys(k.name for k in there if k.is_defined) or [""]
+        first, *others = dict.fromkeys(k.called for k in there if k.is_defined) or [""]
         for other in others[:_MOST_OTHERS] if not asked.kernel else ():
             is_late = time.monotonic() - began > _PATIENT_WALL_S
             if is_late or time.thread_time() - start > _PATIENT_S:
@@ -253,7 +253,7 @@ def _of_halves(source: str, asked: FileLaunch) -> str:
     PyTorch's macros name the types that a file is made for where no text says them.
     """
     headers = _headers_text(source, asked)
-    there = {k.name: k for k in kernels(source, headers)}
+    there = {k.called: k for k in kernels(source, headers)}
     first = there[_first([*there], source)] if there else None
     if asked.kernel or first is None or not (first.template and _HALVES.search(source)):
         return ""
@@ -291,8 +291,14 @@ def _callers(text: str, kernel: str, path: str) -> str:
 
 def _first(names: Sequence[str], source: str, launching: str = "") -> str:
     """The first kernel that the source, or else the launching text, launches; or the first."""
-    launched = launches_by_kernel(source) or launches_by_kernel(launching)
-    return next((name for name in names if unscoped(name) in launched), names[0])
+    text = source if host_launches(source) else launching
+    for launch in sorted(host_launches(text), key=lambda launch: launch.position):
+        meant = launched(text, launch)
+        for name in names:
+            own = kernel_called(text, name) if meant is not None else None
+            if own == meant and unscoped(name) == unscoped(launch.name):
+                return name
+    return names[0]
 
 
 def _guessed(source: str, asked: FileLaunch) -> Guess:
@@ -306,7 +312,8 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
     names = kernel_names(source, launching)
     if not names:
         raise TilescopeError(f"{asked.name} has no kernel: mark a function __global__.")
-    name = instance_of(asked.kernel, names) if asked.kernel else _first(names, source, launching)
+    meant = instances_of(asked.kernel, names) if asked.kernel else names
+    name = _first(meant or [asked.kernel], source, launching)
     given_defines = {**switches(source, name, headers), **given_defines}
     device = without_comments(without_host_code(source))
     text = _body(source, name, before) or device
@@ -562,15 +569,26 @@ def size_is_guessed(
     return guess.get(name, "").endswith(f"[{','.join(map(str, shape))}]")
 
 
-def instance_of(kernel: str, names: Sequence[str]) -> str:
-    """The name among a source's kernels that `kernel` means; `axpy` means `axpy<float>`.
+def instances_of(kernel: str, names: Sequence[str]) -> list[str]:
+    """The names among a source's kernels that `kernel` may mean; `axpy` means `axpy<float>`.
 
-    An instance that the source does not have stays what it is, as long as the kernel is there.
+    It may be written as in PTX, `_ZN2ns4axpyEPf`. An instance that the source does not have stays
+    what it is, as long as the kernel is there; [] where it is not.
     """
-    if kernel in names or "<" in kernel:
-        return kernel
-    plain = kernel.rpartition("::")[2]
-    return next((name for name in names if name.partition("<")[0] == plain), kernel)
+    wanted = plain_name(kernel)
+    if wanted in names:
+        return [wanted]
+    plain, given = split_instance(wanted)
+    types = types_said(wanted)
+
+    def is_meant(name: str) -> bool:
+        """Whether one has the namespaces of the other, and the types, as far as they are said."""
+        own = split_instance(name)[0]
+        is_one = f"::{own}".endswith(f"::{plain}") or f"::{plain}".endswith(f"::{own}")
+        return is_one and types in ("", types_said(name))
+
+    found = [name for name in names if is_meant(name)]
+    return [kernel] if found and given else found
 
 
 def _body(source: str, kernel: str, headers: str = "") -> str:
@@ -580,11 +598,9 @@ def _body(source: str, kernel: str, headers: str = "") -> str:
 
 
 def _numbers_of_instance(source: str, instance: str, headers: str) -> Mapping[str, int]:
-    name, given = split_instance(instance)
-    plain = name.rpartition("::")[2]
-    own = (k.template for k in kernels(source, headers) if k.name == plain and k.is_defined)
-    template = next(own, ())
-    return numbers_of_instance([p.name for p in template], given)
+    own = kernel_called(source, instance, headers)
+    formals = [p.name for p in own.template] if own is not None else []
+    return numbers_of_instance(formals, split_instance(instance)[1])
 
 
 def _numbers(
@@ -683,8 +699,7 @@ def refit(source: str, launch: FileLaunch) -> FileLaunch:
     Raises as `guess_launch`.
     """
     names = kernel_names(source, _headers_text(source, launch))
-    there = {name.partition("<")[0] for name in names}
-    kernel = launch.kernel if launch.kernel.partition("<")[0] in there else None
+    kernel = launch.kernel if instances_of(launch.kernel, names) else None
     defines = split_defines(launch.defines) if kernel else _NO_LAUNCH
     blank = replace(launch, kernel=kernel or "", grid="", block="", shared="", arguments=())
     blank = replace(blank, cluster=launch.cluster if kernel else "")
@@ -721,8 +736,7 @@ def completed(source: str, asked: FileLaunch) -> Guess:
     """
     defines = split_defines(asked.defines)
     names = kernel_names(with_defines(source, defines), _headers_text(source, asked))
-    kernel = instance_of(asked.kernel, names)
-    if kernel and unscoped(kernel) not in {name.partition("<")[0] for name in names}:
+    if asked.kernel and not instances_of(asked.kernel, names):
         raise ArgumentError(
             f"{asked.name} has no kernel {asked.kernel}: it has {listing([*names])}."
         )

@@ -21,6 +21,7 @@ from core.launching.host_values import own_name
 from core.launching.indices import divisors
 from core.launching.map_guess import as_argument, may_be_map
 from core.source.expressions import Number
+from core.source.instances import launches_of
 from core.source.kernel_text import (
     HostLaunch,
     KernelText,
@@ -203,8 +204,11 @@ def _null(parameters: Sequence[SignatureParameter], texts: Mapping[str, str]) ->
 
 def first_launch(source: str, kernel: str) -> HostLaunch | None:
     """The first launch of a kernel, or of an instance, in a source's text; None for none."""
-    given = split_instance(kernel)[1]
-    found = launches_by_kernel(source).get(unscoped(kernel), ())
+    given, declared = split_instance(kernel)[1], kernel_called(source, kernel)
+    if declared is not None:
+        found = launches_of(source, declared)
+    else:
+        found = launches_by_kernel(source).get(unscoped(kernel), ())
     exact = [x for x in found if x.template and x.template == given]
     return next(iter(exact or found), None) or _through_a_pointer(source, unscoped(kernel))
 
