@@ -394,6 +394,9 @@ def _texture(words: str, name: str) -> SignatureParameter | None:
     return SignatureParameter(name, kind, None, True, is_const) if kind else None
 
 
+_INITIALISED = r"\b{}\s*(?:\[[^;={{}}]*\]\s*)?[={{(]"  # `= 3`, `{{1, 2}}` or `(3)` behind the name
+
+
 def _filled(program: Program, whole: str, kernel: str) -> frozenset[str]:
     """Variables that the kernel may use and the host fills."""
     copied = set(re.findall(r"\bcudaMemcpyToSymbol(?:Async)?\s*\(\s*&?\s*(\w+)", whole))
@@ -403,8 +406,12 @@ def _filled(program: Program, whole: str, kernel: str) -> frozenset[str]:
         if item.kind != "variable" or item.space != "device":
             continue
         head = file.plain[item.start : item.end]
-        is_constant = "__constant__" in head and "=" not in head and "extern" not in head
-        found |= {name for name in item.names if is_constant or name in copied}
+        is_constant = "__constant__" in head and "extern" not in head
+        found |= {
+            name
+            for name in item.names
+            if name in copied or (is_constant and not re.search(_INITIALISED.format(name), head))
+        }
     if not found:
         return frozenset()
     needed = program.needed(program.roots(kernel))
