@@ -204,14 +204,15 @@ def type_sizes(
     headers: Mapping[str, str] = _NONE,
     name: str = "kernel.cu",
 ) -> Mapping[str, int]:
-    """Bytes of the types that the kernel knows, where the source asks for a size.
+    """Bytes of the types that the kernel knows: those whose size the source asks for by name.
 
     By name, `Pair<int,float>` without spaces; of a template all instances that the kernel knows.
-    Types are the source's own, and those that the kernel gets pointers to, as `curandState`.
+    Types are the source's own. Those that the kernel gets pointers to are always there, such as
+    `curandState`: the source may ask for the size of a variable, or make a vector of them.
     """
     program = Program("", {"": source, **headers})
     pointed = _pointed(source, "\n".join((*headers.values(), source)), kernel)
-    wanted = {
+    wanted = {word for word in pointed if word} | {
         without_spaces(word + instance)
         for file in program.files.values()
         for word, instance in re.findall(
@@ -219,7 +220,6 @@ def type_sizes(
         )
         if any(p.item.kind in ("class", "alias") for p in program.by_name.get(word, ()))
         or any(p.item.space == "device" for p in program.by_name.get(word, ()))
-        or word in pointed
     }
     if not wanted:
         return {}

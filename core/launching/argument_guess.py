@@ -60,6 +60,7 @@ UNEVEN = 6  # elements that a guarded kernel's last block goes without
 _SORTED = re.compile(
     r"\w*(co_?rank|binary_?search|(lower|upper)_?bound|merge_?path)\w*\s*\(", re.IGNORECASE
 )
+_LOCK = r"\batomicCAS\s*\(\s*(?:\w+\s*(?:\.|->)\s*)*{}\s*,\s*0\s*,\s*1\s*\)"
 _VALUE = 2.0
 _ACCESSOR = (_SIZES, _STRIDES) = ("sizes_", "strides_")  # members of a PackedTensorAccessor
 _PIXEL_BYTES = 16  # at most
@@ -231,16 +232,16 @@ def guess_array(parameter: SignatureParameter, text: str, extents: Extents) -> s
         shape = [TENSOR_EXTENT] * min(rank, _MOST_RANK)
     if parameter.leads_to_pointers:  # nothing says how long a row is: a square reaches far enough
         rows = shape if len(shape) > 1 else [*shape, *shape]
-        return f"pointers({_fill(parameter, text)}:{dtype}[{','.join(map(str, rows))}])"
+        return f"pointers({_fill(parameter, text, extents)}:{dtype}[{','.join(map(str, rows))}])"
     sizes = ",".join(map(str, shape))
     start = host.starts.get(parameter.name, 0)
     if start and start < math.prod(shape):
-        return f"{_fill(parameter, text)}:{dtype}[{sizes}]+{start}"
+        return f"{_fill(parameter, text, extents)}:{dtype}[{sizes}]+{start}"
     front = host.written.get(parameter.name)
     if front is not None and parameter.dtype is not None:
         return f"zeros:{dtype}[{sizes}]:{front // parameter.dtype.itemsize}"
     filled = host.fills.get(parameter.name)
-    fill = filled if filled and not parameter.is_const else _fill(parameter, text)
+    fill = filled if filled and not parameter.is_const else _fill(parameter, text, extents)
     return f"{fill}:{dtype}[{sizes}]"
 
 
@@ -256,8 +257,10 @@ def _dtype(parameter: SignatureParameter) -> str:
     return parameter.dtype.name if parameter.dtype is not None else "float32"
 
 
-def _fill(parameter: SignatureParameter, text: str) -> str:
+def _fill(parameter: SignatureParameter, text: str, extents: Extents) -> str:
     last = parameter.name.rpartition(".")[2]
+    if re.search(_LOCK.format(re.escape(last)), extents.program):
+        return "zeros"  # nobody holds it
     is_read = parameter.is_const or "." in parameter.name or _is_read(last, text)
     if not is_read:
         return "zeros"

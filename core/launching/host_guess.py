@@ -74,7 +74,7 @@ class HostGuess:
     the launching function is given, which nothing says. `starts` are the elements that pointers
     lead to where the host passes `a + 4`. `maps` are the texts of tensor maps by parameter.
     `halved` are the scalars that are smaller than the host's. `cluster` is the launch's attribute.
-    `fills` say what arrays hold that `cudaMemset` alone fills.
+    `fills` say what arrays hold of which the host sets every byte to one value.
     """
 
     grid: Size | None
@@ -715,11 +715,12 @@ class _Small:
         return found
 
     def _set(self, values: HostValues) -> Iterator[tuple[str, int, int, int]]:
-        """The buffers that `cudaMemset` alone fills: bytes that it sets, to what, their size."""
-        texts = self._by_parameter()
-        for name, allocated in self._allocated(values).items():
-            if found := values.only_set(texts.get(name, "")):
-                yield name, *found, allocated
+        """The buffers of which the host sets every byte alike: how many, to what, their size."""
+        allocated = self._allocated(values)
+        for parameter, text in self._texts():
+            name = parameter.name
+            if name in allocated and (found := values.only_set(text)):
+                yield name, *found, allocated[name]
 
 
 def _smaller(numbers: Mapping[str, Number]) -> dict[str, int]:

@@ -76,7 +76,7 @@ class HostValues:
         return (found.block.nbytes, found.start) if isinstance(found, Pointer) else None
 
     def only_set(self, text: str) -> tuple[int, int] | None:
-        """How many bytes of an array `cudaMemset` sets, to what, where nothing else may fill it."""
+        """How many bytes of an array the host sets to one value, and that; None for several."""
         found = self._evaluated(text)
         if not isinstance(found, Pointer) or found.block.is_filled or found.block.n_set is None:
             return None

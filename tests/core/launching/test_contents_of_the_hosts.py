@@ -1,0 +1,93 @@
+"""What the host's code says of the contents and the size of arrays."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.launching.file_launch import file_workload
+from core.launching.guess import guess_launch
+from core.runs.recording import record
+
+LOCKED = """
+struct Lock {{
+    int *mutex;
+    {made}
+    __device__ void lock() {{ while (atomicCAS(mutex, 0, 1) != 0); __threadfence(); }}
+    __device__ void unlock() {{ __threadfence(); atomicExch(mutex, 0); }}
+}};
+__global__ void total(Lock lock, float *c)
+{{
+    if (threadIdx.x == 0) {{ lock.lock(); *(volatile float *)c += 1; lock.unlock(); }}
+}}
+"""
+CONSTRUCTOR = """Lock() {
+        int state = 0; cudaMalloc((void **)&mutex, sizeof(int));
+        cudaMemcpy(mutex, &state, sizeof(int), cudaMemcpyHostToDevice);
+    }"""
+MAIN = "int main() {{ float *c; Lock l; {} cudaMalloc(&c, 4); total<<<4, 32>>>(l, c); }}"
+
+
+@pytest.mark.parametrize(
+    ("made", "host"),
+    [
+        (CONSTRUCTOR, MAIN.format("")),
+        ("", MAIN.format("cudaMalloc(&l.mutex, 4); cudaMemset(l.mutex, 0, 4);")),
+        ("", ""),
+    ],
+)
+def test_a_lock_in_a_structure_is_open_at_first(made, host):
+    source = LOCKED.format(made=made) + host
+    launch = guess_launch(source, "k.cu")
+    assert dict(launch.arguments)["lock.mutex"].startswith("zeros:int32[")
+    assert not record(file_workload(source, launch)).findings
+
+
+@pytest.mark.parametrize(
+    ("host", "fill"),
+    [
+        ("std::vector<int> h(n, -1); cudaMemcpy(x, h.data(), n * 4, {});", "ff"),
+        ("std::vector<int> h(n, -1); h[0] = 0; cudaMemcpy(x, h.data(), n * 4, {});", "ff"),
+        ("std::vector<int> h(n, 0); cudaMemcpy(x, &h[0], n * 4, {});", "zeros"),
+        ("std::vector<int> h(n); std::fill(h.begin(), h.end(), 0);"
+         "cudaMemcpy(x, h.data(), n * sizeof(int), {});", "zeros"),
+        ("int *h = (int *)malloc(n * 4); memset(h, 0xff, n * 4); cudaMemcpy(x, h, n * 4, {});",
+         "ff"),
+        ("std::vector<int> h(n, 0); cudaMemcpy(x, h.data(), n * 2, {});", "zeros:128"),
+        ("std::vector<int> h(n, 7); cudaMemcpy(x, h.data(), n * 4, {});", "random"),
+        ("std::vector<int> h(n); cudaMemcpy(x, h.data(), n * 4, {});", "random"),
+        ("std::vector<int> h(n, 0); for (int i = 0; i < n; i++) h[i] = i;"
+         "cudaMemcpy(x, h.data(), n * 4, {});", "random"),
+        ("std::vector<int> h(n, 0); for (auto &v : h) v = rand();"
+         "cudaMemcpy(x, h.data(), n * 4, {});", "random"),
+        ("std::vector<int> h(n, 0); set_up(h.data()); cudaMemcpy(x, h.data(), n * 4, {});",
+         "random"),
+    ],
+)  # fmt: skip
+def test_an_array_holds_the_one_value_that_the_host_copies_to_it(host, fill):
+    source = f"""__global__ void k(int *x, int n) {{
+        int i = threadIdx.x; if (i < n && x[i] == -1) x[i] = 1;
+    }}
+    int main() {{
+        int n = 256, *x; cudaMalloc(&x, n * sizeof(int));
+        {host.format("cudaMemcpyHostToDevice")}
+        k<<<1, 256>>>(x, n);
+    }}"""
+    first, _, behind = dict(guess_launch(source, "k.cu").arguments)["x"].partition(":int32[256]")
+    assert first + behind == fill
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "Task h[64]; cudaMalloc(&t, sizeof(h));",
+        "Task h[64]; cudaMalloc(&t, 64 * sizeof(h[0]));",
+        "std::vector<Task> h(64); cudaMalloc(&t, h.size() * sizeof(h[0]));",
+    ],
+)
+def test_the_size_of_an_array_of_structures_counts_all_of_them(host):
+    source = f"""struct Task {{ int begin, end; float weight; }};
+    __global__ void k(const Task *t, int *to) {{ to[threadIdx.x] = t[threadIdx.x].end; }}
+    int main() {{ Task *t; int *to; {host} cudaMalloc(&to, 64 * 4); k<<<1, 64>>>(t, to); }}"""
+    launch = guess_launch(source, "k.cu")
+    assert dict(launch.arguments)["t"] == "random:uint8[64,12]"
+    assert not record(file_workload(source, launch)).findings
