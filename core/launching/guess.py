@@ -444,7 +444,7 @@ def _indexed_alike(
     """The arrays that a kernel indexes alike; of a structure that it indexes, its first array."""
     first: dict[str, str] = {}
     for parameter in signature:
-        if parameter.is_pointer:
+        if parameter.is_pointer and not parameter.leads_to_pointers:  # rows may differ in length
             first.setdefault(parameter.whole or parameter.name, parameter.name)
     found = indexed_alike([whole for whole, name in first.items() if name in guesses], text)
     return {first[n]: frozenset(first[o] for o in others) for n, others in found.items()}
@@ -566,7 +566,7 @@ def size_is_guessed(
         guess = dict(guess_launch(source, path, kernel, given).arguments)
     except TilescopeError:
         return False
-    return guess.get(name, "").endswith(f"[{','.join(map(str, shape))}]")
+    return guess.get(name, "").rstrip(")").endswith(f"[{','.join(map(str, shape))}]")
 
 
 def instances_of(kernel: str, names: Sequence[str]) -> list[str]:

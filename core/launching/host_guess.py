@@ -74,7 +74,8 @@ class HostGuess:
     the launching function is given, which nothing says. `starts` are the elements that pointers
     lead to where the host passes `a + 4`. `maps` are the texts of tensor maps by parameter.
     `halved` are the scalars that are smaller than the host's. `cluster` is the launch's attribute.
-    `fills` say what arrays hold of which the host sets every byte to one value.
+    `fills` say what arrays hold of which the host sets every byte to one value. `row_nbytes` are
+    sizes of the arrays that the pointers in a buffer lead to.
     """
 
     grid: Size | None
@@ -92,6 +93,7 @@ class HostGuess:
     halved: frozenset[str] = frozenset()
     cluster: Size | None = None
     fills: Mapping[str, str] = field(default_factory=dict)
+    row_nbytes: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_likely(self) -> bool:
@@ -325,6 +327,7 @@ class _Small:
             self._shrunk(values),
             cluster,
             {n: FILLED[to] for n, k, to, size in self._set(values) if k >= size and to in FILLED},
+            self._row_nbytes(values),
         )
 
     def grid_said(self) -> Size | None:
@@ -407,6 +410,8 @@ class _Small:
     def _said(self, values: HostValues) -> frozenset[str]:
         """The buffers whose allocation the text shows, as far as the kernel is told of it."""
         shown, first = frozenset(self._allocated(values)), self._before({})
+        rows = self._row_nbytes(values)
+        shown -= {p.name for p in self.parameters if p.leads_to_pointers and p.name not in rows}
         is_told = self._scalars(values) != self._scalars(first)
         if not is_told and self._size(0, values) == self._size(0, first):
             large = self._nbytes(first)  # what was halved is no size that the kernel knows of
@@ -704,15 +709,22 @@ class _Small:
     def _nbytes(self, values: HostValues) -> dict[str, int]:
         found = self._allocated(values)
         kinds: dict[str, int] = {}
-        for parameter in self.parameters:
+        alike = [p for p in self.parameters if not p.leads_to_pointers]
+        for parameter in alike:
             kind, nbytes = str(parameter.dtype), found.get(parameter.name, 0)
             is_one = parameter.dtype is not None and nbytes <= _bytes_of(parameter)
             known = 0 if is_one else nbytes  # a counter says nothing of the others
             kinds[kind] = max(kinds.get(kind, 0), known)
-        for parameter in self.parameters:  # what the text does not show is as large as the others
+        for parameter in alike:  # what the text does not show is as large as the others
             if parameter.is_pointer and kinds[str(parameter.dtype)]:
                 found.setdefault(parameter.name, kinds[str(parameter.dtype)])
         return found
+
+    def _row_nbytes(self, values: HostValues) -> dict[str, int]:
+        """Bytes of the array that the first of a row of pointers leads to."""
+        rows = ((p.name, t) for p, t in self._texts() if p.leads_to_pointers)
+        found = ((name, values.pointer(f"({text})[0]")) for name, text in rows)
+        return {name: first[0] for name, first in found if first is not None and first[0] > 0}
 
     def _set(self, values: HostValues) -> Iterator[tuple[str, int, int, int]]:
         """The buffers of which the host sets every byte alike: how many, to what, their size."""

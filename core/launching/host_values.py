@@ -376,12 +376,18 @@ def set_bytes(pointer: Any, value: Any, nbytes: Any) -> int:
     return 0
 
 
+_COPIED = Struct | MadeMap | Pointer
+
+
 def copy_bytes(frame: Frame, to: Any, of: Any, nbytes: Any = None) -> int:
-    """`cudaMemcpy`: what is known of a structure comes along, and a value that all bytes have."""
+    """`cudaMemcpy`: what is known of a structure comes along, and a value that all bytes have.
+
+    Of pointers the first does.
+    """
     target, source = led_to(to), led_to(of)
     if isinstance(of, Struct) and 0 in of.members:
         source = of.members[0]
-    if target is not None and source is not None and isinstance(source.value, Struct | MadeMap):
+    if target is not None and source is not None and isinstance(source.value, _COPIED):
         frame.run.put(target, source.value)
     byte = _byte_at(of)
     if byte is None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from core.launching.file_launch import file_workload
-from core.launching.guess import guess_launch
+from core.launching.file_launch import FileLaunch, file_workload
+from core.launching.guess import completed, guess_launch
+from core.runs.fitting import fitted
 from core.runs.recording import record
 
 LOCKED = """
@@ -90,4 +91,82 @@ def test_the_size_of_an_array_of_structures_counts_all_of_them(host):
     int main() {{ Task *t; int *to; {host} cudaMalloc(&to, 64 * 4); k<<<1, 64>>>(t, to); }}"""
     launch = guess_launch(source, "k.cu")
     assert dict(launch.arguments)["t"] == "random:uint8[64,12]"
+    assert not record(file_workload(source, launch)).findings
+
+
+BATCHED = """
+#include <vector>
+__global__ void scale(float *const *x, const float *const *by, int n)
+{{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[blockIdx.y][{index}] *= by[blockIdx.y][i * n];
+}}
+int main()
+{{
+    const int n = 100, batch = 6; std::vector<float *> h(batch), g(batch); float **x, **by;
+    {rows}
+    cudaMalloc(&x, batch * sizeof(float *)); cudaMalloc(&by, batch * sizeof(float *));
+    cudaMemcpy(x, h.data(), batch * sizeof(float *), cudaMemcpyHostToDevice);
+    cudaMemcpy(by, g.data(), batch * sizeof(float *), cudaMemcpyHostToDevice);
+    scale<<<dim3((n + 63) / 64, {blocks}), 64>>>(x, by, n);
+}}
+"""
+ROWS = """for (int i = 0; i < batch; ++i) {
+        cudaMalloc(&h[i], n * sizeof(float)); cudaMalloc(&g[i], n * n * sizeof(float));
+    }"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "index", "blocks", "length", "array"),
+    [
+        (ROWS, "i", "batch", lambda n: n, ""),
+        (ROWS, "i + 1", "batch", lambda n: n, "x"),
+        (ROWS, "i", "batch + 1", lambda n: n, "x (pointers)"),
+        ("make(h, g);", "2 * i", "batch", lambda n: 2 * n - 1, ""),  # as far as it reaches
+    ],
+)
+def test_rows_behind_pointers_are_as_many_and_as_long_as_the_host_says(
+    rows, index, blocks, length, array
+):
+    source = BATCHED.format(rows=rows, index=index, blocks=blocks)
+    launch = fitted(source, completed(source, FileLaunch("k.cu", "", "", "", "")))
+    given = dict(launch.arguments)
+    assert given["x"] == f"pointers(random:float32[6,{length(int(given['n']))}])"
+    trace = record(file_workload(source, launch), blocks="all")
+    out_of = [f.message for f in trace.findings if f.kind == "out_of_bounds"]
+    assert bool(out_of) == bool(array)
+    assert not array or any(f" of {array}" in message for message in out_of)
+
+
+@pytest.mark.parametrize("more", ["+ 1", "+ 2"])
+def test_starts_of_rows_are_as_many_as_the_host_allocates(more):
+    source = f"""__global__ void k(const int *row_ptr, const float *v, float *to, int rows) {{
+        int r = blockIdx.x * blockDim.x + threadIdx.x;
+        if (r >= rows) return;
+        float sum = 0;
+        for (int j = row_ptr[r + 1]; j < row_ptr[r + 2]; ++j) sum += v[j];
+        to[r] = sum;
+    }}
+    int main() {{
+        int rows = 300, *p; float *v, *o;
+        cudaMalloc(&p, (rows {more}) * sizeof(int)); cudaMalloc(&v, 5000 * sizeof(float));
+        cudaMalloc(&o, rows * sizeof(float));
+        k<<<(rows + 127) / 128, 128>>>(p, v, o, rows);
+    }}"""
+    findings = record(file_workload(source, guess_launch(source, "k.cu"))).findings
+    assert [f.array for f in findings if f.kind == "out_of_bounds"] == ["row_ptr"] * (more == "+ 1")
+
+
+@pytest.mark.parametrize(
+    ("index", "step"),
+    [("y * step + x", "32"), ("(size_t)step * y + x", "32"), ("(x + 64 * y) * step", "1")],
+)
+def test_a_step_from_row_to_row_is_a_row(index, step):
+    source = f"""__global__ void k(const unsigned char *in, unsigned char *to,
+                                   int cols, int rows, int step) {{
+        int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+        if (x < cols && y < rows) to[{index}] = in[{index}] + 1 + x;
+    }}"""
+    launch = fitted(source, completed(source, FileLaunch("k.cu", "", "", "", "")))
+    assert dict(launch.arguments)["step"] == step
     assert not record(file_workload(source, launch)).findings
