@@ -69,6 +69,7 @@ _BITS_OF = {  # structures, in CUDA and in PyTorch
 }
 _PAIRS = {"half2": "float16", "__half2": "float16", "__nv_bfloat162": "uint16"}
 EMPTY = "empty structure"
+FUNCTION = "pointer to a function"
 TENSOR_MAP = "CUtensorMap"
 """The type of 128 bytes, aligned as a tensor map must be, whatever a source calls it."""
 MAP_WORDS, MAP_ALIGNMENT = 16, 64
@@ -113,6 +114,11 @@ class SignatureParameter:
     def is_tensor_map(self) -> bool:
         """Whether it is a tensor map, whatever the source calls its type."""
         return self.type == TENSOR_MAP
+
+    @property
+    def is_function(self) -> bool:
+        """Whether it is a pointer to a function."""
+        return self.type == FUNCTION
 
     @property
     def is_array(self) -> bool:
@@ -309,7 +315,7 @@ def _declared(declaration: str) -> tuple[str, str, str]:
     spaced = re.sub(r"\b(__align__|alignas)\s*\([^)]*\)", "", declaration)
     function = re.fullmatch(r"(.*\(\s*\*\s*)(\w+)(\s*\)\s*\(.*)", spaced, re.DOTALL)
     if function:
-        return declaration, "void *", function[2]
+        return declaration, FUNCTION, function[2]
     rows = _ROWS.fullmatch(spaced)  # `float (*a)[N]` is `float a[][N]`
     spaced = f"{rows[1]} {rows[2]}{rows[3]}" if rows else spaced
     match = re.fullmatch(
@@ -357,6 +363,8 @@ def _plain(
     declaration: str, words: str, name: str, names: Mapping[str, str]
 ) -> SignatureParameter | None:
     """The parameter if it is a number or a pointer to numbers; None for anything else."""
+    if words == FUNCTION:
+        return SignatureParameter(name, FUNCTION, None, is_pointer=True)
     if "{" in words or words.count("*") > 1:
         return None
     if texture := _texture(words, name):
@@ -542,7 +550,7 @@ def _of_leaf(
     made = replace(
         leaf,
         name=_joined(name, path),
-        type=leaf.type if path or leaf.type.startswith("enum ") else shown,
+        type=leaf.type if path or leaf.type.startswith("enum ") or leaf.is_function else shown,
     )
     if path or leaf.count > 1 or leaf.type == EMPTY or len(leaves) > 1:
         return replace(made, whole=name, whole_bytes=max(nbytes, 1), whole_align=align)
@@ -649,7 +657,9 @@ def _pointer(kind: DwarfType) -> SignatureParameter:
     element = kind.element
     is_const = element is not None and element.name.startswith("const ")
     opaque = SignatureParameter("", kind.name, None, is_pointer=True, is_const=is_const)
-    if element is None or element.kind in ("void", "function"):
+    if element is not None and element.kind == "function":
+        return replace(opaque, type=FUNCTION)
+    if element is None or element.kind == "void":
         return opaque
     inner = _pointer(element) if element.kind == "pointer" else None
     if kind.name.rstrip().endswith("&") or (inner is not None and inner.leads_to_pointers):

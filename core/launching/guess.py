@@ -387,6 +387,7 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
         if host is not None:
             lengths = _within(lengths, steps, host.scalars, signature, text)
     nulls = host.nulls if host is not None else null_arguments(whole, name, signature)
+    _must_not_take_functions(name, signature, nulls | given.keys())
     extents = with_names(Extents(lengths, host, program=whole, nulls=nulls), signature, text)
     plain = host is None and not decides
     usual = replace(extents, lengths=shape.lengths) if plain else extents
@@ -436,6 +437,19 @@ def with_host_grid(guess: Guess, cluster: Sequence[int]) -> Guess:
         return guess
     grid = ",".join(map(str, _trimmed(guess.host_grids[0], len(_sizes(guess.launch.grid)))))
     return replace(guess, launch=replace(guess.launch, grid=grid))
+
+
+def _must_not_take_functions(
+    kernel: str, signature: Sequence[SignatureParameter], known: Collection[str]
+) -> None:
+    """Raises ArgumentError for a pointer to a function: its address is known on a GPU alone."""
+    taken = [p.name for p in signature if p.is_function and p.name not in known]
+    if taken:
+        raise ArgumentError(
+            f"{kernel} takes a pointer to a function, {taken[0]}, which code on a GPU alone can "
+            "make: have the kernel read it from the __device__ variable that holds it, or take a "
+            f"structure with operator(). `--arg {taken[0]}=null` runs it without one."
+        )
 
 
 def _indexed_alike(

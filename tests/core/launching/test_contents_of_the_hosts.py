@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from core.errors import ArgumentError
 from core.launching.file_launch import FileLaunch, file_workload
 from core.launching.guess import completed, guess_launch
 from core.runs.fitting import fitted
@@ -170,3 +171,22 @@ def test_a_step_from_row_to_row_is_a_row(index, step):
     launch = fitted(source, completed(source, FileLaunch("k.cu", "", "", "", "")))
     assert dict(launch.arguments)["step"] == step
     assert not record(file_workload(source, launch)).findings
+
+
+@pytest.mark.parametrize("taken", ["Function f", "float (*f)(float)", "Table f"])
+def test_a_pointer_to_a_function_is_refused_by_its_name(taken):
+    source = f"""typedef float (*Function)(float);
+    struct Table {{ int n; Function of; }};
+    __device__ float square(float x) {{ return x * x; }}
+    __device__ Function d_square = square;
+    __global__ void apply({taken}, float *x) {{
+        x[threadIdx.x] = {"f.of" if "Table" in taken else "f"}(x[threadIdx.x]);
+    }}
+    int main() {{
+        Function h; float *x; cudaMemcpyFromSymbol(&h, d_square, 8); cudaMalloc(&x, 128);
+        apply<<<1, 32>>>({"{1, h}" if "Table" in taken else "h"}, x);
+    }}"""
+    name = "f.of" if "Table" in taken else "f"
+    with pytest.raises(ArgumentError, match=f"takes a pointer to a function, {name}, which"):
+        guess_launch(source, "k.cu")
+    assert dict(guess_launch(source, "k.cu", given={name: "null"}).arguments)[name] == "null"
