@@ -53,6 +53,7 @@ from core.launching.host_guess import (
     first_launch,
     host_grid,
     host_guess,
+    is_reached,
     null_arguments,
     numbers_of_instance,
 )
@@ -70,8 +71,9 @@ from core.launching.users import User, callers_of, defined_apart, program_of, us
 from core.source.constants import knobs, with_defines
 from core.source.expressions import Number
 from core.source.host_syntax import host_syntax
-from core.source.instances import class_constants, instances, launched
+from core.source.instances import class_constants, instance_of, instances, launched
 from core.source.kernel_text import (
+    HostLaunch,
     host_launches,
     kernel_called,
     kernels,
@@ -290,15 +292,27 @@ def _callers(text: str, kernel: str, path: str) -> str:
 
 
 def _first(names: Sequence[str], source: str, launching: str = "") -> str:
-    """The first kernel that the source, or else the launching text, launches; or the first."""
+    """The first kernel that the source, or else the launching text, launches; or the first.
+
+    A launch that the program does not come to counts where there is no other.
+    """
     text = source if host_launches(source) else launching
+    found = ""
     for launch in sorted(host_launches(text), key=lambda launch: launch.position):
-        meant = launched(text, launch)
-        for name in names:
-            own = kernel_called(text, name) if meant is not None else None
-            if own == meant and unscoped(name) == unscoped(launch.name):
-                return name
-    return names[0]
+        if (name := _asked_for(names, text, launch)) and is_reached(text, launch):
+            return name
+        found = found or name
+    return found or names[0]
+
+
+def _asked_for(names: Sequence[str], text: str, launch: HostLaunch) -> str:
+    """The name of the kernel, and instance, that a launch in a text asks for; "" for no such."""
+    own = [name for name in names if unscoped(name) == unscoped(launch.name)]
+    if own and (meant := launched(text, launch)) is not None:
+        own = [name for name in own if kernel_called(text, name) == meant]
+        exact = instance_of(text, meant, launch)
+        return exact if exact in own else next(iter(own), "")
+    return next(iter(own), "")
 
 
 def _guessed(source: str, asked: FileLaunch) -> Guess:

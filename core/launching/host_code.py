@@ -95,6 +95,7 @@ _SETS_UP = re.compile(r"init|set|resize|alloc|create|config|reset", re.IGNORECAS
 _OF_TENSOR = re.compile(r"\w+\.(?:size\(-?\d\)|(?:sizes\(\)|shape)\[\d\]|numel\(\))")
 _CASTS = {"reinterpret_cast", "const_cast", "dynamic_cast", "bit_cast"}
 _VECTOR = re.compile(r"\w*(?:vector|Vector)")
+_MAKES = re.compile(r"make_[a-z]+([1-4])")
 LEAST = 32  # a smaller number is no size to halve
 LONGEST = 2000  # characters of an expression
 _PITCH_OF_ROWS = 64  # bytes
@@ -875,9 +876,21 @@ class HostCode:
             return self.value(given[0])
         if name == "dim3" or _VECTOR.fullmatch(name):
             return self._constructed(written, given)
+        if (made := _MAKES.fullmatch(name)) and len(given) == int(made[1]):
+            return self._made_vector(given)
         if (api := self._of_cuda(name, given)) is not None:
             return api
         return self._called(node, function, name, template, given)
+
+    def _made_vector(self, given: Sequence[Node]) -> Evaluate:
+        """`make_float3(x, y, z)`."""
+        values = [self.value(one) for one in given]
+
+        def value(frame: Frame) -> Struct:
+            parts = zip("xyzw", values, strict=False)
+            return Struct({axis: Cell("", one(frame)) for axis, one in parts})
+
+        return value
 
     def _called(
         self, node: Node, function: Node, name: str, template: str, given: Sequence[Node]

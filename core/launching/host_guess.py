@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from core.compiler.kernel_signature import SignatureParameter
 from core.ladder.limits import MAX_BLOCK, MAX_SHARED_BYTES, MAX_THREADS_PER_BLOCK
@@ -21,7 +22,7 @@ from core.launching.host_values import own_name
 from core.launching.indices import divisors
 from core.launching.map_guess import as_argument, may_be_map
 from core.source.expressions import Number
-from core.source.instances import launches_of
+from core.source.instances import instance_of, launches_of
 from core.source.kernel_text import (
     HostLaunch,
     KernelText,
@@ -205,14 +206,31 @@ def _null(parameters: Sequence[SignatureParameter], texts: Mapping[str, str]) ->
 
 
 def first_launch(source: str, kernel: str) -> HostLaunch | None:
-    """The first launch of a kernel, or of an instance, in a source's text; None for none."""
+    """The first launch of a kernel, or of an instance, in a source's text; None for none.
+
+    One that the program does not come to counts where there is no other.
+    """
     given, declared = split_instance(kernel)[1], kernel_called(source, kernel)
     if declared is not None:
         found = launches_of(source, declared)
     else:
         found = launches_by_kernel(source).get(unscoped(kernel), ())
     exact = [x for x in found if x.template and x.template == given]
-    return next(iter(exact or found), None) or _through_a_pointer(source, unscoped(kernel))
+    if declared is not None and given and not exact:
+        exact = [x for x in found if instance_of(source, declared, x) == kernel]
+    own = exact or found
+    reached = (x for x in own if len(own) == 1 or is_reached(source, x))
+    first = next(reached, next(iter(own), None))
+    return first or _through_a_pointer(source, unscoped(kernel))
+
+
+@lru_cache(maxsize=64)
+def is_reached(source: str, launch: HostLaunch) -> bool:
+    """Whether a source's program comes to a launch, as far as its own numbers say.
+
+    Of `case 512:` and `case 128:` the one whose number callers pass.
+    """
+    return HostProgram(source, {}, {}, launch).is_reached
 
 
 def _through_a_pointer(source: str, kernel: str) -> HostLaunch | None:

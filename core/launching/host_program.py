@@ -190,6 +190,16 @@ class HostProgram:
                     found.setdefault(one.name, text_of(one.value))
         return found
 
+    @property
+    def is_reached(self) -> bool:
+        """Whether no condition around the launch is otherwise by what the program passes."""
+        asked = dict(self.conditions())
+        values = self.before({}) if asked else None
+        return values is None or all(
+            name in values.formals or values.numbers.get(name, wanted) == wanted
+            for name, wanted in asked.items()
+        )
+
     def conditions(self) -> Iterator[tuple[str, int]]:
         """What variables are where the launch is made: `if (n == 16)`, `case 16:`, `if (a)`.
 

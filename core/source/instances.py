@@ -102,6 +102,11 @@ def launches_of(source: str, kernel: KernelText) -> tuple[HostLaunch, ...]:
     return tuple(filter(is_its_own, launches_by_kernel(source).get(kernel.name, ())))
 
 
+def instance_of(source: str, kernel: KernelText, launch: HostLaunch) -> str:
+    """The name of the instance of a kernel that a launch asks for; "" where it cannot be told."""
+    return _reader(source).instance(kernel, launch) if kernel.template else kernel.called
+
+
 def class_constants(source: str, launch: HostLaunch, instance: str) -> Mapping[str, str]:
     """The constants of classes that a launching function names, as other code can write them.
 
@@ -124,15 +129,22 @@ class _Reader:
         self._syntax = host_syntax(plain_text(source))
         self._constants = read_constants(source, {})
         self._of_functions: dict[int, Sequence[Node]] = {}  # declarations, by their body's place
+        self._asked: dict[tuple[KernelText, HostLaunch], str] = {}
 
     def instances(self, kernel: KernelText) -> tuple[str, ...]:
-        launches = launches_of(self._source, kernel)
         stated = self._declared.get(kernel.name, ())
-        found = [self._instance(kernel, one, told=bool(stated)) for one in launches]
+        found = [self.instance(kernel, one) for one in launches_of(self._source, kernel)]
         found += [f"{kernel.called}<{inside}>" for inside in stated]
         usable = [name for name in found if name]
         likely = "" if found else self._instance(kernel, None)
         return tuple(dict.fromkeys(usable)) or (likely or kernel.called,)
+
+    def instance(self, kernel: KernelText, launch: HostLaunch) -> str:
+        """The instance that a launch asks for; what the source declares has to be told."""
+        if (kernel, launch) not in self._asked:
+            told = kernel.name in self._declared
+            self._asked[kernel, launch] = self._instance(kernel, launch, told=told)
+        return self._asked[kernel, launch]
 
     def takes(self, kernel: KernelText, launch: HostLaunch) -> bool:
         """Whether a kernel that is no template takes what a launch passes, as far as is known."""
