@@ -166,9 +166,8 @@ def read_signature(
             f"as {found.name}<{', '.join(_example(p) for p in found.template)}>; a function that a "
             "kernel calls must be a struct with operator(): a lambda of the host has no name."
         )
-    declared = [
-        _declared(_named(text, f"unnamed_{at}")) for at, text in enumerate(found.parameters, 1)
-    ]
+    texts = found.parameters_of(given)
+    declared = [_declared(_named(text, f"unnamed_{at}")) for at, text in enumerate(texts, 1)]
     bound = dict(zip((p.name for p in found.template), given, strict=False))
     program = Program("", {"": source, **headers})
     names = {**program.plain_macros, **defines, **bound}
@@ -186,6 +185,10 @@ def read_signature(
             f"The compiler knows {len(asked.parameters)} of the {len(declared)} parameters of "
             f"{found.name}: give each a name."
         )
+    if texts != found.parameters:  # the compiler has one name for all of a pack
+        names_of = (name for _, _, name in declared)
+        kinds = (kind for _, kind in asked.parameters)
+        asked = replace(asked, parameters=tuple(zip(names_of, kinds, strict=True)))
     parameters = [
         _read(*both, align)
         for both, align in zip(

@@ -213,6 +213,9 @@ class _Reader:
                 text = text or self._explicit(parameter, given, launch, likely | outer)
             elif parameter.kind == "value" or not parameter.name:
                 text = ""
+            elif parameter.is_pack:
+                values += self._deduced_pack(kernel, parameter, launch, outer)
+                continue
             else:
                 passed = kernel.parameters, launch.arguments
                 text = self._deduced(*passed, parameter, launch.position, outer)
@@ -293,6 +296,22 @@ class _Reader:
                 if text := self._nameable(outer.get(kind, kind), outer):
                     return text
         return ""
+
+    def _deduced_pack(
+        self,
+        kernel: KernelText,
+        parameter: TemplateParameter,
+        launch: HostLaunch,
+        outer: Mapping[str, str],
+    ) -> Iterator[str]:
+        """The types of a pack from the arguments that belong to it, the likely one for others."""
+        own = [at for at, formal in enumerate(kernel.parameters) if "..." in formal]
+        for at in own[:1]:
+            formal = kernel.parameters[at].replace("...", " ")
+            behind = len(kernel.parameters) - at - 1
+            for actual in launch.arguments[at : len(launch.arguments) - behind]:
+                text = self._deduced([formal], [actual], parameter, launch.position, outer)
+                yield text or self._likely(parameter, kernel)
 
     def _types_of(
         self, node: Node, is_pointer: bool, before: int, depth: int = _DEEPEST_AUTO

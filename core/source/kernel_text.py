@@ -63,6 +63,23 @@ class KernelText:
         """The types of its parameters in brackets, `(float*, int)`."""
         return f"({', '.join(map(_type_of, self.parameters))})"
 
+    def parameters_of(self, given: Sequence[str]) -> tuple[str, ...]:
+        """The parameters of an instance: those of a pack are `in_1`, `in_2` for `in`."""
+        packs = [at for at, one in enumerate(self.template) if one.is_pack]
+        if not packs:
+            return self.parameters
+        at, word = packs[0], re.compile(rf"\b{self.template[packs[0]].name}\b")
+        kinds = given[at : len(given) - len(self.template[at + 1 :])]
+        return tuple(
+            one
+            for text in self.parameters
+            for one in (
+                [f"{word.sub(k, text.replace('...', ' '))}_{i}" for i, k in enumerate(kinds, 1)]
+                if "..." in text
+                else [text]
+            )
+        )
+
     def is_meant(self, kernel: str) -> bool:
         """Whether a name means it: with all, some or none of its namespaces; types count."""
         scoped = split_instance(kernel)[0].removeprefix("::")

@@ -601,6 +601,41 @@ def test_of_several_launches_the_one_that_the_program_comes_to_counts(
     assert (launch.kernel, launch.block) == (chosen, block)
 
 
+@pytest.mark.parametrize(
+    ("head", "call", "instance", "kinds"),
+    [
+        ("typename... P", "add", "add<float, double, int>", ["float32", "float64", "int32"]),
+        ("typename... P", "add<float, double, int>", "add<float, double, int>", None),
+        ("typename T, typename... P", "add", "add<float, float, double, int>", None),
+        ("int N = 2, class... P", "add<3>", "add<3, float, double, int>", None),
+    ],
+)
+def test_a_pack_has_as_many_arguments_as_the_launch_passes(head, call, instance, kinds):
+    to = "T" if "T," in head else "float"
+    source = f"""template <{head}>
+    __global__ void add(int n, {to} *out, const P *...in, bool twice)
+    {{
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < n) out[i] = (in[i] + ...) * (1 + twice);
+    }}
+    int main()
+    {{
+        int n = 600; float *a, *o; double *b; int *c;
+        cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 8); cudaMalloc(&c, n * 4); cudaMalloc(&o, n * 4);
+        {call}<<<(n + 255) / 256, 256>>>(n, o, a, b, c, true);
+    }}"""
+    launch = launch_of(source)
+    assert launch.kernel == instance
+    names = ["n", "out", "in_1", "in_2", "in_3", "twice"]
+    assert [name for name, _ in launch.arguments] == names
+    trace = record(file_workload(source, launch))
+    given = {a.name: a.data for a in trace.workload.launch.arrays}
+    rows = [given[f"in_{at}"] for at in (1, 2, 3)]
+    assert kinds is None or [row.dtype.name for row in rows] == kinds
+    assert not trace.findings
+    np.testing.assert_allclose(trace.outputs["out"], 2 * sum(rows), rtol=1e-6)
+
+
 def test_a_vector_that_a_function_of_cudas_makes_has_its_numbers():
     source = """struct Sim { float *y; int n; float3 g; };
     __global__ void step(Sim s, float4 v)
