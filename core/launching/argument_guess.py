@@ -288,13 +288,16 @@ def _fill(parameter: SignatureParameter, text: str, extents: Extents) -> str:
 def _rows(parameter: SignatureParameter, text: str, extents: Extents) -> list[int]:
     """How many pointers there are, and how long the row is that each leads to.
 
-    As the host's code says; where nothing says how long a row is a square reaches far enough.
+    As the host's code says; where nothing says how long a row is a square reaches far enough, and
+    structures are one each.
     """
     host = extents.host or _NOBODY
-    shape = _shape(parameter, text, extents)
+    shape = _shape(replace(parameter, lanes=1), text, extents)
     count, length = shape if len(shape) == 2 else (math.prod(shape),) * 2
     if parameter.name in host.nbytes:
         count, length = host.nbytes[parameter.name] // _POINTER_BYTES, extents.length
+    if parameter.lanes > 1:
+        length = 1
     if parameter.name in host.row_nbytes and parameter.dtype is not None:
         length = host.row_nbytes[parameter.name] // (parameter.dtype.itemsize * parameter.lanes)
     rows = [max(count, 1), max(length, 1)]
