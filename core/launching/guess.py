@@ -327,6 +327,11 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
     if not names:
         raise TilescopeError(f"{asked.name} has no kernel: mark a function __global__.")
     meant = instances_of(asked.kernel, names) if asked.kernel else names
+    if asked.kernel.startswith("_Z") and len(meant) > 1:  # its types are not read
+        raise ArgumentError(
+            f"{asked.name} has {len(meant)} kernels that {asked.kernel} may be: say which by its "
+            f"name, one of {listing([*meant], 'or')}."
+        )
     name = _first(meant or [asked.kernel], source, launching)
     given_defines = {**switches(source, name, headers), **given_defines}
     device = without_comments(without_host_code(source))

@@ -43,6 +43,8 @@ def test_of_overloads_the_one_that_is_launched_first_is_taken():
     assert guess_launch(OVERLOADS, "k.cu").kernel == "copy(float*, const float4*)"
     with pytest.raises(ArgumentError, match=r"it has copy\(int\*, const int\*, int\) and copy"):
         completed(OVERLOADS, FileLaunch("k.cu", "copy(double*)", "", "", ""))
+    with pytest.raises(ArgumentError, match="say which by its name, one of copy"):
+        guess_launch(OVERLOADS, "k.cu", "_ZN4shop4copyEPfPK6float4")
 
 
 NAMESPACES = """
