@@ -177,6 +177,7 @@ def _check_file(file: _File, found: _Checked) -> None:
     from core.launching.user_files import read_source
     from core.side_process.client import stoppable
     from core.source.constants import with_defines
+    from core.source.kernel_text import split_instance, unscoped
 
     try:
         text = with_defines(read_source(file.path), parse_defines(file.define))
@@ -189,7 +190,11 @@ def _check_file(file: _File, found: _Checked) -> None:
         _refuse(file, "", error, found)
         return
     for name in names:
-        if file.kernel is not None and file.kernel not in (name, name.partition("<")[0]):
+        if file.kernel is not None and file.kernel not in (
+            name,
+            split_instance(name)[0],
+            unscoped(name),
+        ):
             continue
         meant: list[Expected | None] = [o for o in file.expected if o.is_of(file.shown, name)]
         for one in meant or [None]:
@@ -354,7 +359,9 @@ def _as_options(own: OwnLaunch) -> dict[str, Any]:
 
 def _line_of(own: OwnLaunch) -> int:
     """The line on which the kernel is named, 1-based."""
-    name = own.workload.kernel.partition("<")[0].rpartition("::")[2]
+    from core.source.kernel_text import unscoped
+
+    name = unscoped(own.workload.kernel)
     lines = own.workload.source.split("\n")
     return next((n for n, line in enumerate(lines, 1) if f"{name}(" in line), 1)
 

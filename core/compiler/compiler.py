@@ -29,6 +29,7 @@ from core.errors import Cancelled, CompileError, Diagnostic, TilescopeError, Too
 from core.launch import Workload
 from core.ptx.debug.names import source_name
 from core.source.inline_asm import must_stay_inside
+from core.source.kernel_text import split_instance
 
 if TYPE_CHECKING:
     from core.compiler.cubin import MachineAccess
@@ -363,14 +364,16 @@ def resolve_entry(entries: Sequence[str], name: str, source_name: str = "the sou
     """
     if name in entries:
         return name
-    plain = name.partition("<")[0].strip()
-    found = [e for e in entries if plain in (plain_name(e), plain_name(e).rpartition("::")[2])]
+    plain = split_instance(name)[0]
+    own = [e for e in entries if plain_name(e) == plain]
+    found = own or [e for e in entries if f"::{plain_name(e)}".endswith(f"::{plain}")]
     if len(found) == 1:
         return found[0]
     if found:
+        names = list(map(plain_name, found))
         raise TilescopeError(
-            f"{source_name} has {len(found)} kernels called {name}: "
-            f"say which by its full name, one of {', '.join(found)}."
+            f"{source_name} has {len(found)} kernels called {name}: say which by its full name, "
+            f"one of {', '.join(names if len({*names}) == len(found) else found)}."
         )
     if not entries:
         raise TilescopeError(

@@ -69,6 +69,7 @@ _BITS_OF = {  # structures, in CUDA and in PyTorch
 }
 _PAIRS = {"half2": "float16", "__half2": "float16", "__nv_bfloat162": "uint16"}
 EMPTY = "empty structure"
+FUNCTION = "pointer to a function"
 TENSOR_MAP = "CUtensorMap"
 """The type of 128 bytes, aligned as a tensor map must be, whatever a source calls it."""
 MAP_WORDS, MAP_ALIGNMENT = 16, 64
@@ -113,6 +114,11 @@ class SignatureParameter:
     def is_tensor_map(self) -> bool:
         """Whether it is a tensor map, whatever the source calls its type."""
         return self.type == TENSOR_MAP
+
+    @property
+    def is_function(self) -> bool:
+        """Whether it is a pointer to a function."""
+        return self.type == FUNCTION
 
     @property
     def is_array(self) -> bool:
@@ -160,9 +166,8 @@ def read_signature(
             f"as {found.name}<{', '.join(_example(p) for p in found.template)}>; a function that a "
             "kernel calls must be a struct with operator(): a lambda of the host has no name."
         )
-    declared = [
-        _declared(_named(text, f"unnamed_{at}")) for at, text in enumerate(found.parameters, 1)
-    ]
+    texts = found.parameters_of(given)
+    declared = [_declared(_named(text, f"unnamed_{at}")) for at, text in enumerate(texts, 1)]
     bound = dict(zip((p.name for p in found.template), given, strict=False))
     program = Program("", {"": source, **headers})
     names = {**program.plain_macros, **defines, **bound}
@@ -180,6 +185,10 @@ def read_signature(
             f"The compiler knows {len(asked.parameters)} of the {len(declared)} parameters of "
             f"{found.name}: give each a name."
         )
+    if texts != found.parameters:  # the compiler has one name for all of a pack
+        names_of = (name for _, _, name in declared)
+        kinds = (kind for _, kind in asked.parameters)
+        asked = replace(asked, parameters=tuple(zip(names_of, kinds, strict=True)))
     parameters = [
         _read(*both, align)
         for both, align in zip(
@@ -204,14 +213,15 @@ def type_sizes(
     headers: Mapping[str, str] = _NONE,
     name: str = "kernel.cu",
 ) -> Mapping[str, int]:
-    """Bytes of the types that the kernel knows, where the source asks for a size.
+    """Bytes of the types that the kernel knows: those whose size the source asks for by name.
 
     By name, `Pair<int,float>` without spaces; of a template all instances that the kernel knows.
-    Types are the source's own, and those that the kernel gets pointers to, as `curandState`.
+    Types are the source's own. Those that the kernel gets pointers to are always there, such as
+    `curandState`: the source may ask for the size of a variable, or make a vector of them.
     """
     program = Program("", {"": source, **headers})
     pointed = _pointed(source, "\n".join((*headers.values(), source)), kernel)
-    wanted = {
+    wanted = {word for word in pointed if word} | {
         without_spaces(word + instance)
         for file in program.files.values()
         for word, instance in re.findall(
@@ -219,7 +229,6 @@ def type_sizes(
         )
         if any(p.item.kind in ("class", "alias") for p in program.by_name.get(word, ()))
         or any(p.item.space == "device" for p in program.by_name.get(word, ()))
-        or word in pointed
     }
     if not wanted:
         return {}
@@ -309,7 +318,7 @@ def _declared(declaration: str) -> tuple[str, str, str]:
     spaced = re.sub(r"\b(__align__|alignas)\s*\([^)]*\)", "", declaration)
     function = re.fullmatch(r"(.*\(\s*\*\s*)(\w+)(\s*\)\s*\(.*)", spaced, re.DOTALL)
     if function:
-        return declaration, "void *", function[2]
+        return declaration, FUNCTION, function[2]
     rows = _ROWS.fullmatch(spaced)  # `float (*a)[N]` is `float a[][N]`
     spaced = f"{rows[1]} {rows[2]}{rows[3]}" if rows else spaced
     match = re.fullmatch(
@@ -357,6 +366,8 @@ def _plain(
     declaration: str, words: str, name: str, names: Mapping[str, str]
 ) -> SignatureParameter | None:
     """The parameter if it is a number or a pointer to numbers; None for anything else."""
+    if words == FUNCTION:
+        return SignatureParameter(name, FUNCTION, None, is_pointer=True)
     if "{" in words or words.count("*") > 1:
         return None
     if texture := _texture(words, name):
@@ -394,6 +405,9 @@ def _texture(words: str, name: str) -> SignatureParameter | None:
     return SignatureParameter(name, kind, None, True, is_const) if kind else None
 
 
+_INITIALISED = r"\b{}\s*(?:\[[^;={{}}]*\]\s*)?[={{(]"  # `= 3`, `{{1, 2}}` or `(3)` behind the name
+
+
 def _filled(program: Program, whole: str, kernel: str) -> frozenset[str]:
     """Variables that the kernel may use and the host fills."""
     copied = set(re.findall(r"\bcudaMemcpyToSymbol(?:Async)?\s*\(\s*&?\s*(\w+)", whole))
@@ -403,8 +417,12 @@ def _filled(program: Program, whole: str, kernel: str) -> frozenset[str]:
         if item.kind != "variable" or item.space != "device":
             continue
         head = file.plain[item.start : item.end]
-        is_constant = "__constant__" in head and "=" not in head and "extern" not in head
-        found |= {name for name in item.names if is_constant or name in copied}
+        is_constant = "__constant__" in head and "extern" not in head
+        found |= {
+            name
+            for name in item.names
+            if name in copied or (is_constant and not re.search(_INITIALISED.format(name), head))
+        }
     if not found:
         return frozenset()
     needed = program.needed(program.roots(kernel))
@@ -535,7 +553,7 @@ def _of_leaf(
     made = replace(
         leaf,
         name=_joined(name, path),
-        type=leaf.type if path or leaf.type.startswith("enum ") else shown,
+        type=leaf.type if path or leaf.type.startswith("enum ") or leaf.is_function else shown,
     )
     if path or leaf.count > 1 or leaf.type == EMPTY or len(leaves) > 1:
         return replace(made, whole=name, whole_bytes=max(nbytes, 1), whole_align=align)
@@ -642,7 +660,9 @@ def _pointer(kind: DwarfType) -> SignatureParameter:
     element = kind.element
     is_const = element is not None and element.name.startswith("const ")
     opaque = SignatureParameter("", kind.name, None, is_pointer=True, is_const=is_const)
-    if element is None or element.kind in ("void", "function"):
+    if element is not None and element.kind == "function":
+        return replace(opaque, type=FUNCTION)
+    if element is None or element.kind == "void":
         return opaque
     inner = _pointer(element) if element.kind == "pointer" else None
     if kind.name.rstrip().endswith("&") or (inner is not None and inner.leads_to_pointers):

@@ -64,6 +64,8 @@ def folders_of(compiler: CompilerName) -> tuple[Path, ...]:
     return include_folders() if compiler == "nvrtc" else ()
 
 
+# Of a `static` kernel: who launches it is left out.
+_UNCALLED = re.compile(r'\bfunction ".*" was declared but never referenced$')
 _UNMARKED_IS_DEVICE = "--device-as-default-execution-space"
 _NAMELESS = re.compile(r"\bnamespace\s*\{")
 _READ_ONLY = "--fdevice-syntax-only"
@@ -251,7 +253,8 @@ def _compile_text(request: Request, instance: str = "", *, is_doubtful: bool = F
     with translation(source, request.source_name, headers) as program:
         failure = program.compile(options, instance)
         log = program.read("ProgramLog").decode(errors="replace").rstrip("\0")
-        diagnostics = parse_log(log, request.source_name)
+        said = parse_log(log, request.source_name)
+        diagnostics = tuple(one for one in said if not _UNCALLED.search(one.message))
         if failure:
             raise CompileError(_unlocated(log, request) or failure, diagnostics)
         if _READ_ONLY in request.options:

@@ -16,7 +16,7 @@ import numpy as np
 from core.compiler.kernel_signature import EMPTY, SignatureParameter
 from core.launching.host_guess import HostGuess
 from core.launching.host_values import RADIUS, TENSOR_EXTENT
-from core.launching.indices import only_axis, strides
+from core.launching.indices import is_row_pitch, only_axis, strides
 from core.launching.texture_guess import guess_texture
 from core.source.plain_text import closing
 
@@ -60,9 +60,14 @@ UNEVEN = 6  # elements that a guarded kernel's last block goes without
 _SORTED = re.compile(
     r"\w*(co_?rank|binary_?search|(lower|upper)_?bound|merge_?path)\w*\s*\(", re.IGNORECASE
 )
+_LOCK = r"\batomicCAS\s*\(\s*(?:\w+\s*(?:\.|->)\s*)*{}\s*,\s*0\s*,\s*1\s*\)"
+_BYTES = re.compile(
+    r"\(\s*(?:const\s+)?(?:unsigned\s+)?(?:char|u?int8_t|uchar)(?:\s+const)?\s*\*\s*\)"
+)
 _VALUE = 2.0
 _ACCESSOR = (_SIZES, _STRIDES) = ("sizes_", "strides_")  # members of a PackedTensorAccessor
 _PIXEL_BYTES = 16  # at most
+_POINTER_BYTES = 8
 _MOST_ELEMENTS = 1 << 30  # of an array
 _NOBODY = HostGuess(None, (1, 1, 1), 0, {}, {}, frozenset())
 _MOST_RANK = 5  # dimensions of which a million elements have that many
@@ -121,6 +126,9 @@ def guess_scalar(parameter: SignatureParameter, extents: Extents, has_size: bool
     if name in ("pitch", "step") and "." in parameter.name:  # from row to row, in bytes
         widest = extents.element_bytes.get(parameter.whole, _PIXEL_BYTES)
         return str(widest * extents.length)
+    if _ONE.fullmatch(name) and len(extents.lengths) > 1 and is_row_pitch(name, extents.text):
+        in_bytes = _BYTES.search(extents.text)  # and an element may have more than one
+        return str(extents.length * (_PIXEL_BYTES if in_bytes else 1))
     for pattern, value in ((_FEW, 4), (_ZERO, 0), (_ONE, 1), (_WINDOW, 5)):
         if pattern.fullmatch(name):
             whole = _PITCHES.fullmatch(name) and "." in parameter.name  # a matrix's own
@@ -226,21 +234,21 @@ def guess_array(parameter: SignatureParameter, text: str, extents: Extents) -> s
         return _of_accessor(last, parameter.count)
     if parameter.is_symbol or not parameter.is_pointer:
         return f"random:{dtype}[{parameter.count}]"
+    if parameter.leads_to_pointers:
+        rows = ",".join(map(str, _rows(parameter, text, extents)))
+        return f"pointers({_fill(parameter, text, extents)}:{dtype}[{rows}])"
     shape = _shape(parameter, text, extents)
     if last == "data_" and (rank := extents.ranks.get(parameter.whole, 0)):
         shape = [TENSOR_EXTENT] * min(rank, _MOST_RANK)
-    if parameter.leads_to_pointers:  # nothing says how long a row is: a square reaches far enough
-        rows = shape if len(shape) > 1 else [*shape, *shape]
-        return f"pointers({_fill(parameter, text)}:{dtype}[{','.join(map(str, rows))}])"
     sizes = ",".join(map(str, shape))
     start = host.starts.get(parameter.name, 0)
     if start and start < math.prod(shape):
-        return f"{_fill(parameter, text)}:{dtype}[{sizes}]+{start}"
+        return f"{_fill(parameter, text, extents)}:{dtype}[{sizes}]+{start}"
     front = host.written.get(parameter.name)
     if front is not None and parameter.dtype is not None:
         return f"zeros:{dtype}[{sizes}]:{front // parameter.dtype.itemsize}"
     filled = host.fills.get(parameter.name)
-    fill = filled if filled and not parameter.is_const else _fill(parameter, text)
+    fill = filled if filled and not parameter.is_const else _fill(parameter, text, extents)
     return f"{fill}:{dtype}[{sizes}]"
 
 
@@ -256,8 +264,10 @@ def _dtype(parameter: SignatureParameter) -> str:
     return parameter.dtype.name if parameter.dtype is not None else "float32"
 
 
-def _fill(parameter: SignatureParameter, text: str) -> str:
+def _fill(parameter: SignatureParameter, text: str, extents: Extents) -> str:
     last = parameter.name.rpartition(".")[2]
+    if re.search(_LOCK.format(re.escape(last)), extents.program):
+        return "zeros"  # nobody holds it
     is_read = parameter.is_const or "." in parameter.name or _is_read(last, text)
     if not is_read:
         return "zeros"
@@ -275,6 +285,25 @@ def _fill(parameter: SignatureParameter, text: str) -> str:
     return "random"
 
 
+def _rows(parameter: SignatureParameter, text: str, extents: Extents) -> list[int]:
+    """How many pointers there are, and how long the row is that each leads to.
+
+    As the host's code says; where nothing says how long a row is a square reaches far enough, and
+    structures are one each.
+    """
+    host = extents.host or _NOBODY
+    shape = _shape(replace(parameter, lanes=1), text, extents)
+    count, length = shape if len(shape) == 2 else (math.prod(shape),) * 2
+    if parameter.name in host.nbytes:
+        count, length = host.nbytes[parameter.name] // _POINTER_BYTES, extents.length
+    if parameter.lanes > 1:
+        length = 1
+    if parameter.name in host.row_nbytes and parameter.dtype is not None:
+        length = host.row_nbytes[parameter.name] // (parameter.dtype.itemsize * parameter.lanes)
+    rows = [max(count, 1), max(length, 1)]
+    return [*rows, parameter.lanes] if parameter.lanes > 1 else rows
+
+
 def _shape(parameter: SignatureParameter, text: str, extents: Extents) -> list[int]:
     shape = _elements(parameter, text, extents)
     if math.prod(shape) > _MOST_ELEMENTS:  # numbers that are no sizes, as a count below 0
@@ -282,7 +311,8 @@ def _shape(parameter: SignatureParameter, text: str, extents: Extents) -> list[i
     last = parameter.name.rpartition(".")[2]
     is_index = parameter.dtype is not None and parameter.dtype.kind in "iu"
     is_ordered = _ORDERED.fullmatch(last) or _begins_rows(last, text) or _SORTED.search(text)
-    if len(shape) == 1 and is_index and is_ordered:
+    is_said = extents.host is not None and parameter.name in extents.host.said
+    if len(shape) == 1 and is_index and is_ordered and not is_said:
         shape[0] += _is_read_behind(last, text)  # as `ptr[row + 1]` of the last row
     shape = [max(extent, 1) for extent in shape]
     return [*shape, parameter.lanes] if parameter.lanes > 1 else shape

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from core.compiler.compiler import compile_ptx
+from core.compiler.compiler import compile_ptx, plain_name
 from core.compiler.kernel_signature import (
     SignatureParameter,
     constants,
@@ -53,6 +53,7 @@ from core.launching.host_guess import (
     first_launch,
     host_grid,
     host_guess,
+    is_reached,
     null_arguments,
     numbers_of_instance,
 )
@@ -70,13 +71,14 @@ from core.launching.users import User, callers_of, defined_apart, program_of, us
 from core.source.constants import knobs, with_defines
 from core.source.expressions import Number
 from core.source.host_syntax import host_syntax
-from core.source.instances import class_constants, instances
+from core.source.instances import class_constants, instance_of, instances, launched
 from core.source.kernel_text import (
+    HostLaunch,
     host_launches,
     kernel_called,
     kernels,
-    launches_by_kernel,
     split_instance,
+    types_said,
     unscoped,
 )
 from core.source.plain_text import without_comments
@@ -173,7 +175,7 @@ def guessed(source: str, asked: FileLaunch) -> Guess:
     except (Cancelled, TooMuchWork):
         raise
     except TilescopeError as error:
-        first, *others = dict.fromkeys(k.name for k in there if k.is_defined) or [""]
+        first, *others = dict.fromkeys(k.called for k in there if k.is_defined) or [""]
         for other in others[:_MOST_OTHERS] if not asked.kernel else ():
             is_late = time.monotonic() - began > _PATIENT_WALL_S
             if is_late or time.thread_time() - start > _PATIENT_S:
@@ -253,7 +255,7 @@ def _of_halves(source: str, asked: FileLaunch) -> str:
     PyTorch's macros name the types that a file is made for where no text says them.
     """
     headers = _headers_text(source, asked)
-    there = {k.name: k for k in kernels(source, headers)}
+    there = {k.called: k for k in kernels(source, headers)}
     first = there[_first([*there], source)] if there else None
     if asked.kernel or first is None or not (first.template and _HALVES.search(source)):
         return ""
@@ -290,9 +292,27 @@ def _callers(text: str, kernel: str, path: str) -> str:
 
 
 def _first(names: Sequence[str], source: str, launching: str = "") -> str:
-    """The first kernel that the source, or else the launching text, launches; or the first."""
-    launched = launches_by_kernel(source) or launches_by_kernel(launching)
-    return next((name for name in names if unscoped(name) in launched), names[0])
+    """The first kernel that the source, or else the launching text, launches; or the first.
+
+    A launch that the program does not come to counts where there is no other.
+    """
+    text = source if host_launches(source) else launching
+    found = ""
+    for launch in sorted(host_launches(text), key=lambda launch: launch.position):
+        if (name := _asked_for(names, text, launch)) and is_reached(text, launch):
+            return name
+        found = found or name
+    return found or names[0]
+
+
+def _asked_for(names: Sequence[str], text: str, launch: HostLaunch) -> str:
+    """The name of the kernel, and instance, that a launch in a text asks for; "" for no such."""
+    own = [name for name in names if unscoped(name) == unscoped(launch.name)]
+    if own and (meant := launched(text, launch)) is not None:
+        own = [name for name in own if kernel_called(text, name) == meant]
+        exact = instance_of(text, meant, launch)
+        return exact if exact in own else next(iter(own), "")
+    return next(iter(own), "")
 
 
 def _guessed(source: str, asked: FileLaunch) -> Guess:
@@ -306,7 +326,13 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
     names = kernel_names(source, launching)
     if not names:
         raise TilescopeError(f"{asked.name} has no kernel: mark a function __global__.")
-    name = instance_of(asked.kernel, names) if asked.kernel else _first(names, source, launching)
+    meant = instances_of(asked.kernel, names) if asked.kernel else names
+    if asked.kernel.startswith("_Z") and len(meant) > 1:  # its types are not read
+        raise ArgumentError(
+            f"{asked.name} has {len(meant)} kernels that {asked.kernel} may be: say which by its "
+            f"name, one of {listing([*meant], 'or')}."
+        )
+    name = _first(meant or [asked.kernel], source, launching)
     given_defines = {**switches(source, name, headers), **given_defines}
     device = without_comments(without_host_code(source))
     text = _body(source, name, before) or device
@@ -380,6 +406,7 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
         if host is not None:
             lengths = _within(lengths, steps, host.scalars, signature, text)
     nulls = host.nulls if host is not None else null_arguments(whole, name, signature)
+    _must_not_take_functions(name, signature, nulls | given.keys())
     extents = with_names(Extents(lengths, host, program=whole, nulls=nulls), signature, text)
     plain = host is None and not decides
     usual = replace(extents, lengths=shape.lengths) if plain else extents
@@ -431,13 +458,26 @@ def with_host_grid(guess: Guess, cluster: Sequence[int]) -> Guess:
     return replace(guess, launch=replace(guess.launch, grid=grid))
 
 
+def _must_not_take_functions(
+    kernel: str, signature: Sequence[SignatureParameter], known: Collection[str]
+) -> None:
+    """Raises ArgumentError for a pointer to a function: its address is known on a GPU alone."""
+    taken = [p.name for p in signature if p.is_function and p.name not in known]
+    if taken:
+        raise ArgumentError(
+            f"{kernel} takes a pointer to a function, {taken[0]}, which code on a GPU alone can "
+            "make: have the kernel read it from the __device__ variable that holds it, or take a "
+            f"structure with operator(). `--arg {taken[0]}=null` runs it without one."
+        )
+
+
 def _indexed_alike(
     signature: Sequence[SignatureParameter], guesses: Collection[str], text: str
 ) -> Mapping[str, frozenset[str]]:
     """The arrays that a kernel indexes alike; of a structure that it indexes, its first array."""
     first: dict[str, str] = {}
     for parameter in signature:
-        if parameter.is_pointer:
+        if parameter.is_pointer and not parameter.leads_to_pointers:  # rows may differ in length
             first.setdefault(parameter.whole or parameter.name, parameter.name)
     found = indexed_alike([whole for whole, name in first.items() if name in guesses], text)
     return {first[n]: frozenset(first[o] for o in others) for n, others in found.items()}
@@ -559,18 +599,29 @@ def size_is_guessed(
         guess = dict(guess_launch(source, path, kernel, given).arguments)
     except TilescopeError:
         return False
-    return guess.get(name, "").endswith(f"[{','.join(map(str, shape))}]")
+    return guess.get(name, "").rstrip(")").endswith(f"[{','.join(map(str, shape))}]")
 
 
-def instance_of(kernel: str, names: Sequence[str]) -> str:
-    """The name among a source's kernels that `kernel` means; `axpy` means `axpy<float>`.
+def instances_of(kernel: str, names: Sequence[str]) -> list[str]:
+    """The names among a source's kernels that `kernel` may mean; `axpy` means `axpy<float>`.
 
-    An instance that the source does not have stays what it is, as long as the kernel is there.
+    It may be written as in PTX, `_ZN2ns4axpyEPf`. An instance that the source does not have stays
+    what it is, as long as the kernel is there; [] where it is not.
     """
-    if kernel in names or "<" in kernel:
-        return kernel
-    plain = kernel.rpartition("::")[2]
-    return next((name for name in names if name.partition("<")[0] == plain), kernel)
+    wanted = plain_name(kernel)
+    if wanted in names:
+        return [wanted]
+    plain, given = split_instance(wanted)
+    types = types_said(wanted)
+
+    def is_meant(name: str) -> bool:
+        """Whether one has the namespaces of the other, and the types, as far as they are said."""
+        own = split_instance(name)[0]
+        is_one = f"::{own}".endswith(f"::{plain}") or f"::{plain}".endswith(f"::{own}")
+        return is_one and types in ("", types_said(name))
+
+    found = [name for name in names if is_meant(name)]
+    return [kernel] if found and given else found
 
 
 def _body(source: str, kernel: str, headers: str = "") -> str:
@@ -580,11 +631,9 @@ def _body(source: str, kernel: str, headers: str = "") -> str:
 
 
 def _numbers_of_instance(source: str, instance: str, headers: str) -> Mapping[str, int]:
-    name, given = split_instance(instance)
-    plain = name.rpartition("::")[2]
-    own = (k.template for k in kernels(source, headers) if k.name == plain and k.is_defined)
-    template = next(own, ())
-    return numbers_of_instance([p.name for p in template], given)
+    own = kernel_called(source, instance, headers)
+    formals = [p.name for p in own.template] if own is not None else []
+    return numbers_of_instance(formals, split_instance(instance)[1])
 
 
 def _numbers(
@@ -683,8 +732,7 @@ def refit(source: str, launch: FileLaunch) -> FileLaunch:
     Raises as `guess_launch`.
     """
     names = kernel_names(source, _headers_text(source, launch))
-    there = {name.partition("<")[0] for name in names}
-    kernel = launch.kernel if launch.kernel.partition("<")[0] in there else None
+    kernel = launch.kernel if instances_of(launch.kernel, names) else None
     defines = split_defines(launch.defines) if kernel else _NO_LAUNCH
     blank = replace(launch, kernel=kernel or "", grid="", block="", shared="", arguments=())
     blank = replace(blank, cluster=launch.cluster if kernel else "")
@@ -721,8 +769,7 @@ def completed(source: str, asked: FileLaunch) -> Guess:
     """
     defines = split_defines(asked.defines)
     names = kernel_names(with_defines(source, defines), _headers_text(source, asked))
-    kernel = instance_of(asked.kernel, names)
-    if kernel and unscoped(kernel) not in {name.partition("<")[0] for name in names}:
+    if asked.kernel and not instances_of(asked.kernel, names):
         raise ArgumentError(
             f"{asked.name} has no kernel {asked.kernel}: it has {listing([*names])}."
         )

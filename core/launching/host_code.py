@@ -38,6 +38,7 @@ from core.launching.host_values import (
     count_up,
     element_of,
     fill,
+    fill_with,
     led_to,
     member_of,
     moved,
@@ -94,6 +95,7 @@ _SETS_UP = re.compile(r"init|set|resize|alloc|create|config|reset", re.IGNORECAS
 _OF_TENSOR = re.compile(r"\w+\.(?:size\(-?\d\)|(?:sizes\(\)|shape)\[\d\]|numel\(\))")
 _CASTS = {"reinterpret_cast", "const_cast", "dynamic_cast", "bit_cast"}
 _VECTOR = re.compile(r"\w*(?:vector|Vector)")
+_MAKES = re.compile(r"make_[a-z]+([1-4])")
 LEAST = 32  # a smaller number is no size to halve
 LONGEST = 2000  # characters of an expression
 _PITCH_OF_ROWS = 64  # bytes
@@ -406,6 +408,8 @@ class HostCode:
 
         def begins(frame: Frame) -> None:
             of = right(frame)
+            if made and made[0].is_reference and "const" not in made[0].type.split():
+                fill(of)
             first = of.members.get(0) if isinstance(of, Struct) else None
             if made and first is not None:
                 cell = frame.declare(made[0].name)
@@ -697,10 +701,12 @@ class HostCode:
     def _assignment(self, node: Node) -> Evaluate:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         place, mark = self.place(left), text_in(node, "operator")
+        mixes = self._mixes(left)
         if mark == "=":
             sets = self._sets(right)
 
             def assigns(frame: Frame) -> Any:
+                mixes(frame)
                 cell = place(frame)
                 if cell is None:
                     return None
@@ -711,6 +717,7 @@ class HostCode:
         value = self.value(right)
 
         def changes(frame: Frame) -> Any:
+            mixes(frame)
             cell, by = place(frame), value(frame)
             if cell is None:
                 return None
@@ -724,6 +731,18 @@ class HostCode:
             return cell.value
 
         return changes
+
+    def _mixes(self, left: Node | None) -> Statement:
+        """In a loop an assignment to an element gives an array other values than one alone."""
+        if left is None or left.type != "subscript_expression":
+            return nothing
+        array = self.value(left.child_by_field_name("argument"))
+
+        def mixes(frame: Frame) -> None:
+            if frame.doubts:
+                fill(array(frame))
+
+        return mixes
 
     def _update(self, node: Node) -> Evaluate:
         place = self.place(node.child_by_field_name("argument"))
@@ -818,6 +837,9 @@ class HostCode:
             steps, inner = steps + 1, argument
         if inner is not node:
             cell = self.place(inner)(frame)
+        held = cell.value.block if cell is not None and isinstance(cell.value, Pointer) else None
+        if held is not None and held.count and steps == 1:  # `v[0]` of a std::vector
+            return held.nbytes // held.count
         if cell is None or not cell.type:
             return None
         nbytes = self._known_bytes(cell.type, frame)
@@ -854,9 +876,21 @@ class HostCode:
             return self.value(given[0])
         if name == "dim3" or _VECTOR.fullmatch(name):
             return self._constructed(written, given)
+        if (made := _MAKES.fullmatch(name)) and len(given) == int(made[1]):
+            return self._made_vector(given)
         if (api := self._of_cuda(name, given)) is not None:
             return api
         return self._called(node, function, name, template, given)
+
+    def _made_vector(self, given: Sequence[Node]) -> Evaluate:
+        """`make_float3(x, y, z)`."""
+        values = [self.value(one) for one in given]
+
+        def value(frame: Frame) -> Struct:
+            parts = zip("xyzw", values, strict=False)
+            return Struct({axis: Cell("", one(frame)) for axis, one in parts})
+
+        return value
 
     def _called(
         self, node: Node, function: Node, name: str, template: str, given: Sequence[Node]
@@ -975,13 +1009,15 @@ class HostCode:
                 return 0
 
             return rows
-        if name.startswith("cudaMemset") and len(given) > 2:
+        if (name.startswith("cudaMemset") or name == "memset") and len(given) > 2:
             return lambda frame: set_bytes(*(value(frame) for value in values[:3]))
         if name.startswith("cudaMemcpyToSymbol") and len(given) > 1:
             symbol = own_name(text_of(given[0]).lstrip("&"))
             return lambda frame: copy_to_symbol(frame, symbol, values[1](frame))
         if name.startswith(("cudaMemcpy", "cuMemcpy")) and len(given) > 1:
-            return lambda frame: copy_bytes(frame, *(value(frame) for value in values[:2]))
+            return lambda frame: copy_bytes(frame, *(value(frame) for value in values[:3]))
+        if name == "fill" and len(given) == 3 and name not in self._syntax.by_name:
+            return lambda frame: fill_with(values[0](frame), values[2](frame))
         if name == "cudaDeviceGetAttribute" and len(given) > 1:
             return lambda frame: put_through(frame, values[0](frame), values[1](frame))
         if name.startswith("cudaOccupancyMaxPotentialBlockSize") and len(given) > 2:
@@ -1141,7 +1177,10 @@ class HostCode:
         if _VECTOR.fullmatch(name) and template and len(values) in (1, 2):
             inside = split_at_commas(template)[0]
             if given[0].type != "initializer_list":
-                return lambda frame: vector_of(values[0](frame), self._bytes_of_type(inside, frame))
+                value = values[1] if len(values) > 1 else nothing
+                return lambda frame: vector_of(
+                    values[0](frame), self._bytes_of_type(inside, frame), value(frame)
+                )
         if not values and is_number_type(plain):
             return lambda _: 0
         if pairs and name not in self._syntax.known_classes:

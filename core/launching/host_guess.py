@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from core.compiler.kernel_signature import SignatureParameter
 from core.ladder.limits import MAX_BLOCK, MAX_SHARED_BYTES, MAX_THREADS_PER_BLOCK
@@ -21,6 +22,7 @@ from core.launching.host_values import own_name
 from core.launching.indices import divisors
 from core.launching.map_guess import as_argument, may_be_map
 from core.source.expressions import Number
+from core.source.instances import instance_of, launches_of
 from core.source.kernel_text import (
     HostLaunch,
     KernelText,
@@ -73,7 +75,8 @@ class HostGuess:
     the launching function is given, which nothing says. `starts` are the elements that pointers
     lead to where the host passes `a + 4`. `maps` are the texts of tensor maps by parameter.
     `halved` are the scalars that are smaller than the host's. `cluster` is the launch's attribute.
-    `fills` say what arrays hold that `cudaMemset` alone fills.
+    `fills` say what arrays hold of which the host sets every byte to one value. `row_nbytes` are
+    sizes of the arrays that the pointers in a buffer lead to.
     """
 
     grid: Size | None
@@ -91,6 +94,7 @@ class HostGuess:
     halved: frozenset[str] = frozenset()
     cluster: Size | None = None
     fills: Mapping[str, str] = field(default_factory=dict)
+    row_nbytes: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_likely(self) -> bool:
@@ -202,11 +206,31 @@ def _null(parameters: Sequence[SignatureParameter], texts: Mapping[str, str]) ->
 
 
 def first_launch(source: str, kernel: str) -> HostLaunch | None:
-    """The first launch of a kernel, or of an instance, in a source's text; None for none."""
-    given = split_instance(kernel)[1]
-    found = launches_by_kernel(source).get(unscoped(kernel), ())
+    """The first launch of a kernel, or of an instance, in a source's text; None for none.
+
+    One that the program does not come to counts where there is no other.
+    """
+    given, declared = split_instance(kernel)[1], kernel_called(source, kernel)
+    if declared is not None:
+        found = launches_of(source, declared)
+    else:
+        found = launches_by_kernel(source).get(unscoped(kernel), ())
     exact = [x for x in found if x.template and x.template == given]
-    return next(iter(exact or found), None) or _through_a_pointer(source, unscoped(kernel))
+    if declared is not None and given and not exact:
+        exact = [x for x in found if instance_of(source, declared, x) == kernel]
+    own = exact or found
+    reached = (x for x in own if len(own) == 1 or is_reached(source, x))
+    first = next(reached, next(iter(own), None))
+    return first or _through_a_pointer(source, unscoped(kernel))
+
+
+@lru_cache(maxsize=64)
+def is_reached(source: str, launch: HostLaunch) -> bool:
+    """Whether a source's program comes to a launch, as far as its own numbers say.
+
+    Of `case 512:` and `case 128:` the one whose number callers pass.
+    """
+    return HostProgram(source, {}, {}, launch).is_reached
 
 
 def _through_a_pointer(source: str, kernel: str) -> HostLaunch | None:
@@ -321,6 +345,7 @@ class _Small:
             self._shrunk(values),
             cluster,
             {n: FILLED[to] for n, k, to, size in self._set(values) if k >= size and to in FILLED},
+            self._row_nbytes(values),
         )
 
     def grid_said(self) -> Size | None:
@@ -403,6 +428,8 @@ class _Small:
     def _said(self, values: HostValues) -> frozenset[str]:
         """The buffers whose allocation the text shows, as far as the kernel is told of it."""
         shown, first = frozenset(self._allocated(values)), self._before({})
+        rows = self._row_nbytes(values)
+        shown -= {p.name for p in self.parameters if p.leads_to_pointers and p.name not in rows}
         is_told = self._scalars(values) != self._scalars(first)
         if not is_told and self._size(0, values) == self._size(0, first):
             large = self._nbytes(first)  # what was halved is no size that the kernel knows of
@@ -700,22 +727,30 @@ class _Small:
     def _nbytes(self, values: HostValues) -> dict[str, int]:
         found = self._allocated(values)
         kinds: dict[str, int] = {}
-        for parameter in self.parameters:
+        alike = [p for p in self.parameters if not p.leads_to_pointers]
+        for parameter in alike:
             kind, nbytes = str(parameter.dtype), found.get(parameter.name, 0)
             is_one = parameter.dtype is not None and nbytes <= _bytes_of(parameter)
             known = 0 if is_one else nbytes  # a counter says nothing of the others
             kinds[kind] = max(kinds.get(kind, 0), known)
-        for parameter in self.parameters:  # what the text does not show is as large as the others
+        for parameter in alike:  # what the text does not show is as large as the others
             if parameter.is_pointer and kinds[str(parameter.dtype)]:
                 found.setdefault(parameter.name, kinds[str(parameter.dtype)])
         return found
 
+    def _row_nbytes(self, values: HostValues) -> dict[str, int]:
+        """Bytes of the array that the first of a row of pointers leads to."""
+        rows = ((p.name, t) for p, t in self._texts() if p.leads_to_pointers)
+        found = ((name, values.pointer(f"({text})[0]")) for name, text in rows)
+        return {name: first[0] for name, first in found if first is not None and first[0] > 0}
+
     def _set(self, values: HostValues) -> Iterator[tuple[str, int, int, int]]:
-        """The buffers that `cudaMemset` alone fills: bytes that it sets, to what, their size."""
-        texts = self._by_parameter()
-        for name, allocated in self._allocated(values).items():
-            if found := values.only_set(texts.get(name, "")):
-                yield name, *found, allocated
+        """The buffers of which the host sets every byte alike: how many, to what, their size."""
+        allocated = self._allocated(values)
+        for parameter, text in self._texts():
+            name = parameter.name
+            if name in allocated and (found := values.only_set(text)):
+                yield name, *found, allocated[name]
 
 
 def _smaller(numbers: Mapping[str, Number]) -> dict[str, int]:

@@ -76,7 +76,7 @@ class HostValues:
         return (found.block.nbytes, found.start) if isinstance(found, Pointer) else None
 
     def only_set(self, text: str) -> tuple[int, int] | None:
-        """How many bytes of an array `cudaMemset` sets, to what, where nothing else may fill it."""
+        """How many bytes of an array the host sets to one value, and that; None for several."""
         found = self._evaluated(text)
         if not isinstance(found, Pointer) or found.block.is_filled or found.block.n_set is None:
             return None
@@ -189,6 +189,16 @@ class HostProgram:
                 if re.search(r"\bconst(?:expr)?\b", one.type) and one.value is not None:
                     found.setdefault(one.name, text_of(one.value))
         return found
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether no condition around the launch is otherwise by what the program passes."""
+        asked = dict(self.conditions())
+        values = self.before({}) if asked else None
+        return values is None or all(
+            name in values.formals or values.numbers.get(name, wanted) == wanted
+            for name, wanted in asked.items()
+        )
 
     def conditions(self) -> Iterator[tuple[str, int]]:
         """What variables are where the launch is made: `if (n == 16)`, `case 16:`, `if (a)`.

@@ -333,12 +333,20 @@ def allocated(nbytes: Any) -> Pointer | None:
     return Pointer(Block(int(nbytes), Cell("[0]")))
 
 
-def vector_of(count: Any, of: int) -> Pointer | None:
-    """A std::vector of so many elements of so many bytes."""
+def vector_of(count: Any, of: int, value: Any = None) -> Pointer | None:
+    """A std::vector of so many elements of so many bytes, each of one value if that is known."""
     made = allocated(applied("*", count, of))
     if made is not None:
         made.block.count = int(count)
+        set_bytes(made, _byte_of(value), made.block.nbytes)
     return made
+
+
+def _byte_of(value: Any) -> int | None:
+    """What every byte of a number is, of whatever width: of 0 and -1; None of others."""
+    if value == 0:
+        return 0
+    return 0xFF if isinstance(value, int) and value == -1 else None
 
 
 def allocate(pointer: Any, nbytes: Any) -> int:
@@ -357,7 +365,7 @@ def put_through(frame: Frame, pointer: Any, value: Any) -> int:
 
 
 def set_bytes(pointer: Any, value: Any, nbytes: Any) -> int:
-    """`cudaMemset`, which succeeds."""
+    """`cudaMemset`, which succeeds; of values that are not known others fill it."""
     if isinstance(pointer, Pointer):
         block = pointer.block
         is_known = isinstance(value, int | float) and isinstance(nbytes, int | float)
@@ -368,15 +376,40 @@ def set_bytes(pointer: Any, value: Any, nbytes: Any) -> int:
     return 0
 
 
-def copy_bytes(frame: Frame, to: Any, of: Any) -> int:
-    """`cudaMemcpy`: what is known of a structure comes along."""
+_COPIED = Struct | MadeMap | Pointer
+
+
+def copy_bytes(frame: Frame, to: Any, of: Any, nbytes: Any = None) -> int:
+    """`cudaMemcpy`: what is known of a structure comes along, and a value that all bytes have.
+
+    Of pointers the first does.
+    """
     target, source = led_to(to), led_to(of)
     if isinstance(of, Struct) and 0 in of.members:
         source = of.members[0]
-    if target is not None and source is not None and isinstance(source.value, Struct | MadeMap):
+    if target is not None and source is not None and isinstance(source.value, _COPIED):
         frame.run.put(target, source.value)
-    fill(to)
+    byte = _byte_at(of)
+    if byte is None:
+        fill(to)
+        return 0
+    return set_bytes(to, byte, nbytes)
+
+
+def fill_with(pointer: Any, value: Any) -> int:
+    """`std::fill` of all of an array."""
+    if isinstance(pointer, Pointer):
+        pointer.block.n_set, pointer.block.is_filled = None, False
+        set_bytes(pointer, _byte_of(value), pointer.block.nbytes)
     return 0
+
+
+def _byte_at(of: Any) -> int | None:
+    """What every byte is where a pointer leads, a variable's or those of all of its memory."""
+    if isinstance(of, Address):
+        return _byte_of(of.cell.value) if of.array is None else None
+    is_set = isinstance(of, Pointer) and not of.block.is_filled and of.block.n_set is not None
+    return of.block.set_to if is_set and of.block.n_set == of.block.nbytes else None
 
 
 def copy_to_symbol(frame: Frame, name: str, of: Any) -> int:

@@ -173,6 +173,16 @@ def bounded_axes(name: str, text: str, dimensions: int) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
+def is_row_pitch(name: str, text: str) -> bool:
+    """Whether a kernel's body multiplies an index of y or z by `name`, as `y * step + x` does."""
+    rows = [re.escape(n) for n, axis in _axes_of_variables(text).items() if axis > 0]
+    rows.append(r"(?:thread|block)Idx\s*\.\s*[yz]")
+    row = rf"(?<![\w.])(?:{'|'.join(rows)})\b"
+    word = rf"(?<![\w.]){re.escape(name)}\b"
+    cast = r"\s*(?:\(\s*\w+\s*\)\s*)?"  # as in `y * (size_t)step`
+    return bool(re.search(rf"{row}\s*\*{cast}{word}|{word}\s*\*{cast}{row}", text))
+
+
 def _axes_of_variables(text: str) -> dict[str, int]:
     """The one dimension that a variable's value comes from, where it is one."""
     axes: dict[str, int] = {}

@@ -51,7 +51,9 @@ _ASSERTS = re.compile(r"\bassert\s*\(")
 _LOOP_ENDS = re.compile(r"\bfor\s*\([^;]{0,200};[^;<]{0,200}<=?\s*(\w+)\s*;")
 _LARGER = (2, 4, 8, 16, 32)  # times as large sizes, tried where an assertion fails
 _WARP = 32
-_BUFFER = re.compile(r"(?P<fill>\w+):(?P<dtype>\w+)\[(?P<shape>[\d,]+)\](?P<start>(?:\+\d+)?)")
+_BUFFER = re.compile(
+    r"(?P<front>(?P<pointers>pointers\()?\w+:\w+)\[(?P<shape>[\d,]+)\](?P<behind>(?:\+\d+|\))?)"
+)
 
 
 @dataclass
@@ -392,10 +394,10 @@ def _larger(launch: FileLaunch, guess: Guess, found: Reach) -> FileLaunch:
             need = min(_AHEAD * need, _MOST_ELEMENTS)
         elif not found.ended:
             need = 1 << (need - 1).bit_length()
-        shape[0] = -(-need * shape[0] // have)
-        changed[name] = (
-            f"{buffer['fill']}:{buffer['dtype']}[{','.join(map(str, shape))}]{buffer['start']}"
-        )
+        grows = 1 if buffer["pointers"] else 0  # the last row grows, and with it the others
+        others = (shape[0] - 1) * math.prod(shape[1:]) if grows else 0
+        shape[grows] = -(-(need - others) * shape[grows] // (have - others))
+        changed[name] = f"{buffer['front']}[{','.join(map(str, shape))}]{buffer['behind']}"
     return with_arguments(launch, changed)
 
 

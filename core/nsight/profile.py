@@ -44,8 +44,12 @@ class ProfiledLaunch:
         return ", ".join([base_name(self.kernel), *sizes])
 
     def is_of(self, kernel: str) -> bool:
-        """Whether it launches a kernel of this name, with its template arguments or without."""
-        return _squeezed(kernel) in (_squeezed(full_name(self.kernel)), base_name(self.kernel))
+        """Whether it launches a kernel of this name, with its template arguments or without.
+
+        An overload's types do not count, nor do namespaces that a profile leaves out.
+        """
+        wanted, own = _squeezed(full_name(kernel)), _squeezed(full_name(self.kernel))
+        return f"::{wanted}".endswith(f"::{own}") or wanted == base_name(self.kernel)
 
     def fits(self, launch: Launch) -> bool:
         """Whether grid and block are those of a launch, as far as the profile says."""

@@ -120,12 +120,16 @@ class Declared:
 
 @dataclass(frozen=True)
 class TemplateParameter:
-    """`typename T = float` or `int N = 4`; `default` is "" without one, `type` that of a value."""
+    """`typename T = float` or `int N = 4`; `default` is "" without one, `type` that of a value.
+
+    `is_pack`: `typename... T` or `int... N`, of any number of arguments.
+    """
 
     kind: Literal["type", "value"]
     name: str
     default: str = ""
     type: str = ""
+    is_pack: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -747,7 +751,8 @@ def _template_parameter(node: Node) -> TemplateParameter:
         node = node.named_children[-1]
     if "type_parameter" in node.type:
         named = [c for c in node.named_children if c.type == "type_identifier" and c != default]
-        return TemplateParameter("type", text_of(named[0]) if named else "", said)
+        is_pack = node.type.startswith("variadic")
+        return TemplateParameter("type", text_of(named[0]) if named else "", said, is_pack=is_pack)
     text = text_of(node)
     left = text[: default.start_byte - node.start_byte].rstrip("= \n") if default else text
     pointer = re.search(r"\(\s*[*&]\s*(\w+)\s*\)\s*\(", left)
@@ -759,7 +764,8 @@ def _template_parameter(node: Node) -> TemplateParameter:
         return TemplateParameter("value", "", said, " ".join(left.split()))
     kind = left[: declarator.start_byte - node.start_byte]
     name_of = re.findall(r"\w+", text_of(declarator))[-1:]
-    return TemplateParameter("value", "".join(name_of), said, " ".join(kind.split()))
+    is_pack = node.type.startswith("variadic")
+    return TemplateParameter("value", "".join(name_of), said, " ".join(kind.split()), is_pack)
 
 
 def _is_kernel(node: Node) -> bool:

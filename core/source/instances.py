@@ -33,6 +33,7 @@ from core.source.kernel_text import (
     MOST_CALLS,
     HostLaunch,
     KernelText,
+    kernel_of,
     launches_by_kernel,
     split_instance,
     with_words,
@@ -78,7 +79,32 @@ def instances(source: str, kernel: KernelText) -> tuple[str, ...]:
     Where the source asks for none the most likely arguments are taken: float, and 4 or 128. Where
     it declares some, a launch with an argument that cannot be told is of one of these.
     """
-    return _reader(source).instances(kernel) if kernel.template else (kernel.name,)
+    return _reader(source).instances(kernel) if kernel.template else (kernel.called,)
+
+
+def launched(source: str, launch: HostLaunch) -> KernelText | None:
+    """The kernel of a source that a launch in it means; None where the source has none such.
+
+    Of several with one name that is the one which C++ would find, of overloads the first that
+    takes as many arguments, and pointers to what these point to.
+    """
+    return kernel_of(source, launch, lambda kernel, one: _reader(source).takes(kernel, one))
+
+
+def launches_of(source: str, kernel: KernelText) -> tuple[HostLaunch, ...]:
+    """The launches in a source's text that mean a kernel, in order."""
+
+    def is_its_own(launch: HostLaunch) -> bool:
+        meant = launched(source, launch)
+        own = kernel.qualified, kernel.parameters
+        return meant is None or (meant.qualified, meant.parameters) == own
+
+    return tuple(filter(is_its_own, launches_by_kernel(source).get(kernel.name, ())))
+
+
+def instance_of(source: str, kernel: KernelText, launch: HostLaunch) -> str:
+    """The name of the instance of a kernel that a launch asks for; "" where it cannot be told."""
+    return _reader(source).instance(kernel, launch) if kernel.template else kernel.called
 
 
 def class_constants(source: str, launch: HostLaunch, instance: str) -> Mapping[str, str]:
@@ -103,15 +129,35 @@ class _Reader:
         self._syntax = host_syntax(plain_text(source))
         self._constants = read_constants(source, {})
         self._of_functions: dict[int, Sequence[Node]] = {}  # declarations, by their body's place
+        self._asked: dict[tuple[KernelText, HostLaunch], str] = {}
 
     def instances(self, kernel: KernelText) -> tuple[str, ...]:
-        launches = launches_by_kernel(self._source).get(kernel.name, ())
         stated = self._declared.get(kernel.name, ())
-        found = [self._instance(kernel, one, told=bool(stated)) for one in launches]
-        found += [f"{kernel.name}<{inside}>" for inside in stated]
+        found = [self.instance(kernel, one) for one in launches_of(self._source, kernel)]
+        found += [f"{kernel.called}<{inside}>" for inside in stated]
         usable = [name for name in found if name]
         likely = "" if found else self._instance(kernel, None)
-        return tuple(dict.fromkeys(usable)) or (likely or kernel.name,)
+        return tuple(dict.fromkeys(usable)) or (likely or kernel.called,)
+
+    def instance(self, kernel: KernelText, launch: HostLaunch) -> str:
+        """The instance that a launch asks for; what the source declares has to be told."""
+        if (kernel, launch) not in self._asked:
+            told = kernel.name in self._declared
+            self._asked[kernel, launch] = self._instance(kernel, launch, told=told)
+        return self._asked[kernel, launch]
+
+    def takes(self, kernel: KernelText, launch: HostLaunch) -> bool:
+        """Whether a kernel that is no template takes what a launch passes, as far as is known."""
+        formals, given = kernel.parameters, launch.arguments
+        if not len(formals) - len(kernel.defaults) <= len(given) <= len(formals):
+            return False
+        for formal, actual in zip(formals, given, strict=False):
+            node = expression(actual) if "*" in formal else None
+            wanted = _plain_type(formal.partition("*")[0])
+            kinds = {*self._types_of(node, True, launch.position)} if node and wanted else set()
+            if kinds and wanted not in kinds:
+                return False
+        return True
 
     def class_constants(self, launch: HostLaunch, instance: str) -> Mapping[str, str]:
         given = zip(launch.template, split_instance(instance)[1], strict=False)
@@ -167,6 +213,9 @@ class _Reader:
                 text = text or self._explicit(parameter, given, launch, likely | outer)
             elif parameter.kind == "value" or not parameter.name:
                 text = ""
+            elif parameter.is_pack:
+                values += self._deduced_pack(kernel, parameter, launch, outer)
+                continue
             else:
                 passed = kernel.parameters, launch.arguments
                 text = self._deduced(*passed, parameter, launch.position, outer)
@@ -247,6 +296,22 @@ class _Reader:
                 if text := self._nameable(outer.get(kind, kind), outer):
                     return text
         return ""
+
+    def _deduced_pack(
+        self,
+        kernel: KernelText,
+        parameter: TemplateParameter,
+        launch: HostLaunch,
+        outer: Mapping[str, str],
+    ) -> Iterator[str]:
+        """The types of a pack from the arguments that belong to it, the likely one for others."""
+        own = [at for at, formal in enumerate(kernel.parameters) if "..." in formal]
+        for at in own[:1]:
+            formal = kernel.parameters[at].replace("...", " ")
+            behind = len(kernel.parameters) - at - 1
+            for actual in launch.arguments[at : len(launch.arguments) - behind]:
+                text = self._deduced([formal], [actual], parameter, launch.position, outer)
+                yield text or self._likely(parameter, kernel)
 
     def _types_of(
         self, node: Node, is_pointer: bool, before: int, depth: int = _DEEPEST_AUTO
@@ -582,7 +647,7 @@ def _is_defined(node: Node) -> bool:
 
 def _of_values(kernel: KernelText, values: Iterator[str] | list[str]) -> str:
     given = list(values)
-    return "" if {"", _LAMBDA} & {*given} else f"{kernel.name}<{', '.join(given)}>"
+    return "" if {"", _LAMBDA} & {*given} else f"{kernel.called}<{', '.join(given)}>"
 
 
 def _is_called(parameter: TemplateParameter, kernel: KernelText) -> bool:

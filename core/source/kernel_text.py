@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ from core.source.host_syntax import (
     host_syntax,
     template_of,
 )
-from core.source.parser import field_of, text_in, text_of
+from core.source.parser import around, field_of, text_in, text_of
 from core.source.plain_text import plain_text, split_at_commas
 
 if TYPE_CHECKING:
@@ -42,16 +42,49 @@ _CONFIGURED = ("cudaLaunchKernelEx", "cudaLaunchKernelExC")
 class KernelText:
     """One `__global__` function: its name, with its namespaces, and its parameters as written.
 
-    `defaults` are what those parameters are that a launch leaves out, by their names.
+    `called` is what tells it from the source's other kernels: the name, where several have that the
+    qualified one, and of overloads also the types, `fill(float*, int)`. `defaults` are what those
+    parameters are that a launch leaves out, by their names. `branch` is the place of the branch of
+    a conditional that it stands in, -1 for none.
     """
 
     name: str
     qualified: str
     parameters: tuple[str, ...]
+    called: str = ""
     template: tuple[TemplateParameter, ...] = ()
     body: str = ""  # without comments, "" where it is only declared
     is_defined: bool = False
     defaults: Mapping[str, str] = field(default_factory=dict, hash=False)
+    branch: int = -1
+
+    @property
+    def types(self) -> str:
+        """The types of its parameters in brackets, `(float*, int)`."""
+        return f"({', '.join(map(_type_of, self.parameters))})"
+
+    def parameters_of(self, given: Sequence[str]) -> tuple[str, ...]:
+        """The parameters of an instance: those of a pack are `in_1`, `in_2` for `in`."""
+        packs = [at for at, one in enumerate(self.template) if one.is_pack]
+        if not packs:
+            return self.parameters
+        at, word = packs[0], re.compile(rf"\b{self.template[packs[0]].name}\b")
+        kinds = given[at : len(given) - len(self.template[at + 1 :])]
+        return tuple(
+            one
+            for text in self.parameters
+            for one in (
+                [f"{word.sub(k, text.replace('...', ' '))}_{i}" for i, k in enumerate(kinds, 1)]
+                if "..." in text
+                else [text]
+            )
+        )
+
+    def is_meant(self, kernel: str) -> bool:
+        """Whether a name means it: with all, some or none of its namespaces; types count."""
+        scoped = split_instance(kernel)[0].removeprefix("::")
+        is_own = f"::{self.qualified}".endswith(f"::{scoped}")
+        return is_own and types_said(kernel) in ("", types_said(self.name + self.types))
 
 
 @dataclass(frozen=True)
@@ -75,28 +108,66 @@ class HostLaunch:
 def kernels(source: str, headers: str = "") -> tuple[KernelText, ...]:
     """The kernels of a source in order; one that is declared before it is defined counts once.
 
-    Of declaration and definition the latter counts, as it names the parameters. Macros that mark
-    or make kernels may be in the text of its headers.
+    Of declaration and definition the latter counts, as it names the parameters, and so does the
+    last of several definitions that are no overloads. Macros that mark or make kernels may be in
+    the text of its headers.
     """
-    found: dict[str, KernelText] = {}
-    for kernel in _kernels(source, headers):
-        known = found.get(kernel.qualified)
+    all_of_them = [*_kernels(source, headers)]
+    several = _overloaded(all_of_them)
+    found: dict[tuple[str, str], KernelText] = {}
+    for kernel in all_of_them:
+        is_one_of_several = kernel.qualified in several
+        if is_one_of_several and not kernel.is_defined:
+            continue
+        key = kernel.qualified, kernel.types if is_one_of_several else ""
+        known = found.get(key)
         if known is None or kernel.is_defined or not known.is_defined:
-            found[kernel.qualified] = kernel
-    return tuple(found.values())
+            found[key] = kernel
+    spaces: dict[str, set[str]] = {}
+    for kernel in found.values():
+        if kernel.is_defined:
+            spaces.setdefault(kernel.name, set()).add(kernel.qualified)
+    return tuple(
+        replace(
+            kernel,
+            called=(kernel.qualified if len(spaces.get(kernel.name, ())) > 1 else kernel.name)
+            + (kernel.types if kernel.qualified in several else ""),
+        )
+        for kernel in found.values()
+    )
 
 
-def overloads(source: str, name: str) -> tuple[KernelText, ...]:
-    """The kernels of a name, no templates, that have a body, in order."""
-    found = _kernels(source)
-    return tuple(k for k in found if k.name == name and k.body and not k.template)
+def _overloaded(found: Sequence[KernelText]) -> frozenset[str]:
+    """The qualified names that several kernels have, none of them templates, side by side.
+
+    Such as stand in branches of conditionals are one kernel: only one branch counts.
+    """
+    by_name: dict[str, list[KernelText]] = {}
+    for kernel in found:
+        if kernel.is_defined and not kernel.template:
+            by_name.setdefault(kernel.qualified, []).append(kernel)
+    return frozenset(
+        name
+        for name, alike in by_name.items()
+        if len({k.types for k in alike}) > 1 and len({k.branch for k in alike}) == 1
+    )
 
 
 def split_instance(kernel: str) -> tuple[str, tuple[str, ...]]:
-    """`ns::axpy<float, 4>` as ("ns::axpy", ("float", "4"))."""
-    name, opens, rest = kernel.partition("<")
+    """`ns::axpy<float, 4>` as ("ns::axpy", ("float", "4")); the types of an overload go."""
+    name, opens, rest = _without_types(kernel).partition("<")
     inside = rest.rstrip().removesuffix(">")
     return name.strip(), tuple(split_at_commas(inside)) if opens else ()
+
+
+def types_said(kernel: str) -> str:
+    """`ns::fill(float*, int)` as `(float*,int)`; "" for a name that is no overload's."""
+    return kernel[len(_without_types(kernel)) :].replace(" ", "")
+
+
+def _without_types(kernel: str) -> str:
+    """`ns::fill(float*, int)` as `ns::fill`; brackets in template arguments stay."""
+    return kernel if "<" in kernel.partition("(")[0] else kernel.partition("(")[0]
 
 
 def unscoped(kernel: str) -> str:
@@ -105,9 +176,38 @@ def unscoped(kernel: str) -> str:
 
 
 def kernel_called(source: str, kernel: str, headers: str = "") -> KernelText | None:
-    """The kernel that a name means, whatever its namespace and its instance; None for none."""
-    name = unscoped(kernel)
-    return next((found for found in kernels(source, headers) if found.name == name), None)
+    """The kernel that a name means; None for none.
+
+    A name that is not one's own, as its namespace is another one, means the first kernel with the
+    same last part.
+    """
+    name, scoped = unscoped(kernel), split_instance(kernel)[0]
+    alike = [found for found in kernels(source, headers) if found.name == name]
+    own = [found for found in alike if found.is_meant(kernel)]
+    exact = [found for found in own if found.qualified == scoped]
+    return next(iter(exact or own or alike), None)
+
+
+def kernel_of(
+    source: str, launch: HostLaunch, fits: Callable[[KernelText, HostLaunch], bool]
+) -> KernelText | None:
+    """The kernel of a source that a launch in it means, as C++ looks a name up; None for none.
+
+    Of overloads it is the first whose parameters fit what is passed.
+    """
+    name = unscoped(launch.name)
+    alike = [k for k in kernels(source) if k.name == name]
+    if len(alike) < 2:
+        return next(iter(alike), None)
+    written = split_instance(launch.name)[0]
+    (spaces,) = _namespaces(plain_text(source), [launch.position])
+    for depth in range(len(spaces), -1, -1):
+        seen = "::".join([*spaces[:depth], written])
+        if found := [k for k in alike if k.qualified == seen]:
+            break
+    else:  # a namespace that is used
+        found = [k for k in alike if k.is_meant(written)] or alike
+    return next((k for k in found if fits(k, launch)), found[0])
 
 
 def _kernels(source: str, headers: str = "") -> Iterator[KernelText]:
@@ -119,8 +219,8 @@ def _kernels(source: str, headers: str = "") -> Iterator[KernelText]:
     syntax = host_syntax(text)
     concepts = {text_in(node, "name") for node in syntax.nodes("concept")}
     spaces = _namespaces(text, [node.start_byte for node in syntax.kernels])
-    for node, around in zip(syntax.kernels, spaces, strict=True):
-        if (kernel := _kernel(node, concepts, around, text)) is not None:
+    for node, inside in zip(syntax.kernels, spaces, strict=True):
+        if (kernel := _kernel(node, concepts, inside, text)) is not None:
             yield kernel
 
 
@@ -157,18 +257,38 @@ def _kernel(
         around = around.parent
     template = template_of(around) if around and around.type == "template_declaration" else ()
     template = tuple(_constrained(one, concepts) for one in template)
-    name = text_of(named).split()[-1].rpartition("::")[2]  # behind what a macro says of it
+    scoped = text_of(named).split()[-1]  # behind what a macro says of it
+    name = scoped.rpartition("::")[2]
     inside = text[parameters.start_byte + 1 : parameters.end_byte - 1]
     body = node.child_by_field_name("body")
     return KernelText(
         name,
-        "::".join([*spaces, name]),
+        "::".join([*spaces, scoped]),
         _parameters(inside),
-        template,
-        text[body.start_byte + 1 : body.end_byte - 1] if body is not None else "",
-        body is not None,
-        dict(_defaults(inside)),
+        template=template,
+        body=text[body.start_byte + 1 : body.end_byte - 1] if body is not None else "",
+        is_defined=body is not None,
+        defaults=dict(_defaults(inside)),
+        branch=_branch(node),
     )
+
+
+def _branch(node: Node) -> int:
+    """The place of the nearest branch of a conditional around a node, -1 for none."""
+    branches = (outer for outer in around(node) if outer.type.startswith("preproc_"))
+    branch = next(branches, None)
+    return branch.start_byte if branch is not None else -1
+
+
+_NAMED = re.compile(r"(.*[\s*&>])\w+\s*((?:\[[^\]]*\]\s*)*)", re.DOTALL)
+
+
+def _type_of(parameter: str) -> str:
+    """`const float *__restrict__ x` as `const float*`."""
+    plain = re.sub(r"\b(?:__restrict__|__restrict|restrict)\b", " ", parameter)
+    named = _NAMED.fullmatch(plain.strip())
+    words = " ".join((named[1] + named[2] if named else plain).split())
+    return re.sub(r"\s*([*&])\s*", r"\1", words)
 
 
 def _constrained(parameter: TemplateParameter, concepts: Collection[str]) -> TemplateParameter:

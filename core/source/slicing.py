@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from core.cancelling import check
-from core.source.kernel_text import overloads, unscoped
+from core.source.kernel_text import kernels, unscoped
 from core.source.lexical import DIRECTIVE, Span, blank
 from core.source.plain_text import expanded
 from core.source.syntax import WORD, Item, Macro, Syntax, macros_of, syntax
@@ -302,9 +302,11 @@ class Program:
         Template arguments get the namespaces in which the kernel sees them.
         """
         name, opens, given = kernel.partition("<")
-        plain = name.strip().rpartition("::")[2]
+        *asked, plain = name.strip().split("::")
         found = [p.item for p in self.parts if p.item.space == "global" and plain in p.item.names]
-        scope = found[0].scope if found else tuple(name.strip().split("::")[:-1])
+        scopes = [item.scope for item in found] or [tuple(asked)]
+        own = (one for one in scopes if [*one][len(one) - len(asked) :] == asked)
+        scope = next(own, scopes[0])
         return "::".join([*scope, plain]) + opens + self._seen_from(tuple(scope), given)
 
     def _seen_from(self, scope: tuple[str, ...], given: str) -> str:
@@ -318,20 +320,19 @@ class Program:
         return re.sub(r"(?<![\w:.])[A-Za-z_]\w*", whole, given)
 
     def overload(self, kernel: str) -> str:
-        """An expression for the last body of a kernel's name that has several; "" for no such name.
+        """An expression for one of a kernel's overloads; "" for a name that has none.
 
-        A cast to its parameters says which: it is the one whose parameters are read.
+        A cast to its parameters says which.
         """
-        name = kernel.strip().rpartition("::")[2]
+        name = unscoped(kernel)
         heads = re.compile(rf"\b{re.escape(name)}\s*\(")
         files = [f for f in self.files.values() if name and heads.search(f.plain)]
         if sum(len(heads.findall(f.plain)) for f in files) < 2:
             return ""
-        found = [kernel for f in files for kernel in overloads(f.source, name)]
-        if len({k.parameters for k in found}) < 2 or len({k.qualified for k in found}) > 1:
+        found = (k for f in files for k in kernels(f.source) if k.name == name)
+        several = (k for k in found if k.called.endswith(k.types) and k.is_meant(kernel))
+        if (chosen := next(several, None)) is None:
             return ""
-        first = next(f for f in files if overloads(f.source, name))
-        chosen = overloads(first.source, name)[-1]
         return f"(void (*)({', '.join(chosen.parameters)})) {chosen.qualified}"
 
     def texts(self, kept: frozenset[Part]) -> Mapping[str, str]:

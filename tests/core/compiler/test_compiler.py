@@ -68,6 +68,11 @@ def test_warning_does_not_stop_a_build():
     assert "idle" in only.message
 
 
+def test_nothing_is_said_of_a_static_kernel_whose_launch_is_left_out():
+    source = "static __global__ void k(float* a) { a[0] = 1; }\nint main() { k<<<1, 1>>>(0); }\n"
+    assert not compile_ptx(source, kernel="k").diagnostics
+
+
 def test_a_brace_that_is_never_closed_is_marked_where_it_opens():
     source = "__global__ void k(float* a, int n)\n{\n  if (n) {\n    a[0] = 1;\n}\n"
     with pytest.raises(CompileError, match=r'^mine.cu:2: expected a "}" at the end') as e:

@@ -201,3 +201,16 @@ def test_nested_structures_functions_halves_and_symbols_are_read():
 def test_what_cannot_be_passed_is_refused_by_name(structure, why):
     with pytest.raises(ArgumentError, match=why):
         read_signature(f"{structure}\n__global__ void k(S s) {{}}", "k")
+
+
+def test_a_constant_with_a_value_in_braces_keeps_it():
+    source = """struct P { int a, b; constexpr P(int x = 1, int y = 2) : a(x), b(y) {} };
+    __constant__ P braces{3, 4}; __constant__ P brackets(5, 6); __constant__ constexpr P none{};
+    __constant__ int table[2][2]{{1, 2}, {3, 4}}, open, seven{7}; __constant__ int copied{8};
+    __constant__ struct { int x; } bare;
+    __global__ void k(int *to) {
+        to[0] = braces.a + brackets.a + none.a + table[1][1] + open + seven + copied + bare.x;
+    }
+    void host() { int n = 9; cudaMemcpyToSymbol(copied, &n, 4); }"""
+    found = [p.name for p in read_signature(source, "k") if p.is_symbol]
+    assert sorted(found) == ["bare.x", "copied", "open"]

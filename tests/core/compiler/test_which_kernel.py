@@ -7,26 +7,88 @@ import pytest
 
 from core.compiler import nvrtc, nvrtc_library
 from core.compiler.compiler import compile_ptx, find_entry
-from core.compiler.kernel_signature import read_signature
+from core.compiler.kernel_signature import kernel_names, read_signature
 from core.compiler.undefined import switches
-from core.errors import CompileError
-from core.launching.file_launch import FileLaunch
-from core.launching.guess import guessed
+from core.errors import ArgumentError, CompileError
+from core.launching.file_launch import FileLaunch, file_workload
+from core.launching.guess import completed, guess_launch, guessed
+from core.runs.recording import record
 
 OVERLOADS = """
 namespace shop {
 __global__ void copy(int *to, const int *from, int n = 3) { to[n] = from[n]; }
 __global__ void copy(float *to, const float4 *from) { to[threadIdx.x] = from[threadIdx.x].y; }
 }
+void host(float4 *a) { float *b; shop::copy<<<1, 32>>>(b, a); shop::copy<<<1, 32>>>(c, d, 4); }
 """
 
 
-def test_of_overloads_the_last_is_compiled_and_its_parameters_are_read():
-    build = compile_ptx(OVERLOADS, kernel="copy")
+@pytest.mark.parametrize(
+    ("kernel", "entry", "kinds"),
+    [
+        ("copy(float*, const float4*)", "float4", [(np.float32, 1), (np.float32, 4)]),
+        ("shop::copy(int *,const int *,int)", "Pi", [(np.int32, 1), (np.int32, 1), (np.int32, 1)]),
+    ],
+)
+def test_of_overloads_that_is_compiled_and_read_whose_types_are_said(kernel, entry, kinds):
+    build = compile_ptx(OVERLOADS, kernel=kernel)
     assert len(build.entries) == 2
-    assert "float4" in find_entry(build, "copy")
-    parameters = read_signature(OVERLOADS, "copy")
-    assert [(p.dtype, p.lanes) for p in parameters] == [(np.float32, 1), (np.float32, 4)]
+    assert entry in find_entry(build, kernel)
+    parameters = read_signature(OVERLOADS, kernel)
+    assert [(p.dtype, p.lanes) for p in parameters] == kinds
+
+
+def test_of_overloads_the_one_that_is_launched_first_is_taken():
+    assert len(set(kernel_names(OVERLOADS))) == 2
+    assert guess_launch(OVERLOADS, "k.cu").kernel == "copy(float*, const float4*)"
+    with pytest.raises(ArgumentError, match=r"it has copy\(int\*, const int\*, int\) and copy"):
+        completed(OVERLOADS, FileLaunch("k.cu", "copy(double*)", "", "", ""))
+    with pytest.raises(ArgumentError, match="say which by its name, one of copy"):
+        guess_launch(OVERLOADS, "k.cu", "_ZN4shop4copyEPfPK6float4")
+
+
+NAMESPACES = """
+namespace naive {
+__global__ void scale(float *x, float a, int n) { if (threadIdx.x < n) x[threadIdx.x] *= a; }
+void run(float *x) { scale<<<1, 32>>>(x, 2.0f, 17); }
+}
+namespace fast {
+__global__ void scale(float *x, float a, int n) { if (threadIdx.x < n) x[threadIdx.x] *= a; }
+}
+__global__ void scale(double *x) { x[0] = 1; }
+int main() {
+    float *x; cudaMalloc(&x, 128);
+    FIRST<<<1, 64>>>(x, 2.0f, 32);
+    naive::run(x);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "asked", "meant", "block"),
+    [
+        ("fast::scale", "", "naive::scale", "32"),
+        ("fast::scale", "_ZN4fast5scaleEPffi", "fast::scale", "64"),
+        ("fast::scale", "fast::scale", "fast::scale", "64"),
+        ("::fast::scale", "fast::scale", "fast::scale", "64"),
+        ("scale", "scale", "scale", "64"),
+    ],
+)
+def test_kernels_of_one_name_are_told_apart_by_their_namespaces(first, asked, meant, block):
+    source = NAMESPACES.replace("FIRST", first)
+    assert {"naive::scale", "fast::scale", "scale"} == set(kernel_names(source))
+    launch = guess_launch(source, "k.cu", asked or None)
+    assert (launch.kernel, launch.block) == (meant, block)
+    assert record(file_workload(source, launch)).workload.kernel == meant
+
+
+def test_the_first_that_is_launched_is_taken_not_the_first_that_is_defined():
+    source = """
+__global__ void second(float *x) { x[threadIdx.x] += 1; }
+__global__ void first(float *x) { x[threadIdx.x] += 1; }
+int main() { first<<<1, 32>>>(x); second<<<1, 32>>>(x); }
+"""
+    assert guess_launch(source, "k.cu").kernel == "first"
 
 
 def test_overloads_in_two_branches_are_one_kernel():

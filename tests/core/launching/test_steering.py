@@ -566,6 +566,93 @@ def test_the_case_of_a_switch_decides_about_what_it_is_made_of(switched, case):
     assert not record(file_workload(source, launch)).findings
 
 
+SWITCHED = """
+template <int SIZE, bool WHOLE> __global__ void fill(float* a) { a[blockIdx.x * SIZE] = SIZE; }
+template <bool WHOLE> void run(int threads, float* a)
+{
+    switch (threads) {
+    case 512: fill<512, WHOLE><<<8, threads>>>(a); break;
+    case 128: fill<128, WHOLE><<<8, threads>>>(a); break;
+    }
+}
+__global__ void plain(float* a) { a[threadIdx.x] = 1; }
+void choose(bool is_large, float* a)
+{
+    if (is_large) plain<<<1, 256>>>(a); else plain<<<1, 64>>>(a);
+}
+int main() { float* a; int n = 128; cudaMalloc(&a, 1 << 20); run<true>(n, a); choose(false, a); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "kernel", "chosen", "block"),
+    [
+        (SWITCHED, "", "fill<128, true>", "128"),
+        (SWITCHED, "fill<512, true>", "fill<512, true>", "512"),
+        (SWITCHED, "plain", "plain", "64"),
+        (SWITCHED.replace("false, a", "true, a"), "plain", "plain", "256"),
+        (SWITCHED.replace("n = 128", "n = 7"), "", "plain", "64"),
+    ],
+)
+def test_of_several_launches_the_one_that_the_program_comes_to_counts(
+    source, kernel, chosen, block
+):
+    launch = launch_of(source, kernel)
+    assert (launch.kernel, launch.block) == (chosen, block)
+
+
+@pytest.mark.parametrize(
+    ("head", "call", "instance", "kinds"),
+    [
+        ("typename... P", "add", "add<float, double, int>", ["float32", "float64", "int32"]),
+        ("typename... P", "add<float, double, int>", "add<float, double, int>", None),
+        ("typename T, typename... P", "add", "add<float, float, double, int>", None),
+        ("int N = 2, class... P", "add<3>", "add<3, float, double, int>", None),
+    ],
+)
+def test_a_pack_has_as_many_arguments_as_the_launch_passes(head, call, instance, kinds):
+    to = "T" if "T," in head else "float"
+    source = f"""template <{head}>
+    __global__ void add(int n, {to} *out, const P *...in, bool twice)
+    {{
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < n) out[i] = (in[i] + ...) * (1 + twice);
+    }}
+    int main()
+    {{
+        int n = 600; float *a, *o; double *b; int *c;
+        cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 8); cudaMalloc(&c, n * 4); cudaMalloc(&o, n * 4);
+        {call}<<<(n + 255) / 256, 256>>>(n, o, a, b, c, true);
+    }}"""
+    launch = launch_of(source)
+    assert launch.kernel == instance
+    names = ["n", "out", "in_1", "in_2", "in_3", "twice"]
+    assert [name for name, _ in launch.arguments] == names
+    trace = record(file_workload(source, launch))
+    given = {a.name: a.data for a in trace.workload.launch.arrays}
+    rows = [given[f"in_{at}"] for at in (1, 2, 3)]
+    assert kinds is None or [row.dtype.name for row in rows] == kinds
+    assert not trace.findings
+    np.testing.assert_allclose(trace.outputs["out"], 2 * sum(rows), rtol=1e-6)
+
+
+def test_a_vector_that_a_function_of_cudas_makes_has_its_numbers():
+    source = """struct Sim { float *y; int n; float3 g; };
+    __global__ void step(Sim s, float4 v)
+    {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < s.n) s.y[i] += s.g.y + v.w;
+    }
+    int main()
+    {
+        Sim s; s.n = 1000; s.g = make_float3(0, -9.81f, 0); cudaMalloc(&s.y, s.n * sizeof(float));
+        step<<<(s.n + 127) / 128, 128>>>(s, make_float4(1, 2, 3, 0.5f));
+    }"""
+    given = dict(launch_of(source).arguments)
+    numbers = [float(given[name]) for name in ("s.g.x", "s.g.y", "s.g.z", "v.x", "v.w")]
+    assert numbers == pytest.approx([0, -9.81, 0, 1, 0.5])
+
+
 def test_a_type_that_must_be_a_whole_number_is_one():
     source = """#include <type_traits>
     template <typename T> requires std::is_integral_v<T>

@@ -16,7 +16,7 @@ from core.launch import Dim3
 from core.launching.file_launch import FileLaunch, file_workload
 from core.nsight.comparison import compare, read_profile
 from core.nsight.csv_files import read_csv
-from core.nsight.profile import base_name, full_name
+from core.nsight.profile import ProfiledLaunch, base_name, full_name
 from core.rules.counters import METRICS
 from core.runs.counting import count
 
@@ -176,6 +176,21 @@ def test_units_are_read_and_numbers_have_commas(tmp_path) -> None:
     assert one.is_of("axpy")
     assert one.is_of("axpy<float>")
     assert not one.is_of("axpy<double>")
+
+
+@pytest.mark.parametrize(
+    ("signature", "kernel", "same"),
+    [
+        ("void ns::fill(float *, int)", "ns::fill", True),
+        ("void ns::fill(float *, int)", "fill", True),
+        ("void ns::fill(float *, int)", "other::fill", False),
+        ("void fill(float *, int)", "ns::fill", True),
+        ("void fill(float *, int)", "refill", False),
+        ("void fill(float *, int)", "fill(float*, int)", True),
+    ],
+)
+def test_a_kernel_is_known_by_its_names(signature, kernel, same) -> None:
+    assert ProfiledLaunch(1, signature, None, None, "", {}).is_of(kernel) == same
 
 
 def test_what_the_program_prints_is_no_launch(tmp_path) -> None:
