@@ -106,7 +106,8 @@ class Guess:
     given, of structures with pointers in them: nothing says where these lead. `alike` are, by
     array, those that the kernel indexes as it does this one. `halved` are the numbers that are
     smaller than the host's. `is_strided` says that the arrays have guessed strides by dimension, so
-    that their layout may be any. `host_grids` is the grid of a host that may have clusters, with
+    that their layout may be any. `uncut` is the grid that goes with the launch's sizes, "" where
+    the launch has all of it. `host_grids` is the grid of a host that may have clusters, with
     the macros that are given and as it is written; () where nobody says all that decides about it.
     """
 
@@ -122,6 +123,7 @@ class Guess:
     alike: Mapping[str, frozenset[str]] = field(default_factory=dict)
     halved: frozenset[str] = frozenset()
     is_strided: bool = False
+    uncut: str = ""
     host_grids: tuple[Size, ...] = ()
 
     def is_refused(self, cluster: Sequence[int]) -> bool:
@@ -418,6 +420,7 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
         alike=_indexed_alike(signature, guesses, text),
         halved=host.halved if host is not None else frozenset(),
         is_strided=is_strided,
+        uncut=",".join(map(str, _trimmed(host.uncut, dimensions))) if host and host.uncut else "",
         host_grids=host_grids,
     )
     return with_host_grid(guess, host.cluster) if host and host.cluster else guess

@@ -73,7 +73,8 @@ class HostGuess:
     the launching function is given, which nothing says. `starts` are the elements that pointers
     lead to where the host passes `a + 4`. `maps` are the texts of tensor maps by parameter.
     `halved` are the scalars that are smaller than the host's. `cluster` is the launch's attribute.
-    `fills` say what arrays hold that `cudaMemset` alone fills.
+    `fills` say what arrays hold that `cudaMemset` alone fills. `uncut` is the grid that goes with
+    the sizes, where `grid` is a part of it.
     """
 
     grid: Size | None
@@ -91,6 +92,7 @@ class HostGuess:
     halved: frozenset[str] = frozenset()
     cluster: Size | None = None
     fills: Mapping[str, str] = field(default_factory=dict)
+    uncut: Size | None = None
 
     @property
     def is_likely(self) -> bool:
@@ -293,9 +295,9 @@ class _Small:
         grid = self._size(0, values)
         if grid is not None and not self.given.grid and own != block:
             grid = _as_many_threads(grid, own, block)
+        cluster, uncut = self._cluster(values), grid
         if not self.numbers and not self.given.grid and not self.given.nbytes:
             grid = self._cut(grid, block)
-        cluster = self._cluster(values)
         if grid is not None and cluster is not None:
             whole = Dim3(*grid).in_clusters(cluster)  # what was halved or cut need not be
             grid = whole.x, whole.y, whole.z
@@ -321,6 +323,7 @@ class _Small:
             self._shrunk(values),
             cluster,
             {n: FILLED[to] for n, k, to, size in self._set(values) if k >= size and to in FILLED},
+            uncut if _is_part(grid, uncut) else None,
         )
 
     def grid_said(self) -> Size | None:
@@ -774,6 +777,10 @@ def _as_many_threads(grid: Size, old: Size, new: Size) -> Size:
     """The grid of another block's threads; where blocks do not come by threads it stays."""
     x, y, z = (-(-g * a // b) for g, a, b in zip(grid, old, new, strict=True))
     return x, y, z
+
+
+def _is_part(grid: Size | None, whole: Size | None) -> bool:
+    return grid is not None and whole is not None and _count(grid) < _count(whole)
 
 
 def _bytes_of(parameter: SignatureParameter) -> int:

@@ -1,0 +1,68 @@
+"""Sizes of the host's that are made small: a fault stays in sight, and none is made."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from core.launching.file_launch import FileLaunch, file_workload
+from core.launching.guess import completed
+from core.runs.fitting import fitted
+from core.runs.recording import record
+from core.trace.finding import Finding
+
+
+def launch_of(source: str, **given: str) -> FileLaunch:
+    asked = FileLaunch("k.cu", "", "", "", "", arguments=tuple(given.items()))
+    return fitted(source, completed(source, asked), 1)
+
+
+def found_in(source: str, launch: FileLaunch) -> tuple[Finding, ...]:
+    return record(file_workload(source, launch)).findings
+
+
+LAST_BLOCKS = {
+    "literals": (
+        """__global__ void shift(const float *in, float *out) {
+            int i = blockIdx.x * blockDim.x + threadIdx.x;
+            out[i] = in[i + 1];
+        }
+        int main() {
+            float *in, *out;
+            cudaMalloc(&in, 50 * 128 * sizeof(float)); cudaMalloc(&out, 50 * 128 * sizeof(float));
+            shift<<<50, 128>>>(in, out);
+        }""",
+        "50",
+    ),
+    "two axes": (
+        """struct Image { float *data; int w, h; };
+        Image make(int w, int h) {
+            Image made; made.w = w; made.h = h;
+            cudaMalloc(&made.data, w * h * sizeof(float)); return made;
+        }
+        __global__ void slope(Image in, float *out) {
+            int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
+            if (x < in.w && y < in.h)
+                out[y * in.w + x] = in.data[y * in.w + x + 1] - in.data[y * in.w + x];
+        }
+        int main() {
+            Image in = make(320, 240), out = make(320, 240);
+            dim3 block(32, 8), grid((in.w + 31) / 32, (in.h + 7) / 8);
+            slope<<<grid, block>>>(in, out.data);
+        }""",
+        "10,30",
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "grid"), LAST_BLOCKS.values(), ids=LAST_BLOCKS)
+def test_a_grid_stays_whole_where_its_last_blocks_leave_an_array(source: str, grid: str):
+    launch = launch_of(source)
+    assert launch.grid == grid
+    (finding,) = found_in(source, launch)
+    assert finding.kind == "out_of_bounds"
+    mended = re.sub(r"in\[i \+ 1\]|in\.data\[y \* in\.w \+ x \+ 1\]", "1", source)
+    launch = launch_of(mended)
+    assert launch.grid != grid
+    assert not found_in(mended, launch)
