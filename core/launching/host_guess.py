@@ -39,6 +39,7 @@ _AS_IT_IS = 4  # times as many blocks stay where no size can be halved
 _ELEMENTS = 1 << 17
 _ELEMENTS_OF_ONE = 1 << 12  # where the grid stays as it is
 _MOST_OF_TILE = 1024  # elements that a block may have along an axis
+_TILES_AT_LEAST = 2  # in one alone no turn of a loop over tiles meets the next
 _MOST_HALVINGS = 24
 _WARP = 32
 _REPEATS = re.compile(
@@ -609,22 +610,28 @@ class _Small:
         """Whether host and kernel can divide half of a size as they divide all of it."""
         for name, divisor in self.divisors.items():
             whole, less = (int(values.numbers.get(name, 0)) for values in (now, half))
-            if whole != less and (less < divisor or (whole % divisor == 0 and less % divisor)):
+            is_less = less < _TILES_AT_LEAST * divisor
+            if whole != less and (is_less or (whole % divisor == 0 and less % divisor)):
                 return False
         return True
 
     def _divisors(self, values: HostValues) -> Mapping[str, int]:
-        """What sizes are divided by, `n / TILE`, in the launching function and in the kernel."""
+        """What sizes are divided by, `n / TILE`, in the launching function and in the kernel.
+
+        Steps of loops over them are such tiles, too.
+        """
         texts = self._by_parameter()
         names = {n: t.strip() for n, t in texts.items() if re.fullmatch(r"\w+", t.strip())}
         body = re.sub(r"[A-Za-z_]\w*", lambda m: names.get(m[0], m[0]), self.device)
         bound = numbers_of_instance(self.template, self.instance)
-        return divisors(self.program.launching_text + body, {**values.numbers, **bound})
+        tiles = {name: values.value(name) for name in self.constants}
+        host = "\n".join((self.program.launching_text, *self.launch.configuration))
+        return divisors(f"{host}\n{body}", {**tiles, **values.numbers, **bound})
 
     def _with_whole_tiles(self, values: HostValues) -> HostValues:
-        """The values where no number that the function is given is less than its tile."""
+        """The values where no number that the function is given is less than its tiles."""
         formals = _of(values, values.formals - self.fixed.keys())
-        larger = {n: self.divisors.get(n, 1) for n in formals}
+        larger = {n: _TILES_AT_LEAST * self.divisors.get(n, 0) for n in formals}
         larger = {n: by for n, by in larger.items() if formals[n] < by}
         return self._before({**formals, **larger}) if larger else values
 

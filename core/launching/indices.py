@@ -19,6 +19,7 @@ _LOCAL = re.compile(
 INDEX = re.compile(r"\b(threadIdx|blockIdx|blockDim|gridDim)\s*\.\s*([xyz])\b")
 _STRAIGHT = re.compile(r"[\w\s+*()-]+")
 _QUOTIENT = re.compile(r"(?<![\w.>])([A-Za-z_]\w*)((?:\s*/\s*\w+(?![\w.(]))+)")
+_LOOP = re.compile(r"(?<![\w.>])(\w+)\s*<\s*([A-Za-z_]\w*)\s*;\s*\1\s*\+=\s*(\w+)\s*\)")
 _LARGEST_TILE = 1024
 
 
@@ -79,10 +80,12 @@ def indexed_alike(names: Collection[str], text: str) -> Mapping[str, frozenset[s
 def divisors(text: str, numbers: Mapping[str, object]) -> Mapping[str, int]:
     """What a text divides by, by name: 128 for the `k` of `k / 16 / blocks`, if `blocks` is 8.
 
-    The least common multiple of several; nothing beyond the largest tile of a matrix.
+    So are the steps of a loop: 16 for the `k` of `i < k; i += 16`. The least common multiple of
+    several; nothing beyond the largest tile of a matrix.
     """
     found: dict[str, int] = {}
-    for name, chain in _QUOTIENT.findall(text):
+    loops = ((name, step) for _, name, step in _LOOP.findall(text))
+    for name, chain in (*_QUOTIENT.findall(text), *loops):
         by = 1
         for part in re.findall(r"\w+", chain):
             value = int(part) if part.isdecimal() else numbers.get(part)

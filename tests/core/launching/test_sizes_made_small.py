@@ -66,3 +66,35 @@ def test_a_grid_stays_whole_where_its_last_blocks_leave_an_array(source: str, gr
     launch = launch_of(mended)
     assert launch.grid != grid
     assert not found_in(mended, launch)
+
+
+LOOP_OVER_TILES = """
+#define T 32
+__global__ void tiles(const float *q, const float *k, float *o, int seq) {
+    __shared__ float s[T];
+    const size_t head = (size_t)blockIdx.y * seq;
+    float sum = 0;
+    for (int t = 0; t < seq; t += T) {
+        s[threadIdx.x] = k[head + t + threadIdx.x];
+        __syncthreads();
+        for (int j = 0; j < T; ++j) sum += s[j] * q[head + blockIdx.x * T + threadIdx.x];
+        __syncthreads(); // each tile is read before the next one comes
+    }
+    o[head + blockIdx.x * T + threadIdx.x] = sum;
+}
+int main() {
+    const int heads = 16, seq = 512;
+    size_t bytes = sizeof(float) * heads * seq;
+    float *q, *k, *o;
+    cudaMalloc(&q, bytes); cudaMalloc(&k, bytes); cudaMalloc(&o, bytes);
+    tiles<<<dim3(seq / T, heads), T>>>(q, k, o, seq);
+}
+"""
+
+
+def test_a_loop_over_tiles_has_two_turns():
+    launch = launch_of(LOOP_OVER_TILES)
+    assert dict(launch.arguments)["seq"] == "64"
+    assert not found_in(LOOP_OVER_TILES, launch)
+    without = re.sub(r"__syncthreads\(\); //.*", "", LOOP_OVER_TILES)
+    assert {f.kind for f in found_in(without, launch_of(without))} == {"race"}
