@@ -386,7 +386,7 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
     plain = host is None and not decides
     usual = replace(extents, lengths=shape.lengths) if plain else extents
     shared = min(dynamic_bytes(declared, math.prod(block)), MAX_SHARED_BYTES)
-    tiles = divisors(text, _numbers_of_instance(source, name, before)) if text else {}
+    tiles = divisors(text, _numbers_of_instance(source, name, before).get) if text else {}
     arguments = dict(_arguments(signature, text, extents, usual, numbers, tiles))
     launch = FileLaunch(
         path=asked.path,

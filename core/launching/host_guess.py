@@ -624,9 +624,8 @@ class _Small:
         names = {n: t.strip() for n, t in texts.items() if re.fullmatch(r"\w+", t.strip())}
         body = re.sub(r"[A-Za-z_]\w*", lambda m: names.get(m[0], m[0]), self.device)
         bound = numbers_of_instance(self.template, self.instance)
-        tiles = {name: values.value(name) for name in self.constants}
         host = "\n".join((self.program.launching_text, *self.launch.configuration))
-        return divisors(f"{host}\n{body}", {**tiles, **values.numbers, **bound})
+        return divisors(f"{host}\n{body}", lambda name: bound.get(name, values.value(name)))
 
     def _with_whole_tiles(self, values: HostValues) -> HostValues:
         """The values where no number that the function is given is less than its tiles."""
@@ -641,7 +640,10 @@ class _Small:
         return self._before(_of(values, free) | _smaller(_of(values, names)))
 
     def _free_roots(self, values: HostValues, block: Size) -> list[str]:
-        """The variables that set sizes, but neither the block nor its shared memory."""
+        """The variables that set sizes, but neither the block, its shared memory nor a tile.
+
+        A tile is what makes more blocks where it is smaller, as the BM of `M / BM` does.
+        """
         found: list[str] = []
         for name, number in values.roots.items():
             is_size = isinstance(number, int) and number >= LEAST and name not in self.fixed
@@ -656,7 +658,12 @@ class _Small:
             same = self._size(1, other) == block and self._shared(other) == shared
             return not same or self._template(given) != template
 
+        def blocks(given: Mapping[str, Number]) -> int:
+            return _count(self._size(0, self._before(given)) or (1, 1, 1))
+
         bound = frozenset(_acting(found, is_another))
+        most = blocks({})
+        bound |= {n for n in found if blocks(_smaller({n: values.roots[n]})) > most}
         return [name for name in found if name not in bound]
 
     def _template(self, given: Mapping[str, Number]) -> list[Number | None]:

@@ -98,3 +98,40 @@ def test_a_loop_over_tiles_has_two_turns():
     assert not found_in(LOOP_OVER_TILES, launch)
     without = re.sub(r"__syncthreads\(\); //.*", "", LOOP_OVER_TILES)
     assert {f.kind for f in found_in(without, launch_of(without))} == {"race"}
+
+
+TILE_MACROS = {
+    "one axis": """
+#define BM 32
+__global__ void fill(float *C) { C[blockIdx.x * BM + threadIdx.x] = threadIdx.x; }
+int main() {
+    int M = 1 << 20;
+    float *C;
+    cudaMalloc(&C, M * sizeof(float));
+    fill<<<M / BM, 32>>>(C);
+}""",
+    "two axes": """
+#define BM 32
+#define BN 64
+__global__ void copy(const float2 *in, float2 *out, int N) {
+    int r = blockIdx.y * BM + threadIdx.y * 4;
+    for (int i = 0; i < 4; ++i) {
+        int at = ((r + i) * N + blockIdx.x * BN) / 2 + threadIdx.x;
+        out[at] = in[at];
+    }
+}
+int main() {
+    int M = 1024, N = 1024;
+    float2 *a, *b;
+    cudaMalloc(&a, M * N * sizeof(float)); cudaMalloc(&b, M * N * sizeof(float));
+    copy<<<dim3(N / BN, M / BM), dim3(32, 8)>>>(a, b, N);
+}""",
+}
+
+
+@pytest.mark.parametrize("source", TILE_MACROS.values(), ids=TILE_MACROS)
+def test_a_macro_that_the_host_divides_by_is_a_tile(source: str):
+    launch = launch_of(source)
+    assert not launch.defines
+    assert not found_in(source, launch)
+    assert file_workload(source, launch).launch.grid.count <= 16
