@@ -573,35 +573,35 @@ class _Small:
     def _to_halve(self, values: HostValues, block: Size, free: Sequence[str]) -> list[str]:
         """The sizes to halve next; what has one value stays together, as M = N = K does."""
         large = {n: v for n, v in _of(values, free).items() if v >= LEAST}
-        if self.divisors:
-            parted = _acting(
-                [*large],
-                lambda names: not self._is_whole(values, self._with_less(names, values, free)),
+
+        def deciding(result: Callable[[HostValues], object]) -> list[str]:
+            """The sizes that a result changes with."""
+            now = result(values)
+            return _acting(
+                [*large], lambda names: result(self._with_less(names, values, free)) != now
             )
-            large = {n: v for n, v in large.items() if n not in parted}
+
         grid = self._size(0, values)
+        steering = deciding(lambda found: self._size(0, found)) if grid is not None else []
+        if self.divisors:
+            parted = deciding(lambda found: not self._is_whole(values, found))
+            large = {n: v for n, v in large.items() if n not in parted}
         chosen: list[str] = []
-        steers = False  # whether sizes that may be halved decide about the grid
-        if grid is not None:
-            chosen = _acting(
-                [*large], lambda names: self._size(0, self._with_less(names, values, free)) != grid
-            )
-            steers = bool(chosen)
-            if _count(grid) <= _blocks(block):
-                chosen = []
-        elements = max(self._nbytes(values).values(), default=0) // 4
-        scalars = [v for v in self._scalars(values).values() if isinstance(v, int)]
-        most = _ELEMENTS if steers else _ELEMENTS_OF_ONE
-        if not chosen and (elements > most or (not steers and max(scalars, default=0) > most)):
-            nbytes = self._nbytes(values)
-            free_ones = {
-                n: v
-                for n, v in large.items()
-                if n not in self.constants
-                or self._nbytes(self._with_less([n], values, free)) != nbytes
-            }
-            top = max(free_ones.values(), default=0)
-            chosen = [n for n, v in free_ones.items() if v == top]
+        if grid is not None and _count(grid) > _blocks(block):
+            chosen = [n for n in steering if n in large]
+        if not chosen:
+            most = _ELEMENTS if steering else _ELEMENTS_OF_ONE
+
+            def beyond(found: HostValues) -> list[int]:
+                """How large arrays are, and numbers where none decides about the grid."""
+                sizes = [nbytes // 4 for nbytes in self._nbytes(found).values()]
+                numbers = [] if steering else self._scalars(found).values()
+                sizes += [number for number in numbers if isinstance(number, int)]
+                return [max(size, most) for size in sizes]
+
+            chosen = deciding(beyond)
+            top = max((large[n] for n in chosen), default=0)
+            chosen = [n for n in chosen if large[n] == top]
         same = {large[n] for n in chosen if n not in values.formals}
         alone = values.formals | self.constants  # the kernel may use another of the same value
         return [n for n, v in large.items() if n in chosen or (v in same and n not in alone)]

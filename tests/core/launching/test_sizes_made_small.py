@@ -74,7 +74,7 @@ __global__ void tiles(const float *q, const float *k, float *o, int seq) {
     __shared__ float s[T];
     const size_t head = (size_t)blockIdx.y * seq;
     float sum = 0;
-    for (int t = 0; t < seq; t += T) {
+    for (int t = 0, stage = 0; t < seq; t += T, stage ^= 1) {
         s[threadIdx.x] = k[head + t + threadIdx.x];
         __syncthreads();
         for (int j = 0; j < T; ++j) sum += s[j] * q[head + blockIdx.x * T + threadIdx.x];
@@ -135,3 +135,24 @@ def test_a_macro_that_the_host_divides_by_is_a_tile(source: str):
     assert not launch.defines
     assert not found_in(source, launch)
     assert file_workload(source, launch).launch.grid.count <= 16
+
+
+def test_an_array_that_cannot_be_smaller_leaves_the_others_as_they_are():
+    source = """
+static const int BLOCKS = 240;
+__global__ void sums(const int *data, int *part, int n) {
+    int s = 0;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        s += data[i];
+    atomicAdd(&part[blockIdx.x * 256 + (s & 255)], 1);
+}
+int main() {
+    int n = 1 << 24;
+    int *d, *p;
+    cudaMalloc(&d, n * sizeof(int)); cudaMalloc(&p, BLOCKS * 256 * sizeof(int));
+    cudaMemset(p, 0, BLOCKS * 256 * sizeof(int));
+    sums<<<BLOCKS, 192>>>(d, p, n);
+}"""
+    launch = launch_of(source)
+    assert dict(launch.arguments)["n"] == "4096"  # more than there are threads
+    assert file_workload(source, launch).launch.grid.count * 192 < 4096
