@@ -609,7 +609,7 @@ class _Small:
     def _is_whole(self, now: HostValues, half: HostValues) -> bool:
         """Whether host and kernel can divide half of a size as they divide all of it."""
         for name, divisor in self.divisors.items():
-            whole, less = (int(values.numbers.get(name, 0)) for values in (now, half))
+            whole, less = (int(values.value(name) or 0) for values in (now, half))
             is_less = less < _TILES_AT_LEAST * divisor
             if whole != less and (is_less or (whole % divisor == 0 and less % divisor)):
                 return False

@@ -156,3 +156,28 @@ int main() {
     launch = launch_of(source)
     assert dict(launch.arguments)["n"] == "4096"  # more than there are threads
     assert file_workload(source, launch).launch.grid.count * 192 < 4096
+
+
+def test_a_macro_that_the_kernel_divides_lets_sizes_shrink():
+    source = """
+#define BM 32
+#define BN 64
+__global__ void turned(const float2 *B, float2 *C, int N) {
+    __shared__ float2 s[BM][BN / 2];
+    for (int i = threadIdx.y * 32 + threadIdx.x; i < BM * BN / 2; i += 256)
+        s[i / (BN / 2)][i % (BN / 2)] =
+            B[((blockIdx.y * BM + i / (BN / 2)) * N + blockIdx.x * BN) / 2 + i % (BN / 2)];
+    __syncthreads();
+    for (int i = threadIdx.y; i < BM; i += 8)
+        C[((blockIdx.y * BM + i) * N + blockIdx.x * BN) / 2 + threadIdx.x] =
+            s[BM - 1 - i][threadIdx.x];
+}
+int main() {
+    int M = 1024, N = 1024;
+    float2 *B, *C;
+    cudaMalloc(&B, M * N * sizeof(float)); cudaMalloc(&C, M * N * sizeof(float));
+    turned<<<dim3(N / BN, M / BM), dim3(32, 8)>>>(B, C, N);
+}"""
+    launch = launch_of(source)
+    assert (launch.grid, launch.defines) == ("2,2", "")
+    assert not found_in(source, launch)
