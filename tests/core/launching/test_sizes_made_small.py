@@ -181,3 +181,25 @@ int main() {
     launch = launch_of(source)
     assert (launch.grid, launch.defines) == ("2,2", "")
     assert not found_in(source, launch)
+
+
+def test_a_size_stays_a_multiple_of_a_product_that_it_is_divided_by():
+    source = """
+#define BX 16
+#define STEPS 8
+__global__ void rows(float *to, const float *from, int pitch) {
+    int x = blockIdx.x * STEPS * BX + threadIdx.x, y = blockIdx.y * 4 + threadIdx.y;
+    for (int i = 0; i < STEPS; ++i) to[y * pitch + x + i * BX] = 2 * from[y * pitch + x + i * BX];
+}
+int main() {
+    const int w = 3072, h = 3072;
+    float *a, *b;
+    cudaMalloc(&a, w * h * sizeof(float)); cudaMalloc(&b, w * h * sizeof(float));
+    dim3 blocks(w / (STEPS * BX), h / 4), threads(BX, 4);
+    rows<<<blocks, threads>>>(b, a, w);
+}"""
+    launch = launch_of(source)
+    pitch = int(dict(launch.arguments)["pitch"])
+    assert pitch % 128 == 0
+    assert launch.grid.startswith(f"{pitch // 128},")
+    assert not found_in(source, launch)
