@@ -316,7 +316,7 @@ class _Small:
             {
                 n: int(v)
                 for n, v in values.numbers.items()
-                if n in self.constants and n in given and v != values.roots.get(n)
+                if n in self.constants - self.fixed.keys() and v != values.roots.get(n, v)
             },
             self._assumed(values) - unsaid,
             dict(self._starts(values)),
@@ -652,19 +652,24 @@ class _Small:
                 found += [name] if name not in self.tiles else []
         shared, template = self._shared(values), self._template({})
 
+        def less(names: Sequence[str]) -> Mapping[str, Number]:
+            return _smaller({name: values.roots[name] for name in names})
+
         def is_another(names: Sequence[str]) -> bool:
-            given = _smaller({name: values.roots[name] for name in names})
-            other = self._before(given)
-            same = self._size(1, other) == block and self._shared(other) == shared
-            return not same or self._template(given) != template
+            given = less(names)
+            return self._size(1, self._before(given)) != block or self._template(given) != template
 
         def blocks(given: Mapping[str, Number]) -> int:
             return _count(self._size(0, self._before(given)) or (1, 1, 1))
 
-        bound = frozenset(_acting(found, is_another))
         most = blocks({})
-        bound |= {n for n in found if blocks(_smaller({n: values.roots[n]})) > most}
-        return [name for name in found if name not in bound]
+        bound = {*_acting(found, is_another)}
+        bound |= {name for name in found if blocks(less([name])) > most}
+        found = [name for name in found if name not in bound]
+        kept = _acting(found, lambda names: self._shared(self._before(less(names))) != shared)
+        alone = values.formals | self.constants
+        same = {values.roots[name] for name in kept if name not in alone}  # as lda and n
+        return [n for n in found if n not in kept and (n in alone or values.roots[n] not in same)]
 
     def _template(self, given: Mapping[str, Number]) -> list[Number | None]:
         """The numbers among the launch's template arguments: another one is another kernel."""

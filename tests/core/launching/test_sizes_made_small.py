@@ -203,3 +203,52 @@ int main() {
     assert pitch % 128 == 0
     assert launch.grid.startswith(f"{pitch // 128},")
     assert not found_in(source, launch)
+
+
+def test_a_size_stays_with_one_of_the_same_value_that_sets_shared_memory():
+    source = """
+__global__ void scaled(double *A, const double *s, int n, int lda) {
+    extern __shared__ double f[];
+    for (int j = threadIdx.x; j < n; j += blockDim.x) f[j] = s[j];
+    __syncthreads();
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
+        for (int j = 0; j < n; ++j) A[i * lda + j] *= f[j];
+}
+int main() {
+    int n = 48, lda = 48;
+    double *A, *s;
+    cudaMalloc(&A, n * lda * sizeof(double)); cudaMalloc(&s, n * sizeof(double));
+    scaled<<<1, 64, n * sizeof(double)>>>(A, s, n, lda);
+}"""
+    launch = launch_of(source)
+    numbers = dict(launch.arguments)
+    assert numbers["n"] == numbers["lda"]
+    assert not found_in(source, launch)
+
+
+REVERSED = """
+__global__ void reversed(const float *in, float *out, int log) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[__brev(i) >> (32 - log)] = in[i];
+}
+int main() {
+    const int LOG = 16, n = 1 << LOG;
+    float *in, *out;
+    cudaMalloc(&in, n * sizeof(float)); cudaMalloc(&out, n * sizeof(float));
+    reversed<<<n / 256, 256>>>(in, out, LOG);
+}
+"""
+
+
+@pytest.mark.parametrize("is_macro", [False, True])
+def test_the_exponent_of_a_power_of_two_follows(is_macro: bool):
+    source = REVERSED
+    if is_macro:
+        source = source.replace("LOG = 16, ", "").replace("32 - log", "32 - LOG")
+        source = f"#define LOG 16\n{source}"
+    launch = launch_of(source)
+    arguments = dict(launch.arguments)
+    assert (launch.grid, arguments["log"], arguments["in"]) == ("4", "10", "random:float32[1024]")
+    assert not found_in(source, launch)
+    if not is_macro:
+        assert launch_of(source, log="9").grid == "2"
