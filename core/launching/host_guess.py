@@ -41,6 +41,8 @@ _ELEMENTS_OF_ONE = 1 << 12  # where the grid stays as it is
 _MOST_OF_TILE = 1024  # elements that a block may have along an axis
 _TILES_AT_LEAST = 2  # in one alone no turn of a loop over tiles meets the next
 _MOST_HALVINGS = 24
+_POWERS = (1, 2, 3)  # of a size that an array grows with
+_MOST_SCALINGS = 3
 _WARP = 32
 _REPEATS = re.compile(
     r"(num_?|n_?|max_?)?(iter(ation)?s?|steps|samples|rounds|repeats?|trials|tries|per_?thread"
@@ -493,29 +495,32 @@ class _Small:
     def _scaled(self, values: HostValues, free: Sequence[str]) -> HostValues:
         """The values with which the grid, or an array, is as large as it is given."""
 
-        def distance(found: HostValues) -> float:
-            grid = self._size(0, found) or (1, 1, 1)
+        def ratios(found: HostValues) -> list[float]:
+            """How much larger each is wanted than it is, as powers of two."""
+            grid, allocated = self._size(0, found) or (1, 1, 1), self._allocated(found)
             pairs = [*zip(grid, self.given.grid, strict=True)] if self.given.grid else []
-            allocated = self._allocated(found)
             pairs += [(allocated.get(n, wanted), wanted) for n, wanted in self.given.nbytes.items()]
-            return sum(abs(math.log2(max(is_, 1) / max(wanted, 1))) for is_, wanted in pairs)
+            return [math.log2(max(wanted, 1) / max(is_, 1)) for is_, wanted in pairs]
 
-        best, least = values, distance(values)
-        for names in ([name] for name in free):
-            value = values.numbers.get(names[0])
-            same = [n for n, v in _of(values, free).items() if v == value]
-            same = [n for n in same if n not in values.formals]
-            for together in (names, same):
-                for power in (-4.0, -2.0, -1.0, 1.0, 2.0, 4.0):
-                    exponent = distance(best) / power
-                    if not together or exponent > 20:
-                        continue
-                    ratio = 2**exponent
-                    now = _of(best, free)
-                    changed = {n: max(1, round(now[n] * ratio)) for n in together if n in now}
-                    other = self._before(now | changed)
-                    if distance(other) < least:
-                        best, least = other, distance(other)
+        def distance(found: HostValues) -> float:
+            return sum(map(abs, ratios(found)))
+
+        best = values
+        for _ in range(_MOST_SCALINGS):
+            before = best
+            for name in free:
+                now = _of(best, free)
+                same = [n for n, v in now.items() if v == now.get(name) and n not in values.formals]
+                steps = {ratio / power for ratio in ratios(best) for power in _POWERS}
+                steps = {step for step in steps if 0 < abs(step) <= _MOST_HALVINGS}
+                others = (
+                    now | {n: max(1, round(now[n] * 2**step)) for n in together if n in now}
+                    for together in ([name], same)
+                    for step in sorted(steps)
+                )
+                best = min([best, *map(self._before, others)], key=distance)
+            if best is before:
+                break
         return best
 
     def _variables_of(self, numbers: Mapping[str, Number]) -> Iterator[tuple[str, Number]]:

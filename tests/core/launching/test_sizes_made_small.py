@@ -252,3 +252,27 @@ def test_the_exponent_of_a_power_of_two_follows(is_macro: bool):
     assert not found_in(source, launch)
     if not is_macro:
         assert launch_of(source, log="9").grid == "2"
+
+
+def test_each_array_that_is_given_sets_the_size_that_it_follows():
+    source = """
+__global__ void turned(float2 *q, const float2 *freqs, const int *positions, int heads, int half) {
+    int token = blockIdx.x, pos = positions[token];
+    for (int i = threadIdx.x; i < heads * half; i += blockDim.x) {
+        float2 cs = freqs[pos * half + i % half], &v = q[token * heads * half + i];
+        v = make_float2(v.x * cs.x - v.y * cs.y, v.x * cs.y + v.y * cs.x);
+    }
+}
+int main() {
+    const int tokens = 37, heads = 8, dim = 64, max_pos = 2048;
+    float2 *q, *freqs;
+    int *positions;
+    cudaMalloc(&q, tokens * heads * dim / 2 * sizeof(float2));
+    cudaMalloc(&freqs, max_pos * dim / 2 * sizeof(float2));
+    cudaMalloc(&positions, tokens * sizeof(int));
+    turned<<<tokens, 128>>>(q, freqs, positions, heads, dim / 2);
+}"""
+    given = {"q": "zeros:float32[80,2]", "freqs": "zeros:float32[128,2]", "heads": "2", "half": "8"}
+    launch = launch_of(source, **given, positions="zeros:int32[5]")
+    assert launch.grid == "5"
+    assert not found_in(source, launch)
