@@ -107,8 +107,9 @@ class Guess:
     array, those that the kernel indexes as it does this one. `halved` are the numbers that are
     smaller than the host's. `is_strided` says that the arrays have guessed strides by dimension, so
     that their layout may be any. `uncut` is the grid that goes with the launch's sizes, "" where
-    the launch has all of it. `host_grids` is the grid of a host that may have clusters, with
-    the macros that are given and as it is written; () where nobody says all that decides about it.
+    the launch has all of it, and `host_grid` that of the host's own sizes, "" where these are not
+    known: asked for, it brings them. `host_grids` is the grid of a host that may have clusters,
+    with the macros that are given and as it is written; () where nobody says all that decides.
     """
 
     launch: FileLaunch
@@ -124,6 +125,7 @@ class Guess:
     halved: frozenset[str] = frozenset()
     is_strided: bool = False
     uncut: str = ""
+    host_grid: str = ""
     host_grids: tuple[Size, ...] = ()
 
     def is_refused(self, cluster: Sequence[int]) -> bool:
@@ -353,7 +355,8 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
     if host is not None and host.constants:
         smaller_ones = {name: str(value) for name, value in host.constants.items()}
         both = join_defines({**given_defines, **smaller_ones})
-        return guessed(source, replace(asked, defines=both))
+        small = guessed(source, replace(asked, defines=both))
+        return replace(small, host_grid=_typed(host.own, dimensions))
     host_grids: tuple[Size, ...] = ()
     if host is not None and "cluster" in whole.lower() and not grid_given:
         unmeant = {n: text for n, text in defines.items() if n in undefined}
@@ -420,7 +423,8 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
         alike=_indexed_alike(signature, guesses, text),
         halved=host.halved if host is not None else frozenset(),
         is_strided=is_strided,
-        uncut=",".join(map(str, _trimmed(host.uncut, dimensions))) if host and host.uncut else "",
+        uncut=_typed(host.uncut, dimensions) if host else "",
+        host_grid=_typed(host.own, dimensions) if host else "",
         host_grids=host_grids,
     )
     return with_host_grid(guess, host.cluster) if host and host.cluster else guess
@@ -640,6 +644,11 @@ def _within(
             if axis < len(steps) and 0 < lengths[axis] - number < steps[axis]:
                 found[axis] = number
     return tuple(found)
+
+
+def _typed(size: Size | None, dimensions: int) -> str:
+    """A grid as it is typed; "" for none."""
+    return ",".join(map(str, _trimmed(size, dimensions))) if size is not None else ""
 
 
 def _trimmed(size: tuple[int, ...], dimensions: int) -> tuple[int, ...]:

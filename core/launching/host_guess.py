@@ -77,7 +77,8 @@ class HostGuess:
     lead to where the host passes `a + 4`. `maps` are the texts of tensor maps by parameter.
     `halved` are the scalars that are smaller than the host's. `cluster` is the launch's attribute.
     `fills` say what arrays hold that `cudaMemset` alone fills. `uncut` is the grid that goes with
-    the sizes, where `grid` is a part of it.
+    the sizes, where `grid` is a part of it, and `own` the grid of the host's own sizes, if these
+    are known.
     """
 
     grid: Size | None
@@ -96,6 +97,7 @@ class HostGuess:
     cluster: Size | None = None
     fills: Mapping[str, str] = field(default_factory=dict)
     uncut: Size | None = None
+    own: Size | None = None
 
     @property
     def is_likely(self) -> bool:
@@ -327,6 +329,7 @@ class _Small:
             cluster,
             {n: FILLED[to] for n, k, to, size in self._set(values) if k >= size and to in FILLED},
             uncut if _is_part(grid, uncut) else None,
+            self.grid_said(),
         )
 
     def grid_said(self) -> Size | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
+from core.cli.workloads import chosen_workload, named_launch
 from core.launching.file_launch import FileLaunch, file_workload
 from core.launching.guess import completed
 from core.runs.fitting import fitted
@@ -276,3 +278,33 @@ int main() {
     launch = launch_of(source, **given, positions="zeros:int32[5]")
     assert launch.grid == "5"
     assert not found_in(source, launch)
+
+
+def test_a_launch_that_is_counted_only_has_the_sizes_of_its_host(tmp_path: Path):
+    path = tmp_path / "k.cu"
+    source = """
+#define TILE 16
+__global__ void turned(const float *from, float *to, int n) {
+    int x = blockIdx.x * TILE + threadIdx.x, y = blockIdx.y * TILE + threadIdx.y;
+    to[x * n + y] = from[y * n + x];
+}
+int main() {
+    int n = 1024;
+    float *a, *b;
+    cudaMalloc(&a, sizeof(float) * n * n); cudaMalloc(&b, sizeof(float) * n * n);
+    turned<<<dim3(n / TILE, n / TILE), dim3(TILE, TILE)>>>(a, b, n);
+}"""
+    path.write_text(source)
+
+    def grid(**options: object) -> tuple[int, ...]:
+        return tuple(chosen_workload(str(path), {}, options).launch.grid)
+
+    assert tuple(named_launch(str(path), {}, {}, 1).workload.launch.grid) == (2, 2, 1)
+    assert grid() == (64, 64, 1)
+    assert grid(arg=["n=256"]) == (16, 16, 1)
+    assert grid(grid="3,3") == (3, 3, 1)
+    alone = re.sub(r", int n|, n(?=\);\n})|int n = 1024;", "", source)
+    path.write_text(f"#define n 1024\n{alone}")  # a macro, which both host and kernel see
+    assert grid() == (64, 64, 1)
+    path.write_text(source.replace("1024", "1 << 20"))  # 4 TB: too large, so in small
+    assert grid() == (2, 2, 1)
