@@ -107,7 +107,8 @@ def _show(found: Ceilings) -> None:
     sizes = assignments(counts.workload.parameters)
     launch = counts.workload.launch
     console.say(
-        f"{counts.workload.title} ({sizes}; grid {launch.grid}, block {launch.block}) on "
+        f"{counts.workload.title} ({f'{sizes}; ' if sizes else ''}grid {launch.grid}, block "
+        f"{launch.block}) on "
         f"{found.device.name}, counts {counts.build.replace('_', ' ')}"
     )
     console.print(_table(found))

@@ -614,7 +614,8 @@ def trace(
         option(
             "--counters-only",
             panel=RESULTS,
-            text="Count only: one block of each kind runs, so that any size takes seconds.",
+            text="Count only: one block of each kind runs, so that any size takes seconds. "
+            "A file is launched as large as by its host.",
         ),
     ] = False,
     order: Annotated[

@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,8 @@ _SEED = 7  # where a command does not let one choose
 def chosen_workload(kernel: str, given: Mapping[str, int], launch: Mapping[str, Any]) -> Workload:
     """What another command names: a rung with its sizes, its arrays empty, or a CUDA source file.
 
-    Raises ParameterError and ArgumentError, saying which option is wrong.
+    The file's launch has the sizes of its host, where these are known. Raises ParameterError and
+    ArgumentError, saying which option is wrong.
     """
     if kernel.endswith(".ptx"):
         raise ArgumentError("A PTX file can be traced only; give a rung or a CUDA source (.cu).")
@@ -41,11 +43,14 @@ def named_launch(
     blank: bool = False,
     inputs: Inputs | None = None,
 ) -> OwnLaunch:
-    """The launch of a file, CUDA or PTX, or that of a rung, with `inputs` or `blank` arrays."""
+    """The launch of a file, CUDA or PTX, or that of a rung, with `inputs` or `blank` arrays.
+
+    Where arrays may be blank the launch is counted only: a file's has the sizes of its host.
+    """
     if name.endswith(".ptx"):
         return ptx_launch(Path(name), given, launch, seed)
     if is_file(name):
-        return file_launch(Path(name), given, launch, seed)
+        return file_launch(Path(name), given, launch, seed, is_small=not blank)
     return OwnLaunch(rung_workload(name, given, launch, seed, blank=blank, inputs=inputs))
 
 
@@ -164,9 +169,17 @@ def faults(trace: Trace, own: OwnLaunch) -> tuple[Finding, ...]:
 
 
 def file_launch(
-    path: Path, given: Mapping[str, int], launch: Mapping[str, Any], seed: int
+    path: Path,
+    given: Mapping[str, int],
+    launch: Mapping[str, Any],
+    seed: int,
+    *,
+    is_small: bool = True,
 ) -> OwnLaunch:
-    """The launch of a CUDA source file's kernel; what is not given is guessed and tried."""
+    """The launch of a CUDA source file's kernel; what is not given is guessed and tried.
+
+    Unless it is to be small it has the sizes of its host, where these are known and fit in memory.
+    """
     from core.launching.file_launch import at_its_kernels, split_defines
     from core.launching.file_launch import file_workload as workload_of
     from core.launching.guess import completed
@@ -178,10 +191,17 @@ def file_launch(
     source, asked = at_its_kernels(read_source(path), _asked(path, launch))
     guess = stoppable(completed, source, asked)
     whole = fitted(source, guess, seed)
+    workload = workload_of(source, whole, seed)
+    if guess.host_grid and not asked.grid and not is_small:
+        large = stoppable(completed, source, replace(asked, grid=guess.host_grid))
+        with suppress(ArgumentError):  # of arrays that do not fit in memory
+            launched = fitted(source, large, seed)
+            workload = workload_of(source, launched, seed)
+            guess, whole = large, launched
     macros = {*split_defines(whole.defines)} - {*split_defines(asked.defines)}
     names = {name for name, _ in whole.arguments} - {name for name, _ in asked.arguments}
     return OwnLaunch(
-        workload_of(source, whole, seed),
+        workload,
         _options(asked, whole),
         frozenset(names | macros),
         guess.open,

@@ -108,8 +108,10 @@ class Guess:
     given, of structures with pointers in them: nothing says where these lead. `alike` are, by
     array, those that the kernel indexes as it does this one. `halved` are the numbers that are
     smaller than the host's. `is_strided` says that the arrays have guessed strides by dimension, so
-    that their layout may be any. `host_grids` is the grid of a host that may have clusters, with
-    the macros that are given and as it is written; () where nobody says all that decides about it.
+    that their layout may be any. `uncut` is the grid that goes with the launch's sizes, "" where
+    the launch has all of it, and `host_grid` that of the host's own sizes, "" where these are not
+    known: asked for, it brings them. `host_grids` is the grid of a host that may have clusters,
+    with the macros that are given and as it is written; () where nobody says all that decides.
     """
 
     launch: FileLaunch
@@ -124,6 +126,8 @@ class Guess:
     alike: Mapping[str, frozenset[str]] = field(default_factory=dict)
     halved: frozenset[str] = frozenset()
     is_strided: bool = False
+    uncut: str = ""
+    host_grid: str = ""
     host_grids: tuple[Size, ...] = ()
 
     def is_refused(self, cluster: Sequence[int]) -> bool:
@@ -377,7 +381,8 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
     if host is not None and host.constants:
         smaller_ones = {name: str(value) for name, value in host.constants.items()}
         both = join_defines({**given_defines, **smaller_ones})
-        return guessed(source, replace(asked, defines=both))
+        small = guessed(source, replace(asked, defines=both))
+        return replace(small, host_grid=_typed(host.own, dimensions))
     host_grids: tuple[Size, ...] = ()
     if host is not None and "cluster" in whole.lower() and not grid_given:
         unmeant = {n: text for n, text in defines.items() if n in undefined}
@@ -411,7 +416,7 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
     plain = host is None and not decides
     usual = replace(extents, lengths=shape.lengths) if plain else extents
     shared = min(dynamic_bytes(declared, math.prod(block)), MAX_SHARED_BYTES)
-    tiles = divisors(text, _numbers_of_instance(source, name, before)) if text else {}
+    tiles = divisors(text, _numbers_of_instance(source, name, before).get) if text else {}
     arguments = dict(_arguments(signature, text, extents, usual, numbers, tiles))
     launch = FileLaunch(
         path=asked.path,
@@ -445,6 +450,8 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
         alike=_indexed_alike(signature, guesses, text),
         halved=host.halved if host is not None else frozenset(),
         is_strided=is_strided,
+        uncut=_typed(host.uncut, dimensions) if host else "",
+        host_grid=_typed(host.own, dimensions) if host else "",
         host_grids=host_grids,
     )
     return with_host_grid(guess, host.cluster) if host and host.cluster else guess
@@ -686,6 +693,11 @@ def _within(
             if axis < len(steps) and 0 < lengths[axis] - number < steps[axis]:
                 found[axis] = number
     return tuple(found)
+
+
+def _typed(size: Size | None, dimensions: int) -> str:
+    """A grid as it is typed; "" for none."""
+    return ",".join(map(str, _trimmed(size, dimensions))) if size is not None else ""
 
 
 def _trimmed(size: tuple[int, ...], dimensions: int) -> tuple[int, ...]:

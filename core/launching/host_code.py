@@ -1321,6 +1321,7 @@ class _Setter:
         self._code, self._node, self.value = code, node, value
         text = text_of(node)
         self.place = code.place(node)
+        self._exponent = code.place(_exponent_of(node))
         self._is_of_tensor = _OF_TENSOR.fullmatch(text) is not None
         tensor, _, of = text.partition(".")
         self._is_of_accessor = (
@@ -1346,25 +1347,31 @@ class _Setter:
             run.put(cell, as_triple(value))
         elif isinstance(value, int | float) and not frame.depth and self.is_literal(frame):
             run.put_literal(cell, value)
+            exponent = self._exponent(frame)
+            if exponent is not None and exponent.value == run.roots.get(exponent.key):
+                run.put(exponent, int(cell.value).bit_length() - 1)  # no loop counts it
         else:
             run.put(cell, value, literals=not frame.depth)
 
     def is_literal(self, frame: Frame) -> bool:
         """Whether a variable set to that may as well have another value: it is made of literals.
 
-        So may a power of two whose exponent is a variable, and a number that is listed in an array.
-        What follows from macros that are given follows.
+        So may a power of two whose exponent is a variable, which follows, unless it is fixed; and a
+        number that is listed in an array. What follows from macros that are given follows.
         """
         if self._node is not None and self._node.type == "subscript_expression":
             element = self.place(frame)
             return element is not None and element.is_literal
+        exponent = self._exponent(frame)
+        if exponent is not None and exponent.key in frame.run.fixed:
+            return False
         if self._is_literal is None:
             self._is_literal = self._node is not None and self._made_of_literals(self._node)
         return self._is_literal
 
     def _made_of_literals(self, node: Node) -> bool:
         text = text_of(node)
-        if re.fullmatch(r"\(?1[uUlL]*\s*<<\s*[A-Za-z_]\w*\)?", text.strip()):
+        if _exponent_of(node) is not None:
             return True
         try:
             if not isinstance(self.value(Frame(Run())), int | float):
@@ -1374,6 +1381,17 @@ class _Setter:
         names = set(re.findall(r"[A-Za-z_]\w*", text))
         literals = (int(digits) for digits in re.findall(r"(?<!\w)\d{1,9}(?!\w)", text))
         return names.isdisjoint(self._code.given_names) or any(one >= LEAST for one in literals)
+
+
+def _exponent_of(node: Node | None) -> Node | None:
+    """The n of `1 << n`; None where a node is no power of two of a variable."""
+    while node is not None and node.type == "parenthesized_expression":
+        node = node.named_children[0] if node.named_children else None
+    if node is None or node.type != "binary_expression" or text_in(node, "operator") != "<<":
+        return None
+    exponent = node.child_by_field_name("right")
+    is_of_two = re.fullmatch(r"1[uUlL]*", text_in(node, "left"))
+    return exponent if is_of_two and exponent and exponent.type == "identifier" else None
 
 
 def _counted(value: Evaluate) -> Evaluate:

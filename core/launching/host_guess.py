@@ -41,7 +41,10 @@ _AS_IT_IS = 4  # times as many blocks stay where no size can be halved
 _ELEMENTS = 1 << 17
 _ELEMENTS_OF_ONE = 1 << 12  # where the grid stays as it is
 _MOST_OF_TILE = 1024  # elements that a block may have along an axis
+_TILES_AT_LEAST = 2  # in one alone no turn of a loop over tiles meets the next
 _MOST_HALVINGS = 24
+_POWERS = (1, 2, 3)  # of a size that an array grows with
+_MOST_SCALINGS = 3
 _WARP = 32
 _REPEATS = re.compile(
     r"(num_?|n_?|max_?)?(iter(ation)?s?|steps|samples|rounds|repeats?|trials|tries|per_?thread"
@@ -76,7 +79,9 @@ class HostGuess:
     lead to where the host passes `a + 4`. `maps` are the texts of tensor maps by parameter.
     `halved` are the scalars that are smaller than the host's. `cluster` is the launch's attribute.
     `fills` say what arrays hold of which the host sets every byte to one value. `row_nbytes` are
-    sizes of the arrays that the pointers in a buffer lead to.
+    sizes of the arrays that the pointers in a buffer lead to. `uncut` is the grid that goes with
+    the sizes, where `grid` is a part of it, and `own` the grid of the host's own sizes, if these
+    are known.
     """
 
     grid: Size | None
@@ -95,6 +100,8 @@ class HostGuess:
     cluster: Size | None = None
     fills: Mapping[str, str] = field(default_factory=dict)
     row_nbytes: Mapping[str, int] = field(default_factory=dict)
+    uncut: Size | None = None
+    own: Size | None = None
 
     @property
     def is_likely(self) -> bool:
@@ -317,9 +324,9 @@ class _Small:
         grid = self._size(0, values)
         if grid is not None and not self.given.grid and own != block:
             grid = _as_many_threads(grid, own, block)
+        cluster, uncut = self._cluster(values), grid
         if not self.numbers and not self.given.grid and not self.given.nbytes:
             grid = self._cut(grid, block)
-        cluster = self._cluster(values)
         if grid is not None and cluster is not None:
             whole = Dim3(*grid).in_clusters(cluster)  # what was halved or cut need not be
             grid = whole.x, whole.y, whole.z
@@ -337,7 +344,7 @@ class _Small:
             {
                 n: int(v)
                 for n, v in values.numbers.items()
-                if n in self.constants and n in given and v != values.roots.get(n)
+                if n in self.constants - self.fixed.keys() and v != values.roots.get(n, v)
             },
             self._assumed(values) - unsaid,
             dict(self._starts(values)),
@@ -346,6 +353,8 @@ class _Small:
             cluster,
             {n: FILLED[to] for n, k, to, size in self._set(values) if k >= size and to in FILLED},
             self._row_nbytes(values),
+            uncut if _is_part(grid, uncut) else None,
+            self.grid_said(),
         )
 
     def grid_said(self) -> Size | None:
@@ -516,29 +525,32 @@ class _Small:
     def _scaled(self, values: HostValues, free: Sequence[str]) -> HostValues:
         """The values with which the grid, or an array, is as large as it is given."""
 
-        def distance(found: HostValues) -> float:
-            grid = self._size(0, found) or (1, 1, 1)
+        def ratios(found: HostValues) -> list[float]:
+            """How much larger each is wanted than it is, as powers of two."""
+            grid, allocated = self._size(0, found) or (1, 1, 1), self._allocated(found)
             pairs = [*zip(grid, self.given.grid, strict=True)] if self.given.grid else []
-            allocated = self._allocated(found)
             pairs += [(allocated.get(n, wanted), wanted) for n, wanted in self.given.nbytes.items()]
-            return sum(abs(math.log2(max(is_, 1) / max(wanted, 1))) for is_, wanted in pairs)
+            return [math.log2(max(wanted, 1) / max(is_, 1)) for is_, wanted in pairs]
 
-        best, least = values, distance(values)
-        for names in ([name] for name in free):
-            value = values.numbers.get(names[0])
-            same = [n for n, v in _of(values, free).items() if v == value]
-            same = [n for n in same if n not in values.formals]
-            for together in (names, same):
-                for power in (-4.0, -2.0, -1.0, 1.0, 2.0, 4.0):
-                    exponent = distance(best) / power
-                    if not together or exponent > 20:
-                        continue
-                    ratio = 2**exponent
-                    now = _of(best, free)
-                    changed = {n: max(1, round(now[n] * ratio)) for n in together if n in now}
-                    other = self._before(now | changed)
-                    if distance(other) < least:
-                        best, least = other, distance(other)
+        def distance(found: HostValues) -> float:
+            return sum(map(abs, ratios(found)))
+
+        best = values
+        for _ in range(_MOST_SCALINGS):
+            before = best
+            for name in free:
+                now = _of(best, free)
+                same = [n for n, v in now.items() if v == now.get(name) and n not in values.formals]
+                steps = {ratio / power for ratio in ratios(best) for power in _POWERS}
+                steps = {step for step in steps if 0 < abs(step) <= _MOST_HALVINGS}
+                others = (
+                    now | {n: max(1, round(now[n] * 2**step)) for n in together if n in now}
+                    for together in ([name], same)
+                    for step in sorted(steps)
+                )
+                best = min([best, *map(self._before, others)], key=distance)
+            if best is before:
+                break
         return best
 
     def _variables_of(self, numbers: Mapping[str, Number]) -> Iterator[tuple[str, Number]]:
@@ -596,35 +608,35 @@ class _Small:
     def _to_halve(self, values: HostValues, block: Size, free: Sequence[str]) -> list[str]:
         """The sizes to halve next; what has one value stays together, as M = N = K does."""
         large = {n: v for n, v in _of(values, free).items() if v >= LEAST}
-        if self.divisors:
-            parted = _acting(
-                [*large],
-                lambda names: not self._is_whole(values, self._with_less(names, values, free)),
+
+        def deciding(result: Callable[[HostValues], object]) -> list[str]:
+            """The sizes that a result changes with."""
+            now = result(values)
+            return _acting(
+                [*large], lambda names: result(self._with_less(names, values, free)) != now
             )
-            large = {n: v for n, v in large.items() if n not in parted}
+
         grid = self._size(0, values)
+        steering = deciding(lambda found: self._size(0, found)) if grid is not None else []
+        if self.divisors:
+            parted = deciding(lambda found: not self._is_whole(values, found))
+            large = {n: v for n, v in large.items() if n not in parted}
         chosen: list[str] = []
-        steers = False  # whether sizes that may be halved decide about the grid
-        if grid is not None:
-            chosen = _acting(
-                [*large], lambda names: self._size(0, self._with_less(names, values, free)) != grid
-            )
-            steers = bool(chosen)
-            if _count(grid) <= _blocks(block):
-                chosen = []
-        elements = max(self._nbytes(values).values(), default=0) // 4
-        scalars = [v for v in self._scalars(values).values() if isinstance(v, int)]
-        most = _ELEMENTS if steers else _ELEMENTS_OF_ONE
-        if not chosen and (elements > most or (not steers and max(scalars, default=0) > most)):
-            nbytes = self._nbytes(values)
-            free_ones = {
-                n: v
-                for n, v in large.items()
-                if n not in self.constants
-                or self._nbytes(self._with_less([n], values, free)) != nbytes
-            }
-            top = max(free_ones.values(), default=0)
-            chosen = [n for n, v in free_ones.items() if v == top]
+        if grid is not None and _count(grid) > _blocks(block):
+            chosen = [n for n in steering if n in large]
+        if not chosen:
+            most = _ELEMENTS if steering else _ELEMENTS_OF_ONE
+
+            def beyond(found: HostValues) -> list[int]:
+                """How large arrays are, and numbers where none decides about the grid."""
+                sizes = [nbytes // 4 for nbytes in self._nbytes(found).values()]
+                numbers = [] if steering else self._scalars(found).values()
+                sizes += [number for number in numbers if isinstance(number, int)]
+                return [max(size, most) for size in sizes]
+
+            chosen = deciding(beyond)
+            top = max((large[n] for n in chosen), default=0)
+            chosen = [n for n in chosen if large[n] == top]
         same = {large[n] for n in chosen if n not in values.formals}
         alone = values.formals | self.constants  # the kernel may use another of the same value
         return [n for n, v in large.items() if n in chosen or (v in same and n not in alone)]
@@ -632,23 +644,28 @@ class _Small:
     def _is_whole(self, now: HostValues, half: HostValues) -> bool:
         """Whether host and kernel can divide half of a size as they divide all of it."""
         for name, divisor in self.divisors.items():
-            whole, less = (int(values.numbers.get(name, 0)) for values in (now, half))
-            if whole != less and (less < divisor or (whole % divisor == 0 and less % divisor)):
+            whole, less = (int(values.value(name) or 0) for values in (now, half))
+            is_less = less < _TILES_AT_LEAST * divisor
+            if whole != less and (is_less or (whole % divisor == 0 and less % divisor)):
                 return False
         return True
 
     def _divisors(self, values: HostValues) -> Mapping[str, int]:
-        """What sizes are divided by, `n / TILE`, in the launching function and in the kernel."""
+        """What sizes are divided by, `n / TILE`, in the launching function and in the kernel.
+
+        Steps of loops over them are such tiles, too.
+        """
         texts = self._by_parameter()
         names = {n: t.strip() for n, t in texts.items() if re.fullmatch(r"\w+", t.strip())}
         body = re.sub(r"[A-Za-z_]\w*", lambda m: names.get(m[0], m[0]), self.device)
         bound = numbers_of_instance(self.template, self.instance)
-        return divisors(self.program.launching_text + body, {**values.numbers, **bound})
+        host = "\n".join((self.program.launching_text, *self.launch.configuration))
+        return divisors(f"{host}\n{body}", lambda name: bound.get(name, values.value(name)))
 
     def _with_whole_tiles(self, values: HostValues) -> HostValues:
-        """The values where no number that the function is given is less than its tile."""
+        """The values where no number that the function is given is less than its tiles."""
         formals = _of(values, values.formals - self.fixed.keys())
-        larger = {n: self.divisors.get(n, 1) for n in formals}
+        larger = {n: _TILES_AT_LEAST * self.divisors.get(n, 0) for n in formals}
         larger = {n: by for n, by in larger.items() if formals[n] < by}
         return self._before({**formals, **larger}) if larger else values
 
@@ -658,7 +675,10 @@ class _Small:
         return self._before(_of(values, free) | _smaller(_of(values, names)))
 
     def _free_roots(self, values: HostValues, block: Size) -> list[str]:
-        """The variables that set sizes, but neither the block nor its shared memory."""
+        """The variables that set sizes, but neither the block, its shared memory nor a tile.
+
+        A tile is what makes more blocks where it is smaller, as the BM of `M / BM` does.
+        """
         found: list[str] = []
         for name, number in values.roots.items():
             is_size = isinstance(number, int) and number >= LEAST and name not in self.fixed
@@ -667,14 +687,24 @@ class _Small:
                 found += [name] if name not in self.tiles else []
         shared, template = self._shared(values), self._template({})
 
-        def is_another(names: Sequence[str]) -> bool:
-            given = _smaller({name: values.roots[name] for name in names})
-            other = self._before(given)
-            same = self._size(1, other) == block and self._shared(other) == shared
-            return not same or self._template(given) != template
+        def less(names: Sequence[str]) -> Mapping[str, Number]:
+            return _smaller({name: values.roots[name] for name in names})
 
-        bound = frozenset(_acting(found, is_another))
-        return [name for name in found if name not in bound]
+        def is_another(names: Sequence[str]) -> bool:
+            given = less(names)
+            return self._size(1, self._before(given)) != block or self._template(given) != template
+
+        def blocks(given: Mapping[str, Number]) -> int:
+            return _count(self._size(0, self._before(given)) or (1, 1, 1))
+
+        most = blocks({})
+        bound = {*_acting(found, is_another)}
+        bound |= {name for name in found if blocks(less([name])) > most}
+        found = [name for name in found if name not in bound]
+        kept = _acting(found, lambda names: self._shared(self._before(less(names))) != shared)
+        alone = values.formals | self.constants
+        same = {values.roots[name] for name in kept if name not in alone}  # as lda and n
+        return [n for n in found if n not in kept and (n in alone or values.roots[n] not in same)]
 
     def _template(self, given: Mapping[str, Number]) -> list[Number | None]:
         """The numbers among the launch's template arguments: another one is another kernel."""
@@ -809,6 +839,10 @@ def _as_many_threads(grid: Size, old: Size, new: Size) -> Size:
     """The grid of another block's threads; where blocks do not come by threads it stays."""
     x, y, z = (-(-g * a // b) for g, a, b in zip(grid, old, new, strict=True))
     return x, y, z
+
+
+def _is_part(grid: Size | None, whole: Size | None) -> bool:
+    return grid is not None and whole is not None and _count(grid) < _count(whole)
 
 
 def _bytes_of(parameter: SignatureParameter) -> int:

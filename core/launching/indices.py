@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from core.source.plain_text import closing, split_at_commas
 
@@ -18,7 +18,8 @@ _LOCAL = re.compile(
 )
 INDEX = re.compile(r"\b(threadIdx|blockIdx|blockDim|gridDim)\s*\.\s*([xyz])\b")
 _STRAIGHT = re.compile(r"[\w\s+*()-]+")
-_QUOTIENT = re.compile(r"(?<![\w.>])([A-Za-z_]\w*)((?:\s*/\s*\w+(?![\w.(]))+)")
+_QUOTIENT = re.compile(r"(?<![\w.>])([A-Za-z_]\w*)((?:\s*/\s*(?:\w+(?![\w.(])|\([\w\s*]+\)))+)")
+_LOOP = re.compile(r"(?<![\w.>])(\w+)\s*<\s*([A-Za-z_]\w*)\s*;\s*\1\s*\+=\s*(\w+)\s*[,)]")
 _LARGEST_TILE = 1024
 
 
@@ -76,16 +77,19 @@ def indexed_alike(names: Collection[str], text: str) -> Mapping[str, frozenset[s
     }
 
 
-def divisors(text: str, numbers: Mapping[str, object]) -> Mapping[str, int]:
+def divisors(text: str, value_of: Callable[[str], object]) -> Mapping[str, int]:
     """What a text divides by, by name: 128 for the `k` of `k / 16 / blocks`, if `blocks` is 8.
 
-    The least common multiple of several; nothing beyond the largest tile of a matrix.
+    `k / (16 * blocks)` says the same. So are the steps of a loop: 16 for the `k` of `i < k; i +=
+    16`. The least common multiple of several; nothing beyond the largest tile of a matrix.
+    `value_of` gives a name's number, or None.
     """
     found: dict[str, int] = {}
-    for name, chain in _QUOTIENT.findall(text):
+    loops = ((name, step) for _, name, step in _LOOP.findall(text))
+    for name, chain in (*_QUOTIENT.findall(text), *loops):
         by = 1
         for part in re.findall(r"\w+", chain):
-            value = int(part) if part.isdecimal() else numbers.get(part)
+            value = int(part) if part.isdecimal() else value_of(part)
             if not isinstance(value, int) or value < 1 or part == name:
                 break
             by *= value

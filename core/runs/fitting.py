@@ -5,14 +5,16 @@ reads what nobody wrote, and its threads meet where they would not. `core.launch
 right what accesses out of bounds show. Here the checkers look on, and where they find something
 other values are tried: small sizes grow and strides of one array keep its rows apart; or, where an
 access is out of bounds, random indices become zeros. A fault of the kernel's own is found with all
-of them, and stays.
+of them, and stays. Where the guess has a part of the grid alone, the last blocks of all of it are
+looked at, too: that they are where the arrays end shows which of them reach too far.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from core.emulator.budget import Limits
@@ -28,6 +30,7 @@ from core.trace.finding import Finding
 
 _INSTRUCTIONS = 30_000  # of the blocks that are looked at
 _LANES = 512
+_MOST_THREADS = 1 << 22  # of a grid that is shown whole for what its last blocks do
 _SECONDS = 8.0  # after which no further size is tried
 _AT_LEAST = (128, 256, 512)  # sizes that tiles of most kernels divide
 _INNERMOST, _RATIO = 128, 64  # elements of the innermost stride; how many of it the next one is
@@ -44,8 +47,13 @@ def fitted(source: str, guess: Guess, seed: int = DEFAULT_SEED) -> FileLaunch:
     PointersWithin for a kernel that follows pointers of structures in memory.
     """
     launch = trial_of(source, guess, seed)
-    if not guess.open and not guess.holding:
-        return launch
+    if guess.open or guess.holding:
+        launch = _with_least_found(source, guess, launch, seed)
+    return _with_last_blocks(source, guess, launch, seed)
+
+
+def _with_least_found(source: str, guess: Guess, launch: FileLaunch, seed: int) -> FileLaunch:
+    """The launch, or one of other values in whose first blocks less is found."""
     start = time.thread_time()
     try:
         found = _found(source, launch, seed)
@@ -65,6 +73,32 @@ def fitted(source: str, guess: Guess, seed: int = DEFAULT_SEED) -> FileLaunch:
     except TilescopeError:  # whoever runs the launch says what is wrong with it
         pass
     return launch
+
+
+def _with_last_blocks(source: str, guess: Guess, launch: FileLaunch, seed: int) -> FileLaunch:
+    """The launch with all of its grid, where only the last blocks go beyond an array.
+
+    Not beyond one whose size is a guess: it was made for the part of the grid.
+    """
+    if not guess.uncut or launch.grid != guess.launch.grid:
+        return launch
+    whole = replace(launch, grid=guess.uncut)
+    try:
+        size = file_workload(source, whole, seed).launch
+        if size.grid.count * size.block.count > _MOST_THREADS:
+            return launch
+        xs, ys, zs = ({0, extent - 1} for extent in size.grid)
+        corners = sorted(
+            x + size.grid.x * (y + size.grid.y * z) for x, y, z in itertools.product(xs, ys, zs)
+        )
+        found = _found(source, whole, seed, corners[1:])
+        outside = _places(f for f in found if f.kind == "out_of_bounds" and f.array)
+        outside = {place for place in outside if place[2] not in guess.open}
+        return whole if outside and outside - _places(_found(source, launch, seed)) else launch
+    except (Cancelled, TooMuchWork):
+        raise
+    except TilescopeError:  # whoever runs the launch says what is wrong with it
+        return launch
 
 
 def tried(source: str, launch: FileLaunch, known: FileLaunch | None) -> FileLaunch:
@@ -87,11 +121,13 @@ def _must_not_lead_astray(guess: Guess, found: Iterable[Finding]) -> None:
         )
 
 
-def _found(source: str, launch: FileLaunch, seed: int) -> tuple[Finding, ...]:
-    """What is found in the first blocks, as far as they are run."""
+def _found(
+    source: str, launch: FileLaunch, seed: int, blocks: Sequence[int] = ()
+) -> tuple[Finding, ...]:
+    """What is found in these blocks, or in the first, as far as they are run."""
     workload = file_workload(source, launch, seed)
     size = workload.launch
-    blocks = range(min(size.grid.count, max(1, _LANES // size.block.count)))
+    blocks = blocks or range(min(size.grid.count, max(1, _LANES // size.block.count)))
     limits = Limits(instructions=_INSTRUCTIONS)
     return run_part(workload, blocks, limits=limits, may_be_cut=True).findings
 

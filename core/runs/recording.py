@@ -174,7 +174,7 @@ class Part:
 
 def run_part(
     workload: Workload,
-    blocks: range,
+    blocks: Sequence[int],
     *,
     kind: Literal["as_written", "as_compiled"] = "as_written",
     checks: bool = True,
@@ -182,7 +182,7 @@ def run_part(
     probe: Probe | None = None,
     may_be_cut: bool = False,
 ) -> Part:
-    """Runs neighbouring blocks of a launch, and no others. Raises as `record` does.
+    """Runs some blocks of a launch, and no others. Raises as `record` does.
 
     Where it `may_be_cut`, what was found before the limits were exceeded is returned instead.
     """

@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parent / "maps"
 # What differs between the two files: a pointer to the driver's function in `main`; and a templated
 # helper that another one calls, which returns a pointer to the map in global memory.
 FILES = ["tma_tile", "tma_pointer"]
-IN, OUT = (f"tensormap({fill}float32[32,64], box=64x16)" for fill in ("", "zeros:"))
+IN, OUT = (f"tensormap({fill}float32[32,128], box=64x16)" for fill in ("", "zeros:"))
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -26,7 +26,7 @@ def test_maps_of_the_host_are_guessed_and_the_launch_is_clean(file):
     source = read_source(FOLDER / f"{file}.cu")
     launch = guess_launch(source, f"{file}.cu")
     assert dict(launch.arguments) == {"in": IN, "out": OUT}
-    assert launch.grid == "1,2"
+    assert launch.grid == "2,2"
     workload = file_workload(source, launch)
     trace = record(workload)
     assert not trace.findings
