@@ -172,7 +172,8 @@ def _reads(instruction: Instruction, objects: frozenset[str]) -> Iterator[tuple[
 def rechecked_loads(module: Module) -> frozenset[int]:
     """The pcs of loads whose value reaches, by moves alone, what a compare-and-swap compares.
 
-    Unoptimised code swaps in a function of its own, so that the way may lead through calls.
+    Unoptimised code swaps in a function of its own, so that the way may lead through calls, and
+    keeps a variable that is a pointer on the stack.
     """
     if ".cas" not in module.text:
         return frozenset()
@@ -186,8 +187,11 @@ def rechecked_loads(module: Module) -> frozenset[int]:
     return frozenset(pc for flow in flows for pc in flow.loads)
 
 
+_STACK = (Register("%SP"), Register("%SPL"))  # where a function's own variables begin
+
+
 class _Flow:
-    """The registers of one function that a compare-and-swap compares."""
+    """The registers, and places on the stack, of one function that a compare-and-swap compares."""
 
     def __init__(self, module: Module, function: Function) -> None:
         self.function = function
@@ -196,7 +200,12 @@ class _Flow:
         self._calls = [i for i in instructions if i.opcode == "call"]
         self._loads = [i for i in instructions if i.opcode == "ld"]
         self._given = [i for i in instructions if i.opcode == "st" and "param" in i.modifiers]
-        self._moves = [i for i in instructions if i.opcode == "mov"]
+        moves = (
+            (i.operands[0], i.operands[-1])
+            for i in instructions
+            if i.opcode == "mov" or (i.opcode in ("ld", "st") and any(map(_slot, i.operands)))
+        )
+        self._moves = [(_held_in(to), _held_in(value)) for to, value in moves]
         self.compared = {
             _register(i.operands[2])
             for i in instructions
@@ -213,9 +222,9 @@ class _Flow:
         size = -1
         while len(self.compared) > size:
             size = len(self.compared)
-            for move in self._moves:
-                if _register(move.operands[0]) in self.compared - {""}:
-                    self.compared.add(_register(move.operands[-1]))
+            for to, value in self._moves:
+                if to in self.compared - {""}:
+                    self.compared.add(value)
         loads = [i for i in self._loads if _register(i.operands[0]) in self.compared - {""}]
         self.loads = [i.pc for i in loads if "param" not in i.modifiers]
         taken = {_symbol(i.operands[1]) for i in loads if "param" in i.modifiers}
@@ -229,6 +238,18 @@ def _compared_arguments(call: Instruction, known: set[tuple[str, int]]) -> list[
     groups = [o for o in call.operands if isinstance(o, Group)]
     arguments = groups[-1].elements if groups else ()
     return [_symbol(o) for number, o in enumerate(arguments) if (callee, number) in known]
+
+
+def _held_in(operand: Operand) -> str:
+    """The register or the place on the stack that holds a value; "" for anything else."""
+    return _register(operand) or _slot(operand)
+
+
+def _slot(operand: Operand) -> str:
+    """A place on the stack, under a name that no register has; "" for anything else."""
+    if not isinstance(operand, Address) or operand.base not in _STACK:
+        return ""
+    return f"[stack+{operand.offset}]"
 
 
 def _register(operand: Operand) -> str:

@@ -306,3 +306,30 @@ extern "C" __global__ void read_beside_atomics_ok(unsigned* sum, unsigned* y)
     } while (old != seen);
     y[threadIdx.x] = old;
 }
+
+struct Node
+{
+    Node* next;
+    int key;
+};
+__device__ Node* first;
+
+//@ push_of_two_reads grid=1 block=64 pool=zero:uint64[64,2]
+extern "C" __global__ void push_of_two_reads(Node* pool)
+{
+    Node *node = pool + threadIdx.x, *old;
+    do {
+        old = first;
+        node->next = first;  //! race first
+    } while (atomicCAS((unsigned long long*)&first, (unsigned long long)old,  //! race first
+                       (unsigned long long)node) != (unsigned long long)old);
+}
+extern "C" __global__ void push_of_two_reads_ok(Node* pool)
+{
+    Node *node = pool + threadIdx.x, *old;
+    do {
+        old = first;
+        node->next = old;
+    } while (atomicCAS((unsigned long long*)&first, (unsigned long long)old,
+                       (unsigned long long)node) != (unsigned long long)old);
+}
