@@ -333,3 +333,19 @@ extern "C" __global__ void push_of_two_reads_ok(Node* pool)
     } while (atomicCAS((unsigned long long*)&first, (unsigned long long)old,
                        (unsigned long long)node) != (unsigned long long)old);
 }
+
+//@ highest_of_floats grid=1 block=64 x=input:float32[64] top=zero:float32[1]
+extern "C" __global__ void highest_of_floats(const float* x, float* top)
+{
+    if (*top < x[threadIdx.x])
+        atomicCAS((int*)top, 0, __float_as_int(x[threadIdx.x]));  //! race top
+}
+extern "C" __global__ void highest_of_floats_ok(const float* x, float* top)
+{
+    float old = *top, seen;
+    do {
+        seen = old;
+        old = __int_as_float(atomicCAS((int*)top, __float_as_int(seen),
+                                       __float_as_int(fmaxf(seen, x[threadIdx.x]))));
+    } while (old != seen);
+}
