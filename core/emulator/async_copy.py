@@ -1,7 +1,7 @@
 """`cp.async`: a copy from global to shared memory that does not pass through registers.
 
-The emulator copies at once, by a load from global memory and a store to shared memory, so that the
-instructions that wait for a copy do nothing.
+The emulator copies at once, by a load from global memory and a store to shared memory. So the
+instructions that wait for a copy only tell the observers, which know what is still in flight.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from core.emulator.bulk_copies import bulk_copy
 from core.emulator.lanes import Lanes
 from core.emulator.mbarriers import arrive_after_copies
 from core.emulator.operands import OperandDecoder
-from core.emulator.program import Kind, Op, Reader
+from core.emulator.program import Op, Reader
 from core.ptx.arithmetic.operation import immediate, unsupported
 from core.ptx.ast import Address, Instruction, Negated, Register
 from core.ptx.types import PRED, TYPES
@@ -67,6 +67,34 @@ class AsyncCopy:
         return [np.ascontiguousarray(w) for w in raw.view(np.int32).T]
 
 
+@dataclass(frozen=True)
+class CopyGroups:
+    """`cp.async.commit_group`, `wait_group` of all groups but the `left` latest, and `wait_all`."""
+
+    commits: bool
+    left: int | None = None  # None: it does not wait
+
+    def __call__(self, lanes: Lanes) -> bool:
+        """Tells of it: nobody has to wait."""
+        if self.commits:
+            lanes.tell_copies("commit")
+        if self.left is not None:
+            lanes.tell_copies("wait", self.left)
+        return True
+
+
+def _groups(decoder: OperandDecoder, instruction: Instruction) -> Op:
+    """`wait_all` is a commit and a wait for all groups (PTX ISA, "cp.async.wait_all")."""
+    modifiers = instruction.modifiers
+    if "wait_group" not in modifiers:
+        groups = CopyGroups(commits=True, left=0 if "wait_all" in modifiers else None)
+        return decoder.action(instruction, groups)
+    left = immediate(instruction.operands[0]) if instruction.operands else None
+    if left is None:
+        raise unsupported(instruction, "does not say how many groups")
+    return decoder.action(instruction, CopyGroups(commits=False, left=left))
+
+
 def async_copy(decoder: OperandDecoder, instruction: Instruction) -> Op:
     """Decodes `cp.async` and its groups."""
     modifiers = instruction.modifiers
@@ -75,7 +103,7 @@ def async_copy(decoder: OperandDecoder, instruction: Instruction) -> Op:
     if "bulk" in modifiers:
         return bulk_copy(decoder, instruction)
     if {"commit_group", "wait_group", "wait_all"} & set(modifiers):
-        return Op(Kind.NOTHING, instruction)
+        return _groups(decoder, instruction)
     if not {"ca", "cg"} & set(modifiers):
         raise unsupported(instruction)
     to, source, size, *rest = instruction.operands

@@ -249,6 +249,22 @@ class PhaseEvent:
     site: int = -1
 
 
+@dataclass(frozen=True, eq=False)
+class CopiesEvent:
+    """What lanes say of the `cp.async` that they have issued, whose accesses have been told.
+
+    `kind`: "commit" closes a group; lanes "wait" until at most `left` of their groups are pending;
+    "track": the phases of mbarriers at `places`, one a lane as in `PhaseEvent`, will tell of their
+    end. `site` as in `AccessEvent`.
+    """
+
+    kind: str
+    lanes: NDArray[np.intp]
+    site: int
+    left: int = 0
+    places: NDArray[np.intp] | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class CallEvent:
     """Lanes enter a function; `base` is where its frame of `nbytes` starts in local memory."""
@@ -309,6 +325,9 @@ class Observer:
 
     def on_phase(self, event: PhaseEvent) -> None:
         """Lanes came to mbarriers, or a phase of one is over."""
+
+    def on_copies(self, event: CopiesEvent) -> None:
+        """Lanes closed a group of `cp.async`, or waited for groups, or let mbarriers do so."""
 
     def on_call(self, event: CallEvent) -> None:
         """Lanes entered a function."""

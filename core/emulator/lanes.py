@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.access import Values
-from core.emulator.events import Mask
+from core.emulator.events import CopiesEvent, Mask
 from core.emulator.frame import Frame
 from core.emulator.groups import Geometry, Group, lanes_of_rows, warp_rows
 from core.emulator.program import Kind, MemoryAccess, Op, Reader, Registers
@@ -47,6 +47,13 @@ class Lanes:
         """The mask as an array."""
         return np.ones(self.count, bool) if self.mask is None else self.mask
 
+    @property
+    def site(self) -> int:
+        """Where findings point: `pc`, or the call that led here from code with source lines."""
+        if self.frame.has_lines:
+            return self.pc
+        return self.state.site(self.pc, self.group.depth, self.mask)
+
     def read(self, reader: Reader) -> NDArray[Any]:
         """An operand's value, one element a lane."""
         value = reader(self.frame.registers)
@@ -65,6 +72,15 @@ class Lanes:
         op = self.op
         for slot, convert, value in zip(op.destinations, op.writers, values, strict=True):
             self.state.write(self.frame, slot, convert(value), self.mask)
+
+    def tell_copies(self, kind: str, left: int = 0, places: NDArray[np.intp] | None = None) -> None:
+        """Tells the observers what these lanes say of their `cp.async`, see `CopiesEvent`."""
+        lanes = np.flatnonzero(self.active)
+        if places is not None:
+            places = places[lanes]
+        event = CopiesEvent(kind, lanes, self.site, left, places)
+        for observer in self.state.observers:
+            observer.on_copies(event)
 
     def fault(self, kind: str, lane: int, detail: str = "") -> None:
         """Tells of a fault of one lane that lies at no address."""
@@ -104,7 +120,7 @@ class Lanes:
         readers = tuple(_fixed(v) for v in values)
         payload = MemoryAccess(kind, "", element, count, _fixed(address), readers)
         op = Op(Kind.MEMORY, self.op.instruction, payload=payload)
-        loaded = self.state.unit.execute(op, [], mask, self.state.tick - 1)
+        loaded = self.state.unit.execute(op, [], mask, self.state.tick - 1, self.site)
         return tuple(np.repeat(v, self.count) if v.size == 1 else v for v in loaded)
 
 

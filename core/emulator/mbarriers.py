@@ -15,7 +15,7 @@ from core.emulator.in_flight import MOST, PENDING, PHASE, Word
 from core.emulator.lanes import Lanes
 from core.emulator.machine import ActionLanes
 from core.emulator.operands import OperandDecoder
-from core.emulator.program import Kind, Op, Reader
+from core.emulator.program import Op, Reader
 from core.ptx.arithmetic.operation import unsupported
 from core.ptx.ast import Address, Immediate, Instruction, Operand
 from core.ptx.opcodes import space_of
@@ -142,19 +142,33 @@ class PendingCount:
         return True
 
 
-def arrive_after_copies(decoder: OperandDecoder, instruction: Instruction) -> Op:
+@dataclass(frozen=True)
+class ArriveAfterCopies:
     """`cp.async.mbarrier.arrive`: those copies are done at once, so it arrives at once.
 
-    Without `.noinc` it adds one to the pending count first, so that the count stays the same.
+    `arrival` None: it adds one to the pending count first, so that the count stays the same.
     """
+
+    address: Reader
+    arrival: Arrive | None
+
+    def __call__(self, lanes: ActionLanes) -> bool:
+        """Tells that the objects' phases include the lanes' copies, and arrives."""
+        lanes.tell_copies("track", places=_places(lanes, self.address))
+        return self.arrival is None or self.arrival(lanes)
+
+
+def arrive_after_copies(decoder: OperandDecoder, instruction: Instruction) -> Op:
+    """Decodes `cp.async.mbarrier.arrive`."""
     where = instruction.operands[0]
-    if "noinc" not in instruction.modifiers:
-        return Op(Kind.NOTHING, instruction)
     if not isinstance(where, Address):
         raise unsupported(instruction, "has no address")
     address = decoder.address(instruction, where, "shared")
-    one = decoder.table.read(instruction, Immediate(1), TYPES["u32"])
-    return decoder.action(instruction, Arrive(address, one, None))
+    arrival = None
+    if "noinc" in instruction.modifiers:
+        one = decoder.table.read(instruction, Immediate(1), TYPES["u32"])
+        arrival = Arrive(address, one, None)
+    return decoder.action(instruction, ArriveAfterCopies(address, arrival))
 
 
 def mbarrier(decoder: OperandDecoder, instruction: Instruction) -> Op:

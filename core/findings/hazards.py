@@ -19,6 +19,7 @@ from core.emulator.events import (
     AwaitEvent,
     BarrierEvent,
     CallEvent,
+    CopiesEvent,
     FaultEvent,
     LandEvent,
     Mask,
@@ -30,6 +31,7 @@ from core.emulator.events import (
 )
 from core.emulator.groups import WARP, Geometry
 from core.emulator.memory import Region
+from core.findings.async_copies import SHARED, AsyncCopies, Flight, Pending
 from core.findings.outliving import Outliving, Reach
 from core.ptx.arithmetic.operation import immediate
 from core.ptx.ast import (
@@ -732,6 +734,10 @@ class Order:
             place, done = self._flying.pop(number)
             self._landed.setdefault(place, []).append(done)
 
+    def will_tell_now(self, place: int, agent: int, serial: int) -> None:
+        """The present phase of an mbarrier tells of what an agent did up to a serial."""
+        self._gathered.setdefault(place, []).append(_of_agent(agent, serial))
+
     def phase(self, event: PhaseEvent, name: str) -> None:
         """Lanes arrive at mbarriers, a phase ends, or lanes know that it has ended."""
         if event.kind == "wait":
@@ -888,7 +894,7 @@ class Shadow:
     """
 
     def __init__(self, nbytes: int, *, initialised: bool, private: bool) -> None:
-        self._nbytes, self.granule, self._private = nbytes, 4, private
+        self.nbytes, self.granule, self._private = nbytes, 4, private
         size = self._size()
         self._writes: dict[Class, Stamps] = {}
         self._reads: dict[Class, Reads] = {}
@@ -897,7 +903,7 @@ class Shadow:
         self.written: NDArray[np.bool_] | None = None if initialised else np.zeros(size, bool)
 
     def _size(self) -> int:
-        return -(-self._nbytes // self.granule) + 16 // self.granule
+        return -(-self.nbytes // self.granule) + 16 // self.granule
 
     def fill_gaps(self, nbytes: int, stride: int, count: int) -> None:
         """Only the first `nbytes` of each of `count` stretches are there to be written."""
@@ -946,6 +952,50 @@ class Shadow:
         for how, stamps in self._writes.items():
             if how != "async":
                 result &= stamps.take(granules) < mine
+        return result
+
+    def copied(self, words: NDArray[np.int64]) -> Stamps:
+        """The latest asynchronous writes of words of four bytes."""
+        stamps = self._writes.get("async")
+        if stamps is None:
+            return np.zeros(words.shape, np.int64)
+        return stamps.take(words * (4 // self.granule))
+
+    def restamp(
+        self, words: NDArray[np.int64], how: Class, old: Stamps, to: Class, new: Stamps
+    ) -> None:
+        """Writes of words, which bear stamps `old`, count as others; what came later stays.
+
+        `words` (lanes, words of each), `old` and `new` (lanes,).
+        """
+        parts = 4 // self.granule
+        place = words
+        if parts > 1:
+            place = (words[..., None] * parts + np.arange(parts)).reshape(len(words), -1)
+        several = place.shape[1]
+        place, old, new = place.reshape(-1), np.repeat(old, several), np.repeat(new, several)
+        writes = self._writes.get(how)
+        if writes is None:
+            return
+        mine = writes[place] == old
+        if to != how:
+            target = self._writes.setdefault(to, np.zeros(self._size(), np.int64))
+            mine &= target[place] <= old
+            place, new = place[mine], new[mine]
+            writes[place], target[place] = 0, new
+        elif np.count_nonzero(mine) < len(mine):
+            writes[place[mine]] = new[mine]
+        else:
+            writes[place] = new
+
+    def differs(
+        self, event: AccessEvent, offset: NDArray[np.int64], lanes: NDArray[np.intp]
+    ) -> Bad:
+        """Which lanes of a plain store change what was stored last, as far as that is known."""
+        result = np.zeros(len(lanes), bool)
+        first = offset // self.granule
+        for i, value in enumerate(pieces(event, self.granule, lanes)):
+            result |= True if value is None else self._values[first + i] != value
         return result
 
     def unwritten(self, first: NDArray[np.int64], granules: int) -> Bad:
@@ -1088,6 +1138,7 @@ class Manner:
     how: Class
     fenced: bool  # publishes what its thread did before, with no fence of its own
     exchanges: bool  # an atomic whose result does not depend on the old content
+    is_copy: bool = False  # of a thread's asynchronous copy
 
 
 def manner(instruction: Instruction) -> Manner:
@@ -1098,7 +1149,8 @@ def manner(instruction: Instruction) -> Manner:
         return Manner("atomic", fenced, "exch" in modifiers)
     if fenced or "acquire" in modifiers or "relaxed" in modifiers or "mmio" in modifiers:
         return Manner("atomic", fenced, False)
-    return Manner("volatile" if "volatile" in modifiers else "plain", False, False)
+    is_copy = opcode_of(instruction).kind == "copy"
+    return Manner("volatile" if "volatile" in modifiers else "plain", False, False, is_copy)
 
 
 @dataclass
@@ -1185,6 +1237,7 @@ class Hazard:
     count: int = 1
     is_across: bool = False  # of a race: any of those counted is between two warps
     waited_by: int = -1  # the thread that waited for the operation, where another has to know of it
+    copy: Pending | None = None  # of a `cp.async` in flight: how its thread's groups stand
 
 
 @dataclass(frozen=True)
@@ -1222,6 +1275,8 @@ class Hazards(Observer):
         self._carried: dict[tuple[int, int], _Carried] = {}  # by the load's pc and element
         # How the tile is laid out that a bulk copy put into each piece: its swizzle + 1, or 0.
         self._layouts = np.zeros(stride * blocks // _PIECE + 1, np.int16)
+        self._copies = AsyncCopies(geometry.lanes)
+        self._copies_queued = False
         self._outliving = Outliving(geometry, stride)
         self._ended_before: set[int] = set()  # pcs of accesses to blocks that had ended already
         self._agents: dict[Hashable, int] = {}
@@ -1242,12 +1297,16 @@ class Hazards(Observer):
         if region.space in ("shared", "cluster"):
             self._queue.append((event, self._serial(event)))
             self._stores_since |= event.kind != "load"
+            self._copies_queued |= self._state.manner(event.pc).is_copy
             if event.kind == "atomic" or len(self._queue) >= _QUEUE:
                 self._flush()
         elif region.space == "global":
             shadow = self._state.shadow(region, stores=event.kind != "load")
             if shadow is not None:
-                self._touch(shadow, event, self._serial(event))
+                serial = self._serial(event)
+                self._touch(shadow, event, serial)
+                if self._state.manner(event.pc).is_copy:
+                    self._issued(event, region.name, region.nbytes, serial)
         elif region.space == "local":
             self._touch_local(event)
 
@@ -1257,6 +1316,7 @@ class Hazards(Observer):
             self._order.arriving(event.mask)
         if not len(event.released) and event.met is None:
             return
+        self._stores_since |= self._copies.any_in_flight
         everyone = len(event.released) == len(self._geometry.blocks)
         if everyone and not self._stores_since:  # reads alone cannot race
             if not self._all_written:
@@ -1283,10 +1343,7 @@ class Hazards(Observer):
         """An asynchronous operation: checked as of when it begins."""
         self._flush()
         self._stores_since = True
-        agent = self._agents.get(event.agent)
-        if agent is None:
-            self._state.agents += 1
-            agent = self._agents[event.agent] = AGENTS + WARP * self._state.agents
+        agent = self._agent(event.agent)
         serial = self._state.timeline.next(event.site)
         self._begun[event.agent, event.number] = agent, serial
         if event.barrier >= 0:
@@ -1297,6 +1354,14 @@ class Hazards(Observer):
         for how, spans, own in (("read", event.reads, stamp + 1), ("write", event.writes, stamp)):
             for span in spans:
                 self._begin(event, span, own, how)
+
+    def _agent(self, name: Hashable) -> int:
+        """The number of an asynchronous agent."""
+        found = self._agents.get(name)
+        if found is None:
+            self._state.agents += 1
+            found = self._agents[name] = AGENTS + WARP * self._state.agents
+        return found
 
     def _begin(self, event: TransferEvent, span: Span, stamp: int, how: str) -> None:
         """One span of an operation."""
@@ -1318,7 +1383,14 @@ class Hazards(Observer):
             mistaken = self._laid_out(span, how)
             if len(mistaken):
                 self._note_begun("bad_descriptor", event, span, shadow, first[mistaken])
-        for kind, bad, others in shadow.begin(place, stamp, self._order, event.lanes, how):
+        if self._copies.any_in_flight:
+            self._begin_in_flight(event, span, shadow, how)
+        for kind, found, others in shadow.begin(place, stamp, self._order, event.lanes, how):
+            bad = found
+            if kind == "race" and shadow is self._shared:
+                bad = self._begin_late(event, span, place, found, others, how)
+                if not len(bad):
+                    continue
             other = others[bad[:1]]
             apart = (n for n in event.lanes.tolist() if self._is_apart(other, n))
             lane = next(apart, int(event.lanes[0])) if kind == "race" else int(event.lanes[0])
@@ -1357,6 +1429,49 @@ class Hazards(Observer):
         waiter = serial, int(self._order.thread[event.lanes[0]])
         for known in (agent + 1,) if event.reads_only else (agent, agent + 1):
             self._state.waited[known] = waiter
+
+    def on_copies(self, event: CopiesEvent) -> None:
+        """Lanes closed a group of `cp.async`, or waited for groups, or let mbarriers do so."""
+        if self._copies_queued or event.kind != "commit":
+            self._flush()
+        if event.kind == "commit":
+            self._copies.commit(event.lanes)
+        elif event.kind == "wait":
+            self._waited(event)
+        else:
+            assert event.places is not None
+            for place in np.unique(event.places).tolist():
+                self._track(event.lanes[event.places == place], place)
+
+    def _waited(self, event: CopiesEvent) -> None:
+        """What the copies wrote counts from now on as what their threads wrote in waiting."""
+        serial = self._state.timeline.next(event.site)
+        for flight in self._copies.wait(event.lanes, event.left, serial, event.site):
+            if flight.place == SHARED:
+                self._stores_since = True
+                how: Class = "async" if flight.is_tracked else "plain"
+                new = serial << 32 | self._order.thread[flight.lanes]
+                self._shared.restamp(flight.words, how, flight.stamps, "plain", new)
+
+    def _track(self, lanes: NDArray[np.intp], place: int) -> None:
+        """What lanes have issued is done for those who know of the end of an mbarrier's phase."""
+        agent = self._agent(("copies", place))
+        self._copies.forget(self._is_overwritten)
+        for flight in self._copies.track(lanes):
+            if flight.place != SHARED:
+                continue
+            serial = self._state.timeline.next(self._state.timeline.sites[flight.serial])
+            stamp = serial << 32 | agent
+            new = np.full(len(flight.lanes), stamp)
+            self._shared.restamp(flight.words, "plain", flight.stamps, "async", new)
+            self._layouts[flight.words // (_PIECE // 4)] = 0
+            self._copies.tracked(flight, stamp)
+            self._order.will_tell_now(place, agent, serial)
+
+    def _is_overwritten(self, flight: Flight) -> bool:
+        """Whether nothing is left of what was copied."""
+        found = self._shared.copied(flight.words)
+        return not np.count_nonzero(found == flight.stamps[:, None])
 
     def on_phase(self, event: PhaseEvent) -> None:
         """Lanes came to mbarriers, or a phase of one is over."""
@@ -1444,6 +1559,10 @@ class Hazards(Observer):
         queue, self._queue = self._queue, []
         for event, serial in queue:
             self._touch(self._shared, event, serial)
+            if self._copies_queued and self._state.manner(event.pc).is_copy:
+                size = self._shared.nbytes
+                self._issued(event, SHARED, size, serial)
+        self._copies_queued = False
         if queue:
             self.__dict__.pop("_all_written", None)
 
@@ -1465,6 +1584,8 @@ class Hazards(Observer):
             if event.kind != "store":
                 self._order.acquire(name, offset, lanes)
         stamp = self._order.thread[lanes] | np.int64(serial << 32)
+        if self._copies.any_in_flight:
+            self._touch_in_flight(shadow, event, offset, lanes)
         if event.region.space == "cluster":
             self._outliving.access(event, stamp, lanes, offset)
         first = offset // shadow.granule
@@ -1472,7 +1593,112 @@ class Hazards(Observer):
             place = first + i if i else first
             touch = Touch(event.kind != "load", kind.how, place, stamp, lanes, value)
             for bad, other in shadow.touch(touch, self._order):
-                self._note("race", event, bad, offset, lanes, other)
+                self._clash(shadow, event, place, bad, other, offset, lanes)
+
+    def _clash(
+        self,
+        shadow: Shadow,
+        event: AccessEvent,
+        place: NDArray[np.int64],
+        bad: Bad,
+        other: Stamps,
+        offset: NDArray[np.int64],
+        lanes: NDArray[np.intp],
+    ) -> None:
+        """Notes races of lanes that touch these granules with other accesses."""
+        copied = None
+        if shadow is self._shared:
+            copied = self._copies.over_at(place * shadow.granule // 4, other)
+        if copied is None:
+            self._note("race", event, bad, offset, lanes, other)
+            return
+        late = bad & (copied != 0) & ~self._order.unordered(copied, lanes)
+        if late.any():
+            why = self._ended_at(int(other[late.argmax()]))
+            self._note("not_awaited", event, late, offset, lanes, copied, why)
+        bad = bad & ~late
+        if bad.any():
+            first = int(bad.argmax())
+            end = self._ended_at(int(other[first])) if copied[first] else None
+            self._note("race", event, bad, offset, lanes, other, end)
+
+    # -- cp.async in flight -----------------------------------------------------------------
+
+    def _ended_at(self, stamp: int) -> Pending:
+        """That the wait which bears a stamp has ended a copy, for its own thread."""
+        return Pending(0, 0, self._state.timeline.sites[stamp >> 32], is_over=True)
+
+    def _issued(self, event: AccessEvent, place: str, nbytes: int, serial: int) -> None:
+        """Lanes have issued copies to shared memory, or from a buffer."""
+        offset, lanes = self._where(event)
+        stamps = self._order.thread[lanes] | np.int64(serial << 32)
+        self._copies.begin(place, nbytes, offset, event.width, lanes, stamps)
+
+    def _touch_in_flight(
+        self,
+        shadow: Shadow,
+        event: AccessEvent,
+        offset: NDArray[np.int64],
+        lanes: NDArray[np.intp],
+    ) -> None:
+        """Finds accesses of what copies still write, and changes of what they still read.
+
+        An access that nothing puts after the issue of the copy is a race, and told as one. (So is
+        what `_clash` finds after the wait: all this depends on what is ordered, not on the time.)
+        """
+        is_shared = shadow is self._shared
+        if not is_shared and event.kind == "load":
+            return
+        place = SHARED if is_shared else event.region.name
+        met = self._copies.met(place, offset, event.width)
+        if met is None:
+            return
+        stamps, words = met
+        bad = (stamps != 0) & ~self._order.unordered(stamps, lanes)
+        if is_shared and event.kind == "store":
+            bad &= shadow.differs(event, offset, lanes)
+        if bad.any():
+            why = self._copies.why(int(stamps[bad.argmax()]))
+            self._note("not_awaited", event, bad, 4 * words, lanes, stamps, why)
+
+    def _begin_in_flight(self, event: TransferEvent, span: Span, shadow: Shadow, how: str) -> None:
+        """The same for what an asynchronous operation reads or writes."""
+        is_shared = span.region.space == "shared"
+        if not is_shared and how == "read":
+            return
+        place = SHARED if is_shared else span.region.name
+        met = self._copies.met(place, span.place, span.width)
+        if met is None:
+            return
+        stamps, words = met
+        bad = (stamps != 0) & ~self._order.unordered_with(stamps, event.lanes)
+        if bad.any():
+            stamp = int(stamps[bad.argmax()])
+            places, why = words[bad] * (4 // shadow.granule), self._copies.why(stamp)
+            self._note_begun("not_awaited", event, span, shadow, places, stamp, how, copy=why)
+
+    def _begin_late(
+        self,
+        event: TransferEvent,
+        span: Span,
+        place: NDArray[np.int64],
+        bad: NDArray[np.intp],
+        others: Stamps,
+        how: str,
+    ) -> NDArray[np.intp]:
+        """As `_clash`, for an asynchronous operation; returns the races among `bad`."""
+        shadow = self._shared
+        copied = self._copies.over_at(place[bad] * shadow.granule // 4, others[bad])
+        if copied is None:
+            return bad
+        late = (copied != 0) & ~self._order.unordered_with(copied, event.lanes)
+        if late.any():
+            first = int(late.argmax())
+            stamp, why = int(copied[first]), self._ended_at(int(others[bad[first]]))
+            places = place[bad[late]]
+            self._note_begun("not_awaited", event, span, shadow, places, stamp, how, copy=why)
+        races: NDArray[np.intp] = bad[~late]
+        return races
 
     def _read_unwritten(
         self, shadow: Shadow, event: AccessEvent, offset: NDArray[np.int64], lanes: NDArray[np.intp]
@@ -1544,6 +1770,7 @@ class Hazards(Observer):
         offset: NDArray[np.int64],
         lanes: NDArray[np.intp],
         other: Stamps | None = None,
+        copy: Pending | None = None,
     ) -> None:
         count = int(np.count_nonzero(bad))
         if not count:
@@ -1568,6 +1795,7 @@ class Hazards(Observer):
             event.kind != "load",
             count=count,
             is_across=across,
+            copy=copy,
         )
         self._add(hazard, 0 if other is None else int(other[i]))
 
@@ -1602,6 +1830,7 @@ class Hazards(Observer):
         other: int = 0,
         how: str = "read",
         lane: int = -1,
+        copy: Pending | None = None,
     ) -> None:
         """Notes what is wrong with granules that an asynchronous operation touches.
 
@@ -1624,6 +1853,7 @@ class Hazards(Observer):
             begins=True,
             within=span.swizzle if span.is_within else 0,
             count=len(places),
+            copy=copy,
         )
         self._add(hazard, other)
 

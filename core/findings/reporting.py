@@ -10,6 +10,7 @@ import numpy as np
 from core.emulator.events import FaultEvent, Observer
 from core.emulator.groups import WARP, Geometry
 from core.emulator.heap import Piece
+from core.findings.async_copies import Pending
 from core.findings.hazards import Hazard
 from core.findings.places import Place, Places, index_text
 from core.ptx.opcodes import writes_into
@@ -388,7 +389,9 @@ class Reporter:
     def _operation(self, pc: int) -> str:
         """What an asynchronous instruction is called."""
         modifiers = self._program.module.instructions[pc].modifiers
-        return "matrix product" if "mma_async" in modifiers else "bulk copy"
+        if "mma_async" in modifiers:
+            return "matrix product"
+        return "bulk copy" if "bulk" in modifiers else "asynchronous copy"  # or a call of one
 
     def _whose(self, hazard: Hazard, who: str) -> str:
         """Whose access it is: a thread's, or that of an operation which it begins."""
@@ -405,21 +408,67 @@ class Reporter:
         verb = "writes" if hazard.is_store else "reads"
         other = self._operation(hazard.other_pc)
         line = self._line(hazard.other_pc)
+        if hazard.copy is not None:
+            return self._in_flight(hazard, who, place, hazard.copy)
         if other == "matrix product":
             cure = "wgmma.wait_group must come before"
         elif "bulk_group" in self._program.module.instructions[hazard.other_pc].modifiers:
             read = ", without .read," if hazard.space == "global" else ""
             cure = f"cp.async.bulk.wait_group{read} must come before"
         else:
-            cure = (
-                "a wait for the right phase of its mbarrier, with all bytes expected, must come "
-                "before"
-            )
+            bytes_ = ", with all bytes expected," if other == "bulk copy" else ""
+            cure = f"a wait for the right phase of its mbarrier{bytes_} must come before"
         if hazard.waited_by >= 0:
             cure = self._telling(hazard)
         return (
             f"{self._whose(hazard, who)} {verb} {place.text} while the {other} of line {line} may "
             f"still use it; {cure}."
+        )
+
+    def _in_flight(self, hazard: Hazard, who: str, place: Place, copy: Pending) -> str:
+        """An access to what a `cp.async` still writes, or a change of what it still reads.
+
+        It says which wait lets the copy be pending, and which would not.
+        """
+        block, thread = divmod(hazard.other_thread, self._geometry.threads)
+        mine = self._where(hazard.lane)
+        is_own = (block, thread) == mine and not hazard.begins
+        issuer = f"thread {index_text(thread, self._geometry.block)}"
+        verb = "writes" if hazard.is_store else "reads"
+        whose = "its" if is_own else f"{issuer}'s"
+        use = "read" if hazard.space == "global" else "write"
+        sentence = (
+            f"{self._whose(hazard, who)} {verb} {place.text} while {whose} asynchronous copy of "
+            f"line {self._line(hazard.other_pc)} may still {use} it; "
+        )
+        barrier = "__syncthreads()" if block == mine[0] else "cluster.sync()"
+        if copy.is_over:
+            return (
+                f"{sentence}{issuer} waits for it{self._in_line(copy.wait_pc)}, and a {barrier} "
+                "after that wait is missing."
+            )
+        if copy.wait_pc < 0:
+            pending = "1 group is" if copy.pending == 1 else f"{copy.pending} groups are"
+            commit = "" if copy.newer >= 0 else "cp.async.commit_group and "
+            meet = "" if (block, thread) == mine else f", and then a {barrier},"
+            waits = f"{commit}cp.async.wait_group {max(copy.newer, 0)}{meet} must come before."
+            return (
+                f"{sentence}{'it' if is_own else issuer} has not waited since"
+                f"{f' ({pending} pending)' if copy.pending else ''}: {waits}"
+            )
+        wait = f"the cp.async.wait_group {copy.left}{self._in_line(copy.wait_pc)}"
+        if copy.needed < 0:
+            return (
+                f"{sentence}{wait} does not wait for it, because it was in no group; "
+                "cp.async.commit_group must come before that wait."
+            )
+        if copy.left == 1:
+            left = "newest group in flight, which is this one"
+        else:
+            left = f"{copy.left} newest groups in flight, of which this is number {copy.needed + 1}"
+        return (
+            f"{sentence}{wait} leaves the {left}: use {copy.needed}, or commit a later group "
+            "before that wait."
         )
 
     def _telling(self, hazard: Hazard) -> str:
@@ -467,6 +516,8 @@ class Reporter:
             cure = "a __syncwarp() (or __syncthreads()) between them is missing"
         else:
             cure = "a __syncthreads() between them is missing"
+        if hazard.copy is not None:
+            verb, cure = "waits for its copy of", cure.replace("between them", "after that wait")
         return f" with no barrier after {other} {verb} it ({where}); {cure}."
 
 

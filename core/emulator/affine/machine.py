@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from core.emulator.affine.dependences import Dependences, DependsOnData
 from core.emulator.affine.values import Affine, Dependence, LocalDependences, Mark, merged, varies
-from core.emulator.async_copy import AsyncCopy
+from core.emulator.async_copy import AsyncCopy, CopyGroups
 from core.emulator.barriers import Barriers
 from core.emulator.calls import Calls, register_slots
 from core.emulator.events import AccessEvent, Mask, Observer
@@ -166,7 +166,16 @@ def _stored(frame: Frame, deps: list[Dependence], value: Operand, kind: PtxType)
 
 
 # Actions of which the addresses are followed; what they give is data.
-FOLLOWED = (AsyncCopy, LoadMatrix, StoreMatrix, MoveMatrix, LoadFragment, StoreFragment, Multiply)
+FOLLOWED = (
+    AsyncCopy,
+    CopyGroups,
+    LoadMatrix,
+    StoreMatrix,
+    MoveMatrix,
+    LoadFragment,
+    StoreFragment,
+    Multiply,
+)
 
 
 class AffineMachine(Machine):

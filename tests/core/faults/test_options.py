@@ -109,6 +109,38 @@ def test_products_are_judged_alike_in_every_order(order):
         assert places(run(case, order=order, seed=1)) == case.expected, case.kernel
 
 
+# A plain race is found at one of its two ends, which depends on the order.
+COPIES = [
+    case
+    for case in CASES
+    if case.file in ("async_copies.cu", "library_copies.cu")
+    if "race" not in {kind for kind, _, _ in case.expected}
+]
+
+
+def test_there_are_enough_copies():
+    assert sum(bool(case.expected) for case in COPIES) >= 40
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", OTHERS)
+def test_asynchronous_copies_are_judged_alike_in_every_order(order):
+    for case in COPIES:
+        assert places(run(case, order=order, seed=2)) == case.expected, case.kernel
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", sorted({case.file for case in COPIES}))
+def test_asynchronous_copies_are_judged_alike_in_the_optimised_build(file):
+    source = (FOLDER / file).read_text("utf-8")
+    build = compile_ptx(source, source_name=file, kind="as_compiled")
+    for case in COPIES:
+        if case.file == file and case.expected:
+            alone = without_unreached(build.ptx, find_entry(build, case.kernel))
+            trace = record(workload(case), build=replace(build, ptx=alone))
+            assert places(trace) == case.expected, case.kernel
+
+
 @pytest.mark.parametrize("rung", BROKEN, ids=lambda r: r.name)
 class TestBrokenRungs:
     def test_the_faults_are_those_that_the_registry_names(self, rung):
