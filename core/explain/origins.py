@@ -22,7 +22,7 @@ from core.ptx import ast
 from core.ptx.opcodes import results
 from core.trace.access import SharedArray
 from core.trace.finding import is_in_front
-from core.trace.phases import back_edges, target_of
+from core.trace.phases import back_edges, leaves_loop
 
 if TYPE_CHECKING:
     from core.trace.access import Array
@@ -212,7 +212,9 @@ class _Origins:
         if finding.kind == "livelock":
             loop = _loop_of(self._trace, finding)
             tests = self._reader.of(finding.thread).tests.items()
-            awaited = loads_in(*(node for pc, node in tests if self._ends(pc, *loop)))
+            awaited = loads_in(
+                *(node for pc, node in tests if leaves_loop(self._module, pc, *loop))
+            )
             places = [load.place for load in awaited if load.place is not None]
             return self._beginnings([*places, *(load for load in awaited if load.value != 0)])
         if finding.kind == "bad_call":
@@ -329,7 +331,9 @@ class _Origins:
         """What ends the loops, around the access, whose counters its address is made of."""
         for first, end in back_edges(self._module, self._module.function_at(aim.pc)):
             if first <= aim.pc < end and self._counts(aim.pc, first, end):
-                yield from (n for pc, n in aim.tests.items() if self._ends(pc, first, end))
+                yield from (
+                    n for pc, n in aim.tests.items() if leaves_loop(self._module, pc, first, end)
+                )
 
     def _counts(self, pc: int, first: int, end: int) -> bool:
         """Whether the loop makes a register of the address out of what it held before."""
@@ -345,23 +349,6 @@ class _Origins:
             for register in _closure(ast.registers(*addresses), sources)
             if register in sources
         )
-
-    def _ends(self, pc: int, first: int, end: int) -> bool:
-        """Whether a conditional branch decides if the loop goes on: one of its ways leads out."""
-        return first <= pc < end and not all(
-            first <= self._arrival(way) < end for way in (target_of(self._module, pc), pc + 1)
-        )
-
-    def _arrival(self, pc: int | None) -> int:
-        """The first instruction from here on that is no mere jump; -1 if no one can tell."""
-        for _ in self._module.instructions:
-            if pc is None or pc >= len(self._module.instructions):
-                return -1
-            instruction = self._module.instructions[pc]
-            if instruction.opcode != "bra" or instruction.guard is not None:
-                return pc
-            pc = target_of(self._module, pc)
-        return -1
 
 
 def _closure(names: Iterable[str], sources: Mapping[str, Collection[str]]) -> set[str]:

@@ -33,6 +33,7 @@ from core.emulator.groups import WARP, Geometry
 from core.emulator.memory import Region
 from core.findings.async_copies import SHARED, AsyncCopies, Flight, Pending
 from core.findings.outliving import Outliving, Reach
+from core.findings.unfenced import trusting_loads
 from core.ptx.arithmetic.operation import immediate
 from core.ptx.ast import (
     Address,
@@ -998,6 +999,11 @@ class Shadow:
             result |= True if value is None else self._values[first + i] != value
         return result
 
+    def stored_volatile(self, granules: NDArray[np.int64]) -> Stamps:
+        """Who stored each granule last by a volatile store, 0 where nobody did."""
+        stamps = self._writes.get("volatile")
+        return np.zeros(len(granules), np.int64) if stamps is None else stamps.take(granules)
+
     def unwritten(self, first: NDArray[np.int64], granules: int) -> Bad:
         """Whether no granule of each element has been written."""
         assert self.written is not None
@@ -1174,6 +1180,16 @@ class GlobalState:
     _copies: dict[str, Copies] = field(default_factory=dict)  # by function
 
     @cached_property
+    def trusting(self) -> frozenset[int]:
+        """The volatile loads for which the fence of another thread matters."""
+        return trusting_loads(self.module)
+
+    @cached_property
+    def fenced_timeline(self) -> Timeline:
+        """What would be published if a fence came before every atomic or volatile store."""
+        return Timeline(sites=self.timeline.sites)
+
+    @cached_property
     def _rechecked(self) -> frozenset[int]:
         return rechecked_loads(self.module)
 
@@ -1217,6 +1233,9 @@ _PIECE = 16  # bytes that a swizzle moves together
 _QUEUE = 256  # shared accesses kept back until a barrier tells whether they matter
 
 
+UNFENCED = "unfenced"  # both accesses are volatile, and only a fence is missing between them
+
+
 @dataclass
 class Hazard:
     """A hazard's first occurrence. `other_thread` (-1: none) counts through the grid."""
@@ -1232,7 +1251,7 @@ class Hazard:
     other_thread: int = -1
     other_pc: int = -1
     begins: bool = False  # the access itself is that of an asynchronous operation
-    how: str = ""  # of what reaches into another block: see `Reach`
+    how: str = ""  # of what reaches into another block: see `Reach`; of a race: `UNFENCED` or ""
     within: int = 0  # the swizzle in whose pattern the tile that it reads begins; 0: at its start
     count: int = 1
     is_across: bool = False  # of a race: any of those counted is between two warps
@@ -1263,6 +1282,9 @@ class Hazards(Observer):
         """`shared_bytes` a block has, `stride` bytes apart from those of the next."""
         self._geometry, self._state = geometry, state
         self._order = Order(geometry, state.timeline)
+        # What would be ordered if a fence came before every atomic or volatile store.
+        self._fenced = Order(geometry, state.fenced_timeline) if state.trusting else None
+        self._orders = (self._order,) if self._fenced is None else (self._order, self._fenced)
         blocks = len(geometry.blocks)
         alone = geometry.cluster.count == 1
         self._shared = Shadow(stride * blocks, initialised=False, private=alone)
@@ -1313,7 +1335,8 @@ class Hazards(Observer):
     def on_barrier(self, event: BarrierEvent) -> None:
         """What came before is ordered with what comes after, for those that were let through."""
         if event.met is not None or not len(event.released):
-            self._order.arriving(event.mask)
+            for order in self._orders:
+                order.arriving(event.mask)
         if not len(event.released) and event.met is None:
             return
         self._stores_since |= self._copies.any_in_flight
@@ -1325,9 +1348,10 @@ class Hazards(Observer):
             self._queue.clear()
         self._flush()
         self._stores_since &= not everyone
-        self._order.barrier(event)
-        if event.met is not None:
-            self._order.meeting(event.met)
+        for order in self._orders:
+            order.barrier(event)
+            if event.met is not None:
+                order.meeting(event.met)
 
     def on_sync(self, event: SyncEvent) -> None:
         """Lanes of a warp met, or passed a fence."""
@@ -1337,7 +1361,8 @@ class Hazards(Observer):
         elif event.kind == "proxy":
             self._order.proxy_fence(event.mask)
         else:
-            self._order.synchronised(event)
+            for order in self._orders:
+                order.synchronised(event)
 
     def on_transfer(self, event: TransferEvent) -> None:
         """An asynchronous operation: checked as of when it begins."""
@@ -1579,16 +1604,22 @@ class Hazards(Observer):
             self._read_unwritten(shadow, event, offset, lanes)
         if kind.how != "plain":  # of lanes that meet in an atomic, each may come after the others
             name = event.region.name if event.region.space == "global" else f"shared {id(self)}"
-            if event.kind != "load":
-                self._order.release(name, offset, lanes, fenced=kind.fenced)
-            if event.kind != "store":
-                self._order.acquire(name, offset, lanes)
+            for order in self._orders:
+                if event.kind != "load":
+                    fenced = kind.fenced or order is self._fenced
+                    order.release(name, offset, lanes, fenced=fenced)
+                if event.kind != "store":
+                    order.acquire(name, offset, lanes)
         stamp = self._order.thread[lanes] | np.int64(serial << 32)
         if self._copies.any_in_flight:
             self._touch_in_flight(shadow, event, offset, lanes)
         if event.region.space == "cluster":
             self._outliving.access(event, stamp, lanes, offset)
         first = offset // shadow.granule
+        if self._fenced is not None and event.pc in self._state.trusting:
+            stored = shadow.stored_volatile(first)
+            bad = self._order.unordered(stored, lanes) & ~self._fenced.unordered(stored, lanes)
+            self._note("race", event, bad, offset, lanes, stored, how=UNFENCED)
         for i, value in enumerate(pieces(event, shadow.granule, lanes)):
             place = first + i if i else first
             touch = Touch(event.kind != "load", kind.how, place, stamp, lanes, value)
@@ -1771,6 +1802,7 @@ class Hazards(Observer):
         lanes: NDArray[np.intp],
         other: Stamps | None = None,
         copy: Pending | None = None,
+        how: str = "",
     ) -> None:
         count = int(np.count_nonzero(bad))
         if not count:
@@ -1794,6 +1826,7 @@ class Hazards(Observer):
             int(offset[i]) - start,
             event.kind != "load",
             count=count,
+            how=how,
             is_across=across,
             copy=copy,
         )
