@@ -3,7 +3,8 @@
 A kernel that takes places from memory (`x[index[i]]`, `for (j = row[i]; j < row[i + 1]; j++)`) goes
 where its data sends it. Where these data are a guess, an access that leads astray, or two that meet
 in one place, say nothing of the kernel: `is_left_open` tells such findings from its faults. Nor
-does an assertion of what they hold (`assert(label[i] < labels)`).
+does an assertion of what they hold (`assert(label[i] < labels)`), or a thread that waits for ever
+for what they name (`while (ready[index[i]] == 0) { }`), and whoever waits for that thread.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.groups import WARP
 from core.explain.value_flow import Aim, Flow, FlowReader, Load, Node, loads_in, values
 from core.ptx import ast
 from core.ptx.opcodes import results
 from core.trace.access import SharedArray
 from core.trace.finding import is_in_front
-from core.trace.phases import back_edges, target_of
+from core.trace.phases import back_edges, leaves_loop
 
 if TYPE_CHECKING:
     from core.trace.access import Array
@@ -28,8 +30,18 @@ if TYPE_CHECKING:
     from core.trace.finding import Finding
     from core.trace.trace import Trace
 
-_OF_CONTENTS = ("out_of_bounds", "misaligned", "bad_call", "bad_tensor_map", "race", "assert")
+_OF_CONTENTS = (
+    "out_of_bounds",
+    "misaligned",
+    "bad_call",
+    "bad_tensor_map",
+    "race",
+    "assert",
+    "livelock",
+)
 """Kinds of findings that other contents of memory can rule out."""
+_OF_WAITING = ("divergent_warp", "inactive_lane", "deadlock")
+"""Kinds of findings that a thread which never comes can lead to: in its warp, or in its block."""
 
 _known: WeakKeyDictionary[Trace, Mapping[Finding, set[str]]] = WeakKeyDictionary()
 """What the findings of a trace rest on: following a thread takes as long as it ran."""
@@ -46,6 +58,7 @@ def resting_on(trace: Trace, guessed: frozenset[str]) -> Mapping[Finding, tuple[
             if finding.kind in _OF_CONTENTS and finding.block in trace.recorded_blocks
         }
         known |= {f: {f.array} for f in trace.findings if is_in_front(f)}
+        known |= _behind_a_loop(trace, known)
         _known[trace] = {**known, **_awaited_in_vain(trace, known)}
     wanted = guessed | {name.partition(".")[0] for name in guessed}  # variables given by member
     found = {finding: tuple(sorted(names & wanted)) for finding, names in _known[trace].items()}
@@ -61,6 +74,37 @@ def _awaited_in_vain(trace: Trace, known: Mapping[Finding, set[str]]) -> Mapping
         if hang.kind == "hang" and behind and all(behind):
             found[hang] = set[str]().union(*behind)
     return found
+
+
+def _behind_a_loop(trace: Trace, known: Mapping[Finding, set[str]]) -> Mapping[Finding, set[str]]:
+    """What findings rest on whose threads wait for one that loops for ever."""
+    loops = {f: _loop_of(trace, f) for f in known if f.kind == "livelock"}
+    found: dict[Finding, set[str]] = {}
+    for finding in trace.findings if loops else ():
+        if finding.kind not in _OF_WAITING or finding.block not in trace.recorded_blocks:
+            continue
+        block = trace.block(finding.block)
+        mates = range(block.n_threads)
+        if finding.kind != "deadlock":
+            first = finding.thread // WARP * WARP
+            mates = mates[first : first + WARP]
+        last = [int(block.executed(mate).pcs[-1]) for mate in mates]
+        behind = [
+            known[livelock]
+            for livelock, (first, end) in loops.items()
+            if any(first <= pc < end for pc in last)
+        ]
+        if behind and all(behind):
+            found[finding] = set[str]().union(*behind)
+    return found
+
+
+def _loop_of(trace: Trace, livelock: Finding) -> tuple[int, int]:
+    """Where the loop begins and ends that a thread goes round for ever."""
+    executed = trace.block(livelock.block).executed(livelock.thread)
+    jump = int(executed.pcs[executed.ticks <= livelock.tick][-1])
+    loops = back_edges(trace.module, trace.module.function_at(jump))
+    return next(((first, end) for first, end in loops if end == jump + 1), (jump, jump + 1))
 
 
 def _is_of_copy(trace: Trace, finding: Finding) -> bool:
@@ -79,8 +123,9 @@ def is_left_open(trace: Trace, finding: Finding) -> bool:
 
     Not of a race in an array that threads read: two that add to one bin do so with any data worth
     the name. But `out[place[i]] = x` is right where every place is another, and so is a sum that
-    the thread adds to its own `x` there, or `out[pair[i].to] += x[pair[i].from]`. An atomic in
-    another block's shared memory is there for what other blocks do to the same element.
+    the thread adds to its own `x` there, or `out[pair[i].to] += x[pair[i].from]`. Nor where threads
+    read other elements alone, as a table's keys beside its values. An atomic in another block's
+    shared memory is there for what other blocks do to the same element.
     """
     if finding.kind != "race":
         return True
@@ -94,11 +139,26 @@ def is_left_open(trace: Trace, finding: Finding) -> bool:
         return True
     if finding.block not in trace.recorded_blocks:
         return False
+    if not _is_read(trace, finding):
+        return True
     loaded, stored = _own_places(trace.block(finding.block), finding.array)
     first = {place: min(steps) for place, steps in stored.items()}
     if all(place in first and first[place] < min(steps) for place, steps in loaded.items()):
         return True
     return loaded.keys() <= stored.keys() and _Origins.of_block(trace, finding).moves(finding)
+
+
+def _is_read(trace: Trace, race: Finding) -> bool:
+    """Whether any thread reads the element that a race is about, as far as the record says."""
+    array = next((a for a in trace.arrays if a.name == race.array), None)
+    if array is None or len(race.index) != len(array.shape):
+        return True
+    flat = int(np.ravel_multi_index(race.index, array.shape))
+    for block in map(trace.block, trace.recorded_blocks):
+        accesses = map(block.access, block.touches(array.name, flat).tolist())
+        if any(access is not None and access.kind != "store" for access in accesses):
+            return True
+    return False
 
 
 def _own_places(
@@ -122,7 +182,8 @@ class _Origins:
     """Follows the values of one block's threads back to what memory held as the launch began."""
 
     def __init__(self, trace: Trace, block: BlockTrace) -> None:
-        self._module, self._block, self._launch = trace.module, block, trace.workload.launch
+        self._trace, self._block = trace, block
+        self._module, self._launch = trace.module, trace.workload.launch
         self._arrays: dict[str, Array | SharedArray] = {
             **{array.name: array for array in trace.arrays},
             **{array.name: array for array in trace.shared_arrays},
@@ -138,14 +199,24 @@ class _Origins:
     def of(self, finding: Finding) -> set[str]:
         """The arrays whose contents make the address at fault, or end the loop that counts it.
 
-        Of an assertion those that its condition is made of, of a tensor map the one it lies in; but
-        none where the launch passes such a map, which did not get to where the copy looks for it.
+        Of an assertion those that its condition is made of. Of a livelock those that lead to what
+        it waits for; that itself too, but not where it is 0, as flags and locks are at first. Of a
+        tensor map the one it lies in; but none where the launch passes such a map, which did not
+        get to where the copy looks for it.
         """
         if finding.kind == "bad_tensor_map":
             return {finding.array} - {""} - self._maps_passed()
         if finding.kind == "assert":
             test = self._reader.of(finding.thread).last_test
             return self._beginnings([test] if test is not None else [])
+        if finding.kind == "livelock":
+            loop = _loop_of(self._trace, finding)
+            tests = self._reader.of(finding.thread).tests.items()
+            awaited = loads_in(
+                *(node for pc, node in tests if leaves_loop(self._module, pc, *loop))
+            )
+            places = [load.place for load in awaited if load.place is not None]
+            return self._beginnings([*places, *(load for load in awaited if load.value != 0)])
         if finding.kind == "bad_call":
             aim = self._reader.of(finding.thread).last_call
         else:
@@ -226,7 +297,10 @@ class _Origins:
         return ""
 
     def _writes(self, load: Load) -> Iterator[tuple[int, NDArray[np.intp]]]:
-        """Stores to what is loaded before it is, the last one first: steps, and whose they are."""
+        """Stores to what is loaded before it is, the last one first: steps, and whose they are.
+
+        An atomic that finds what is loaded later has changed nothing, as a swap that fails.
+        """
         array = self._arrays.get(load.array)
         if array is None:  # a variable of the module
             steps = [s for s, a in self._reader.accesses.items() if a.target == load.array]
@@ -240,6 +314,8 @@ class _Origins:
             if access.kind == "load":
                 continue
             takes_part = access.active
+            if access.kind == "atomic" and access.values.ndim == 1:
+                takes_part = takes_part & (access.values != load.value)
             if array is not None:
                 count = max(1, access.width // array.dtype.itemsize)
                 behind = flat - access.elements
@@ -255,7 +331,9 @@ class _Origins:
         """What ends the loops, around the access, whose counters its address is made of."""
         for first, end in back_edges(self._module, self._module.function_at(aim.pc)):
             if first <= aim.pc < end and self._counts(aim.pc, first, end):
-                yield from (n for pc, n in aim.tests.items() if self._ends(pc, first, end))
+                yield from (
+                    n for pc, n in aim.tests.items() if leaves_loop(self._module, pc, first, end)
+                )
 
     def _counts(self, pc: int, first: int, end: int) -> bool:
         """Whether the loop makes a register of the address out of what it held before."""
@@ -271,23 +349,6 @@ class _Origins:
             for register in _closure(ast.registers(*addresses), sources)
             if register in sources
         )
-
-    def _ends(self, pc: int, first: int, end: int) -> bool:
-        """Whether a conditional branch decides if the loop goes on: one of its ways leads out."""
-        return first <= pc < end and not all(
-            first <= self._arrival(way) < end for way in (target_of(self._module, pc), pc + 1)
-        )
-
-    def _arrival(self, pc: int | None) -> int:
-        """The first instruction from here on that is no mere jump; -1 if no one can tell."""
-        for _ in self._module.instructions:
-            if pc is None or pc >= len(self._module.instructions):
-                return -1
-            instruction = self._module.instructions[pc]
-            if instruction.opcode != "bra" or instruction.guard is not None:
-                return pc
-            pc = target_of(self._module, pc)
-        return -1
 
 
 def _closure(names: Iterable[str], sources: Mapping[str, Collection[str]]) -> set[str]:

@@ -133,6 +133,8 @@ class Flow:
     """Where it goes with the last of its calls by a pointer."""
     last_test: Node | None
     """What its last conditional branch goes by."""
+    tests: Mapping[int, Node]
+    """What each branch of the function that it is in at last went by, as in `Aim`."""
 
 
 @dataclass(frozen=True)
@@ -432,7 +434,8 @@ class _ThreadFlow:
             self._execute(instructions[pc], range(first, last + 1))
         leftover = tuple(s for s in self.sums.values() if loads_in(s))
         loads, stores = tuple(self.loads), tuple(self.stores)
-        return Flow(loads, stores, leftover, self.aim, self.called, self.test)
+        tests = dict(self.frames[-1].tests)
+        return Flow(loads, stores, leftover, self.aim, self.called, self.test, tests)
 
     # -- instructions -----------------------------------------------------------------------
 
@@ -583,7 +586,8 @@ class _ThreadFlow:
 
     def _store(self, instruction: ast.Instruction, access: Access, held: list[Node] | None) -> None:
         nodes = held or self._stored_operands(instruction)
-        elements = self._elements(access)
+        returns = access.kind == "atomic" and self.reader.aims
+        elements = self._elements(access, self._place(instruction) if returns else None)
         nodes += [UNKNOWN] * (len(elements) - len(nodes))
         if access.space == "local" and not access.faulty[self.thread]:
             start = int(access.addresses[self.thread])

@@ -33,6 +33,7 @@ from core.emulator.groups import WARP, Geometry
 from core.emulator.memory import Region
 from core.findings.async_copies import SHARED, AsyncCopies, Flight, Pending
 from core.findings.outliving import Outliving, Reach
+from core.findings.unfenced import trusting_loads
 from core.ptx.arithmetic.operation import immediate
 from core.ptx.ast import (
     Address,
@@ -53,7 +54,8 @@ from core.ptx.opcodes import opcode_of
 # Unoptimised code copies objects whole, with their holes and members not yet set, and sets a bit
 # field by reading the word around it. A value is *used* where it goes anywhere but into a store: as
 # it is, or, mixed with other bits, back to where it came from. What was copied without having been
-# written counts as unwritten in its new place.
+# written counts as unwritten in its new place. What a lane hands to a shuffle is no use of its own:
+# people let one lane set a variable that all lanes then take from there.
 
 
 @dataclass
@@ -69,29 +71,119 @@ class _Use:
     """Where a register is read.
 
     `element` is its place among a store's values, -1 for another operand, -2 for an address or
-    a guard, -3 for a sum that a matrix product begins anew in this register.
+    a guard, -3 for a sum that a matrix product begins anew in this register, -4 for what a shuffle
+    hands to other lanes, -5 for the argument of a call that gives it back: `instruction` takes it.
     """
 
     instruction: Instruction
     element: int
 
 
-def copies(module: Module, function: Function) -> Copies:
-    """The copying loads of a function."""
+Parameters = frozenset[tuple[str, int]]
+"""Parameters of functions, each by its function and number."""
+
+
+def copies(module: Module, function: Function, shuffled: Parameters) -> Copies:
+    """The copying loads of a function; `shuffled` as `shuffled_parameters` has them."""
+    return _copies(module, function, shuffled, of_parameters=False)
+
+
+def shuffled_parameters(module: Module) -> Parameters:
+    """The parameters that functions, such as those of `__shfl_sync`, only hand to a shuffle."""
+    functions = {f.name: f for f in module.functions.values() if not f.is_entry and f.parameters}
+    callers: dict[str, set[str]] = {}
+    todo: set[str] = set()
+    for function in functions.values():
+        for instruction in module.instructions[function.first_pc : function.end_pc]:
+            if instruction.opcode == "shfl":
+                todo.add(function.name)
+            elif instruction.opcode == "call":
+                for callee in filter(None, map(_symbol, instruction.operands)):
+                    callers.setdefault(callee, set()).add(function.name)
+    found: Parameters = frozenset()
+    while todo:
+        function = functions[todo.pop()]
+        more = _handed_on(module, function, found) - found
+        if more:
+            found |= more
+            todo |= callers.get(function.name, set())
+    return found
+
+
+def _handed_on(module: Module, function: Function, shuffled: Parameters) -> Parameters:
+    """The parameters that one function only hands to a shuffle, given those of its callees."""
+    moved = _copies(module, function, shuffled, of_parameters=True)
+    stored = {pc for several in moved.stores.values() for pc, _ in several}
+    loads = {
+        load.pc: _symbol(load.operands[1])
+        for load in _instructions(module, function)
+        if load.opcode == "ld" and "param" in load.modifiers
+    }
+    used = {p for pc, p in loads.items() if (pc, 0) not in moved.loads or pc in stored}
+    handed = {*loads.values()} - used
+    own = enumerate(function.parameters)
+    return frozenset((function.name, number) for number, p in own if p.name in handed)
+
+
+def _copies(
+    module: Module, function: Function, shuffled: Parameters, *, of_parameters: bool
+) -> Copies:
+    """The copying loads of parameters, or of memory."""
     found = Copies()
-    own = module.instructions[function.first_pc : function.end_pc]
-    instructions = [i for i in own if len(i.operands) > 1]  # a function may be malformed
+    instructions = _instructions(module, function)
+    calls = (i for i in instructions if i.opcode == "call")
+    handed = frozenset(name for call in calls for name in _arguments(call, shuffled))
     objects = _objects(function)
+    given_back = dict(_given_back(instructions))
     uses: dict[str, list[_Use]] = {}
     for instruction in instructions:
-        for name, use in _reads(instruction, objects):
-            uses.setdefault(name, []).append(use)
+        taker = given_back.get(_argument(instruction))
+        for name, use in _reads(instruction, objects, handed):
+            by_call = _Use(taker, -5) if taker is not None and use.element == -1 else use
+            uses.setdefault(name, []).append(by_call)
     for instruction in instructions:
-        if instruction.opcode == "ld" and "param" not in instruction.modifiers:
+        if instruction.opcode == "ld" and ("param" in instruction.modifiers) == of_parameters:
             for element, operand in enumerate(elements(instruction.operands[0])):
                 if isinstance(operand, Register):
                     _follow(instruction, element, operand.name, uses, found)
     return found
+
+
+_SAME_BITS = frozenset(
+    {
+        "__float_as_int",
+        "__float_as_uint",
+        "__int_as_float",
+        "__uint_as_float",
+        "__double_as_longlong",
+        "__longlong_as_double",
+    }
+)
+"""Functions that give back what they are given (CUDA Math API, "Type Casting Intrinsics")."""
+
+
+def _given_back(instructions: list[Instruction]) -> Iterator[tuple[str, Instruction]]:
+    """Arguments that come back as the bits that they are, each with the load of the result."""
+    loads = {_symbol(i.operands[1]): i for i in instructions if i.opcode == "ld"}
+    for call in instructions:
+        if call.opcode == "call" and _SAME_BITS.intersection(map(_symbol, call.operands)):
+            groups = [o.elements for o in call.operands if isinstance(o, Group)]
+            if len(groups) == 2 and all(groups):
+                result, argument = (_symbol(group[0]) for group in groups)
+                if argument and result in loads:
+                    yield argument, loads[result]
+
+
+def _argument(instruction: Instruction) -> str:
+    """The argument of a call that an instruction sets; "" for none."""
+    sets = instruction.opcode == "st" and "param" in instruction.modifiers
+    return _symbol(instruction.operands[0]) if sets else ""
+
+
+def _instructions(module: Module, function: Function) -> list[Instruction]:
+    """The instructions of a function that may be followed; it may be malformed."""
+    own = module.instructions[function.first_pc : function.end_pc]
+    return [i for i in own if len(i.operands) > 1]
 
 
 def _follow(
@@ -105,17 +197,21 @@ def _follow(
         if any(use.element == -3 for use in uses.get(register, ())):
             continue  # what is stored from here on is the product's
         for use in uses.get(register, ()):
+            if use.element == -4:
+                continue
             kind = opcode_of(use.instruction).kind
             if use.element >= 0:
                 if mixed and use.instruction.operands[0] != load.operands[1]:
                     return
                 if not mixed:
                     stores.append((use.instruction.pc, use.element))
-            elif use.element == -1 and kind in ("move", "bits", "conversion"):
+            elif use.element == -5 or (
+                use.element == -1 and kind in ("move", "bits", "conversion")
+            ):
                 target = use.instruction.operands[0]
                 if not isinstance(target, Register):
                     return
-                following = target.name, mixed or kind != "move"
+                following = target.name, mixed or kind not in ("move", "load")
                 if following not in seen:
                     seen.add(following)
                     todo.append(following)
@@ -141,8 +237,10 @@ def _copies_into(instruction: Instruction, objects: frozenset[str]) -> bool:
     return not into_parameter or getattr(where.base, "name", "") in objects
 
 
-def _reads(instruction: Instruction, objects: frozenset[str]) -> Iterator[tuple[str, _Use]]:
-    """The registers that an instruction reads."""
+def _reads(
+    instruction: Instruction, objects: frozenset[str], handed: frozenset[str]
+) -> Iterator[tuple[str, _Use]]:
+    """The registers that an instruction reads; arguments `handed` only go on to a shuffle."""
     if instruction.guard is not None:
         yield instruction.guard.name, _Use(instruction, -2)
     if "mma_async" in instruction.modifiers:
@@ -153,9 +251,14 @@ def _reads(instruction: Instruction, objects: frozenset[str]) -> Iterator[tuple[
     stores = instruction.opcode == "st"
     copying = _copies_into(instruction, objects)
     operands = instruction.operands if stores else instruction.operands[1:]
+    shuffles = 0 if instruction.opcode == "shfl" else -1  # the place of what it hands on
+    if _argument(instruction) in handed:
+        shuffles = 1
     for place, operand in enumerate(operands):
         for element, part in enumerate(elements(operand)):
             use = _Use(instruction, element if copying and place == 1 else -1)
+            if place == shuffles:
+                use = _Use(instruction, -4)
             if isinstance(part, Register):
                 yield part.name, use
             elif isinstance(part, Address) and isinstance(part.base, Register):
@@ -174,12 +277,13 @@ def _reads(instruction: Instruction, objects: frozenset[str]) -> Iterator[tuple[
 def rechecked_loads(module: Module) -> frozenset[int]:
     """The pcs of loads whose value reaches, by moves alone, what a compare-and-swap compares.
 
-    Unoptimised code swaps in a function of its own, so that the way may lead through calls.
+    Unoptimised code swaps in a function of its own, so that the way may lead through calls, and
+    keeps a variable that is a pointer on the stack.
     """
     if ".cas" not in module.text:
         return frozenset()
     flows = [_Flow(module, f) for f in module.functions.values() if f.end_pc > f.first_pc]
-    compared: set[tuple[str, int]] = set()  # functions' parameters, by number
+    compared: Parameters = frozenset()
     size = -1
     while len(compared) > size:
         size = len(compared)
@@ -188,17 +292,28 @@ def rechecked_loads(module: Module) -> frozenset[int]:
     return frozenset(pc for flow in flows for pc in flow.loads)
 
 
+_STACK = (Register("%SP"), Register("%SPL"))  # where a function's own variables begin
+
+
 class _Flow:
-    """The registers of one function that a compare-and-swap compares."""
+    """The registers, and places on the stack, of one function that a compare-and-swap compares."""
 
     def __init__(self, module: Module, function: Function) -> None:
         self.function = function
-        own = module.instructions[function.first_pc : function.end_pc]
-        instructions = [i for i in own if len(i.operands) > 1]  # a function may be malformed
+        instructions = _instructions(module, function)
         self._calls = [i for i in instructions if i.opcode == "call"]
         self._loads = [i for i in instructions if i.opcode == "ld"]
-        self._given = [i for i in instructions if i.opcode == "st" and "param" in i.modifiers]
-        self._moves = [i for i in instructions if i.opcode == "mov"]
+        self._given = [i for i in instructions if _argument(i)]
+        moves = (
+            (i.operands[0], i.operands[-1])
+            for i in instructions
+            if i.opcode == "mov" or (i.opcode in ("ld", "st") and any(map(_slot, i.operands)))
+        )
+        self._moves = [(_held_in(to), _held_in(value)) for to, value in moves]
+        given_back = dict(_given_back(instructions))
+        for store in self._given:
+            if (load := given_back.get(_symbol(store.operands[0]))) is not None:
+                self._moves.append((_register(load.operands[0]), _register(store.operands[1])))
         self.compared = {
             _register(i.operands[2])
             for i in instructions
@@ -206,31 +321,43 @@ class _Flow:
         } - {""}
         self.loads: list[int] = []
 
-    def compared_parameters(self, known: set[tuple[str, int]]) -> set[tuple[str, int]]:
+    def compared_parameters(self, known: Parameters) -> Parameters:
         """Follows the values back, given what is known of the functions that are called."""
-        names = {name for call in self._calls for name in _compared_arguments(call, known)}
+        names = {name for call in self._calls for name in _arguments(call, known)}
         for store in self._given:
             if _symbol(store.operands[0]) in names:
                 self.compared.add(_register(store.operands[1]))
         size = -1
         while len(self.compared) > size:
             size = len(self.compared)
-            for move in self._moves:
-                if _register(move.operands[0]) in self.compared - {""}:
-                    self.compared.add(_register(move.operands[-1]))
+            for to, value in self._moves:
+                if to in self.compared - {""}:
+                    self.compared.add(value)
         loads = [i for i in self._loads if _register(i.operands[0]) in self.compared - {""}]
         self.loads = [i.pc for i in loads if "param" not in i.modifiers]
         taken = {_symbol(i.operands[1]) for i in loads if "param" in i.modifiers}
         own = enumerate(self.function.parameters)
-        return {(self.function.name, number) for number, p in own if p.name in taken}
+        return frozenset((self.function.name, number) for number, p in own if p.name in taken)
 
 
-def _compared_arguments(call: Instruction, known: set[tuple[str, int]]) -> list[str]:
-    """The variables that a call hands to parameters which are compared."""
+def _arguments(call: Instruction, known: Parameters) -> list[str]:
+    """The variables that a call hands to parameters which are known."""
     callee = next((o.name for o in call.operands if isinstance(o, Symbol)), "")
     groups = [o for o in call.operands if isinstance(o, Group)]
     arguments = groups[-1].elements if groups else ()
     return [_symbol(o) for number, o in enumerate(arguments) if (callee, number) in known]
+
+
+def _held_in(operand: Operand) -> str:
+    """The register or the place on the stack that holds a value; "" for anything else."""
+    return _register(operand) or _slot(operand)
+
+
+def _slot(operand: Operand) -> str:
+    """A place on the stack, under a name that no register has; "" for anything else."""
+    if not isinstance(operand, Address) or operand.base not in _STACK:
+        return ""
+    return f"[stack+{operand.offset}]"
 
 
 def _register(operand: Operand) -> str:
@@ -872,6 +999,11 @@ class Shadow:
             result |= True if value is None else self._values[first + i] != value
         return result
 
+    def stored_volatile(self, granules: NDArray[np.int64]) -> Stamps:
+        """Who stored each granule last by a volatile store, 0 where nobody did."""
+        stamps = self._writes.get("volatile")
+        return np.zeros(len(granules), np.int64) if stamps is None else stamps.take(granules)
+
     def unwritten(self, first: NDArray[np.int64], granules: int) -> Bad:
         """Whether no granule of each element has been written."""
         assert self.written is not None
@@ -1048,15 +1180,30 @@ class GlobalState:
     _copies: dict[str, Copies] = field(default_factory=dict)  # by function
 
     @cached_property
+    def trusting(self) -> frozenset[int]:
+        """The volatile loads for which the fence of another thread matters."""
+        return trusting_loads(self.module)
+
+    @cached_property
+    def fenced_timeline(self) -> Timeline:
+        """What would be published if a fence came before every atomic or volatile store."""
+        return Timeline(sites=self.timeline.sites)
+
+    @cached_property
     def _rechecked(self) -> frozenset[int]:
         return rechecked_loads(self.module)
+
+    @cached_property
+    def _shuffled(self) -> Parameters:
+        return shuffled_parameters(self.module)
 
     def copies(self, pc: int) -> Copies:
         """The loads that only move bytes, in the function that `pc` lies in."""
         function = self.module.function_at(pc)
         found = self._copies.get(function.name)
         if found is None:
-            found = self._copies[function.name] = copies(self.module, function)
+            found = copies(self.module, function, self._shuffled)
+            self._copies[function.name] = found
         return found
 
     def manner(self, pc: int) -> Manner:
@@ -1086,6 +1233,9 @@ _PIECE = 16  # bytes that a swizzle moves together
 _QUEUE = 256  # shared accesses kept back until a barrier tells whether they matter
 
 
+UNFENCED = "unfenced"  # both accesses are volatile, and only a fence is missing between them
+
+
 @dataclass
 class Hazard:
     """A hazard's first occurrence. `other_thread` (-1: none) counts through the grid."""
@@ -1101,7 +1251,7 @@ class Hazard:
     other_thread: int = -1
     other_pc: int = -1
     begins: bool = False  # the access itself is that of an asynchronous operation
-    how: str = ""  # of what reaches into another block: see `Reach`
+    how: str = ""  # of what reaches into another block: see `Reach`; of a race: `UNFENCED` or ""
     within: int = 0  # the swizzle in whose pattern the tile that it reads begins; 0: at its start
     count: int = 1
     is_across: bool = False  # of a race: any of those counted is between two warps
@@ -1132,6 +1282,9 @@ class Hazards(Observer):
         """`shared_bytes` a block has, `stride` bytes apart from those of the next."""
         self._geometry, self._state = geometry, state
         self._order = Order(geometry, state.timeline)
+        # What would be ordered if a fence came before every atomic or volatile store.
+        self._fenced = Order(geometry, state.fenced_timeline) if state.trusting else None
+        self._orders = (self._order,) if self._fenced is None else (self._order, self._fenced)
         blocks = len(geometry.blocks)
         alone = geometry.cluster.count == 1
         self._shared = Shadow(stride * blocks, initialised=False, private=alone)
@@ -1182,7 +1335,8 @@ class Hazards(Observer):
     def on_barrier(self, event: BarrierEvent) -> None:
         """What came before is ordered with what comes after, for those that were let through."""
         if event.met is not None or not len(event.released):
-            self._order.arriving(event.mask)
+            for order in self._orders:
+                order.arriving(event.mask)
         if not len(event.released) and event.met is None:
             return
         self._stores_since |= self._copies.any_in_flight
@@ -1194,9 +1348,10 @@ class Hazards(Observer):
             self._queue.clear()
         self._flush()
         self._stores_since &= not everyone
-        self._order.barrier(event)
-        if event.met is not None:
-            self._order.meeting(event.met)
+        for order in self._orders:
+            order.barrier(event)
+            if event.met is not None:
+                order.meeting(event.met)
 
     def on_sync(self, event: SyncEvent) -> None:
         """Lanes of a warp met, or passed a fence."""
@@ -1206,7 +1361,8 @@ class Hazards(Observer):
         elif event.kind == "proxy":
             self._order.proxy_fence(event.mask)
         else:
-            self._order.synchronised(event)
+            for order in self._orders:
+                order.synchronised(event)
 
     def on_transfer(self, event: TransferEvent) -> None:
         """An asynchronous operation: checked as of when it begins."""
@@ -1448,16 +1604,22 @@ class Hazards(Observer):
             self._read_unwritten(shadow, event, offset, lanes)
         if kind.how != "plain":  # of lanes that meet in an atomic, each may come after the others
             name = event.region.name if event.region.space == "global" else f"shared {id(self)}"
-            if event.kind != "load":
-                self._order.release(name, offset, lanes, fenced=kind.fenced)
-            if event.kind != "store":
-                self._order.acquire(name, offset, lanes)
+            for order in self._orders:
+                if event.kind != "load":
+                    fenced = kind.fenced or order is self._fenced
+                    order.release(name, offset, lanes, fenced=fenced)
+                if event.kind != "store":
+                    order.acquire(name, offset, lanes)
         stamp = self._order.thread[lanes] | np.int64(serial << 32)
         if self._copies.any_in_flight:
             self._touch_in_flight(shadow, event, offset, lanes)
         if event.region.space == "cluster":
             self._outliving.access(event, stamp, lanes, offset)
         first = offset // shadow.granule
+        if self._fenced is not None and event.pc in self._state.trusting:
+            stored = shadow.stored_volatile(first)
+            bad = self._order.unordered(stored, lanes) & ~self._fenced.unordered(stored, lanes)
+            self._note("race", event, bad, offset, lanes, stored, how=UNFENCED)
         for i, value in enumerate(pieces(event, shadow.granule, lanes)):
             place = first + i if i else first
             touch = Touch(event.kind != "load", kind.how, place, stamp, lanes, value)
@@ -1640,6 +1802,7 @@ class Hazards(Observer):
         lanes: NDArray[np.intp],
         other: Stamps | None = None,
         copy: Pending | None = None,
+        how: str = "",
     ) -> None:
         count = int(np.count_nonzero(bad))
         if not count:
@@ -1663,6 +1826,7 @@ class Hazards(Observer):
             int(offset[i]) - start,
             event.kind != "load",
             count=count,
+            how=how,
             is_across=across,
             copy=copy,
         )

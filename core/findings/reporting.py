@@ -11,7 +11,7 @@ from core.emulator.events import FaultEvent, Observer
 from core.emulator.groups import WARP, Geometry
 from core.emulator.heap import Piece
 from core.findings.async_copies import Pending
-from core.findings.hazards import Hazard
+from core.findings.hazards import UNFENCED, Hazard
 from core.findings.places import Place, Places, index_text
 from core.ptx.opcodes import writes_into
 from core.trace.finding import Finding
@@ -499,6 +499,12 @@ class Reporter:
         where = f"line {line}" if line else f"`{instruction.text.strip()}`"
         if block != mine:
             other = f"{other} of block {index_text(block, self._geometry.grid)}"
+        if hazard.how == UNFENCED:
+            return (
+                f", which {other} stores ({where}) before the flag or count by which this thread "
+                "knows of it; a __threadfence() between the two stores is missing."
+            )
+        if block != mine:
             if hazard.space in ("shared", "cluster"):
                 return (
                     f" with no barrier of their cluster after {other} {verb} it ({where}); a "

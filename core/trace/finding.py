@@ -75,7 +75,8 @@ def in_doubt(kind: str) -> str:
     if kind == "assert":
         return "perhaps a failing assertion"
     is_state = kind in ("out_of_bounds", "misaligned")
-    return f"perhaps {'' if is_state else 'a '}{kind.replace('_', ' ')}"
+    article = "" if is_state else "an " if kind.startswith("i") else "a "
+    return f"perhaps {article}{kind.replace('_', ' ')}"
 
 
 def is_in_front(finding: Finding) -> bool:

@@ -75,6 +75,26 @@ def back_edges(module: Module, function: Function) -> list[tuple[int, int]]:
     return found
 
 
+def leaves_loop(module: Module, pc: int, first: int, end: int) -> bool:
+    """Whether a branch in a loop, which begins and ends at these pcs, has a way that leads out."""
+    target = target_of(module, pc)
+    if target is None or not first <= pc < end:
+        return False
+    return not all(first <= _arrival(module, way) < end for way in (target, pc + 1))
+
+
+def _arrival(module: Module, pc: int | None) -> int:
+    """The first instruction from here on that is no mere jump; -1 if no one can tell."""
+    for _ in module.instructions:
+        if pc is None or pc >= len(module.instructions):
+            return -1
+        instruction = module.instructions[pc]
+        if instruction.opcode != "bra" or instruction.guard is not None:
+            return pc
+        pc = target_of(module, pc)
+    return -1
+
+
 def _test_end(module: Module, first: int, end: int) -> int | None:
     """Where the head's test ends: at the first branches, if one of them leaves the loop."""
     pc = first

@@ -173,6 +173,70 @@ def test_what_a_thread_adds_to_what_it_stored_is_left_open(body, is_open):
     assert all(races) == is_open
 
 
+WAITING = """
+__global__ void k(const int* on, volatile int* ready, int* lock, float* out)
+{
+    __shared__ float s[64];
+    int i = threadIdx.x;
+    BODY
+}
+"""
+
+
+@pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        # Each waits for the one that its contents name: in a circle, or for one that is not there.
+        ("while (ready[on[i]] == 0) { } ready[i] = 1;", {"livelock": ("on",)}),
+        ("while (ready[64 + on[i]] == 0) { }", {"livelock": ("on",), "out_of_bounds": ("on",)}),
+        ("if (i < 9) while (ready[on[i]] == 0) { } out[i] = __shfl_sync(~0u, i, 3);",
+         {"livelock": ("on",), "divergent_warp": ("on",), "inactive_lane": ("on",)}),
+        ("if (i < 9) while (ready[on[i]] == 0) { } s[i] = i; __syncthreads(); out[i] = s[63 - i];",
+         {"livelock": ("on",), "deadlock": ("on",)}),
+        ("while (atomicCAS(lock + on[i] % 8, 0, 1) != 0) { }", {"livelock": ("on",)}),
+        ("while (atomicCAS((int*)on, 0, 1) != 0) { } *(volatile int*)on = 0;",
+         {"livelock": ("on",)}),  # a lock that is not free at first
+        # The kernel's own faults.
+        ("while (ready[i] == 0) { } out[i] = on[i];", {"livelock": ()}),
+        ("while (atomicCAS(lock, 0, 1) != 0) { } out[0] += on[i];", {"livelock": ()}),
+        ("if (i < 9) while (ready[0] == 0) { } out[i] = __shfl_sync(~0u, on[i], 3);",
+         {"livelock": (), "divergent_warp": (), "inactive_lane": ()}),
+        ("if (i < 40) while (ready[on[i]] == 0) { } else if (i < 50)"
+         " out[i] = __shfl_sync(~0u, i, 50);",
+         {"livelock": ("on",), "divergent_warp": ("on",), "inactive_lane": ("on",)}),
+        ("if (i < 32) while (ready[on[i]] == 0) { } else if (i < 50)"
+         " out[i] = __shfl_sync(0x3ffffu, i, 20);",
+         {"livelock": ("on",), "inactive_lane": ()}),
+    ],
+)  # fmt: skip
+def test_waiting_for_ever_is_left_open_where_contents_say_for_whom(body, expected, kind):
+    texts = {
+        "on": "index:int32[64]",
+        "ready": "zeros:int32[64]",
+        "lock": "zeros:int32[8]",
+        "out": "zeros:float32[64]",
+    }
+    launch = FileLaunch("k.cu", "k", "1", "64", arguments=tuple(texts.items()))
+    trace = record(file_workload(WAITING.replace("BODY", body), launch, 5), kind=kind)
+    resting = resting_on(trace, frozenset(texts))
+    assert {f.kind: resting.get(f, ()) for f in trace.findings} == expected
+    assert all(is_left_open(trace, f) for f in resting)
+
+
+def test_a_race_for_an_element_that_nobody_reads_is_left_open_in_a_table_that_is_read():
+    """Keys are claimed by an atomic; two threads with one key then write its value."""
+    insert = (
+        "int at = idx[i] % 4; atomicCAS((int*)out + 2 * at, 0, idx[i] + 1); out[2 * at + 1] = i;"
+    )
+    table = {"out": "zeros:float32[8]"}
+    assert found(insert, **table) == [("race", ("idx",), True)]
+    read = f"{insert} if (out[2 * at + 1] > 40) out[2 * at + 1] = 0;"
+    races = [is_open for kind, _, is_open in found(read, **table) if kind == "race"]
+    assert races
+    assert not any(races)
+
+
 def test_what_lies_in_front_of_a_pointer_in_a_structure_is_left_open():
     source = """
 struct Offsets { const int* data; int n; };

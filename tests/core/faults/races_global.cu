@@ -306,3 +306,135 @@ extern "C" __global__ void read_beside_atomics_ok(unsigned* sum, unsigned* y)
     } while (old != seen);
     y[threadIdx.x] = old;
 }
+
+struct Node
+{
+    Node* next;
+    int key;
+};
+__device__ Node* first;
+
+//@ push_of_two_reads grid=1 block=64 pool=zero:uint64[64,2]
+extern "C" __global__ void push_of_two_reads(Node* pool)
+{
+    Node *node = pool + threadIdx.x, *old;
+    do {
+        old = first;
+        node->next = first;  //! race first
+    } while (atomicCAS((unsigned long long*)&first, (unsigned long long)old,  //! race first
+                       (unsigned long long)node) != (unsigned long long)old);
+}
+extern "C" __global__ void push_of_two_reads_ok(Node* pool)
+{
+    Node *node = pool + threadIdx.x, *old;
+    do {
+        old = first;
+        node->next = old;
+    } while (atomicCAS((unsigned long long*)&first, (unsigned long long)old,
+                       (unsigned long long)node) != (unsigned long long)old);
+}
+
+//@ highest_of_floats grid=1 block=64 x=input:float32[64] top=zero:float32[1]
+extern "C" __global__ void highest_of_floats(const float* x, float* top)
+{
+    if (*top < x[threadIdx.x])
+        atomicCAS((int*)top, 0, __float_as_int(x[threadIdx.x]));  //! race top
+}
+extern "C" __global__ void highest_of_floats_ok(const float* x, float* top)
+{
+    float old = *top, seen;
+    do {
+        seen = old;
+        old = __int_as_float(atomicCAS((int*)top, __float_as_int(seen),
+                                       __float_as_int(fmaxf(seen, x[threadIdx.x]))));
+    } while (old != seen);
+}
+
+//@ counted_sums grid=4 block=64 x=input:float32[256] sums=output:float32[4] count=zero:uint32[1] y=output:float32[64]
+extern "C" __global__ void counted_sums(const float* x, volatile float* sums, unsigned* count, float* y)
+{
+    __shared__ bool is_last;
+    if (threadIdx.x == 0) {
+        float sum = 0.0f;
+        for (int k = 0; k < 64; k++)
+            sum += x[blockIdx.x * 64 + k];
+        sums[blockIdx.x] = sum;
+        is_last = atomicAdd(count, 1) == 3;
+    }
+    __syncthreads();
+    if (is_last) {
+        float total = 0.0f;
+        for (int k = 0; k < 4; k++)
+            total += sums[k];  //! race sums
+        y[threadIdx.x] = total;
+    }
+}
+extern "C" __global__ void counted_sums_ok(const float* x, volatile float* sums, unsigned* count, float* y)
+{
+    __shared__ bool is_last;
+    if (threadIdx.x == 0) {
+        float sum = 0.0f;
+        for (int k = 0; k < 64; k++)
+            sum += x[blockIdx.x * 64 + k];
+        sums[blockIdx.x] = sum;
+        __threadfence();
+        is_last = atomicAdd(count, 1) == 3;
+    }
+    __syncthreads();
+    if (is_last) {
+        float total = 0.0f;
+        for (int k = 0; k < 4; k++)
+            total += sums[k];
+        y[threadIdx.x] = total;
+    }
+}
+
+//@ flag_before_data grid=2 block=64 data=output:float32[64] flag=zero:int32[1] y=output:float32[64]
+extern "C" __global__ void flag_before_data(volatile float* data, volatile int* flag, float* y)
+{
+    if (blockIdx.x == 0) {
+        data[threadIdx.x] = threadIdx.x;
+        __syncthreads();
+        if (threadIdx.x == 0)
+            *flag = 1;
+    } else {
+        while (*flag == 0) { }
+        y[threadIdx.x] = data[63 - threadIdx.x];  //! race data
+    }
+}
+extern "C" __global__ void flag_before_data_ok(volatile float* data, volatile int* flag, float* y)
+{
+    if (blockIdx.x == 0) {
+        data[threadIdx.x] = threadIdx.x;
+        __threadfence();
+        __syncthreads();
+        if (threadIdx.x == 0)
+            *flag = 1;
+    } else {
+        while (*flag == 0) { }
+        y[threadIdx.x] = data[63 - threadIdx.x];
+    }
+}
+
+//@ one_flag_is_polled grid=2 block=1 flags=zero:int32[2] y=output:int32[1]
+extern "C" __global__ void one_flag_is_polled(volatile int* flags, int* y)
+{
+    if (blockIdx.x == 0) {
+        flags[0] = 1;
+        flags[1] = 1;
+    } else {
+        while (flags[1] == 0) { }
+        y[0] = flags[0];  //! race flags
+    }
+}
+extern "C" __global__ void one_flag_is_polled_ok(volatile int* flags, int* y)
+{
+    if (blockIdx.x == 0) {
+        flags[0] = 1;
+        flags[1] = 1;
+    } else {
+        for (int k = 1; k >= 0; k--)
+            while (flags[k] == 0) { }
+        y[0] = 1;
+    }
+}

@@ -41,6 +41,12 @@ def test_a_race_of_two_blocks_in_global_memory_wants_both_to_be_atomic():
     assert "nothing orders two blocks; make both accesses atomic" in message
 
 
+def test_a_volatile_load_that_a_fence_is_missing_for_wants_that_fence():
+    (message,) = said("counted_sums")
+    assert "reads sums[0], which thread (0,0) of block (0,0) stores" in message
+    assert "; a __threadfence() between the two stores is missing." in message
+
+
 def test_a_copy_that_another_thread_has_waited_for_wants_that_to_be_told():
     (message,) = said("reuse_without_barrier")
     wanted = "thread (0,0) has waited for it, and a __syncthreads() after that wait is missing."

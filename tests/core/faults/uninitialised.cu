@@ -224,3 +224,30 @@ extern "C" __global__ void beyond_the_memset_ok(const int* x, int* y)
 {
     y[threadIdx.x] = x[threadIdx.x % 16];
 }
+
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+
+//@ set_by_one_lane grid=1 block=32 n=zero:int32[1] y=output:float32[32]
+extern "C" __global__ void set_by_one_lane(int* n, float* y)
+{
+    cg::coalesced_group group = cg::coalesced_threads();
+    int first;
+    double scale;
+    if (group.thread_rank() == 0) {
+        first = atomicAdd(n, group.size());
+        scale = 0.5;
+    }
+    y[threadIdx.x] = group.shfl(scale, 0) * (group.shfl(first, 0) + first);  //! uninitialised first
+}
+extern "C" __global__ void set_by_one_lane_ok(int* n, float* y)
+{
+    cg::coalesced_group group = cg::coalesced_threads();
+    int first;
+    double scale;
+    if (group.thread_rank() == 0) {
+        first = atomicAdd(n, group.size());
+        scale = 0.5;
+    }
+    y[threadIdx.x] = group.shfl(scale, 0) * (group.shfl(first, 0) + group.thread_rank());
+}
