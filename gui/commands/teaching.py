@@ -280,7 +280,10 @@ class Teaching(QObject):
         self._opened = ()
         self._watch()
         self.session.update(veiled=frozenset(), answered=False, lit=None, pick_target=None)
-        self.main.step_page.source.end_exercise()
+        source = self.main.step_page.source
+        source.end_exercise()
+        if source.draft.of_exercise:
+            self.recorder.run_source(None)  # the rung's own text, not the exercise's
         self.recorder.ladder = self._ladder
         self.main.left_column.show_lesson(False)
         self.left.emit()
@@ -365,9 +368,9 @@ class Teaching(QObject):
         self.asked.emit()
 
     def _look(self, *, again: bool = False, solution: str = "") -> None:
-        """Open the place that the question looks at.
+        """Open the place that the question looks at; the editor has what an exercise has become.
 
-        `again` keeps what an exercise has become; `solution` is the text that solved it.
+        `again` keeps what was run of it too; `solution` is the text that solved it.
         """
         if self.sitting is None or self.sitting.stage == "ended":
             return
@@ -378,10 +381,9 @@ class Teaching(QObject):
         if not self.sitting.is_built:
             source.end_exercise()
         elif not again:
-            source.begin_exercise(link.rung, text or ladder[link.rung].source)
-            if solution:
-                text = solution
-                source.put(link.rung, text)
+            first = text or ladder[link.rung].source
+            source.begin_exercise(link.rung, question.step.name, first)
+            text = solution or text
         elif self._shown_rung() == link.rung and self.session.trace is not None:
             text = self.session.trace.workload.source
         self._visit(link, ladder, text, front=FRONT)

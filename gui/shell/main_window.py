@@ -153,6 +153,7 @@ class MainWindow(Window):
         session.page_changed.connect(self._open_page)
         session.theme_changed.connect(self.dressing.put_on)
         session.text_size_changed.connect(lambda _: self.dressing.put_on(session.theme))
+        self.step_page.source.drafts_changed.connect(self._mark_edited)
         self.form.watch(recorder.worker)
         self.form.inputs.follow(session)
 
@@ -232,6 +233,7 @@ class MainWindow(Window):
         if own is not None:
             self.workbench.show_form(configuration)
         self.ladder_panel.show_files(self.workbench.recent_files())
+        self._mark_edited()
         self.ladder_panel.select(configuration.key)
         if own is not None:
             return
@@ -239,6 +241,9 @@ class MainWindow(Window):
         if not self.form.shows(rung, configuration.parameters):
             self.form.show_rung(rung, configuration.parameters)
             self.words.watch(self.form)  # its rows are others now
+
+    def _mark_edited(self) -> None:
+        self.ladder_panel.mark_edited(self.step_page.source.draft.kept())
 
     def _on_trace(self, trace: object) -> None:
         self._show_title()

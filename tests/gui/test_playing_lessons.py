@@ -14,7 +14,9 @@ from core.lessons.posing import right_answer
 from gui.looks.theme import apply_theme
 from gui.scenes.link import Named, parse_link
 from gui.shell.main_window import MainWindow
+from gui.shell.session_persistence import Keeper
 from gui.views.answer_fields import ChoiceField, ClickField, OrderField, SliderField
+from gui.views.ladder_panel import EDITED, NAME
 
 MOST_MS = 120_000
 
@@ -249,9 +251,65 @@ def test_the_original_of_an_exercise_is_the_text_it_began_with(window, qtbot):
     assert sitting.marks[1] == "near"  # it was shown
     qtbot.waitUntil(lambda: settled(window), timeout=MOST_MS)
     assert not source.draft.stale
-    teaching.leave()
-    source.put_original()
-    assert source.edit.toPlainText() == rung
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MOST_MS):
+        teaching.leave()
+    window.show_page("step")
+    assert source.edit.toPlainText() == window.session.trace.workload.source == rung
+
+
+@pytest.mark.slow
+def test_each_exercise_keeps_its_text_and_the_rung_its_own(window, qtbot):
+    source, ladder = window.step_page.source, window.recorder.ladder
+    window.recorder.configure("vector_add")
+    qtbot.waitUntil(lambda: source.draft.key == "vector_add", timeout=MOST_MS)
+    own = ladder["vector_add"].source + "// of the rung\n"
+    source.edit.set_text(own)
+    assert edited_rungs(window) == ["vector_add"]
+    teaching = begun(window, qtbot, "exercises")
+    asked(window, qtbot)
+    typed = source.edit.toPlainText() + "// of the exercise\n"
+    source.edit.set_text(typed)  # and not run
+    teaching.go(1)
+    asked(window, qtbot)
+    assert "// of" not in source.edit.toPlainText()
+    assert not source.edit.document().isUndoAvailable()
+    teaching.go(-1)
+    asked(window, qtbot)
+    assert source.edit.toPlainText() == typed
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MOST_MS):
+        teaching.leave()
+    window.show_page("step")
+    assert source.edit.toPlainText() == own
+    assert window.session.configuration.source is None
+    begun(window, qtbot, "exercises")
+    asked(window, qtbot)
+    assert source.edit.toPlainText() == typed
+    saved = Keeper(window, None).saved()
+    assert saved.configuration.source is None
+    exercise = teaching.sitting.question.step.name
+    assert sorted(saved.drafts) == ["vector_add", f"vector_add#{exercise}"]
+
+
+def edited_rungs(window):
+    rows = window.ladder_panel.list
+    return [rows.item(i).data(NAME) for i in range(rows.count()) if rows.item(i).data(EDITED)]
+
+
+@pytest.mark.slow
+def test_an_edited_kernel_is_called_so(window, qtbot):
+    source = window.step_page.source
+    window.recorder.configure("coalesced", {"n": 24})
+    qtbot.waitUntil(lambda: source.draft.key == "coalesced", timeout=MOST_MS)
+    assert "(edited)" not in window.windowTitle()
+    source.edit.set_text(source.edit.toPlainText() + "// edited\n")
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MOST_MS):
+        window.workbench.run_source()
+    assert "(edited)" in window.windowTitle()
+    assert edited_rungs(window) == ["coalesced"]
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MOST_MS):
+        window.workbench.run_original()
+    assert "(edited)" not in window.windowTitle()
+    assert edited_rungs(window) == []
 
 
 @pytest.mark.slow
