@@ -139,8 +139,6 @@ class Presenting(QObject):
         why = found.why if found is not None else ""
         self.bar.show_question(sitting, self._votes(), answer if told else "", why if told else "")
         if self.notes is not None and sitting.posed is not None:
-            step, rest = sitting.question.step, sitting.questions[sitting.at + 1 :]
-            following = rest[0].step.ask.text if rest else ""
-            said = f"The answer: {answer}. {why}" if answer else why
+            note, following = sitting.question.step.note, found.following if found else ""
             title = f"{sitting.title}   {sitting.place}"
-            self.notes.show_notes(title, sitting.posed.ask, said, step.note, following)
+            self.notes.show_notes(title, sitting.posed.ask, answer, why, note, following)

@@ -561,8 +561,10 @@ class Teaching(QObject):
 
     def work_out_answer(self) -> None:
         """Work the question's answer out; `answer_known` brings it."""
-        if self.sitting is not None and self.sitting.posed is not None:
-            self.worker.submit(reveal_job, self.sitting.posed)
+        sitting = self.sitting
+        if sitting is not None and sitting.posed is not None:
+            following = next(iter(sitting.questions[sitting.at + 1 :]), None)
+            self.worker.submit(reveal_job, self._recorders, sitting.posed, following)
 
     def reveal(self, wanted: Answer) -> None:
         """Show the answer to the room: nobody gave one, and none is kept."""

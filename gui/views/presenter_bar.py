@@ -40,7 +40,7 @@ class PresenterBar(QFrame):
         self.title = styled_label(role="lesson", plain=True)
         self.place = styled_label(role="lesson", plain=True)
         self.ask = ProseLabel("moment")
-        self.answer = ProseLabel("prose")
+        self.answer, self.why = ProseLabel(), ProseLabel()
         self.again = action_button("Second vote", "Count the votes anew beside the first (V)")
         self.notes = action_button(
             "Notes", "Notes and the answer in a window of their own (Ctrl+N)"
@@ -64,7 +64,7 @@ class PresenterBar(QFrame):
         self.choices = QGridLayout()
         self.choices.setHorizontalSpacing(18)
         self.choices.setVerticalSpacing(2)
-        layout = stacked(self, head, self.ask, self.choices, self.answer, gap=4)
+        layout = stacked(self, head, self.ask, self.choices, self.answer, self.why, gap=4)
         layout.setContentsMargins(14, 6, 8, 8)
         self._rows: list[tuple[ProseLabel, ProseLabel]] = []
         self.hide()
@@ -85,8 +85,10 @@ class PresenterBar(QFrame):
             count.setAccessibleName(f"{LETTERS[place]}, {plain(text)}: {votes.text(place)}")
         self.again.setVisible(bool(choices))
         self.again.setText("First vote" if votes.second else "Second vote")
-        self.answer.say(f"{answer}. {why}" if answer and not choices else why)
-        self.answer.setVisible(bool(answer or why))
+        self.answer.say(f"The answer: {answer}" if answer else "")
+        self.answer.setVisible(bool(answer) and not choices)  # of which one is marked
+        self.why.say(why)
+        self.why.setVisible(bool(why))
         self.restyle()
         self.show()
 
@@ -150,18 +152,24 @@ class NotesWindow(QWidget):
         self.setWindowTitle("Notes – Tilescope")
         self.title = styled_label(role="lesson", plain=True)
         self.ask, self.note = ProseLabel("ask"), ProseLabel("prose")
-        self.answer, self.next = ProseLabel("prose"), ProseLabel("prose")
-        layout = stacked(self, self.title, self.ask, self.answer, self.note, self.next, gap=10)
+        self.answer, self.why, self.next = ProseLabel(), ProseLabel(), ProseLabel()
+        told = (self.answer, self.why, self.note, self.next)
+        layout = stacked(self, self.title, self.ask, *told, gap=10)
         layout.setContentsMargins(18, 14, 18, 14)
         layout.addStretch(1)
         self.resize(520, 420)
 
-    def show_notes(self, title: str, ask: str, answer: str, note: str, following: str) -> None:
-        """Show what belongs to a question."""
+    def show_notes(
+        self, title: str, ask: str, answer: str, why: str, note: str, following: str
+    ) -> None:
+        """Show what belongs to a question; empty is what there is not."""
         self.title.setText(title)
         self.ask.say(ask)
-        self.answer.say(answer)
-        self.note.say(note)
-        self.note.setVisible(bool(note))
-        self.next.say(f"Next: {following}" if following else "")
-        self.next.setVisible(bool(following))
+        for label, said in (
+            (self.answer, f"The answer: {answer}" if answer else ""),
+            (self.why, why),
+            (self.note, note),
+            (self.next, f"Next: {following}" if following else ""),
+        ):
+            label.say(said)
+            label.setVisible(bool(said))

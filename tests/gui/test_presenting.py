@@ -39,7 +39,7 @@ def test_forward_reveals_then_goes_on(presented, window, qtbot):
     assert window.session.veiled
     window.commands.turn(1)
     assert window.session.veiled == sitting.question.step.keep
-    assert bar.answer.isVisible()
+    assert bar.why.isVisible()
     window.commands.turn(1)
     qtbot.waitUntil(lambda: sitting.at == choice + 1, timeout=MOST_MS)
     window.commands.turn(-1)
@@ -62,7 +62,7 @@ def test_forward_that_comes_early_skips_no_question(presented, window, qtbot):
     assert sitting.at == at
     qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
     assert sitting.at == at
-    assert presented.bar.answer.isVisible()
+    assert presented.bar.why.isVisible()
 
 
 @pytest.mark.slow
@@ -90,8 +90,12 @@ def test_letters_are_votes_first_and_second(presented, window, qtbot):
 def test_notes_have_a_window_of_their_own(presented, window):
     presented.toggle_notes()
     assert presented.notes.isVisible()
-    assert presented._found.text in presented.notes.answer.said()
-    assert not presented.bar.answer.isVisible()
+    notes = presented.notes
+    assert notes.answer.said() == f"The answer: {presented._found.text}"
+    assert notes.why.said() == presented._found.why
+    assert notes.next.said().startswith("Next: ")
+    assert "{" not in notes.next.said(), "its figures are worked out"
+    assert not presented.bar.why.isVisible()
     presented.toggle_notes()
     assert not presented.notes.isVisible()
 
