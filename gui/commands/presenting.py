@@ -34,6 +34,7 @@ class Presenting(QObject):
         if self.on:
             self.stop()
             self.teaching.show_panel(True)
+            self.teaching.ask_what_was_revealed()
             return
         if self.teaching.sitting is None:
             self.teaching.begin_lesson("1A")

@@ -572,6 +572,12 @@ class Teaching(QObject):
             self.sitting.stage = "told"
             self._reveal(wanted, [])
 
+    def ask_what_was_revealed(self) -> None:
+        """Veil an answer again that the room was shown, and ask the learner."""
+        sitting = self.sitting
+        if sitting is not None and sitting.is_told and sitting.reply is None:
+            self.go_to(sitting.at)
+
     def _reveal(self, wanted: Answer, answer: Answer) -> None:
         """Lift the veil but for what is kept; light what is right beside what was clicked."""
         from core.lessons.lesson import Click, Slider

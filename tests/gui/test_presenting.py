@@ -51,6 +51,19 @@ def test_forward_reveals_then_goes_on(presented, window, qtbot):
 
 
 @pytest.mark.slow
+def test_what_was_revealed_is_asked_again_when_presenting_ends(presented, window, qtbot):
+    sitting, panel = window.teaching.sitting, window.lesson_panel
+    at, veiled = sitting.at, window.session.veiled
+    presented.move(1)
+    assert window.session.veiled != veiled
+    presented.toggle()
+    asked(window, qtbot)
+    assert (sitting.at, window.session.veiled) == (at, veiled)
+    assert panel.field is not None
+    assert panel.sure.isVisible()
+
+
+@pytest.mark.slow
 def test_forward_that_comes_early_skips_no_question(presented, window, qtbot):
     sitting = window.teaching.sitting
     presented.move(1)  # reveals
