@@ -41,11 +41,14 @@ class Presenting(QObject):
         self.on = True
         self._make()
         self.teaching.show_panel(False)
+        self.main.left_column.make_room(True)
         if self.teaching.sitting is not None and self.teaching.sitting.posed is not None:
             self._ask()
 
     def stop(self) -> None:
         """End presenting."""
+        if self.on:
+            self.main.left_column.make_room(False)
         self.on = False
         if self.bar is not None:
             self.bar.hide()

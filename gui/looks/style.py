@@ -229,6 +229,8 @@ def rules(theme: Theme) -> str:
     QListWidget[role="lines"] {{ border: 1px solid {s.border}; border-radius: {p.radius}px; }}
     #momentTitle {{ background: {s.panel}; border-bottom: 1px solid {s.border}; }}
     QLabel[role="moment"] {{ color: {s.text}; font-size: {z.heading * 1.2:g}pt; font-weight: 600; }}
+    QLabel[large="true"] {{ font-size: {z.body * 1.4:g}pt; }}
+    QLabel[role="moment"][large="true"] {{ font-size: {z.body * 1.7:g}pt; }}
     #message {{ background: {theme.tint("error", 0.10).name()};
                 border: 1px solid {theme.tint("error", 0.45).name()};
                 border-radius: {p.radius}px; }}

@@ -209,7 +209,8 @@ class MainWindow(Window):
         self.transport.setVisible(page.clock)
         self.looking_at.setVisible(page.clock)
         QTimer.singleShot(0, self, lambda: self.words.watch(self.pages.current))
-        lesson = self.lesson_panel is not None and not self.lesson_panel.isHidden()
+        parts = self.lesson_panel, self.presenter
+        lesson = any(part is not None and not part.isHidden() for part in parts)
         self.left_column.make_room(page.bare or lesson)
         if not page.clock:
             self.session.playing = 0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QWidget
 
 from core.lessons.answers import LETTERS
@@ -18,6 +18,9 @@ from gui.views.widgets import action_button, icon_button
 
 if TYPE_CHECKING:
     from gui.scenes.sitting import Sitting
+
+
+MOST_ROOM = 0.3  # of the window's height; the type is large where that is enough for it
 
 
 class PresenterBar(QFrame):
@@ -91,6 +94,21 @@ class PresenterBar(QFrame):
         self.why.setVisible(bool(why))
         self.restyle()
         self.show()
+        self._fit_type()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Choose the type anew for another width."""
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self._fit_type()
+
+    def _fit_type(self) -> None:
+        """Large type for the room, unless the views below would be left too little of it."""
+        for large in (True, False):
+            for label in self.findChildren(ProseLabel):
+                set_style(label, "large", large)
+            if self.heightForWidth(self.width()) <= MOST_ROOM * self.window().height():
+                return
 
     def _fit(self, choices: Sequence[str]) -> None:
         if len(choices) == len(self._rows):

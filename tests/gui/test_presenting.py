@@ -51,6 +51,35 @@ def test_forward_reveals_then_goes_on(presented, window, qtbot):
 
 
 @pytest.mark.slow
+def test_the_room_reads_larger_type_and_no_left_column(presented, window, qtbot, qapp):
+    bar, body = presented.bar, window.form.font().pointSizeF()
+    presented.move(1)
+    qapp.processEvents()
+    assert bar.ask.fontInfo().pointSizeF() > 1.5 * body
+    for label in (*bar._rows[0], bar.why):
+        assert label.fontInfo().pointSizeF() > 1.3 * body
+    assert window.left.isHidden()
+    window.show_page("ceilings")
+    window.show_page("step")
+    assert window.left.isHidden()
+    presented.toggle()
+    window.teaching.leave()
+    window.show_page("step")
+    assert window.left.isVisible()
+
+
+@pytest.mark.slow
+def test_a_low_window_keeps_its_views_beside_what_is_presented(presented, window, qapp):
+    window.resize(1100, 620)
+    presented.move(1)
+    qapp.processEvents()
+    bar = presented.bar
+    assert bar.height() <= 0.4 * window.height()
+    for label in (bar.ask, bar.why, *bar._rows[0]):
+        assert label.height() >= label.heightForWidth(label.width())
+
+
+@pytest.mark.slow
 def test_what_was_revealed_is_asked_again_when_presenting_ends(presented, window, qtbot):
     sitting, panel = window.teaching.sitting, window.lesson_panel
     at, veiled = sitting.at, window.session.veiled
