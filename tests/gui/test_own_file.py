@@ -533,8 +533,9 @@ def test_what_ran_before_the_budget_was_spent_is_shown(opened, qtbot, tmp_path, 
 
 
 FOREVER = """
-__global__ void forever(volatile int* go) {
-    while (*go != 77) { }
+__global__ void forever(float* go) {
+    float value = 0.0f;
+    while (value != go[0]) value += 0.3f;
 }
 """
 
