@@ -107,6 +107,7 @@ class Teaching(QObject):
         self.drafter.finished.connect(self._take)
         self.drafter.failed.connect(lambda error: self._say(sentence_of(error)))
         window.recorder.recorded.connect(self._check_goals)
+        window.recorder.failed.connect(lambda _: self._unmark())
 
     def close(self) -> None:
         """End what runs."""
@@ -467,7 +468,19 @@ class Teaching(QObject):
         if self.session.asked_for != self.session.configuration:
             return  # what is shown is still what was there before, or the text did not compile
         if self._shown_rung() == sitting.posed.link.rung:
-            self._answer(self.session.trace.workload.source, True)
+            source = self.session.trace.workload.source
+            if source == sitting.posed.source:
+                self._unmark()  # what an exercise begins with is nobody's answer
+            else:
+                self._answer(source, True)
+
+    def _unmark(self) -> None:
+        """What was said of a text is not said of what stands in its place now."""
+        sitting, panel = self.sitting, self.panel
+        if sitting is None or panel is None or sitting.stage != "asked" or not sitting.is_built:
+            return
+        sitting.reply = None
+        panel.show_sitting(sitting)
 
     def show_solution(self) -> None:
         """Put a kernel that meets the goals into the editor, and run it."""

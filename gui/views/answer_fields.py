@@ -446,20 +446,23 @@ class GoalsField(AnswerField):
 
     def __init__(self, goals: Sequence[str]) -> None:
         super().__init__()
-        self.rows = [ProseLabel("goal", f"○  {goal}") for goal in goals]
+        self.goals = goals
+        self.rows = [ProseLabel("goal") for _ in goals]
         keys = "F2 edits the text; Ctrl+Return runs it and checks the goals."
         note = styled_label(keys, role="dim", wrap=True)
         stacked(self, styled_label("Goals", role="heading"), *self.rows, note, gap=4)
+        self.show_met(())
 
     def answer(self) -> Answer | None:
         return None
 
-    def show_met(self, goals: Sequence[Met]) -> None:
-        """Tick what is met."""
-        for row, goal in zip(self.rows, goals, strict=True):
-            row.say(f"{'✓' if goal.met else '○'}  {goal.say}")
-            set_style(row, "told", "right" if goal.met else "other")
-            row.setAccessibleName(f"{'met' if goal.met else 'not met'}: {plain(goal.say)}")
+    def show_met(self, marked: Sequence[Met]) -> None:
+        """Tick what is met; nothing is while nothing was marked."""
+        met = [one.met for one in marked] or [False] * len(self.rows)
+        for row, goal, is_met in zip(self.rows, self.goals, met, strict=True):
+            row.say(f"{'✓' if is_met else '○'}  {goal}")
+            set_style(row, "told", "right" if is_met else "other")
+            row.setAccessibleName(f"{'met' if is_met else 'not met'}: {plain(goal)}")
 
 
 def field_of(asked: Asked) -> AnswerField:

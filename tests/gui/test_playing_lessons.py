@@ -234,7 +234,6 @@ def test_the_original_of_an_exercise_is_the_text_it_began_with(window, qtbot):
     teaching.panel.run.click()
     qtbot.waitUntil(lambda: sitting.reply is not None and sitting.stage == "asked", timeout=MOST_MS)
     qtbot.waitUntil(lambda: settled(window), timeout=MOST_MS)
-    first = sitting.reply
     teaching.panel.look.click()
     qtbot.waitUntil(lambda: settled(window), timeout=MOST_MS)
     assert source.edit.toPlainText() == start.replace("+", "-")
@@ -243,7 +242,7 @@ def test_the_original_of_an_exercise_is_the_text_it_began_with(window, qtbot):
         source.original.click()
     assert source.edit.toPlainText() == start
     assert window.session.trace.workload.source == start
-    qtbot.waitUntil(lambda: sitting.reply is not first, timeout=MOST_MS)
+    assert sitting.reply is None
     source.edit.set_text(start + "// mine\n")  # and not run
     teaching.show_solution()
     qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
@@ -316,7 +315,6 @@ def test_an_edited_kernel_is_called_so(window, qtbot):
 def test_each_text_that_is_run_is_marked(window, qtbot):
     teaching = begun(window, qtbot, "exercises", at=1)
     sitting, source = asked(window, qtbot), window.step_page.source
-    qtbot.waitUntil(lambda: sitting.reply is not None and sitting.stage == "asked", timeout=MOST_MS)
     exercise = sitting.question.step.question
 
     def run(text):
@@ -332,6 +330,31 @@ def test_each_text_that_is_run_is_marked(window, qtbot):
     run(exercise.solution)  # before that was marked
     qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
     assert sitting.reply.answer == exercise.solution
+
+
+@pytest.mark.slow
+def test_no_progress_is_told_of_a_text_that_nobody_ran(window, qtbot):
+    teaching = begun(window, qtbot, "exercises", at=1)
+    sitting, source = asked(window, qtbot), window.step_page.source
+    qtbot.waitUntil(lambda: settled(window), timeout=MOST_MS)
+    panel = teaching.panel
+
+    def ticked():
+        return [row.said()[0] for row in panel.field.rows].count("✓")
+
+    assert panel.verdict.isHidden(), "the text that it begins with"
+    assert ticked() == 0
+    start = source.edit.toPlainText()
+    source.edit.set_text(start + "// mine\n")
+    teaching.bench.run_source()
+    qtbot.waitUntil(lambda: sitting.reply is not None and sitting.stage == "asked", timeout=MOST_MS)
+    assert panel.verdict.text() == "1 of 2 goals are met."
+    assert ticked() == 1
+    source.edit.set_text(start.replace("C[i]", "D[i]"))
+    with qtbot.waitSignal(window.recorder.failed, timeout=MOST_MS):
+        teaching.bench.run_source()
+    assert panel.verdict.isHidden()
+    assert ticked() == 0
 
 
 @pytest.mark.slow
