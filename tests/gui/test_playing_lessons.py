@@ -358,6 +358,20 @@ def test_no_progress_is_told_of_a_text_that_nobody_ran(window, qtbot):
 
 
 @pytest.mark.slow
+def test_what_is_to_be_found_out_is_not_announced(window, qtbot):
+    teaching = begun(window, qtbot, "exercises", at=1)
+    sitting, session = asked(window, qtbot), window.session
+    qtbot.waitUntil(lambda: settled(window), timeout=MOST_MS)
+    assert session.trace.findings
+    assert not window.message.isVisible()
+    assert window.step_page.docks["Findings"].isHidden()
+    assert not any("finding" in hint.lower() for hint in sitting.posed.hints)
+    teaching.show_solution()
+    qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
+    assert not session.veiled
+
+
+@pytest.mark.slow
 def test_the_page_shows_the_answer_of_a_slider_that_sets_it(window, qtbot):
     teaching = begun(window, qtbot, "3A", at=6)
     sitting = asked(window, qtbot)
