@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QFrame, QPushButton, QToolButton, QWidget
 
 from core.foreign_text import visible
@@ -16,7 +17,8 @@ from gui.views.widgets import icon_button
 class MessageBar(QFrame):
     """Shown while there is something to say, with a button for what can be done about it.
 
-    It lies over the lower edge of an area, which neither moves nor becomes smaller for it.
+    It lies at the lower edge of an area. What went wrong stays, so what the area holds makes room
+    for it; what is only told lies over it for a moment, and moves nothing.
     `left()` says that one of its buttons is pressed, which hides it or makes it another.
     """
 
@@ -87,8 +89,14 @@ class MessageBar(QFrame):
             self._place()
         return done
 
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Give the room back."""
+        super().hideEvent(event)
+        self._place()
+
     def _place(self) -> None:
         if self.isHidden():
+            self._area.setContentsMargins(0, 0, 0, 0)
             return
         width = self._area.width()
         layout = self.layout()
@@ -96,6 +104,8 @@ class MessageBar(QFrame):
         edge = self.contentsMargins()  # the border's
         inner = layout.heightForWidth(width - edge.left() - edge.right())
         high = max(inner, layout.minimumSize().height()) + edge.top() + edge.bottom()
+        stays = self.property("kind") == "error"
+        self._area.setContentsMargins(0, 0, 0, high if stays else 0)
         self.setGeometry(0, self._area.height() - high, width, high)
         self.raise_()
 

@@ -221,7 +221,7 @@ def test_headings_and_tabs_are_whole_in_the_smallest_window(filled, qtbot, theme
 
 
 @pytest.mark.slow
-def test_a_message_moves_nothing_and_is_gone_on_another_page(filled, qtbot):
+def test_what_is_told_moves_nothing_and_what_went_wrong_has_room(filled, qtbot):
     page, places = filled.step_page, {}
     places = {name: dock.geometry() for name, dock in page.docks.items()}
     where = page.mapTo(filled, QPoint(0, 0)), page.size(), filled.transport.geometry()
@@ -240,6 +240,13 @@ def test_a_message_moves_nothing_and_is_gone_on_another_page(filled, qtbot):
     assert filled.message.isVisible()  # what went wrong stays until it is dismissed
     assert filled.pages.childAt(filled.message.geometry().center()) is not None
     assert filled.message.visibleRegion().boundingRect() == filled.message.rect()
+    for _ in range(6):
+        filled.message.show_message("A recording failed.")
+        qtbot.waitUntil(lambda: page.geometry().bottom() < filled.message.geometry().top())
+        filled.message.clear()
+        qtbot.waitUntil(lambda: (page.mapTo(filled, QPoint(0, 0)), page.size()) == where[:2])
+    for name, dock in page.docks.items():  # Qt rounds where it shares out the height
+        assert abs(dock.geometry().top() - places[name].top()) <= 1
 
 
 @pytest.mark.slow
