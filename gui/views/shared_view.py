@@ -92,6 +92,9 @@ the cells of a few rows would not be legible even so."""
 FEW_ROWS = 8
 VALUE = 1.3  # lines of text that a cell with its value is high
 LEAST_SHARE = 0.5  # of the widest array's room, for one of few columns
+SEEN, SEEN_OF_FEW = 2.0, 0.5
+"""Pixels that a cell is high at least, and lines of text where the rows are few: in less room the
+arrays stand beside the banks."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,8 @@ class SharedGeometry:
 def shared_geometry(scene: SharedScene, box: QRectF, theme: Theme) -> SharedGeometry:
     """Arrays above, banks below: the arrays get what the banks do not need.
 
-    Arrays lie beside each other, or below each other where their cells are larger so.
+    Arrays lie beside each other, or below each other where their cells are larger so. In a box that
+    is too low for arrays and banks, the banks stand at the right of the arrays.
     """
     line = QFontMetricsF(theme.font("small")).height()
     head = QFontMetricsF(theme.font("body", bold=True)).height()
@@ -144,20 +148,41 @@ def shared_geometry(scene: SharedScene, box: QRectF, theme: Theme) -> SharedGeom
     labels = QRectF(box.left(), readout.top() - 4 - line, box.width(), line)
     whole = labels.top() - line - 3 - theme.spacing.gap - box.top()  # arrays and bank columns
     for_banks = max(ROOMY * line, 0.26 * box.height())
+    few = max(grid.rows for grid in scene.grids) <= FEW_ROWS
     places = _arrays(scene.grids, box, whole - for_banks, head, theme)
     if min(p.legible for p in places) < VALUE * line:
         closer = _arrays(scene.grids, box, whole - CLOSE * line, head, theme)
         if min(p.legible for p in closer) >= VALUE * line:
             places, for_banks = closer, CLOSE * line
-        elif max(grid.rows for grid in scene.grids) <= FEW_ROWS:
+        elif few:
             places = _arrays(scene.grids, box, whole - LEAST * line, head, theme)
             for_banks = LEAST * line
+    least = min(place.legible for place in places)
+    if least < (SEEN_OF_FEW * line if few else SEEN):
+        beside = _banks_at_the_right(scene, box, readout, theme)
+        if min(place.legible for place in beside.arrays) > max(least, SEEN):
+            return beside
     most = 16.0 if _many_words(scene) else 4.0
     deepest = max(place.box.bottom() for place in places)
     bank_height = min(box.top() + whole - deepest, max(for_banks, most * line))
     banks = QRectF(box.left(), labels.top() - bank_height, box.width(), bank_height)
     bank_title = QRectF(box.left(), banks.top() - line - 3, box.width(), line)
     return SharedGeometry(places, bank_title, banks, labels, readout)
+
+
+def _banks_at_the_right(
+    scene: SharedScene, box: QRectF, readout: QRectF, theme: Theme
+) -> SharedGeometry:
+    """The arrays in the left half of a low box, the banks beside them."""
+    line, head = readout.height(), QFontMetricsF(theme.font("body", bold=True)).height()
+    gap = 2.0 * theme.spacing.margin
+    left = QRectF(box.topLeft(), QSizeF((box.width() - gap) / 2, box.height()))
+    right = left.translated(left.width() + gap, 0)
+    places = _arrays(scene.grids, left, readout.top() - theme.spacing.gap - box.top(), head, theme)
+    labels = QRectF(right.left(), readout.top() - 4 - line, right.width(), line)
+    title = QRectF(right.left(), box.top(), right.width(), line)
+    banks = QRectF(QPointF(right.left(), title.bottom() + 3), labels.topRight())
+    return SharedGeometry(places, title, banks, labels, readout)
 
 
 def _many_words(scene: SharedScene) -> bool:
@@ -613,7 +638,9 @@ class SharedView(PointedView):
         geometry, whole = self.geometry_now(), QRectF(self.rect()).adjusted(4, 4, -4, -4)
         if geometry is None or self.session.hides("shared"):
             return whole
-        return geometry.bank_title.united(geometry.labels).united(geometry.readout)
+        box = geometry.bank_title.united(geometry.labels)
+        box.setBottom(geometry.readout.bottom())
+        return box
 
     def sizeHint(self) -> QSize:
         """Two arrays side by side above the banks."""
