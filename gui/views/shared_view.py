@@ -160,7 +160,7 @@ def shared_geometry(scene: SharedScene, box: QRectF, theme: Theme) -> SharedGeom
     least = min(place.legible for place in places)
     if least < (SEEN_OF_FEW * line if few else SEEN):
         beside = _banks_at_the_right(scene, box, readout, theme)
-        if min(place.legible for place in beside.arrays) > max(least, SEEN):
+        if min(place.legible for place in beside.arrays) > max(2 * least, SEEN):
             return beside
     most = 16.0 if _many_words(scene) else 4.0
     deepest = max(place.box.bottom() for place in places)
