@@ -13,6 +13,7 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QApplication,
     QButtonGroup,
     QGridLayout,
     QLineEdit,
@@ -71,7 +72,7 @@ class AnswerLine(QLineEdit):
 
 
 class FigureLine(AnswerLine):
-    """Takes a number. Until it is begun, letters and Space are the window's, too."""
+    """Takes a number; arrows are the window's, too."""
 
 
 class TypedField(AnswerField):
@@ -97,20 +98,39 @@ class TypedField(AnswerField):
             return None
 
 
+FIGURES = "0123456789.,+-−/"  # what a number begins with
+
+
 class NumberField(TypedField):
-    """Type a number."""
+    """Type a number.
+
+    The field itself has the keyboard until a number is begun, and the line that shows the caret
+    from then on, or once it is clicked: letters are commands without a caret, and text with one.
+    """
 
     def put(self, answer: Answer) -> None:
         self.line.setText(str(answer))
 
     def __init__(self, unit: str) -> None:
         super().__init__(FigureLine(), number_typed)
-        self.line.setAccessibleName("Your answer, a number")
+        self.setFocusProxy(None)
+        for widget in (self, self.line):
+            widget.setAccessibleName("Your answer, a number")
         self.line.setPlaceholderText("a number")
         self.line.setMaxLength(40)
         row = side_by_side(self, (self.line, 1))
         if unit:
             row.addWidget(styled_label(unit, role="caption", plain=True))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """The first figure goes into the line, with all that follows; Return answers."""
+        if event.key() in RETURN:
+            self.returned.emit()
+        elif event.text() and event.text() in FIGURES:
+            self.line.setFocus()
+            QApplication.sendEvent(self.line, event)
+        else:
+            super().keyPressEvent(event)
 
 
 class LetterButton(QRadioButton):

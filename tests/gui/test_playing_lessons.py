@@ -198,15 +198,24 @@ def test_wrong_answers_are_told_the_right_one_and_kept(window, qtbot, name):
 def test_the_clock_stays_in_reach_while_a_number_is_typed(window, qtbot):
     begun(window, qtbot, "1A")
     asked(window, qtbot)
-    session, line = window.session, window.teaching.panel.field.line
-    line.setFocus()
+    session, field = window.session, window.teaching.panel.field
+    line = field.line
+    window.activateWindow()
+    qtbot.waitUntil(field.hasFocus)
     step = session.step
-    qtbot.keyClick(line, Qt.Key.Key_Right)
+    qtbot.keyClick(field, Qt.Key.Key_Right)
     assert session.step > step
-    qtbot.keyClick(line, Qt.Key.Key_H)
+    qtbot.keyClick(field, Qt.Key.Key_H)
     assert session.heat
-    qtbot.keyClicks(line, "8")
-    assert line.text() == "8"
+    line.setFocus()  # as a click does: the caret is there
+    qtbot.keyClicks(line, "sixth h")
+    assert (line.text(), session.heat) == ("sixth h", True)
+    line.clear()
+    field.setFocus()
+    qtbot.keyClicks(field, "8")
+    assert (line.text(), line.hasFocus()) == ("8", True)
+    qtbot.keyClick(line, Qt.Key.Key_Left)
+    assert session.step == step
     qtbot.keyClick(line, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
     qtbot.waitUntil(lambda: window.teaching.sitting.stage == "told", timeout=MOST_MS)
     assert not window.teaching.progress.answers[-1].sure
