@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, QSizeF, Qt, Signal
+from PySide6.QtCore import QLineF, QPointF, QRect, QRectF, QSize, QSizeF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -763,6 +763,15 @@ class SharedView(PointedView):
         edge = theme.spacing.margin
         box = QRectF(self.rect()).adjusted(edge, 4, -edge, -theme.spacing.gap)
         return shared_geometry(self._scene, box, theme)
+
+    def explained(self) -> QRect:
+        """What an explanation is about: the columns of the banks that are asked for most words."""
+        geometry, banks = self.geometry_now(), self._scene.banks if self._scene else None
+        if geometry is None or banks is None:
+            return self.rect()
+        most = [bank for bank, words in enumerate(banks.words) if len(words) == banks.highest]
+        box = geometry.column(most[0]).united(geometry.column(most[-1]))
+        return box.toAlignedRect()
 
     # ---- drawing
 
