@@ -277,6 +277,12 @@ def rules(theme: Theme) -> str:
     QPushButton[role="primary"]:disabled {{ background: {s.raised}; border-color: {s.border};
         color: {s.text_faint}; }}
 
+    QRadioButton::indicator {{ width: 11px; height: 11px; border-radius: 6px;
+        border: 1px solid {s.text_dim}; background: {s.field}; }}
+    QRadioButton::indicator:checked {{ width: 5px; height: 5px; border: 4px solid {s.accent}; }}
+    QRadioButton::indicator:focus {{ border-color: {s.accent}; }}
+    QRadioButton::indicator:disabled {{ border-color: {s.text_faint}; }}
+
     QSpinBox[wrong="true"], QComboBox[wrong="true"], QLineEdit[wrong="true"] {{
         color: {m.error}; }}
     QScrollArea, QScrollArea > QWidget > QWidget {{ background: transparent; }}
