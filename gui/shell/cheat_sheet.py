@@ -46,6 +46,17 @@ MOUSE: Lines = (
     ("Double click a line", "Go to its next step"),
     ("+  −  0", "Zoom in or out, or show all, with the keyboard in a matrix"),
 )
+LESSON: Lines = (
+    ("Return", "Answer, being sure; then the next question"),
+    ("Shift+Return", "Answer by a guess"),
+    ("A … H", "Choose an answer"),
+    ("PgDown … PgUp", "The next question, the one before"),
+)
+ROOM: Lines = (
+    ("PgDown", "Reveal the answer, then go on"),
+    ("A … H", "A vote for an answer; with Shift one less"),
+    ("V", "A second vote beside the first"),
+)
 COLUMNS, SCALES = (3, 2), (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65)  # the first that fit
 TITLE_BAR = 36  # pixels that the system may put above a dialog
 EDGE, BETWEEN, KEY_GAP = 26, 32, 14  # pixels
@@ -61,7 +72,7 @@ class CheatSheet(QDialog):
         self.setObjectName("shell")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         parts = [(name.replace("&", ""), _keys(some)) for name, some in menus.items()]
-        parts.append(("Mouse", MOUSE))
+        parts += [("In a lesson", LESSON), ("Before a room", ROOM), ("Mouse", MOUSE)]
         room = parent.screen().availableSize() - QSize(0, TITLE_BAR)
         count, scale = _fitting(parts, room)
         sheet = QWidget(self)
