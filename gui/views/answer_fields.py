@@ -122,11 +122,24 @@ class NumberField(TypedField):
         if unit:
             row.addWidget(styled_label(unit, role="caption", plain=True))
 
+    def event(self, event: QEvent) -> bool:
+        """Keep figures from the window's shortcuts."""
+        override = event.type() == QEvent.Type.ShortcutOverride
+        if override and isinstance(event, QKeyEvent) and self._begins(event):
+            event.accept()
+            return True
+        return super().event(event)
+
+    @staticmethod
+    def _begins(event: QKeyEvent) -> bool:
+        shift = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier
+        return not event.modifiers() & ~shift and event.text() != "" and event.text() in FIGURES
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """The first figure goes into the line, with all that follows; Return answers."""
         if event.key() in RETURN:
             self.returned.emit()
-        elif event.text() and event.text() in FIGURES:
+        elif self._begins(event):
             self.line.setFocus()
             QApplication.sendEvent(self.line, event)
         else:
