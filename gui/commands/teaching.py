@@ -655,6 +655,9 @@ class Teaching(QObject):
         from core.lessons.course import review_due
 
         found: list[tuple[str, Any]] = []
+        left = sitting.first_open
+        if left is not None and sitting.tells:
+            found.append((f"First open question: {left + 1}", partial(self.go_to, left)))
         if self.course is not None and self.progress is not None:
             if sitting.origin == "lesson" and review_due(self.course, self.progress):
                 found.append(("Review: five questions", self.begin_review))
