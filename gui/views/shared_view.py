@@ -786,9 +786,7 @@ class SharedView(PointedView):
             return
         scene, geometry = self._scene, self.geometry_now()
         if scene is None or geometry is None:
-            words = "This kernel uses no shared memory." if scene is not None else ""
-            nothing(painter, QRectF(self.rect()), words, theme)
-            return
+            return  # the caption says why
         if self.session.hides("shared"):
             box = QRectF(self.rect()).adjusted(4, 4, -4, -4)
             draw_veil(painter, box, theme, veil_words(self.session))

@@ -175,3 +175,16 @@ def test_who_stored_an_element_is_lit_at_that_element(qtbot, qapp):
     assert stored[1][0] == cells.rect((0, 1, 1, 1))
     assert stored[2][0] == cells.rect((1, 0, 1, 1))
     assert [len(boxes) for boxes in stored.values()] == [2, 2]  # in tile_a and in tile_b
+
+
+def test_that_there_is_no_shared_memory_is_said_once(qtbot, light):
+    session = Session()
+    session.trace = record(load_ladder()["coalesced"].workload(n=4))
+    view = SharedView(session)
+    qtbot.addWidget(view)
+    view.resize(560, 280)
+    view.show()
+    assert "no shared memory" in view.caption.text()
+    image = view.grab().toImage()
+    colors = {image.pixel(x, y) for x in range(image.width()) for y in range(image.height())}
+    assert len(colors) == 1
