@@ -410,7 +410,7 @@ def test_return_presses_the_button_that_has_the_keyboard(window, qtbot):
         return button.text() if isinstance(button, QPushButton) else ""
 
     qtbot.waitUntil(lambda: focused() == "First open question: 1", timeout=MOST_MS)
-    sitting.marks |= {place: "right" for place in range(sitting.at)}
+    sitting.marks |= dict.fromkeys(range(sitting.at), "right")
     teaching.go_to(len(sitting.questions))
     qtbot.waitUntil(lambda: focused().startswith("Lesson"), timeout=MOST_MS)
     assert panel.look.isHidden()
