@@ -173,6 +173,7 @@ class Explaining(QObject):
     def _place_of(self, view: QWidget | None) -> QRect | None:
         if view is None or not view.isVisible() or view.window() is not self.window_:
             return None
-        alone = self.session.large and isinstance(view, SharedView)  # no room beside it
-        box = view.explained() if alone else view.rect()
+        box = view.rect()
+        if self.session.large and isinstance(view, SharedView):  # there is no room beside it
+            box = view.explained()
         return box.translated(view.mapTo(self.window_, QPoint(0, 0)))

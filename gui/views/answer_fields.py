@@ -84,7 +84,6 @@ class TypedField(AnswerField):
         self.line, self._read = line, read
         line.textChanged.connect(lambda _: self.changed.emit())
         line.returnPressed.connect(self.returned)
-        self.setFocusProxy(line)
 
     def answer(self) -> Answer | None:
         text = self.line.text().strip()
@@ -113,7 +112,6 @@ class NumberField(TypedField):
 
     def __init__(self, unit: str) -> None:
         super().__init__(FigureLine(), number_typed)
-        self.setFocusProxy(None)
         for widget in (self, self.line):
             widget.setAccessibleName("Your answer, a number")
         self.line.setPlaceholderText("a number")
@@ -270,6 +268,7 @@ class ClickField(TypedField):
     def __init__(self, target: Target, *, several: bool, block: Dim3 | None = None) -> None:
         """`block` is the shape of the block whose threads are asked for."""
         super().__init__(AnswerLine(), lambda text: list(things_typed(text, target, block)))
+        self.setFocusProxy(self.line)
         self.target, self.several = target, several
         how = "Click each" if several else "Click it"
         self.how = styled_label(f"{how} in the views, or type:", role="dim", wrap=True)
