@@ -23,12 +23,12 @@ from gui.scenes.why import (
     topic_of_row,
 )
 from gui.views.base import SessionView
+from gui.views.shared_view import SharedView
 from gui.views.why_panel import WhyPanel
 
 if TYPE_CHECKING:
     from gui.views.counters_view import CountersView
     from gui.views.matrix_canvas import MatrixCanvas
-    from gui.views.shared_view import SharedView
     from gui.views.source_view import SourceView
     from gui.views.warp_view import WarpView
 
@@ -170,4 +170,7 @@ class Explaining(QObject):
     def _place_of(self, view: QWidget | None) -> QRect | None:
         if view is None or not view.isVisible() or view.window() is not self.window_:
             return None
-        return QRect(view.mapTo(self.window_, QPoint(0, 0)), view.size())
+        box = view.rect()
+        if self.session.large and isinstance(view, SharedView):  # there is no room beside it
+            box = view.explained()
+        return box.translated(view.mapTo(self.window_, QPoint(0, 0)))

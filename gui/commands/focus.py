@@ -228,12 +228,8 @@ def _is_no_figure(widget: QObject, event: QKeyEvent) -> bool:
         plain = not event.modifiers() & ~Qt.KeyboardModifier.ShiftModifier
         if plain and key in PAGE_KEYS:
             return True  # the next question, or the one before
-        if not plain or not isinstance(widget, FigureLine):
-            return False
-        if key in FIGURELESS:  # the clock and the views stay in reach
-            return True
-        command = key == Qt.Key.Key_Space or Qt.Key.Key_A <= key <= Qt.Key.Key_Z
-        return command and not widget.text()  # then it is part of an answer, such as "1 sector"
+        # The clock and the views stay in reach; a letter is part of an answer, such as "1 sector".
+        return plain and isinstance(widget, FigureLine) and key in FIGURELESS
     field = widget.parent() if isinstance(widget, QLineEdit) else widget
     letter = isinstance(field, QSpinBox) and Qt.Key.Key_A <= key <= Qt.Key.Key_Z
     number = isinstance(field, QAbstractSpinBox)

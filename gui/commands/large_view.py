@@ -62,9 +62,9 @@ class Enlarging(QObject):
         if large:
             self._left_was_shown = not main.left.isHidden()
             self._sizes = main.body.sizes()
+            focus = QApplication.focusWidget()  # now: Qt moves it on from what is hidden
             main.step_page.show_large()
             main.left.hide()
-            focus = QApplication.focusWidget()
             if focus is None or not focus.isVisible():
                 focus_page(main)
             main.dressing.put_on(main.session.theme)  # in larger type

@@ -34,16 +34,20 @@ class Presenting(QObject):
         if self.on:
             self.stop()
             self.teaching.show_panel(True)
+            self.teaching.ask_what_was_revealed()
             return
         if self.teaching.sitting is None:
             self.teaching.begin_lesson("1A")
         self.on = True
         self._make()
         self.teaching.show_panel(False)
+        self.main.left_column.make_room(True)
         if self.teaching.sitting is not None and self.teaching.sitting.posed is not None:
             self._ask()
 
     def stop(self) -> None:
+        if self.on:
+            self.main.left_column.make_room(False)
         self.on = False
         if self.bar is not None:
             self.bar.hide()
@@ -137,8 +141,6 @@ class Presenting(QObject):
         why = found.why if found is not None else ""
         self.bar.show_question(sitting, self._votes(), answer if told else "", why if told else "")
         if self.notes is not None and sitting.posed is not None:
-            step, rest = sitting.question.step, sitting.questions[sitting.at + 1 :]
-            following = rest[0].step.ask.text if rest else ""
-            said = f"The answer: {answer}. {why}" if answer else why
+            note, following = sitting.question.step.note, found.following if found else ""
             title = f"{sitting.title}   {sitting.place}"
-            self.notes.show_notes(title, sitting.posed.ask, said, step.note, following)
+            self.notes.show_notes(title, sitting.posed.ask, answer, why, note, following)

@@ -98,9 +98,7 @@ class Recorder(QObject):
 
     def show(self, recorded: Recorded) -> None:
         """Show a record from a file as if it had been recorded now; only what it holds counts."""
-        self._loaded = recorded.origin.configuration
-        self.session.update(configuration=self._loaded)
-        self._loaded = None
+        self._configure_as(recorded.origin.configuration)
         self.worker.cancel()
         self.counter.cancel()
         self._show(recorded)
@@ -112,11 +110,23 @@ class Recorder(QObject):
             self.ask(replace(now, source=source))
 
     def stop(self) -> None:
-        """Give up what is recorded or counted now; the session keeps the trace it has."""
+        """Give up what is recorded or counted now; the session keeps the trace it has.
+
+        Its configuration is again the one of that trace, or else a change of it would record what
+        was stopped.
+        """
         self.counter.cancel()
         if self.worker.busy:
             self.worker.cancel()
+            if self.session.asked_for is not None:
+                self._configure_as(self.session.asked_for)
             self.failed.emit(Stopped(_STOPPED))
+
+    def _configure_as(self, there: Configuration) -> None:
+        """Take up the configuration of a record that is there, without recording it."""
+        self._loaded = there
+        self.session.update(configuration=there)
+        self._loaded = None
 
     def close(self) -> None:
         self.session.configuration_changed.disconnect(self._record)

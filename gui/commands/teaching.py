@@ -104,6 +104,7 @@ class Teaching(QObject):
         # Of its own: a draft must end no question's work.
         self.drafter = Worker(self, "drafts", self._take, lambda e: self._say(sentence_of(e)))
         window.recorder.recorded.connect(self._check_goals)
+        window.recorder.failed.connect(lambda _: self._unmark())
 
     def close(self) -> None:
         self.worker.close()
@@ -272,7 +273,10 @@ class Teaching(QObject):
         self._opened = ()
         self._watch()
         self.session.update(veiled=frozenset(), answered=False, lit=None, pick_target=None)
-        self.main.step_page.source.end_exercise()
+        source = self.main.step_page.source
+        source.end_exercise()
+        if source.draft.of_exercise:
+            self.recorder.run_source(None)  # the rung's own text, not the exercise's
         self.recorder.ladder = self._ladder
         self.main.left_column.show_lesson(False)
         self.left.emit()
@@ -357,9 +361,9 @@ class Teaching(QObject):
         self.asked.emit()
 
     def _look(self, *, again: bool = False, solution: str = "") -> None:
-        """Open the place that the question looks at.
+        """Open the place that the question looks at; the editor has what an exercise has become.
 
-        `again` keeps what an exercise has become; `solution` is the text that solved it.
+        `again` keeps what was run of it too; `solution` is the text that solved it.
         """
         if self.sitting is None or self.sitting.stage == "ended":
             return
@@ -370,10 +374,9 @@ class Teaching(QObject):
         if not self.sitting.is_built:
             source.end_exercise()
         elif not again:
-            source.begin_exercise(link.rung, text or ladder[link.rung].source)
-            if solution:
-                text = solution
-                source.put(link.rung, text)
+            first = text or ladder[link.rung].source
+            source.begin_exercise(link.rung, question.step.name, first)
+            text = solution or text
         elif self._shown_rung() == link.rung and self.session.trace is not None:
             text = self.session.trace.workload.source
         self._visit(link, ladder, text, front=FRONT)
@@ -456,7 +459,19 @@ class Teaching(QObject):
         if self.session.asked_for != self.session.configuration:
             return  # what is shown is still what was there before, or the text did not compile
         if self._shown_rung() == sitting.posed.link.rung:
-            self._answer(self.session.trace.workload.source, True)
+            source = self.session.trace.workload.source
+            if source == sitting.posed.source:
+                self._unmark()  # what an exercise begins with is nobody's answer
+            else:
+                self._answer(source, True)
+
+    def _unmark(self) -> None:
+        """What was said of a text is not said of what stands in its place now."""
+        sitting, panel = self.sitting, self.panel
+        if sitting is None or panel is None or sitting.stage != "asked" or not sitting.is_built:
+            return
+        sitting.reply = None
+        panel.show_sitting(sitting)
 
     def show_solution(self) -> None:
         """Put a kernel that meets the goals into the editor, and run it."""
@@ -546,14 +561,22 @@ class Teaching(QObject):
 
     def work_out_answer(self) -> None:
         """Work the question's answer out; `answer_known` brings it."""
-        if self.sitting is not None and self.sitting.posed is not None:
-            self.worker.submit(reveal_job, self.sitting.posed)
+        sitting = self.sitting
+        if sitting is not None and sitting.posed is not None:
+            following = next(iter(sitting.questions[sitting.at + 1 :]), None)
+            self.worker.submit(reveal_job, self._recorders, sitting.posed, following)
 
     def reveal(self, wanted: Answer) -> None:
         """Show the answer to the room: nobody gave one, and none is kept."""
         if self.sitting is not None and self.sitting.stage == "asked":
             self.sitting.stage = "told"
             self._reveal(wanted, [])
+
+    def ask_what_was_revealed(self) -> None:
+        """Veil an answer again that the room was shown, and ask the learner."""
+        sitting = self.sitting
+        if sitting is not None and sitting.is_told and sitting.reply is None:
+            self.go_to(sitting.at)
 
     def _reveal(self, wanted: Answer, answer: Answer) -> None:
         """Lift the veil but for what is kept; light what is right beside what was clicked."""
@@ -619,6 +642,9 @@ class Teaching(QObject):
         from core.lessons.course import review_due
 
         found: list[tuple[str, Any]] = []
+        left = sitting.first_open
+        if left is not None and sitting.tells:
+            found.append((f"First open question: {left + 1}", partial(self.go_to, left)))
         if self.course is not None and self.progress is not None:
             if sitting.origin == "lesson" and review_due(self.course, self.progress):
                 found.append(("Review: five questions", self.begin_review))

@@ -18,6 +18,7 @@ from core.launching.file_launch import LARGE, FileLaunch, split_defines
 from core.launching.user_files import read_source, write_source
 from gui.background.coalescing import Coalescer
 from gui.background.work import Worker, sentence_of
+from gui.commands.recording import Stopped
 from gui.commands.waiting import Waiting
 from gui.commands.window import Window
 from gui.jobs.opening import NO_NUMBER, Loaded, Opened, follow_job, load_job, open_job, turn_job
@@ -58,6 +59,8 @@ class Workbench(QObject):
         self.texts: dict[str, str] = {}
         self._saved: dict[str, tuple[Path, str]] = {}  # where texts in no file went, by their keys
         self._given: Conditions | None = None  # of the file that is being opened
+        self._form: Opened | None = None  # what the form was made of last
+        self._shown_form: Opened | None = None  # the same, of the launch that is shown
         self.opener = Worker(self, "opener", self._take, self._refuse)
         self.waiting = Waiting(window, self.opener)
         self.source.run_wanted.connect(lambda _: self.run_source())
@@ -71,6 +74,7 @@ class Workbench(QObject):
         window.form.knobs.turned.connect(lambda *what: self.turning.offer(what, of=what[:2]))
         self.session.changed.connect(self._on_changed)
         self.recorder.recorded.connect(self._settle)
+        self.recorder.failed.connect(self._form_back)
         window.setAcceptDrops(True)
         window.installEventFilter(self)
 
@@ -317,22 +321,31 @@ class Workbench(QObject):
         assert isinstance(opened, Opened)
         wanted = Configuration("", {}, opened.edited, opened.launch, opened.pasted)
         self.opened.emit(wanted.key)
-        self.form.show_launch(opened.launch, opened.kernels, opened.signature)
-        self.form.show_errors({})
+        self._make_form(opened, opened.launch)
         given, self._given = self._given, None
         self.recorder.ask(wanted, opened.block, given=given)
 
     def _show_loaded(self, loaded: Loaded) -> None:
         self.main.show_page("step")
         if loaded.form is not None:
-            form = loaded.form
-            self.form.show_launch(form.launch, form.kernels, form.signature)
-            self.form.show_errors({})
+            self._make_form(loaded.form, loaded.form.launch)
         self.recorder.show(loaded.recorded)
+
+    def _make_form(self, opened: Opened, launch: FileLaunch) -> None:
+        self._form = opened
+        self.form.show_launch(launch, opened.kernels, opened.signature)
+        self.form.show_errors({})
+
+    def _form_back(self, error: object) -> None:
+        """After a stop the form is that of the launch that is shown."""
+        shown = self.session.configuration
+        stopped = isinstance(error, Stopped) and self._form is not self._shown_form
+        if stopped and self._shown_form is not None and shown is not None and shown.own is not None:
+            self._make_form(self._shown_form, shown.own)
 
     def _settle(self) -> None:
         """A rung's edited text that now runs as its own file is no longer an edit of the rung."""
-        shown = self.session.asked_for
+        self._shown_form, shown = self._form, self.session.asked_for
         if shown is not None and shown.untitled and shown.source is not None:
             self.source.draft.forget(shown.source)
 

@@ -27,11 +27,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Revealed:
-    """The answer to a question that nobody answered: as a value, as text, and why."""
+    """The answer to a question that nobody answered: as a value, as text, and why.
+
+    `following` is what the next question asks, empty after the last.
+    """
 
     wanted: Answer
     text: str
     why: str
+    following: str = ""
 
 
 @dataclass(frozen=True)
@@ -142,10 +146,14 @@ def draft_job(
     return Drafted(path, len(lesson.steps))
 
 
-def reveal_job(_: Advance, posed: Posed) -> Revealed:
-    """Works out the answer of a question."""
+def reveal_job(_: Advance, recorders: Recorders, posed: Posed, following: Again | None) -> Revealed:
+    """Works out the answer of a question, and the words of the one that follows."""
     from core.lessons.marking import answer_text
-    from core.lessons.posing import right_answer
+    from core.lessons.posing import right_answer, situation
 
-    wanted = right_answer(posed)
-    return Revealed(wanted, answer_text(posed, wanted), posed.why)
+    wanted, asked = right_answer(posed), ""
+    if following is not None:
+        recorder, step = recorders.of(following.lesson.ladder), following.step
+        with suppress(TilescopeError):  # said once it is asked
+            asked = step.ask.said(situation(step, recorder, following.values))
+    return Revealed(wanted, answer_text(posed, wanted), posed.why, asked)

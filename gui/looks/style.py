@@ -229,6 +229,8 @@ def rules(theme: Theme) -> str:
     QListWidget[role="lines"] {{ border: 1px solid {s.border}; border-radius: {p.radius}px; }}
     #momentTitle {{ background: {s.panel}; border-bottom: 1px solid {s.border}; }}
     QLabel[role="moment"] {{ color: {s.text}; font-size: {z.heading * 1.2:g}pt; font-weight: 600; }}
+    QLabel[large="true"] {{ font-size: {z.body * 1.4:g}pt; }}
+    QLabel[role="moment"][large="true"] {{ font-size: {z.body * 1.7:g}pt; }}
     #message {{ background: {theme.tint("error", 0.10).name()};
                 border: 1px solid {theme.tint("error", 0.45).name()};
                 border-radius: {p.radius}px; }}
@@ -274,6 +276,12 @@ def rules(theme: Theme) -> str:
     QPushButton[role="primary"]:hover {{ background: {theme.tint("accent", 0.85).name()}; }}
     QPushButton[role="primary"]:disabled {{ background: {s.raised}; border-color: {s.border};
         color: {s.text_faint}; }}
+
+    QRadioButton::indicator {{ width: 11px; height: 11px; border-radius: 6px;
+        border: 1px solid {s.text_dim}; background: {s.field}; }}
+    QRadioButton::indicator:checked {{ width: 5px; height: 5px; border: 4px solid {s.accent}; }}
+    QRadioButton::indicator:focus {{ border-color: {s.accent}; }}
+    QRadioButton::indicator:disabled {{ border-color: {s.text_faint}; }}
 
     QSpinBox[wrong="true"], QComboBox[wrong="true"], QLineEdit[wrong="true"] {{
         color: {m.error}; }}

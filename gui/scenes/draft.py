@@ -7,6 +7,7 @@ and comes back with it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from types import MappingProxyType
 
@@ -67,24 +68,36 @@ def _most_alike(
         yield line, best
 
 
+@dataclass(frozen=True)
+class Exercise:
+    """A text to be written in a source: what it is kept under, and what it begins with."""
+
+    key: str
+    name: str
+    first: str
+
+
 class Draft:
     """The text of one source at a time, and the texts of those left behind.
 
-    `key` names the source (a rung, or a file's path). `original` is the text before any edit,
-    `compiled` the one that the shown trace was made from, `text` what the editor holds.
+    `key` names the source (a rung, or a file's path), `name` what its text is kept under.
+    `original` is the text before any edit, `compiled` the one that the shown trace was made from,
+    `text` what the editor holds.
 
-    While an exercise is on (`begin`, `end`) its own text is the `first` of its source, and what was
-    typed into that source before waits aside until the source is left.
+    While an exercise is on (`begin`, `end`) its source has a text of the exercise's own, kept under
+    a name of its own, and never mixed with what is typed into that source otherwise. `first` is the
+    text to go back to: an exercise's, else the original.
     """
 
     def __init__(self) -> None:
         self.key = ""
+        self.name = ""
         self.original = ""
+        self.first = ""
         self.compiled = ""
         self._text = ""
         self._kept: dict[str, str] = {}
-        self._begun: tuple[str, str] | None = None  # an exercise's source and its first text
-        self._aside: dict[str, str] = {}
+        self._begun: Exercise | None = None
         self._places = _IDENTITY
         self._back = _IDENTITY
         self._heirs: Mapping[int, int] | None = None  # looked for when first asked for
@@ -110,25 +123,24 @@ class Draft:
         return self._text != self.original
 
     @property
-    def first(self) -> str:
-        """The text to go back to: an exercise's, else the original."""
-        begun = self._begun
-        return begun[1] if begun is not None and begun[0] == self.key else self.original
+    def of_exercise(self) -> bool:
+        """The text is an exercise's, not the source's own."""
+        return self.name != self.key
 
-    def begin(self, key: str, text: str) -> None:
-        """An exercise begins in a source, with a text of its own."""
-        self._keep()
-        self.end()
-        self._begun = key, text
-        kept = self._kept.pop(key, "")
-        if kept and key not in self._aside:
-            self._aside[key] = kept
+    def begin(self, key: str, exercise: str, first: str) -> str | None:
+        """An exercise begins in a source; returns what the editor has to show if it shows that.
+
+        That is the text with which the exercise was left, or its first one.
+        """
+        self._begun = Exercise(key, f"{key}#{exercise}", first)
+        if key != self.key or self.name == self._begun.name:
+            return None
+        self.text = self._take_up(key, self.original, first)
+        return self._text
 
     def end(self) -> None:
-        """The exercise is over; what it left in its source stays there until that is left."""
+        """The exercise is over; its text stays in the editor until a trace or a source arrives."""
         self._begun = None
-        for key in self._aside.keys() - {self.key}:
-            self._kept[key] = self._aside.pop(key)
 
     def load(self, key: str, original: str, compiled: str) -> str:
         """A trace has arrived; returns the text that the editor has to show with it.
@@ -136,25 +148,24 @@ class Draft:
         What was typed meanwhile into the same source stays. Another source gets the text that it
         was left with, if that was edited.
         """
-        if key == self.key:
+        if self.name == self._name_of(key):
+            self.original, self.first = original, self._first_of(key, original)
             text = self._text if self.stale else compiled
         else:
-            text = self._leave_for(key, compiled)
-        self.key, self.original, self.compiled = key, original, compiled
-        self.text = text
+            text = self._take_up(key, original, compiled)
+        self.compiled, self.text = compiled, text
         return text
 
     def open(self, key: str, original: str, text: str) -> str:
         """Open a source that does not compile and has no trace; returns the text to show."""
-        text = self._leave_for(key, text)
-        self.key, self.original, self.compiled = key, original, NEVER
-        self.text = text
+        text = self._take_up(key, original, text)
+        self.compiled, self.text = NEVER, text
         return text
 
     def kept(self) -> dict[str, str]:
-        """Every edited text by key, the shown one with them."""
+        """Every edited text by key, an exercise's by its own name; the shown one with them."""
         self._keep()
-        return {**self._kept, **self._aside}
+        return dict(self._kept)
 
     def restore(self, kept: Mapping[str, str]) -> None:
         """Take up texts kept earlier; they appear when their sources do."""
@@ -188,7 +199,7 @@ class Draft:
 
     def saved(self) -> None:
         """The text is in its file: it no longer counts as an edit."""
-        self.original = self._text
+        self.original = self.first = self._text
 
     def _all_heirs(self) -> Mapping[int, int]:
         if self._heirs is None:
@@ -196,18 +207,26 @@ class Draft:
             self._heirs = _IDENTITY if never else line_map(self.compiled, self._text, heirs=True)
         return self._heirs
 
-    def _leave_for(self, key: str, text: str) -> str:
-        """Keep the text of this source; the one that another was left with, or `text`."""
+    def _name_of(self, key: str) -> str:
+        begun = self._begun
+        return begun.name if begun is not None and begun.key == key else key
+
+    def _first_of(self, key: str, original: str) -> str:
+        begun = self._begun
+        return begun.first if begun is not None and begun.key == key else original
+
+    def _take_up(self, key: str, original: str, text: str) -> str:
+        """Keep this text; the one that another source or exercise was left with, or `text`."""
         self._keep()
-        if self._begun is None and self.key in self._aside:
-            self._kept[self.key] = self._aside.pop(self.key)
-        return self._kept.pop(key, text)
+        self.key, self.name = key, self._name_of(key)
+        self.original, self.first = original, self._first_of(key, original)
+        return self._kept.pop(self.name, text)
 
     def _keep(self) -> None:
-        if self.key and self.edited:
-            self._kept[self.key] = self._text
+        if self.name and self._text != self.first:
+            self._kept[self.name] = self._text
         else:
-            self._kept.pop(self.key, None)
+            self._kept.pop(self.name, None)
 
     def _map(self) -> None:
         self._heirs = None

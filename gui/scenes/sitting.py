@@ -215,6 +215,12 @@ class Sitting:
         )
 
     @property
+    def first_open(self) -> int | None:
+        """The place of the first question that was never answered; None where all were."""
+        places = range(len(self.questions))
+        return next((place for place in places if place not in self.marks), None)
+
+    @property
     def score(self) -> tuple[int, int]:
         """Questions that were right at once, and questions that were right at some time."""
         return sum(mark == "right" for mark in self.marks.values()), len(self.right)

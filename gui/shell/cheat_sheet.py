@@ -39,11 +39,16 @@ MOUSE: Lines = (
     ("Double click a line", "Go to its next step"),
     ("+  −  0", "Zoom in or out, or show all, with the keyboard in a matrix"),
 )
-LESSONS: Lines = (
-    ("Return", "Answer, or go on; with Shift, a guess"),
-    ("PgDown  PgUp", "The next question, or the one before"),
-    ("A … H", "Choose, or count a vote"),
-    ("V", "Count the votes a second time"),
+LESSON: Lines = (
+    ("Return", "Answer, being sure; then the next question"),
+    ("Shift+Return", "Answer by a guess"),
+    ("A … H", "Choose an answer"),
+    ("PgDown … PgUp", "The next question, the one before"),
+)
+ROOM: Lines = (
+    ("PgDown", "Reveal the answer, then go on"),
+    ("A … H", "A vote for an answer; with Shift one less"),
+    ("V", "A second vote beside the first"),
 )
 COLUMNS, SCALES = (3, 2), (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6)  # the first that fit
 TITLE_BAR = 36  # pixels that the system may put above a dialog
@@ -61,7 +66,7 @@ class CheatSheet(QDialog):
         self.setObjectName("shell")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         parts = [(name.replace("&", ""), _keys(some)) for name, some in menus.items()]
-        parts += [("Lessons", LESSONS), ("Mouse", MOUSE)]
+        parts += [("In a lesson", LESSON), ("Before a room", ROOM), ("Mouse", MOUSE)]
         room = parent.screen().availableSize() - QSize(0, TITLE_BAR)
         count, scale = _fitting(parts, room - FRAME)
         sheet = QWidget(self)

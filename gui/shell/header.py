@@ -135,7 +135,11 @@ class Header(QWidget):
 def launch_name(session: Session) -> str:
     """The launch's name; a broken kernel's says what is wrong with it, so findings veil it."""
     assert session.trace is not None
-    return "Kernel in question" if session.hides("findings") else session.trace.workload.title
+    if session.hides("findings"):
+        return "Kernel in question"
+    shown = session.asked_for
+    edited = shown is not None and shown.source is not None and not shown.untitled
+    return f"{session.trace.workload.title}{' (edited)' if edited else ''}"
 
 
 def window_title(session: Session) -> str:

@@ -143,6 +143,7 @@ class MainWindow(Window):
         session.page_changed.connect(self._open_page)
         session.theme_changed.connect(self.dressing.put_on)
         session.text_size_changed.connect(lambda _: self.dressing.put_on(session.theme))
+        self.step_page.source.drafts_changed.connect(self._mark_edited)
         self.form.watch(recorder.worker)
         self.form.inputs.follow(session)
 
@@ -196,7 +197,8 @@ class MainWindow(Window):
         self.transport.setVisible(page.clock)
         self.looking_at.setVisible(page.clock)
         QTimer.singleShot(0, self, lambda: self.words.watch(self.pages.current))
-        lesson = self.lesson_panel is not None and not self.lesson_panel.isHidden()
+        parts = self.lesson_panel, self.presenter
+        lesson = any(part is not None and not part.isHidden() for part in parts)
         self.left_column.make_room(page.bare or lesson)
         if not page.clock:
             self.session.playing = 0
@@ -219,6 +221,7 @@ class MainWindow(Window):
         if own is not None:
             self.workbench.show_form(configuration)
         self.ladder_panel.show_files(self.workbench.recent_files())
+        self._mark_edited()
         self.ladder_panel.select(configuration.key)
         if own is not None:
             return
@@ -226,6 +229,9 @@ class MainWindow(Window):
         if not self.form.shows(rung, configuration.parameters):
             self.form.show_rung(rung, configuration.parameters)
             self.words.watch(self.form)  # its rows are others now
+
+    def _mark_edited(self) -> None:
+        self.ladder_panel.mark_edited(self.step_page.source.draft.kept())
 
     def _on_trace(self, trace: object) -> None:
         self._show_title()

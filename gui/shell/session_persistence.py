@@ -5,6 +5,7 @@ The list of moments, which nobody could type again, is saved whenever it changes
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,6 +57,9 @@ class Keeper(QObject):
             places = {name: getattr(awaited, name) for name in ("block", "step", "thread")}
             kept |= {name: place for name, place in places.items() if place is not None}
             kept["configuration"] = main.session.configuration
+        draft, wanted = main.step_page.source.draft, kept["configuration"]
+        if draft.of_exercise and wanted is not None and wanted.key == draft.key:
+            kept["configuration"] = replace(wanted, source=None)  # its text is among the drafts
         return Saved(
             **kept,
             theme=main.session.theme,
@@ -67,7 +71,7 @@ class Keeper(QObject):
             left=main.left_column.kept(main.enlarging.left),
             breakpoints=main.session.breakpoints_of_all(),
             looks={name: getattr(main.session, name) for name in LOOKS},
-            drafts=main.step_page.source.draft.kept(),
+            drafts=draft.kept(),
             launches=dict(main.workbench.launches),
             texts=dict(main.workbench.texts),
             moments=main.lecture.moments,

@@ -13,6 +13,7 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QApplication,
     QButtonGroup,
     QGridLayout,
     QLineEdit,
@@ -70,7 +71,7 @@ class AnswerLine(QLineEdit):
 
 
 class FigureLine(AnswerLine):
-    """Takes a number. Until it is begun, letters and Space are the window's, too."""
+    """Takes a number; arrows are the window's, too."""
 
 
 class TypedField(AnswerField):
@@ -82,7 +83,6 @@ class TypedField(AnswerField):
         self.line, self._read = line, read
         line.textChanged.connect(lambda _: self.changed.emit())
         line.returnPressed.connect(self.returned)
-        self.setFocusProxy(line)
 
     def answer(self) -> Answer | None:
         text = self.line.text().strip()
@@ -96,8 +96,15 @@ class TypedField(AnswerField):
             return None
 
 
+FIGURES = "0123456789.,+-−/"  # what a number begins with
+
+
 class NumberField(TypedField):
-    """Type a number."""
+    """Type a number.
+
+    The field itself has the keyboard until a number is begun, and the line that shows the caret
+    from then on, or once it is clicked: letters are commands without a caret, and text with one.
+    """
 
     def put(self, answer: Answer) -> None:
         self.line.setText(str(answer))
@@ -105,12 +112,36 @@ class NumberField(TypedField):
     def __init__(self, unit: str, asked: str = "") -> None:
         """`asked` is the question's text, whose nouns may stand behind the number."""
         super().__init__(FigureLine(), lambda text: number_typed(text, unit, asked))
-        self.line.setAccessibleName("Your answer, a number")
+        for widget in (self, self.line):
+            widget.setAccessibleName("Your answer, a number")
         self.line.setPlaceholderText("a number")
         self.line.setMaxLength(40)
         row = side_by_side(self, (self.line, 1))
         if unit:
             row.addWidget(styled_label(unit, role="caption", plain=True))
+
+    def event(self, event: QEvent) -> bool:
+        """Keep figures from the window's shortcuts."""
+        override = event.type() == QEvent.Type.ShortcutOverride
+        if override and isinstance(event, QKeyEvent) and self._begins(event):
+            event.accept()
+            return True
+        return super().event(event)
+
+    @staticmethod
+    def _begins(event: QKeyEvent) -> bool:
+        shift = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier
+        return not event.modifiers() & ~shift and event.text() != "" and event.text() in FIGURES
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """The first figure goes into the line, with all that follows; Return answers."""
+        if event.key() in RETURN:
+            self.returned.emit()
+        elif self._begins(event):
+            self.line.setFocus()
+            QApplication.sendEvent(self.line, event)
+        else:
+            super().keyPressEvent(event)
 
 
 class LetterButton(QRadioButton):
@@ -228,6 +259,7 @@ class ClickField(TypedField):
 
     def __init__(self, things: Things) -> None:
         super().__init__(AnswerLine(), lambda text: list(things_typed(text, things)))
+        self.setFocusProxy(self.line)
         target, several = things.target, not things.single
         self.target, self.several = target, several
         how = "Click each" if several else "Click it"
@@ -427,19 +459,23 @@ class GoalsField(AnswerField):
 
     def __init__(self, goals: Sequence[str]) -> None:
         super().__init__()
-        self.rows = [ProseLabel("goal", f"○  {goal}") for goal in goals]
+        self.goals = goals
+        self.rows = [ProseLabel("goal") for _ in goals]
         keys = "F2 edits the text; Ctrl+Return runs it and checks the goals."
         note = styled_label(keys, role="dim", wrap=True)
         stacked(self, styled_label("Goals", role="heading"), *self.rows, note, gap=4)
+        self.show_met(())
 
     def answer(self) -> Answer | None:
         return None
 
-    def show_met(self, goals: Sequence[Met]) -> None:
-        for row, goal in zip(self.rows, goals, strict=True):
-            row.say(f"{'✓' if goal.met else '○'}  {goal.say}")
-            set_style(row, "told", "right" if goal.met else "other")
-            row.setAccessibleName(f"{'met' if goal.met else 'not met'}: {plain(goal.say)}")
+    def show_met(self, marked: Sequence[Met]) -> None:
+        """Tick what is met; nothing is while nothing was marked."""
+        met = [one.met for one in marked] or [False] * len(self.rows)
+        for row, goal, is_met in zip(self.rows, self.goals, met, strict=True):
+            row.say(f"{'✓' if is_met else '○'}  {goal}")
+            set_style(row, "told", "right" if is_met else "other")
+            row.setAccessibleName(f"{'met' if is_met else 'not met'}: {plain(goal)}")
 
 
 def field_of(asked: Asked) -> AnswerField:

@@ -44,10 +44,10 @@ from gui.views.base import Caption, Panel
 from gui.views.page_parts import (
     DeviceBox,
     PageView,
+    Subject,
     panels_in,
     share,
     simple_or_all,
-    subject_caption,
     subject_row,
 )
 from gui.views.roofline_plot import RooflinePlot
@@ -555,7 +555,7 @@ class CeilingsView(PageView):
 
     def _make_parts(self) -> None:
         self.caption = Caption("Choose a kernel.")
-        self.subject = subject_caption()
+        self.subject = Subject()
         tip = "Leave the measured run that was clicked"
         self.back = action_button("Back to the configured launch", tip)
         self.back.hide()

@@ -32,7 +32,7 @@ from gui.views.drawing_tools import LEFT, RIGHT, text
 from gui.views.launch_form import ConfigurationForm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
     from core.ladder import Ladder, Rung
     from gui.scenes.selection import Configuration
@@ -40,11 +40,12 @@ if TYPE_CHECKING:
 LEAST_ROWS = 7  # of the list; in a lower panel it has no summary
 NAME = Qt.ItemDataRole.UserRole
 NUMBER = NAME + 1
+EDITED = NAME + 2
 OWN = "A kernel of your own. Its launch is set below; a rung of the ladder leads back."
 
 
 class RungRow(QStyledItemDelegate):
-    """Draws a rung: its number, dim, and its title."""
+    """Draws a rung: its number, dim, its title, and whether its text is edited."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex) -> QSize:  # type: ignore[override]
         """A little lower than a control: there are many."""
@@ -68,8 +69,13 @@ class RungRow(QStyledItemDelegate):
         wide = QFontMetrics(plain).horizontalAdvance("00")
         area = QRectF(box.left() + gap - 4, box.top(), wide, box.height())
         text(painter, area, number, ink, plain, RIGHT, elide=False)
-        left = box.left() + gap + wide + 6
-        area = QRectF(left, box.top(), box.right() - left - 4, box.height())
+        left, right = box.left() + gap + wide + 6, box.right() - 4
+        if index.data(EDITED):
+            mark = theme.font("small")
+            area = QRectF(left, box.top(), right - left, box.height())
+            text(painter, area, "edited", ink, mark, RIGHT, elide=False)
+            right -= QFontMetrics(mark).horizontalAdvance("edited") + 6
+        area = QRectF(left, box.top(), right - left, box.height())
         font = theme.font("body", bold=chosen)
         text(painter, area, str(index.data()), theme.color("text"), font, LEFT)
 
@@ -145,6 +151,16 @@ class LadderPanel(QWidget):
             self._files = tuple(files)
             for row, (path, title) in enumerate(self._files):
                 self.list.insertItem(row, _item(path, title, "cu", path))
+
+    def mark_edited(self, keys: Container[str]) -> None:
+        """Mark the sources, by their keys, whose text is not the one that they began with."""
+        for row in range(self.list.count()):
+            item = self.list.item(row)
+            edited = item.data(NAME) in keys
+            if edited != bool(item.data(EDITED)):
+                item.setData(EDITED, edited)
+                said = f"{item.text()}, edited" if edited else item.text()
+                item.setData(Qt.ItemDataRole.AccessibleTextRole, said)
 
     def select(self, name: str) -> None:
         """Show a rung, or a file by its path, as chosen, without a signal."""

@@ -175,6 +175,9 @@ class LessonPanel(QFrame):
     def _show_reply(self, sitting: Sitting) -> None:
         reply = sitting.reply
         labels = (self.verdict, self.own, self.reply, self.why)
+        goals = self.field
+        if isinstance(goals, GoalsField):
+            goals.show_met(reply.verdict.goals if reply is not None else ())
         if reply is None or not sitting.tells:
             for label in labels:
                 label.hide()
@@ -184,9 +187,6 @@ class LessonPanel(QFrame):
                 self.verdict.show()
             return
         verdict, told = reply.verdict, sitting.stage == "told"
-        goals = self.field
-        if isinstance(goals, GoalsField):
-            goals.show_met(verdict.goals)
         word = WORDS[verdict.mark]
         if sitting.is_built:
             met = sum(goal.met for goal in verdict.goals)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 
 from core.foreign_text import visible
@@ -16,8 +17,9 @@ from gui.views.widgets import AtLowerEdge, icon_button
 class MessageBar(AtLowerEdge):
     """Shown while there is something to say, with a button for what can be done about it.
 
-    The area neither moves nor becomes smaller for it. `left()` says that one of its buttons is
-    pressed, which hides it or makes it another.
+    What went wrong stays, so what the area holds makes room for it; what is only told lies over it
+    for a moment, and moves nothing. `left()` says that one of its buttons is pressed, which hides
+    it or makes it another.
     """
 
     left = Signal()
@@ -87,6 +89,15 @@ class MessageBar(AtLowerEdge):
         if event.type() == QEvent.Type.LayoutRequest:
             self.place()
         return done
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self.place()
+
+    def place(self) -> None:
+        super().place()
+        stays = not self.isHidden() and self.property("kind") == "error"
+        self._area.setContentsMargins(0, 0, 0, self.height() if stays else 0)
 
     def clear(self) -> None:
         self.hide()

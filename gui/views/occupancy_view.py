@@ -37,10 +37,10 @@ from gui.views.page_parts import (
     Choice,
     DeviceBox,
     PageView,
+    Subject,
     panels_in,
     share,
     simple_or_all,
-    subject_caption,
     subject_row,
 )
 from gui.views.plots import Chart, pg
@@ -561,7 +561,7 @@ class OccupancyView(PageView):
 
     def _build(self) -> None:
         self.caption = Caption("Choose a kernel.")
-        self.subject = subject_caption()
+        self.subject = Subject()
         self._make_choices()
         # They are in their places before they are filled: Qt styles what is put in, each by itself.
         splitter = panels_in(Qt.Orientation.Vertical)

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSignalBlocker, Qt, QTimer
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QSizePolicy,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
 
 from core.devices.table import find_capability, load_capabilities, load_devices
 from gui.looks.style import named, side_by_side, styled_label
@@ -42,12 +49,21 @@ def simple_or_all(session: Session) -> Segmented:
     return found
 
 
-def subject_caption() -> Caption:
-    """What the page is about, beside what chooses it."""
-    caption = Caption()
-    caption.setAlignment(Qt.AlignmentFlag.AlignVCenter)
-    caption.may_take(SUBJECT_LINES)
-    return caption
+class Subject(Caption):
+    """What the page is about, beside what chooses it; that leaves it room for a name."""
+
+    LEAST = 10  # digits that it is wide
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.setAlignment(Qt.AlignmentFlag.AlignVCenter)
+        self.may_take(SUBJECT_LINES)
+
+    def minimumSizeHint(self) -> QSize:
+        """Wide enough for a word or two."""
+        least = self.LEAST * self.fontMetrics().horizontalAdvance("0")
+        return QSize(least, super().minimumSizeHint().height())
 
 
 class Choice(QComboBox):
@@ -64,10 +80,16 @@ class DeviceBox(Choice):
     """A chooser of devices: this machine's GPUs, those of the table, and perhaps capabilities."""
 
     LETTERS = 24  # that it is wide
+    LEAST = 12  # digits that it is wide where there is less room, its arrow included
 
     def __init__(self, name: str, tip: str) -> None:
         super().__init__(name, tip, self.LETTERS)
         self._live: tuple[Device, ...] = ()
+
+    def minimumSizeHint(self) -> QSize:
+        """Wide enough for a short name."""
+        hint, digit = super().minimumSizeHint(), self.fontMetrics().horizontalAdvance("0")
+        return QSize(min(self.LEAST * digit, hint.width()), hint.height())
 
     def offer(self, live: Sequence[Device], first: str, *, capabilities: bool = False) -> None:
         """Fill it, without a signal. A GPU of this machine is chosen, else what was, or `first`."""

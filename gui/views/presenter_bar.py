@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QWidget
 
 from core.lessons.answers import LETTERS
@@ -18,6 +18,9 @@ from gui.views.widgets import action_button, icon_button, keeps_key
 
 if TYPE_CHECKING:
     from gui.scenes.sitting import Sitting
+
+
+MOST_ROOM = 0.3  # of the window's height; the type is large where that is enough for it
 
 
 class PresenterBar(QFrame):
@@ -40,7 +43,7 @@ class PresenterBar(QFrame):
         self.title = styled_label(role="lesson", plain=True)
         self.place = styled_label(role="lesson", plain=True)
         self.ask = ProseLabel("moment")
-        self.answer = ProseLabel("prose")
+        self.answer, self.why = ProseLabel(), ProseLabel()
         self.again = action_button("Second vote", "Count the votes anew beside the first (V)")
         self.notes = action_button(
             "Notes", "Notes and the answer in a window of their own (Ctrl+N)"
@@ -60,7 +63,7 @@ class PresenterBar(QFrame):
         self.choices = QGridLayout()
         self.choices.setHorizontalSpacing(18)
         self.choices.setVerticalSpacing(2)
-        rows = (head, self.ask, self.choices, self.answer)
+        rows = (head, self.ask, self.choices, self.answer, self.why)
         stacked(self, *rows, gap=4, edges=(14, 6, 8, 8))
         self._rows: list[tuple[ProseLabel, ProseLabel]] = []
         self.hide()
@@ -81,10 +84,27 @@ class PresenterBar(QFrame):
             count.setAccessibleName(f"{LETTERS[place]}, {plain(text)}: {votes.text(place)}")
         self.again.setVisible(bool(choices))
         self.again.setText("First vote" if votes.second else "Second vote")
-        self.answer.say(f"{answer}. {why}" if answer and not choices else why)
-        self.answer.setVisible(bool(answer or why))
+        self.answer.say(f"The answer: {answer}" if answer else "")
+        self.answer.setVisible(bool(answer) and not choices)  # of which one is marked
+        self.why.say(why)
+        self.why.setVisible(bool(why))
         self.restyle()
         self.show()
+        self._fit_type()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Choose the type anew for another width."""
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self._fit_type()
+
+    def _fit_type(self) -> None:
+        """Large type for the room, unless the views below would be left too little of it."""
+        for large in (True, False):
+            for label in self.findChildren(ProseLabel):
+                set_style(label, "large", large)
+            if self.heightForWidth(self.width()) <= MOST_ROOM * self.window().height():
+                return
 
     def _fit(self, choices: Sequence[str]) -> None:
         if len(choices) == len(self._rows):
@@ -140,16 +160,22 @@ class NotesWindow(QWidget):
         self.setWindowTitle("Notes – Tilescope")
         self.title = styled_label(role="lesson", plain=True)
         self.ask, self.note = ProseLabel("ask"), ProseLabel("prose")
-        self.answer, self.next = ProseLabel("prose"), ProseLabel("prose")
-        rows = (self.title, self.ask, self.answer, self.note, self.next, None)
-        stacked(self, *rows, gap=10, edges=(18, 14, 18, 14))
+        self.answer, self.why, self.next = (ProseLabel("prose") for _ in range(3))
+        told = (self.answer, self.why, self.note, self.next)
+        stacked(self, self.title, self.ask, *told, None, gap=10, edges=(18, 14, 18, 14))
         self.resize(520, 420)
 
-    def show_notes(self, title: str, ask: str, answer: str, note: str, following: str) -> None:
+    def show_notes(
+        self, title: str, ask: str, answer: str, why: str, note: str, following: str
+    ) -> None:
+        """Show what belongs to a question; empty is what there is not."""
         self.title.setText(title)
         self.ask.say(ask)
-        self.answer.say(answer)
-        self.note.say(note)
-        self.note.setVisible(bool(note))
-        self.next.say(f"Next: {following}" if following else "")
-        self.next.setVisible(bool(following))
+        for label, said in (
+            (self.answer, f"The answer: {answer}" if answer else ""),
+            (self.why, why),
+            (self.note, note),
+            (self.next, f"Next: {following}" if following else ""),
+        ):
+            label.say(said)
+            label.setVisible(bool(said))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, QSizeF, Qt, Signal
+from PySide6.QtCore import QLineF, QPointF, QRect, QRectF, QSize, QSizeF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -92,6 +92,9 @@ the cells of a few rows would not be legible even so."""
 FEW_ROWS = 8
 VALUE = 1.3  # lines of text that a cell with its value is high
 LEAST_SHARE = 0.5  # of the widest array's room, for one of few columns
+SEEN, SEEN_OF_FEW = 2.0, 0.5
+"""Pixels that a cell is high at least, and lines of text where the rows are few: in less room the
+arrays stand beside the banks."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +137,8 @@ class SharedGeometry:
 def shared_geometry(scene: SharedScene, box: QRectF, theme: Theme) -> SharedGeometry:
     """Arrays above, banks below: the arrays get what the banks do not need.
 
-    Arrays lie beside each other, or below each other where their cells are larger so.
+    Arrays lie beside each other, or below each other where their cells are larger so. In a box that
+    is too low for arrays and banks, the banks stand at the right of the arrays.
     """
     line = QFontMetricsF(theme.font("small")).height()
     head = QFontMetricsF(theme.font("body", bold=True)).height()
@@ -142,20 +146,41 @@ def shared_geometry(scene: SharedScene, box: QRectF, theme: Theme) -> SharedGeom
     labels = QRectF(box.left(), readout.top() - 4 - line, box.width(), line)
     whole = labels.top() - line - 3 - theme.spacing.gap - box.top()  # arrays and bank columns
     for_banks = max(ROOMY * line, 0.26 * box.height())
+    few = max(grid.rows for grid in scene.grids) <= FEW_ROWS
     places = _arrays(scene.grids, box, whole - for_banks, head, theme)
     if min(p.legible for p in places) < VALUE * line:
         closer = _arrays(scene.grids, box, whole - CLOSE * line, head, theme)
         if min(p.legible for p in closer) >= VALUE * line:
             places, for_banks = closer, CLOSE * line
-        elif max(grid.rows for grid in scene.grids) <= FEW_ROWS:
+        elif few:
             places = _arrays(scene.grids, box, whole - LEAST * line, head, theme)
             for_banks = LEAST * line
+    least = min(place.legible for place in places)
+    if least < (SEEN_OF_FEW * line if few else SEEN):
+        beside = _banks_at_the_right(scene, box, readout, theme)
+        if min(place.legible for place in beside.arrays) > max(2 * least, SEEN):
+            return beside
     most = 16.0 if _many_words(scene) else 4.0
     deepest = max(place.box.bottom() for place in places)
     bank_height = min(box.top() + whole - deepest, max(for_banks, most * line))
     banks = QRectF(box.left(), labels.top() - bank_height, box.width(), bank_height)
     bank_title = QRectF(box.left(), banks.top() - line - 3, box.width(), line)
     return SharedGeometry(places, bank_title, banks, labels, readout)
+
+
+def _banks_at_the_right(
+    scene: SharedScene, box: QRectF, readout: QRectF, theme: Theme
+) -> SharedGeometry:
+    """The arrays in the left half of a low box, the banks beside them."""
+    line, head = readout.height(), QFontMetricsF(theme.font("body", bold=True)).height()
+    gap = 2.0 * theme.spacing.margin
+    left = QRectF(box.topLeft(), QSizeF((box.width() - gap) / 2, box.height()))
+    right = left.translated(left.width() + gap, 0)
+    places = _arrays(scene.grids, left, readout.top() - theme.spacing.gap - box.top(), head, theme)
+    labels = QRectF(right.left(), readout.top() - 4 - line, right.width(), line)
+    title = QRectF(right.left(), box.top(), right.width(), line)
+    banks = QRectF(QPointF(right.left(), title.bottom() + 3), labels.topRight())
+    return SharedGeometry(places, title, banks, labels, readout)
 
 
 def _many_words(scene: SharedScene) -> bool:
@@ -600,7 +625,9 @@ class SharedView(PointedView):
         geometry, whole = self.geometry_now(), QRectF(self.rect()).adjusted(4, 4, -4, -4)
         if geometry is None or self.session.hides("shared"):
             return whole
-        return geometry.bank_title.united(geometry.labels).united(geometry.readout)
+        box = geometry.bank_title.united(geometry.labels)
+        box.setBottom(geometry.readout.bottom())
+        return box
 
     def sizeHint(self) -> QSize:
         """Two arrays side by side above the banks."""
@@ -712,6 +739,15 @@ class SharedView(PointedView):
         box = QRectF(self.rect()).adjusted(edge, 4, -edge, -theme.spacing.gap)
         return shared_geometry(self.scene, box, theme)
 
+    def explained(self) -> QRect:
+        """What an explanation is about: the columns of the banks that are asked for most words."""
+        geometry, banks = self.geometry_now(), self.scene.banks if self.scene else None
+        if geometry is None or banks is None:
+            return self.rect()
+        most = [bank for bank, words in enumerate(banks.words) if len(words) == banks.highest]
+        box = geometry.column(most[0]).united(geometry.column(most[-1]))
+        return box.toAlignedRect()
+
     # ---- drawing
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -724,9 +760,7 @@ class SharedView(PointedView):
             return
         scene, geometry = self.scene, self.geometry_now()
         if scene is None or geometry is None:
-            words = "This kernel uses no shared memory." if scene is not None else ""
-            nothing(painter, QRectF(self.rect()), words, theme)
-            return
+            return  # the caption says why
         if self.session.hides("shared"):
             box = QRectF(self.rect()).adjusted(4, 4, -4, -4)
             draw_veil(painter, box, theme, veil_words(self.session))

@@ -46,12 +46,14 @@ class SourceView(SessionView):
 
     The text is read, and keys are commands, until it is edited. What is typed becomes the shown
     kernel by `run_wanted(text)`; `original_wanted()` asks for the text before any edit.
+    `drafts_changed()` says that other sources may be edited than before.
     """
 
     WATCHES = frozenset({"trace", "block", "step", "line", "counts", "breakpoints", "hover"})
     READ = True
     run_wanted = Signal(str)
     original_wanted = Signal()
+    drafts_changed = Signal()
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -187,10 +189,15 @@ class SourceView(SessionView):
         """Put in the text before any edit, or an exercise's first; it can be undone."""
         self._replace(self.draft.first)
 
-    def begin_exercise(self, key: str, text: str) -> None:
-        """Have a source begin with the text of an exercise, in the editor if it is shown."""
-        self.draft.begin(key, text)
-        self.put(key, text)
+    def begin_exercise(self, key: str, exercise: str, first: str) -> None:
+        """Have a source begin with the text of an exercise, in the editor if it is shown.
+
+        It is the one that the exercise was left with, if any.
+        """
+        text = self.draft.begin(key, exercise, first)
+        if text is not None:
+            self.edit.show_errors(())
+            self._put(text, anew=True)
 
     def put(self, key: str, text: str) -> None:
         """Put a text into the editor if it shows that source; it can be undone."""
@@ -199,9 +206,8 @@ class SourceView(SessionView):
         self._show_state()
 
     def end_exercise(self) -> None:
-        """From here on the original is the source's own again."""
+        """From here on the source's own text comes with its traces again."""
         self.draft.end()
-        self._show_state()
 
     def _replace(self, text: str) -> None:
         self.edit.show_errors(())
@@ -265,9 +271,10 @@ class SourceView(SessionView):
         name = trace.workload.source_name if trace is not None else ""
         key = origin.configuration.key if origin is not None else name
         original = origin.original if origin is not None else compiled
-        another = key != self.draft.key
+        before = self.draft.name
         self.edit.suffix = PurePath(name).suffix
         text = self.draft.load(key, original, compiled)
+        another = self.draft.name != before
         if text != self.edit.toPlainText():
             with QSignalBlocker(self.edit):
                 self._put(text, anew=another)
@@ -308,6 +315,7 @@ class SourceView(SessionView):
         self.state.setAccessibleName("Edited and not run yet" if self.draft.stale else "As run")
         self.original.setEnabled(self.draft.text != self.draft.first)
         self.run.setEnabled(self.draft.stale)
+        self.drafts_changed.emit()
 
     def _show_caption(self) -> None:
         said = NEVER_RUN if self.draft.compiled == NEVER else NOT_RUN

@@ -723,7 +723,7 @@ class WarpPainter:
         """The lanes in the colours of their threads, under the rows of the block they belong to."""
         theme, scene, g = self.theme, self.scene, self.geometry
         small = theme.font("small")
-        numbers = fitting(small, "00", g.lanes[0].width() - 1)
+        numbers = fitting(small, "00 ", g.lanes[0].width())  # with a space to the next
         legible = numbers.pointSizeF() >= LEAST_LANE * theme.sizes.small
         colors = theme.owner_lut("thread", threads)
         numbered: dict[str, list[Placed]] = {}

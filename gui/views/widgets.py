@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QApplication,
@@ -334,6 +334,12 @@ class Fields(Scrolled):
     def minimumSizeHint(self) -> QSize:
         least = self.LEAST * round(1.6 * current_theme().spacing.control)
         return QSize(80, min(least, self._height()))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Ask for another height where labels wrap at another width."""
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.updateGeometry()
 
     def _height(self) -> int:
         """What the rows need beside a scroll bar, so that there is room enough to do without."""

@@ -208,7 +208,7 @@ def test_a_folder_of_lessons_goes_on_to_the_next(window, teaching, qtbot, tmp_pa
     sitting = asked(teaching, qtbot)
     teaching.go_to(len(sitting.questions))
     ways = [label for label, _ in teaching._what_next(sitting)]
-    assert ways == ["Lesson later", "To the course"]
+    assert ways == ["First open question: 1", "Lesson later", "To the course"]
 
 
 @pytest.mark.slow

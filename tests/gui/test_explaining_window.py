@@ -186,6 +186,23 @@ def test_w_explains_the_memory_that_is_looked_at(window, qtbot) -> None:
         window.explaining.close()
 
 
+@pytest.mark.slow
+def test_the_large_view_keeps_the_banks_in_conflict_beside_their_explanation(window, qtbot) -> None:
+    with qtbot.waitSignal(window.recorder.recorded, timeout=60_000):
+        assert window.moments.open_link("aat_shared?n=32&tile=32&at=store:tile_b")
+    window.step_page.front("Shared")
+    window.session.update(view="Shared", large=True)
+    shared, panel = window.step_page.shared, window.explaining.panel
+    qtbot.waitUntil(shared.isVisible)
+    qtbot.waitUntil(lambda: shared.width() > 0.8 * window.width())
+    assert shared.scene.banks.ways == 32
+    window.explaining.why()
+    assert panel.isVisible()
+    bank = shared.geometry_now().column(0).toAlignedRect()
+    corner = shared.mapTo(window, QPoint(0, 0))
+    assert not panel.geometry().intersects(bank.translated(corner))
+
+
 def test_return_in_a_row_of_the_counters_asks_why(window, qtbot) -> None:
     panel, table = window.explaining.panel, window.step_page.counters.table
     window.session.view = "Counters"

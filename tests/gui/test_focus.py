@@ -32,6 +32,16 @@ def test_space_plays_right_after_the_start(tiled, qtbot):
     assert tiled.session.playing == 0
 
 
+def test_space_plays_the_large_view_that_takes_the_ladder_away(tiled, qtbot):
+    tiled.ladder_panel.list.setFocus()
+    tiled.session.step = 5
+    press(qtbot, Qt.Key.Key_F10)
+    assert tiled.session.large
+    assert tiled.step_page.isAncestorOf(QApplication.focusWidget())
+    press(qtbot, Qt.Key.Key_Space)
+    assert (tiled.session.playing, tiled.session.step) == (1, 5)
+
+
 @pytest.mark.slow
 def test_each_page_has_the_keyboard_when_it_is_opened(tiled, qtbot):
     for number, page in enumerate(PAGES[::-1]):

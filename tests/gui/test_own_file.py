@@ -530,3 +530,33 @@ def test_what_ran_before_the_budget_was_spent_is_shown(opened, qtbot, tmp_path, 
         opened.message.go.click()
         assert opened.session.line == 4
         assert opened.session.block_trace.access(opened.session.step).faulty.all()
+
+
+FOREVER = """
+__global__ void forever(float* go) {
+    float value = 0.0f;
+    while (value != go[0]) value += 0.3f;
+}
+"""
+
+
+@pytest.mark.slow
+def test_after_a_stop_all_speak_of_the_launch_that_is_shown(opened, window, qtbot):
+    source, session, form = window.step_page.source, window.session, window.form.file
+    before, launch, kept = session.configuration, form.current(), dict(window.workbench.launches)
+    source.edit.set_text(FOREVER)
+    window.workbench.run_source()
+    qtbot.waitUntil(lambda: window.recorder.worker.busy, timeout=RECORDING_MS)
+    assert session.configuration.own.kernel == "forever"
+    with qtbot.waitSignal(window.recorder.failed, timeout=RECORDING_MS):
+        qtbot.keyClick(window, Qt.Key.Key_Period, Qt.KeyboardModifier.ControlModifier)
+    assert session.configuration == before
+    assert form.current() == launch
+    assert form._rows.kernel.currentText() == launch.kernel
+    assert window.workbench.launches == kept
+    assert source.run.isEnabled(), "what was stopped is typed still"
+    window.workbench.undo()
+    assert source.edit.toPlainText() == SOURCE
+    assert not source.run.isEnabled()
+    recorded(window, qtbot, lambda: type_in(window, "grid", "2"))
+    assert session.trace.workload.source == SOURCE

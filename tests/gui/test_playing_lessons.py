@@ -14,7 +14,9 @@ from core.lessons.posing import right_answer
 from gui.looks.theme import apply_theme
 from gui.scenes.link import Named, parse_link
 from gui.shell.main_window import MainWindow
+from gui.shell.session_persistence import Keeper
 from gui.views.answer_fields import ChoiceField, ClickField, OrderField, SliderField
+from gui.views.ladder_panel import EDITED, NAME
 
 MOST_MS = 120_000
 
@@ -196,15 +198,26 @@ def test_wrong_answers_are_told_the_right_one_and_kept(window, qtbot, name):
 def test_the_clock_stays_in_reach_while_a_number_is_typed(window, qtbot):
     begun(window, qtbot, "1A")
     asked(window, qtbot)
-    session, line = window.session, window.teaching.panel.field.line
-    line.setFocus()
+    session, field = window.session, window.teaching.panel.field
+    line = field.line
+    window.activateWindow()
+    qtbot.waitUntil(field.hasFocus)
     step = session.step
-    qtbot.keyClick(line, Qt.Key.Key_Right)
+    qtbot.keyClick(field, Qt.Key.Key_Right)
     assert session.step > step
-    qtbot.keyClick(line, Qt.Key.Key_H)
+    qtbot.keyClick(field, Qt.Key.Key_H)
     assert session.heat
+    line.setFocus()  # as a click does: the caret is there
+    qtbot.keyClicks(line, "sixth h")
+    assert (line.text(), session.heat) == ("sixth h", True)
+    line.clear()
+    field.setFocus()
+    unit = session.unit
+    qtbot.keyClicks(field, "2")  # which is a command elsewhere
     qtbot.keyClicks(line, "8")
-    assert line.text() == "8"
+    assert (line.text(), line.hasFocus(), session.unit) == ("28", True, unit)
+    qtbot.keyClick(line, Qt.Key.Key_Left)
+    assert session.step == step
     qtbot.keyClick(line, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
     qtbot.waitUntil(lambda: window.teaching.sitting.stage == "told", timeout=MOST_MS)
     assert not window.teaching.progress.answers[-1].sure
@@ -232,7 +245,6 @@ def test_the_original_of_an_exercise_is_the_text_it_began_with(window, qtbot):
     teaching.panel.run.click()
     qtbot.waitUntil(lambda: sitting.reply is not None and sitting.stage == "asked", timeout=MOST_MS)
     qtbot.waitUntil(lambda: settled(window), timeout=MOST_MS)
-    first = sitting.reply
     teaching.panel.look.click()
     qtbot.waitUntil(lambda: settled(window), timeout=MOST_MS)
     assert source.edit.toPlainText() == start.replace("+", "-")
@@ -241,7 +253,7 @@ def test_the_original_of_an_exercise_is_the_text_it_began_with(window, qtbot):
         source.original.click()
     assert source.edit.toPlainText() == start
     assert window.session.trace.workload.source == start
-    qtbot.waitUntil(lambda: sitting.reply is not first, timeout=MOST_MS)
+    assert sitting.reply is None
     source.edit.set_text(start + "// mine\n")  # and not run
     teaching.show_solution()
     qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
@@ -249,16 +261,71 @@ def test_the_original_of_an_exercise_is_the_text_it_began_with(window, qtbot):
     assert sitting.marks[1] == "near"  # it was shown
     qtbot.waitUntil(lambda: settled(window), timeout=MOST_MS)
     assert not source.draft.stale
-    teaching.leave()
-    source.put_original()
-    assert source.edit.toPlainText() == rung
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MOST_MS):
+        teaching.leave()
+    window.show_page("step")
+    assert source.edit.toPlainText() == window.session.trace.workload.source == rung
+
+
+@pytest.mark.slow
+def test_each_exercise_keeps_its_text_and_the_rung_its_own(window, qtbot):
+    source, ladder = window.step_page.source, window.recorder.ladder
+    window.recorder.configure("vector_add")
+    qtbot.waitUntil(lambda: source.draft.key == "vector_add", timeout=MOST_MS)
+    own = ladder["vector_add"].source + "// of the rung\n"
+    source.edit.set_text(own)
+    assert edited_rungs(window) == ["vector_add"]
+    teaching = begun(window, qtbot, "exercises")
+    asked(window, qtbot)
+    typed = source.edit.toPlainText() + "// of the exercise\n"
+    source.edit.set_text(typed)  # and not run
+    teaching.go(1)
+    asked(window, qtbot)
+    assert "// of" not in source.edit.toPlainText()
+    assert not source.edit.document().isUndoAvailable()
+    teaching.go(-1)
+    asked(window, qtbot)
+    assert source.edit.toPlainText() == typed
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MOST_MS):
+        teaching.leave()
+    window.show_page("step")
+    assert source.edit.toPlainText() == own
+    assert window.session.configuration.source is None
+    begun(window, qtbot, "exercises")
+    asked(window, qtbot)
+    assert source.edit.toPlainText() == typed
+    saved = Keeper(window, None).saved()
+    assert saved.configuration.source is None
+    exercise = teaching.sitting.question.step.name
+    assert sorted(saved.drafts) == ["vector_add", f"vector_add#{exercise}"]
+
+
+def edited_rungs(window):
+    rows = window.ladder_panel.list
+    return [rows.item(i).data(NAME) for i in range(rows.count()) if rows.item(i).data(EDITED)]
+
+
+@pytest.mark.slow
+def test_an_edited_kernel_is_called_so(window, qtbot):
+    source = window.step_page.source
+    window.recorder.configure("coalesced", {"n": 24})
+    qtbot.waitUntil(lambda: source.draft.key == "coalesced", timeout=MOST_MS)
+    assert "(edited)" not in window.windowTitle()
+    source.edit.set_text(source.edit.toPlainText() + "// edited\n")
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MOST_MS):
+        window.workbench.run_source()
+    assert "(edited)" in window.windowTitle()
+    assert edited_rungs(window) == ["coalesced"]
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MOST_MS):
+        window.workbench.run_original()
+    assert "(edited)" not in window.windowTitle()
+    assert edited_rungs(window) == []
 
 
 @pytest.mark.slow
 def test_each_text_that_is_run_is_marked(window, qtbot):
     teaching = begun(window, qtbot, "exercises", at=1)
     sitting, source = asked(window, qtbot), window.step_page.source
-    qtbot.waitUntil(lambda: sitting.reply is not None and sitting.stage == "asked", timeout=MOST_MS)
     exercise = sitting.question.step.question
 
     def run(text):
@@ -274,6 +341,45 @@ def test_each_text_that_is_run_is_marked(window, qtbot):
     run(exercise.solution)  # before that was marked
     qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
     assert sitting.reply.answer == exercise.solution
+
+
+@pytest.mark.slow
+def test_no_progress_is_told_of_a_text_that_nobody_ran(window, qtbot):
+    teaching = begun(window, qtbot, "exercises", at=1)
+    sitting, source = asked(window, qtbot), window.step_page.source
+    qtbot.waitUntil(lambda: settled(window), timeout=MOST_MS)
+    panel = teaching.panel
+
+    def ticked():
+        return [row.said()[0] for row in panel.field.rows].count("✓")
+
+    assert panel.verdict.isHidden(), "the text that it begins with"
+    assert ticked() == 0
+    start = source.edit.toPlainText()
+    source.edit.set_text(start + "// mine\n")
+    teaching.bench.run_source()
+    qtbot.waitUntil(lambda: sitting.reply is not None and sitting.stage == "asked", timeout=MOST_MS)
+    assert panel.verdict.text() == "1 of 2 goals are met."
+    assert ticked() == 1
+    source.edit.set_text(start.replace("C[i]", "D[i]"))
+    with qtbot.waitSignal(window.recorder.failed, timeout=MOST_MS):
+        teaching.bench.run_source()
+    assert panel.verdict.isHidden()
+    assert ticked() == 0
+
+
+@pytest.mark.slow
+def test_what_is_to_be_found_out_is_not_announced(window, qtbot):
+    teaching = begun(window, qtbot, "exercises", at=1)
+    sitting, session = asked(window, qtbot), window.session
+    qtbot.waitUntil(lambda: settled(window), timeout=MOST_MS)
+    assert session.trace.findings
+    assert not window.message.isVisible()
+    assert window.step_page.docks["Findings"].isHidden()
+    assert not any("finding" in hint.lower() for hint in sitting.posed.hints)
+    teaching.show_solution()
+    qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
+    assert not session.veiled
 
 
 @pytest.mark.slow
@@ -298,7 +404,15 @@ def test_return_presses_the_button_that_has_the_keyboard(window, qtbot):
     assert not sitting.reply.sure
     teaching.go(1)
     assert sitting.stage == "ended"
-    qtbot.waitUntil(lambda: isinstance(panel.focusWidget(), QPushButton), timeout=MOST_MS)
+
+    def focused():
+        button = panel.focusWidget()
+        return button.text() if isinstance(button, QPushButton) else ""
+
+    qtbot.waitUntil(lambda: focused() == "First open question: 1", timeout=MOST_MS)
+    sitting.marks |= dict.fromkeys(range(sitting.at), "right")
+    teaching.go_to(len(sitting.questions))
+    qtbot.waitUntil(lambda: focused().startswith("Lesson"), timeout=MOST_MS)
     assert panel.look.isHidden()
     assert panel.on.isHidden()
     first = panel.focusWidget()

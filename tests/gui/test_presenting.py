@@ -39,7 +39,7 @@ def test_forward_reveals_then_goes_on(presented, window, qtbot):
     assert window.session.veiled
     window.commands.turn(1)
     assert window.session.veiled == sitting.question.step.keep
-    assert bar.answer.isVisible()
+    assert bar.why.isVisible()
     window.commands.turn(1)
     qtbot.waitUntil(lambda: sitting.at == choice + 1, timeout=MOST_MS)
     window.commands.turn(-1)
@@ -48,6 +48,48 @@ def test_forward_reveals_then_goes_on(presented, window, qtbot):
     assert not bar.isVisible()
     assert window.lesson_panel.isVisible()
     assert teaching.progress.answers == ()
+
+
+@pytest.mark.slow
+def test_the_room_reads_larger_type_and_no_left_column(presented, window, qtbot, qapp):
+    bar, body = presented.bar, window.form.font().pointSizeF()
+    presented.move(1)
+    qapp.processEvents()
+    assert bar.ask.fontInfo().pointSizeF() > 1.5 * body
+    for label in (*bar._rows[0], bar.why):
+        assert label.fontInfo().pointSizeF() > 1.3 * body
+    assert window.left.isHidden()
+    window.show_page("ceilings")
+    window.show_page("step")
+    assert window.left.isHidden()
+    presented.toggle()
+    window.teaching.leave()
+    window.show_page("step")
+    assert window.left.isVisible()
+
+
+@pytest.mark.slow
+def test_a_low_window_keeps_its_views_beside_what_is_presented(presented, window, qapp):
+    window.resize(1100, 620)
+    presented.move(1)
+    qapp.processEvents()
+    bar = presented.bar
+    assert bar.height() <= 0.4 * window.height()
+    for label in (bar.ask, bar.why, *bar._rows[0]):
+        assert label.height() >= label.heightForWidth(label.width())
+
+
+@pytest.mark.slow
+def test_what_was_revealed_is_asked_again_when_presenting_ends(presented, window, qtbot):
+    sitting, panel = window.teaching.sitting, window.lesson_panel
+    at, veiled = sitting.at, window.session.veiled
+    presented.move(1)
+    assert window.session.veiled != veiled
+    presented.toggle()
+    asked(window, qtbot)
+    assert (sitting.at, window.session.veiled) == (at, veiled)
+    assert panel.field is not None
+    assert panel.sure.isVisible()
 
 
 @pytest.mark.slow
@@ -62,7 +104,7 @@ def test_forward_that_comes_early_skips_no_question(presented, window, qtbot):
     assert sitting.at == at
     qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
     assert sitting.at == at
-    assert presented.bar.answer.isVisible()
+    assert presented.bar.why.isVisible()
 
 
 @pytest.mark.slow
@@ -90,8 +132,12 @@ def test_letters_are_votes_first_and_second(presented, window, qtbot):
 def test_notes_have_a_window_of_their_own(presented, window):
     presented.toggle_notes()
     assert presented.notes.isVisible()
-    assert presented._found.text in presented.notes.answer.said()
-    assert not presented.bar.answer.isVisible()
+    notes = presented.notes
+    assert notes.answer.said() == f"The answer: {presented._found.text}"
+    assert notes.why.said() == presented._found.why
+    assert notes.next.said().startswith("Next: ")
+    assert "{" not in notes.next.said(), "its figures are worked out"
+    assert not presented.bar.why.isVisible()
     presented.toggle_notes()
     assert not presented.notes.isVisible()
 

@@ -9,11 +9,12 @@ from PySide6.QtWidgets import QApplication, QComboBox, QTabBar, QTableView, QToo
 
 from core.ladder import load_ladder
 from core.runs.recording import record
-from gui.looks.theme import current_theme, theme_names
+from gui.looks.theme import apply_theme, current_theme, theme_names
 from gui.scenes.grids import close_up, grids_of, scrolled
 from gui.scenes.history import history_of
 from gui.scenes.selection import TEXT_SIZES
 from gui.shell.app import fit_screen
+from gui.shell.main_window import MainWindow
 from gui.shell.pages import PAGES
 from gui.views.matrix_layout import READ_FROM, type_scale
 
@@ -221,7 +222,7 @@ def test_headings_and_tabs_are_whole_in_the_smallest_window(filled, qtbot, theme
 
 
 @pytest.mark.slow
-def test_a_message_moves_nothing_and_is_gone_on_another_page(filled, qtbot):
+def test_what_is_told_moves_nothing_and_what_went_wrong_has_room(filled, qtbot):
     page, places = filled.step_page, {}
     places = {name: dock.geometry() for name, dock in page.docks.items()}
     where = page.mapTo(filled, QPoint(0, 0)), page.size(), filled.transport.geometry()
@@ -240,6 +241,33 @@ def test_a_message_moves_nothing_and_is_gone_on_another_page(filled, qtbot):
     assert filled.message.isVisible()  # what went wrong stays until it is dismissed
     assert filled.pages.childAt(filled.message.geometry().center()) is not None
     assert filled.message.visibleRegion().boundingRect() == filled.message.rect()
+    for _ in range(6):
+        filled.message.show_message("A recording failed.")
+        qtbot.waitUntil(lambda: page.geometry().bottom() < filled.message.geometry().top())
+        filled.message.clear()
+        qtbot.waitUntil(lambda: (page.mapTo(filled, QPoint(0, 0)), page.size()) == where[:2])
+    for name, dock in page.docks.items():  # Qt rounds where it shares out the height
+        assert abs(dock.geometry().top() - places[name].top()) <= 1
+
+
+@pytest.mark.slow
+def test_the_fields_are_whole_after_another_theme_on_another_page(qtbot, qapp, ladder):
+    apply_theme(qapp, "projector")
+    window = MainWindow(ladder, "projector")
+    window.resize(1900, 1000)
+    window.show()
+    qtbot.waitExposed(window)
+    with qtbot.waitSignal(window.recorder.recorded, timeout=20_000):
+        window.recorder.configure("tiled", {"n": 16, "tile": 4})
+    assert window.left.isVisible()
+    window.look_at_page("course")
+    qtbot.waitUntil(window.left.isHidden)
+    window.session.theme = "light"
+    window.look_at_page("step")
+    qtbot.waitUntil(window.left.isVisible)
+    qtbot.wait(100)
+    assert window.form.fields.verticalScrollBar().maximum() == 0
+    window.close()
 
 
 @pytest.mark.slow

@@ -233,6 +233,8 @@ def test_cheat_sheet_lists_every_command(tiled, qtbot):
     sheet = tiled.findChild(CheatSheet)
     text = "\n".join(column.toPlainText() for column in sheet.findChildren(QTextEdit))
     assert {"\tShift+Right\tNext phase", "\tSpace\tPlay or pause"} <= set(text.splitlines())
+    for keys in ("Return", "Shift+Return", "A … H", "V", "PgDown"):  # of lessons, in no menu
+        assert f"\n\t{keys}\t" in text
     sheet.close()
 
 

@@ -5,10 +5,12 @@ from collections import Counter
 import pytest
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter
+from PySide6.QtWidgets import QStyle
 
 from core.ladder import load_ladder
 from core.runs.recording import record
 from gui.looks.theme import current_theme, load_theme, mix, theme_names
+from gui.views.answer_fields import ChoiceField
 from gui.views.drawing_tools import luminance, text_on
 
 LEAST = 4.5
@@ -57,6 +59,21 @@ def test_values_are_read_under_what_was_read_so_far(name):
         over = theme.color("load").name()
         tinted = [QColor(*map(int, mix(theme.color(c).name(), over, 0.24))) for c in (ink, ground)]
         assert contrast(*tinted) >= LEAST
+
+
+@pytest.mark.parametrize("name", theme_names())
+def test_a_choice_that_is_not_chosen_is_seen(window, qtbot, name):
+    window.session.theme = name
+    field = ChoiceField(("one", "two"))
+    field.setParent(window)
+    field.resize(200, 80)
+    field.show()
+    qtbot.waitExposed(field)
+    button, ground = field.group.button(0), load_theme(name).color("panel")
+    image = button.grab().toImage()
+    wide = button.style().pixelMetric(QStyle.PixelMetric.PM_ExclusiveIndicatorWidth, None, button)
+    row = [image.pixelColor(x, image.height() // 2) for x in range(wide + 1)]
+    assert max(contrast(pixel, ground) for pixel in row if pixel.alpha() == 255) >= 3
 
 
 def over(above, below):

@@ -70,6 +70,9 @@ def test_the_first_answer_counts():
         one.again({})
     assert one.marks == {0: "right", 1: "near"}
     assert one.score == (1, 2)
+    assert one.first_open == 2
+    one.marks[2] = "wrong"
+    assert one.first_open is None
 
 
 def test_earlier_answers_count_as_they_did():

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QLabel, QWidget
 
 from core.cancelling import is_cancelled
 from core.devices.occupancy import Resources
@@ -21,8 +21,9 @@ from gui.jobs.ceilings_work import key_of
 from gui.looks.theme import apply_theme
 from gui.scenes.selection import Configuration
 from gui.scenes.session import Session
-from gui.views.ceilings_view import CeilingsView
+from gui.views.ceilings_view import CeilingsView, SizeBox
 from gui.views.occupancy_view import OccupancyView
+from gui.views.page_parts import DeviceBox, Subject, subject_row
 
 WAIT_MS = 60_000
 
@@ -347,3 +348,20 @@ def test_first_order_counts(qtbot, occupancy) -> None:
     qtbot.waitUntil(lambda: "as written" in occupancy.first.caption.text(), timeout=WAIT_MS)
     assert "n = 1\u202f024" in occupancy.first.caption.text()
     assert len(occupancy.first.findChildren(QLabel)) >= 8
+
+
+def test_what_a_page_is_about_has_room_beside_its_choices(qtbot, qapp) -> None:
+    apply_theme(qapp, "light")
+    row, subject = QWidget(), Subject()
+    size, device = SizeBox(512, "Size", "N"), DeviceBox("Device", "Whose figures")
+    qtbot.addWidget(row)
+    row.setLayout(subject_row(subject, (size.label, size, device)))
+    device.offer((), "H200")
+    subject.setText("Tiled: n = 4096, tile = 16")
+    row.resize(400, 80)
+    row.show()
+    qtbot.waitExposed(row)
+    assert row.width() == 400
+    word = subject.fontMetrics().horizontalAdvance("Tiled: n =")
+    assert subject.width() >= word
+    assert device.width() >= device.fontMetrics().horizontalAdvance("H200") + 20

@@ -133,25 +133,30 @@ def test_any_line_of_a_long_text_comes_into_sight(qtbot, qapp):
     assert edit.verticalScrollBar().value() == place, "what is seen already stays where it is"
 
 
-def test_an_exercise_has_a_first_text_and_leaves_what_was_typed_before():
+def test_an_exercise_keeps_its_text_apart_from_its_source():
     draft = Draft()
     draft.load("sum", "original", "original")
     draft.text = "typed before"
-    draft.begin("sum", "exercise")
-    draft.text = "exercise"
-    assert draft.first == "exercise"
+    assert draft.begin("sum", "1", "exercise") == "exercise"
+    assert (draft.first, draft.of_exercise) == ("exercise", True)
     assert draft.load("sum", "original", "exercise") == "exercise"
-    draft.text = "an attempt"
     assert draft.kept() == {"sum": "typed before"}
-    draft.begin("sum", "the next exercise")
-    assert draft.first == "the next exercise"
+    draft.text = "an attempt"
+    assert draft.begin("sum", "1", "exercise") is None, "it is on already"
+    assert draft.begin("sum", "2", "the next exercise") == "the next exercise"
+    assert draft.kept() == {"sum": "typed before", "sum#1": "an attempt"}
+    draft.load("sum", "original", "the next exercise")
+    draft.text = "original"  # which solves it
+    draft.load("sum", "original", "original")
+    assert draft.begin("sum", "1", "exercise") == "an attempt"
+    assert draft.kept()["sum#2"] == "original"
     draft.end()
-    assert draft.first == "original"
-    draft.load("other", "else", "else")
-    assert draft.first == "else"
     assert draft.load("sum", "original", "original") == "typed before"
-    draft.text = "typed after"
-    assert draft.kept() == {"sum": "typed after"}
+    assert (draft.first, draft.of_exercise) == ("original", False)
+    again = Draft()
+    again.restore(draft.kept())
+    again.load("sum", "original", "original")
+    assert again.begin("sum", "1", "exercise") == "an attempt"
 
 
 def test_an_exercise_of_another_source_begins_with_its_own_text():
@@ -159,12 +164,13 @@ def test_an_exercise_of_another_source_begins_with_its_own_text():
     draft.load("sum", "original", "original")
     draft.text = "typed before"
     draft.load("other", "else", "else")
-    draft.begin("sum", "exercise")
+    assert draft.begin("sum", "1", "exercise") is None
     assert draft.first == "else"
     assert draft.load("sum", "original", "exercise") == "exercise"
     assert draft.first == "exercise"
+    draft.text = "an attempt"
     draft.load("other", "else", "else")
-    assert draft.load("sum", "original", "exercise") == "exercise"
+    assert draft.load("sum", "original", "exercise") == "an attempt"
     draft.end()
     draft.load("other", "else", "else")
     assert draft.load("sum", "original", "original") == "typed before"

@@ -4,11 +4,12 @@ from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QFontMetricsF
 
 from gui.looks.theme import apply_theme, current_theme, theme_names
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
+from gui.views import warp_view
 from gui.views.matrix_canvas import MatrixCanvas
 from gui.views.matrix_layout import VALUE_WIDTH
 from gui.views.shared_view import SharedView
@@ -291,3 +292,25 @@ class TestWarpStrip:
         for first, second in pairwise(found.strip):
             assert not first.box.intersects(second.label)
         view.close()
+
+
+@pytest.mark.parametrize("theme", theme_names())
+def test_numbers_of_lanes_beside_each_other_do_not_touch(qtbot, qapp, monkeypatch, theme):
+    apply_theme(qapp, theme)
+    written = []
+
+    def write(painter, places, ink, font, *rest):
+        written.append((list(places), QFontMetricsF(font)))
+
+    monkeypatch.setattr(warp_view, "texts", write)
+    session, view = show(qtbot, WarpView, TRACES["uncoalesced"](), (420, 400))
+    session.step = accesses(session, "A")[0]
+    for width in range(420, 900, 40):
+        written.clear()
+        view.resize(width, 400)
+        view.grab()
+        lanes = view.geometry_now().lanes
+        fonts = {words: font for all_, font in written for rect, words in all_ if rect in lanes}
+        metrics, apart = fonts["28"], lanes[0].width()
+        room = apart if "29" in fonts else 4 * apart  # each fourth where they have no room
+        assert metrics.horizontalAdvance("28") <= room - 0.5 * metrics.horizontalAdvance(" ")

@@ -102,6 +102,22 @@ def test_arrays_of_few_rows_come_before_the_banks(qapp):
     assert found.banks.top() >= max(place.box.bottom() for place in found.arrays)
 
 
+@pytest.mark.parametrize("side", [4, 16])
+def test_in_a_low_box_the_banks_stand_beside_the_arrays(light, side):
+    scene = SharedScene("", (grid("tile_a", side, side), grid("tile_b", side, side)), None)
+    line = QFontMetricsF(light.font("small")).height()
+    box = QRectF(12, 4, 620, 8 * line)
+    found = shared_geometry(scene, box, light)
+    for place in found.arrays:
+        assert box.contains(place.box)
+        assert place.box.bottom() <= found.readout.top()
+        assert place.box.right() <= found.banks.left()
+        assert place.box.height() >= 3 * line
+    assert found.banks.height() >= 3 * line
+    assert found.bank_title.bottom() <= found.banks.top()
+    assert found.labels.bottom() <= found.readout.top()
+
+
 def test_by_bank_shows_a_product_that_no_array_shows(qtbot, qapp):
     apply_theme(qapp, "light")
     session = Session()
@@ -159,3 +175,16 @@ def test_who_stored_an_element_is_lit_at_that_element(qtbot, qapp):
     assert stored[1][0] == cells.rect((0, 1, 1, 1))
     assert stored[2][0] == cells.rect((1, 0, 1, 1))
     assert [len(boxes) for boxes in stored.values()] == [2, 2]  # in tile_a and in tile_b
+
+
+def test_that_there_is_no_shared_memory_is_said_once(qtbot, light):
+    session = Session()
+    session.trace = record(load_ladder()["coalesced"].workload(n=4))
+    view = SharedView(session)
+    qtbot.addWidget(view)
+    view.resize(560, 280)
+    view.show()
+    assert "no shared memory" in view.caption.text()
+    image = view.grab().toImage()
+    colors = {image.pixel(x, y) for x in range(image.width()) for y in range(image.height())}
+    assert len(colors) == 1
