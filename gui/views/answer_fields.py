@@ -59,6 +59,7 @@ class AnswerField(QWidget):
 
     def begin(self) -> None:
         """Take the keyboard."""
+        self.show()  # first: of one that is hidden Qt tells the window nothing
         self.setFocus()
 
     def told(self, right: Value) -> None:
