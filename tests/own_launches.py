@@ -20,13 +20,6 @@ COUNTED = Path(__file__).parent / "data" / "own_files_h200.json"
 LEFT_OUT = {"faulty", "heap", "together"}  # faults; a heap; blocks that wait for each other
 
 
-AS_COUNTED = {  # other numbers are guessed today
-    "course: turn": {"width": "64", "height": "32"},
-    "course: everyThird": {"n": "64"},
-    "lists: turned<float, 64>": {"n": "256"},
-}
-
-
 def own_launches() -> dict[str, Workload]:
     """By "file: kernel", in the order of the files."""
     files = [path for path in sorted(FOLDER.glob("*.cu")) if path.stem not in LEFT_OUT]
@@ -40,7 +33,7 @@ def own_launch(name: str) -> Workload | None:
     stem, _, kernel = name.partition(": ")
     source = read_source(FOLDER / f"{stem}.cu")
     try:
-        launch = guess_launch(source, f"{stem}.cu", kernel, AS_COUNTED.get(name, {}))
+        launch = guess_launch(source, f"{stem}.cu", kernel)
         return file_workload(source, launch)
     except TilescopeError:
         return None
