@@ -175,7 +175,7 @@ def test_the_cheat_sheet_has_everything(window, qtbot):
     for commands in window.menus.values():
         assert {(c.row or c.text).rstrip("…") for c in commands if c.keys} <= texts
     assert "\tDouble click a line\tGo to its next step" in words(sheet)
-    assert "\tPgDown  PgUp\tThe next question, or the one before" in words(sheet)
+    assert "\tPgDown … PgUp\tThe next question, the one before" in words(sheet)
     sheet.close()
 
 

@@ -36,7 +36,7 @@ def test_each_question_has_its_words(page):
     chapters = data_of(text)["chapters"]
     assert title.startswith(LESSON)
     for step, chapter in zip(lesson.steps[FIRST:LAST], chapters, strict=True):
-        posed = pose(lesson, step, recorder)
+        posed = pose(lesson, step, recorder, in_window=False)
         assert chapter["asked"]["ask"] == posed.ask
         assert chapter["asked"]["why"] == posed.why
         assert chapter["asked"]["hints"] == list(posed.hints)
