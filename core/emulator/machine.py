@@ -127,7 +127,7 @@ class Machine:
                         queue.enter(group)
                         return
                 op = ops[pc - first]
-                if op.instruction.yields and self._yields(frame, group, op, pc):
+                if op.yields and self._yields(frame, group, op, pc):
                     state.segment(start_tick, start_pc, pc, group)
                     queue.enter(group)
                     return

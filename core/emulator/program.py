@@ -55,6 +55,10 @@ class Op:
     sources: tuple[int, ...] = ()  # slots that `compute` reads
     target: int = -1  # pc of a branch
     payload: Any = None  # a MemoryAccess, Call, ParameterAccess, IndexedBranch, …
+    yields: bool = field(init=False)  # as the instruction does
+
+    def __post_init__(self) -> None:
+        self.yields = self.instruction.yields
 
 
 @dataclass(slots=True)

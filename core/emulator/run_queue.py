@@ -144,6 +144,9 @@ class RunQueue:
         """Puts a group among those that can run."""
         group.since = self.state.tick
         if self.schedule is None or group.warp >= 0:
+            if not self.parties.is_open:  # nearly always
+                self.groups.append(group)
+                return group
             parts = [*self.parties.entered(group)]
             self.groups += parts
             return parts[0]
