@@ -417,14 +417,23 @@ def _number(value: float, kind: str) -> str:
     return str(int(bool(value)) if kind == "b" else int(value))
 
 
+# `reinterpret_cast<float4 *>(&` or `*(float4 *)&`: the element is read or stored as another type.
+_CAST = re.compile(r"(?<!\w)(?:reinterpret_cast\s*<[^<>;]*>\s*\(|\(\s*[\w\s:]+\*\s*\)\s*\(?)\s*&\Z")
+_LONGEST_CAST = 80  # characters
+
+
 def _is_read(name: str, text: str) -> bool:
     """Whether the kernel reads what it was given: an element outside a plain store or a sum."""
     for found in re.finditer(rf"\b{re.escape(name)}\s*\[", text):
         at = closing(text, found.end(), "[]") + 1
         before = text[: found.start()].rstrip()[-12:]
-        after = text[at : at + 4].lstrip()
-        stored = re.match(r"(=(?!=)|\+=|-=|\+\+)", after)
-        if not stored and not re.search(r"atomic\w*\(\s*&$|\(&$", before):
+        if _CAST.search(text, max(0, found.start() - _LONGEST_CAST), found.start()):
+            after = re.sub(r"^[\s)]*(\[\w*\])?", "", text[at : at + _LONGEST_CAST])
+        else:
+            after = text[at : at + 4]
+            if re.search(r"atomic\w*\(\s*&$|\(&$", before):
+                continue
+        if not re.match(r"\s*(=(?!=)|\+=|-=|\+\+)", after):
             return True
     read = rf"([=(,;{{}}+-]|return)\s*\*\s*{re.escape(name)}\s*[;)+*/-]"  # as in `sum += *name;`
     passed = rf"[(,=]\s*(?:&\s*)?{re.escape(name)}\s*(?:[,;)]|\+(?!\+))"  # to a function, a pointer

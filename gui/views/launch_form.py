@@ -84,7 +84,9 @@ class ArrayField(QWidget):
         """Show an argument, without a signal."""
         fill, shape = split_array(text, self._dtype)
         self.fill.setCurrentText(fill)
-        self.shape.setText(shape)
+        if shape != self.shape.text():
+            self.shape.setText(shape)
+            self.shape.setCursorPosition(0)  # a long one shows its beginning
         self._describe()
 
     def _describe(self) -> None:
@@ -188,6 +190,7 @@ class LaunchRows(QWidget):
                 field.set_text(text)
             elif isinstance(field, QLineEdit) and field.text() != text:
                 field.setText(text)
+                field.setCursorPosition(0)
 
     def show_errors(self, sentences: Mapping[str, str]) -> None:
         """Show each mistake below its field; a field left out has none."""

@@ -190,3 +190,22 @@ def test_a_pointer_to_a_function_is_refused_by_its_name(taken):
     with pytest.raises(ArgumentError, match=f"takes a pointer to a function, {name}, which"):
         guess_launch(source, "k.cu")
     assert dict(guess_launch(source, "k.cu", given={name: "null"}).arguments)[name] == "null"
+
+
+WIDE = """
+__global__ void wide(float *A, float *B, float *C, int n)
+{
+    A += blockIdx.x * n; B += blockIdx.x * n; C += blockIdx.x * n;
+    float4 t = reinterpret_cast<float4 *>(&A[threadIdx.x * 4])[0];
+    float4 u = ((float4 *)(&B[threadIdx.x * 4]))[0];
+    t.x += u.x;
+    reinterpret_cast<float4 *>(&C[threadIdx.x * 4])[0] = t;
+}
+int main() { int n = 256; float *a, *b, *c; cudaMalloc(&a, 4 * n * 4); cudaMalloc(&b, 4 * n * 4);
+    cudaMalloc(&c, 4 * n * 4); wide<<<4, 64>>>(a, b, c, n); }
+"""
+
+
+def test_elements_that_are_read_and_stored_as_another_type_are_read_and_stored():
+    fills = {n: t.partition(":")[0] for n, t in dict(guess_launch(WIDE, "w.cu").arguments).items()}
+    assert (fills["A"], fills["B"], fills["C"]) == ("random", "random", "zeros")

@@ -8,11 +8,12 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 
 from core.compiler.kernel_signature import MAP_WORDS, TENSOR_MAP, SignatureParameter
 from core.launching.file_launch import FileLaunch
-from gui.views.launch_form import FileForm, LaunchRows
+from gui.views.launch_form import ArrayField, FileForm, LaunchRows
 
 MAP = "tensormap(float16[256,128], box=64x128, swizzle=128B)"
 HOPPER = SignatureParameter("A", TENSOR_MAP, np.dtype(np.uint64), False, False, count=MAP_WORDS)
 NUMBER = SignatureParameter("n", "int", np.dtype(np.int32), False, False)
+ARRAY = SignatureParameter("x", "float *", np.dtype(np.float32), True, False)
 
 
 @pytest.fixture
@@ -38,6 +39,15 @@ def test_a_tensor_map_is_one_text(parent):
     field = made.fields["arg:A"]
     assert isinstance(field, QLineEdit)
     assert field.text() == MAP
+
+
+def test_a_long_size_shows_its_beginning(parent):
+    field = rows(parent, ARRAY, "zeros:float32[1048576,4096]").fields["arg:x"]
+    assert isinstance(field, ArrayField)
+    assert field.shape.text() == "1048576,4096"
+    assert field.shape.cursorPosition() == 0
+    field.set_text("zeros:float32[2097152,8192]")
+    assert field.shape.cursorPosition() == 0
 
 
 def test_a_launch_keeps_its_cluster_without_a_row_for_it(qtbot):
