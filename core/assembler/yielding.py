@@ -8,7 +8,7 @@ loops that an atomic or a strong access may end, and in functions that have one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from core.assembler.rewriting import Rewriting
@@ -28,40 +28,40 @@ def yielding(module: Module, lines: Sequence[int]) -> Module:
     """
     rewriting = Rewriting(module)
     yields = {i.ptx_line for i in module.instructions if i.opcode == "nanosleep"}
+    functions = sorted(module.functions.values(), key=lambda function: function.first_pc)
     for line in lines:
-        function = _function_of(module, line)
-        if function is not None:
-            yields |= {i.ptx_line for i in _accesses(module, function, line)}
+        if (access := _access(module, functions, line)) is not None:
+            yields.add(access.ptx_line)
     for one in module.instructions:
         if one.ptx_line in yields:
             rewriting.replace(one.pc, (replace(one, yields=True),))
     return rewriting.module()
 
 
-def _function_of(module: Module, line: int) -> Function | None:
-    """The function that a line is in: the machine code's first line may be that of its name."""
-    code = module.instructions
-    for function in sorted(module.functions.values(), key=lambda f: f.first_pc):
-        if function.end_pc > function.first_pc and line <= code[function.end_pc - 1].ptx_line:
-            return function
-    return None
+def _access(module: Module, functions: Sequence[Function], line: int) -> Instruction | None:
+    """The strong access that a `YIELD` at a line belongs to, if there is one.
 
-
-def _accesses(module: Module, function: Function, line: int) -> Iterator[Instruction]:
-    """The strong access that a `YIELD` at a line belongs to, if there is one."""
+    The line is in the first function that ends behind it: it may be that of the function's name.
+    """
     code = module.instructions
-    at = next(pc for pc in range(function.first_pc, function.end_pc) if code[pc].ptx_line >= line)
+    for function in functions:
+        inside = range(function.first_pc, function.end_pc)
+        if inside and line <= code[inside[-1]].ptx_line:
+            break
+    else:
+        return None
+    at = next(pc for pc in inside if code[pc].ptx_line >= line)
     bodies = [
         range(target, jump.pc + 1)
         for jump in code[at : function.end_pc]
         for target in module.targets(jump)
         if target <= at
     ]
-    for body in (*sorted(bodies, key=len), range(function.first_pc, function.end_pc)):
+    for body in (*sorted(bodies, key=len), inside):
         strong = [code[pc] for pc in body if _is_strong(code[pc])]
         if strong:
-            yield next((i for i in strong if i.pc >= at), strong[0])
-            return
+            return next((i for i in strong if i.pc >= at), strong[0])
+    return None
 
 
 def _is_strong(instruction: Instruction) -> bool:
