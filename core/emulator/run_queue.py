@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -119,10 +121,10 @@ class RunQueue:
         elif len(groups) > 1 and (starved := self.starved()) is not None:
             return starved
         number = self.parties.number
-        group = max(groups, key=lambda g: (number(g), g.depth, -g.pc))
+        group = max(groups, key=lambda g: (number(g), g.depth, -g.stands))
         party = number(group)
         for other in [g for g in groups if g is not group]:
-            if other.pc != group.pc or other.depth != group.depth:
+            if (other.pc, other.depth, other.latch) != (group.pc, group.depth, group.latch):
                 continue
             if number(other) == party and other.yielded == group.yielded:
                 self.groups.remove(other)
@@ -130,9 +132,7 @@ class RunQueue:
                 assert group.mask is not None
                 assert other.mask is not None
                 mask = group.mask | other.mask
-                group = self.enter(
-                    Group(group.pc, group.depth, mask, group.warp, yielded=group.yielded)
-                )
+                group = self.enter(replace(group, mask=mask, _lanes=None))
         return group
 
     def starved(self) -> Group | None:
@@ -154,7 +154,7 @@ class RunQueue:
         for warp in np.unique(self._warp_of_lane[lanes]):
             mask = self._warp_of_lane == warp
             mask = mask if group.mask is None else mask & group.mask
-            one = Group(group.pc, group.depth, mask, int(warp), self.state.tick)
+            one = replace(group, mask=mask, warp=int(warp), _lanes=None)
             self.groups += self.parties.entered(one)
         return group
 
@@ -178,8 +178,8 @@ class RunQueue:
     def boundary(self, group: Group) -> int:
         """The lowest pc ahead at which another group of the same depth stands."""
         peers = self.peers(group)
-        ahead = [g.pc for g in peers if g.depth == group.depth and g.pc > group.pc]
-        return min(ahead, default=1 << 60)
+        ahead = [math.ceil(g.stands) for g in peers if g.depth == group.depth]
+        return min((pc for pc in ahead if pc > group.pc), default=1 << 60)
 
     def alone(self) -> bool:
         """Whether there is no other group."""

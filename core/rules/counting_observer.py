@@ -31,6 +31,11 @@ class _Rows:
     def mask(self) -> NDArray[np.bool_]:
         return np.ones(self.address.shape, bool) if self.active is None else self.active
 
+    def with_(self, other: _Rows) -> _Rows:
+        """Both accesses as one, of the lanes of either."""
+        address = np.where(other.mask, other.address, self.address)
+        return _Rows(address, self.mask | other.mask, self.lanes + other.lanes)
+
 
 @dataclass(frozen=True)
 class _Repeated:
@@ -61,6 +66,12 @@ class CountingObserver(Observer):
         # which warps' parts are counted, and the rounds of each warp's loop.
         self._atomic = -1, -1
         self._passed, self._rounds = np.zeros((0, 1), bool), np.zeros(0, np.int64)
+        # The last instruction that asked for global memory, array by array: its tick and pc, and
+        # what it has asked for.
+        self._asked: tuple[int, int, _Rows] | None = None
+
+        # The last atomic in shared memory: its tick and pc, and which warps had lanes there.
+        self._staged = -1, -1, np.zeros(0, bool)
 
     def on_access(self, event: AccessEvent) -> None:
         """Counts one access; a repetition counts as much as the access that it repeats."""
@@ -121,9 +132,9 @@ class CountingObserver(Observer):
             return
         units = global_memory.sectors(rows.address, rows.active)
         ideal = global_memory.ideal_sectors(units, rows.lanes, event.width)
-        self._add(
-            event, event.region.name, f"global_{_SHORT[event.kind]}", rows, units=units, ideal=ideal
-        )
+        name = f"global_{_SHORT[event.kind]}"
+        before = self._ask(event, rows)
+        self._add(event, event.region.name, name, rows, before, units=units, ideal=ideal)
 
     def _local(self, event: AccessEvent, rows: _Rows) -> None:
         units = global_memory.local_sectors(rows.address, rows.active, event.width)
@@ -153,14 +164,62 @@ class CountingObserver(Observer):
         self._add(event, event.region.name, "global_ld", rows, units=units, ideal=ideal)
 
     def _global_atomic(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
-        units = atomics.sectors(
+        if event.width < shared_memory.WORD:
+            self._narrow_atomic(event, issue, rows)
+            return
+        before = self._ask(event, rows)
+        units = self._passes(event, issue, rows)
+        if before is not None:  # the passes through the tags are those of all arrays together
+            both = before.with_(rows)
+            units = self._passes(event, issue, both) - self._passes(event, issue, before)
+        ideal = global_memory.ideal_sectors(units, rows.lanes, event.width)
+        name = f"global_{'red' if issue.is_reduction else 'atom'}"
+        self._add(event, event.region.name, name, rows, before, units=units, ideal=ideal)
+        if issue.generic:
+            tick, pc, has_shared = self._staged
+            if (tick, pc) == (event.tick, event.pc):  # these warps' wavefronts count already
+                rows = replace(rows, active=rows.mask & ~has_shared[:, None])
+            self._add_pass(event, event.region.name, rows, issue.turns)
+
+    def _narrow_atomic(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
+        """An atomic of 2 bytes: a load of its word, and compare-and-swaps until each lane is done.
+
+        In each round one lane gets through to each word (an H200, `tests/blind_set.py`).
+        """
+        array, left = event.region.name, rows.mask
+        word = rows.address & -shared_memory.WORD
+        units = global_memory.sectors(word, left)
+        self._add(event, array, "global_ld", rows, units=units, ideal=units)
+        while left.any():
+            now = _Rows(word, left, left.sum(axis=1))
+            units = atomics.sectors(word, left, shared_memory.WORD, exchange_if_equal=True)
+            self._add(event, array, "global_atom", now, units=units, ideal=units)
+            if issue.generic:
+                self._add_pass(event, array, now, turns=2)
+            left = left & ~atomics.first_of_each(word, left)
+            if issue.is_exchange_if_equal:
+                break
+
+    def _passes(self, event: AccessEvent, issue: Issue, rows: _Rows) -> NDArray[np.int64]:
+        return atomics.sectors(
             rows.address, rows.mask, event.width, exchange_if_equal=issue.is_exchange_if_equal
         )
-        ideal = global_memory.ideal_sectors(units, rows.lanes, event.width)
-        kind = "red" if issue.is_reduction else "atom"
-        self._add(event, event.region.name, f"global_{kind}", rows, units=units, ideal=ideal)
-        if issue.generic:
-            self._add_pass(event, event.region.name, issue, rows)
+
+    def _ask(self, event: AccessEvent, rows: _Rows) -> _Rows | None:
+        """What the same instruction has asked of other arrays before; None for nothing.
+
+        Lanes that access several arrays make one request together.
+        """
+        before = self._asked_before(event, rows)
+        self._asked = event.tick, event.pc, rows if before is None else before.with_(rows)
+        return before
+
+    def _asked_before(self, event: AccessEvent, rows: _Rows) -> _Rows | None:
+        if self._asked is None or self._asked[:2] != (event.tick, event.pc):
+            return None
+        before = self._asked[2]
+        is_next = (before.mask & rows.mask).any()  # a fragment's next element
+        return None if is_next else before
 
     def _shared(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
         if issue.is_copy:
@@ -184,7 +243,8 @@ class CountingObserver(Observer):
         free = shared_memory.conflict_free_wavefronts(
             rows.address, rows.active, event.width, issue.sharing
         )
-        taken = units * (2 if issue.is_exchange_if_equal else 1)
+        taken = units * issue.turns
+        self._staged = event.tick, event.pc, rows.lanes > 0
         ideal = shared_memory.ideal_wavefronts(taken, rows.lanes, event.width)
         self._add(
             event,
@@ -211,7 +271,7 @@ class CountingObserver(Observer):
             conflicts=found.load_conflicts,
         )
         if issue.generic:
-            self._add_pass(event, array, issue, rows)
+            self._add_pass(event, array, rows, issue.turns)
             if contest is not None:  # it is itself an instruction, whatever follows
                 self._tell(event, array, "shared_atom", requests=int(np.count_nonzero(rows.lanes)))
 
@@ -242,7 +302,7 @@ class CountingObserver(Observer):
             self._passed, self._rounds = np.zeros_like(mine), np.zeros(len(rows), np.int64)
         passes = int((others & ~mine & ~self._passed).sum()) - int((mine & self._passed).sum())
         self._passed |= others | mine
-        units = passes * (2 if issue.is_exchange_if_equal else 1)
+        units = passes * issue.turns
         where = np.broadcast_to(event.address, self.geometry.lanes)
         address = warp_rows(where, self.geometry, 0)
         if issue.is_loop and issue.better is None:
@@ -264,18 +324,25 @@ class CountingObserver(Observer):
         operand, before = (warp_rows(values, self.geometry, 0) for values in given)
         return atomics.Contest(operand.astype(before.dtype), before, better)
 
-    def _add_pass(self, event: AccessEvent, array: str, issue: Issue, rows: _Rows) -> None:
+    def _add_pass(self, event: AccessEvent, array: str, rows: _Rows, turns: int) -> None:
         """A generic atomic passes through shared memory's data stage, wherever it goes."""
         free = shared_memory.conflict_free_wavefronts(rows.address, rows.active, event.width)
-        passes = int(free.sum()) * (2 if issue.is_exchange_if_equal else 1)
+        passes = int(free.sum()) * turns
         self._tell(event, array, "shared_atom", units=passes, ideal=passes)
 
     def _add(
-        self, event: AccessEvent, array: str, name: str, rows: _Rows, **found: NDArray[np.int64]
+        self,
+        event: AccessEvent,
+        array: str,
+        name: str,
+        rows: _Rows,
+        before: _Rows | None = None,
+        **found: NDArray[np.int64],
     ) -> None:
-        """Adds figures of each warp, and the request of each warp that takes part."""
+        """Adds figures of each warp, and the request of each warp that takes part, not `before`."""
         sums = {figure: int(values.sum()) for figure, values in found.items()}
-        told = self._tell(event, array, name, requests=int(np.count_nonzero(rows.lanes)), **sums)
+        begins = rows.lanes if before is None else rows.lanes * (before.lanes == 0)
+        told = self._tell(event, array, name, requests=int(np.count_nonzero(begins)), **sums)
         lane = 0 if event.mask is None else int(event.mask.argmax())
         self._last = _Repeated(array, name, told, lane)
 
