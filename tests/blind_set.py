@@ -647,6 +647,78 @@ K { __shared__ int s[64]; int t = T; if (t < 64) s[t] = 0; JOIN
 """, *CLUSTER)
 
 
+# -- written after the first record, before the rules that it led to were tried on them ------------
+
+_add("while and continue", r"""
+K { int i = I, k = 0, v = b[i & 1023] & 63, s = 0; if (i >= n) return;
+  while (k < 8) { k++; if (v & 1) { s += a[v]; v = v * 3 + 1; continue; } out[2000 + i * 2] = v; v /= 2; if (v == 0) break; }
+  out[i] = s + v; }
+""", *ODD)
+_add("continue twice", r"""
+K { int i = I, k = 0, v = b[i & 1023] & 255; if (i >= n) return;
+  while (true) { if (++k > 7) break; if (v % 3 == 0) { v = b[v] & 255; continue; } if (v % 3 == 1) { out[3000 + i] = v; v++; continue; } v = a[v + k] & 255; }
+  out[i] = v + k; }
+""", *ODD)
+_add("for, continue and break", r"""
+K { int i = I, s = 0; if (i >= n) return;
+  for (int k = 0; k < 6; k++) { int v = b[(i * 5 + k * 7) & 1023]; if (v % 4 == 0) continue; if (v % 7 == 1) break; s += a[v & 511]; }
+  out[i] = s; }
+""", *ODD)
+_add("continue in two loops", r"""
+K { int i = I, s = 0, v = b[i & 1023]; if (i >= n) return; int r = 0;
+  while (r++ < 4) { if ((v >> r) & 1) continue; int k = 0;
+    while (k++ < 3) { if ((v >> (r + k)) & 1) continue; s += a[(v + k * r) & 1023]; if (s & 8) break; }
+    out[4000 + (i * 4 + r)] = s; }
+  out[i] = s; }
+""", *ODD)
+_add("three arrays by lane", r"""
+__device__ int more[256];
+K { int i = I; if (i < 256) more[i] = i * 3; __syncthreads(); if (i >= n) return; int w = b[i & 1023] % 4;
+  int *p = w == 0 ? out + 5000 : w == 1 ? more : (int *)a; int v = p[i & 127]; if (w < 2) p[128 + (i & 31) * 2] = v; out[i] = v; }
+""", *ODD, free=True)
+_add("atomics on either", r"""
+__device__ u32 more[512];
+K { int i = I; u32 *p = b[i & 1023] & 1 ? more : (u32 *)out; if (i < n) { atomicAdd(p + (b[i & 1023] >> 1 & 7) * 9, 2u); u32 was = atomicMax(p + 100 + (i & 15) * 3, 7u); out[4000 + i] = was; } }
+""", *ODD, free=True)
+_add("longs in parts", r"""
+K { __shared__ u64 s[48]; if (T < 48) s[T] = 0; __syncthreads(); int i = I, c = b[i & 1023] % 11;
+  u64 *p = a[i] & 1 ? s + c * 2 : (u64 *)out + 100 + c * 3; atomicAdd(p, 3ull); if (b[i & 1023] & 4) atomicExch(p, 3ull); if (a[i] & 8) atomicCAS(p, 3ull, 4ull);
+  __syncthreads(); if (T < 48) out[4000 + blockIdx.x * 48 + T] = (int)s[T]; }
+""", At(1, 64, 3), At(1, 67, 20), free=True)
+_add("read in parts", r"""
+K { __shared__ int s[64]; int local[8]; for (int k = 0; k < 8; k++) local[k] = k * n; if (T < 64) s[T] = T; __syncthreads(); int i = I, w = b[i & 1023] % 3;
+  const int *p = w == 0 ? s : w == 1 ? a + 40 : local; int v = p[b[i & 1023] & 7]; int *q = w == 0 ? s + 32 : out + 900; if (w < 2) q[i & 31] = v; __syncthreads(); out[i] = v + s[i & 63]; }
+""", At(1, 64, 3), At(1, 50, 20), free=True)
+_add("other 2-byte atomics", HALF + r"""
+K { int i = I; u32 *w = (u32 *)out; for (int k = T; k < 600; k += THREADS) w[k] = 0; __syncthreads(); int c = b[i & 1023] % n;
+  atomicAdd((__nv_bfloat16 *)out + c * 5, __float2bfloat16(1.f)); if (i % 5) { __half was = atomicAdd((__half *)out + 400 + c * 2, __float2half(2.f)); out[1000 + i] = __half2int_rn(was) & 0; } }
+""", At(1, 32, 2), At(1, 31, 9), free=True)
+_add("2-byte atomics in shared memory", HALF + r"""
+K { __shared__ u32 s[128]; for (int k = T; k < 128; k += THREADS) s[k] = 0; __syncthreads(); int i = I, c = b[i & 1023] % n;
+  if (T < 32) atomicAdd((__half *)s + c * 3, __float2half(1.f)); __syncthreads(); if (T < 32 && i % 3) atomicAdd((__nv_bfloat16 *)s + 100 + c, __float2bfloat16(1.f));
+  __syncthreads(); if (T < 32) atomicCAS((unsigned short *)s + 180 + c, (unsigned short)0, (unsigned short)(i + 1)); __syncthreads();
+  for (int k = T; k < 128; k += THREADS) out[k] = s[k]; }
+""", At(1, 32, 1), At(1, 32, 4), At(1, (6, 7), 9), free=True)
+_add("wmma by columns", "#include <mma.h>\nusing namespace nvcuda;\n" + HALF + r"""
+K { __shared__ __align__(32) __half s[16 * 40]; for (int k = T; k < 640; k += THREADS) s[k] = __int2half_rn(a[k] & 7); __half *g = (__half *)out;
+  for (int k = T; k < 700; k += THREADS) g[k] = __int2half_rn(b[k] & 3); __syncthreads();
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, __half, wmma::col_major> x; wmma::fragment<wmma::matrix_b, 16, 16, 16, __half, wmma::row_major> y; wmma::fragment<wmma::matrix_b, 16, 16, 16, __half, wmma::col_major> z;
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> c; wmma::fill_fragment(c, 1.f); wmma::load_matrix_sync(x, g, 24); wmma::load_matrix_sync(y, s, 40); wmma::load_matrix_sync(z, g, 40);
+  wmma::mma_sync(c, x, y, c); wmma::mma_sync(c, x, z, c); __syncthreads(); if (T < 32) wmma::store_matrix_sync((float *)out + 1024, c, 16, wmma::mem_col_major); }
+""", At(1, 32, 0), At(1, 64, 0))
+_add("wmma of bytes", "#include <mma.h>\nusing namespace nvcuda;\n" + r"""
+K { __shared__ __align__(32) signed char s[16 * 48]; for (int k = T; k < 768; k += THREADS) s[k] = a[k] & 7;
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, signed char, wmma::row_major> x; wmma::fragment<wmma::matrix_b, 16, 16, 16, signed char, wmma::row_major> y; wmma::fragment<wmma::matrix_b, 16, 16, 16, signed char, wmma::col_major> z;
+  wmma::fragment<wmma::accumulator, 16, 16, 16, int> c; wmma::fill_fragment(c, 1); __syncthreads(); wmma::load_matrix_sync(x, (const signed char *)a, 32); wmma::load_matrix_sync(y, (const signed char *)b, 16); wmma::load_matrix_sync(z, s, 48);
+  wmma::mma_sync(c, x, y, c); wmma::mma_sync(c, x, z, c); if (T < 32) wmma::store_matrix_sync(out + 1024, c, 20, wmma::mem_row_major); }
+""", At(1, 32, 0), At(1, 64, 0))
+_add("odd shared layout", r"""
+__constant__ short c1[5] = {1, 2, 3, 4, 5}; __constant__ double c2[6] = {.5, 1.5}; __constant__ char c3[7] = {7}; __constant__ int c4[40] = {9, 8};
+K { __shared__ char flag[3]; __shared__ int s[70]; __shared__ double d[33]; int t = T; if (t < 3) flag[t] = t; for (int k = t; k < 70; k += THREADS) s[k] = a[k]; for (int k = t; k < 33; k += THREADS) d[k] = k; __syncthreads();
+  const char *p = b[I & 1023] & 1 ? (const char *)s : flag; int v = p[t % 3] + s[(t * 3) % 70] + (int)d[(t * 2) % 33]; int i = I; if (i < n) out[i] = v + c1[i % 5] + (int)c2[b[i & 1023] % 6] + c3[i % 7] + c4[b[i & 1023] % 40]; }
+""", *ODD)
+
+
 # fmt: on
 # -- launches ----------------------------------------------------------------------------------------
 

@@ -128,13 +128,29 @@ class Parties:
                 out = -other.depth, other.pc
                 if warp not in furthest or out > furthest[warp][0]:
                     furthest[warp] = out, mine
-        for warp in coming.keys() | furthest.keys():
-            left = np.concatenate(coming[warp]) if warp in coming else furthest[warp][1]
-            self._elder[left] = self._number[left]
+        turns = self._turns(lanes, others)
+        for warp in coming.keys() | turns.keys() | furthest.keys():
+            if warp in coming:
+                left = np.concatenate(coming[warp])
+            else:
+                left = turns[warp] if warp in turns else furthest[warp][1]
+            self._elder[left] = party[warp]
             self._made[warp] += 1
             self._number[left] = self._made[warp]
             self._waits[lanes[self._warp[lanes] == warp]] = True
-        return bool(coming or furthest)
+        return bool(coming or turns or furthest)
+
+    def _turns(self, lanes: Lanes, others: list[Group]) -> dict[int, Lanes]:
+        """By warp the lanes that have yielded to these, and whose turn it is now."""
+        party = self._by_warp(lanes, self._number)
+        found = {}
+        for other in others:
+            if other.yielded:
+                beside = other.lanes(self._geometry.lanes)
+                beside = beside[party[self._warp[beside]] > self._number[beside]]
+                for warp in np.unique(self._warp[beside]).tolist():
+                    found[warp] = beside[self._warp[beside] == warp]
+        return found
 
     def _is_ahead(self, other: Group, group: Group, lane: int) -> bool:
         """Whether a group stands where this one has to come, and so waits for it."""
