@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,6 +30,10 @@ class _Rows:
     @property
     def mask(self) -> NDArray[np.bool_]:
         return np.ones(self.address.shape, bool) if self.active is None else self.active
+
+    def in_words(self) -> _Rows:
+        """The words that the addresses lie in."""
+        return replace(self, address=self.address & -shared_memory.WORD)
 
     def with_(self, other: _Rows) -> _Rows:
         """Both accesses as one, of the lanes of either."""
@@ -70,7 +74,7 @@ class CountingObserver(Observer):
         # what it has asked for.
         self._asked: tuple[int, int, _Rows] | None = None
 
-        # The last atomic in shared memory: its tick and pc, and which warps had lanes there.
+        # The last atomic: its tick and pc, and which warps have passed shared memory's data stage.
         self._staged = -1, -1, np.zeros(0, bool)
 
     def on_access(self, event: AccessEvent) -> None:
@@ -165,7 +169,7 @@ class CountingObserver(Observer):
 
     def _global_atomic(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
         if event.width < shared_memory.WORD:
-            self._narrow_atomic(event, issue, rows)
+            self._narrow_global_atomic(event, issue, rows)
             return
         before = self._ask(event, rows)
         units = self._passes(event, issue, rows)
@@ -176,29 +180,56 @@ class CountingObserver(Observer):
         name = f"global_{'red' if issue.is_reduction else 'atom'}"
         self._add(event, event.region.name, name, rows, before, units=units, ideal=ideal)
         if issue.generic:
-            tick, pc, has_shared = self._staged
+            tick, pc, has_passed = self._staged
             if (tick, pc) == (event.tick, event.pc):  # these warps' wavefronts count already
-                rows = replace(rows, active=rows.mask & ~has_shared[:, None])
+                rows = replace(rows, active=rows.mask & ~has_passed[:, None])
             self._add_pass(event, event.region.name, rows, issue.turns)
+            self._pass(event, rows)
 
-    def _narrow_atomic(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
-        """An atomic of 2 bytes: a load of its word, and compare-and-swaps until each lane is done.
-
-        In each round one lane gets through to each word (an H200, `tests/blind_set.py`).
-        """
-        array, left = event.region.name, rows.mask
-        word = rows.address & -shared_memory.WORD
-        units = global_memory.sectors(word, left)
-        self._add(event, array, "global_ld", rows, units=units, ideal=units)
-        while left.any():
-            now = _Rows(word, left, left.sum(axis=1))
-            units = atomics.sectors(word, left, shared_memory.WORD, exchange_if_equal=True)
-            self._add(event, array, "global_atom", now, units=units, ideal=units)
+    def _narrow_global_atomic(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
+        """An atomic of 2 bytes: a load of its word, then compare-and-swaps of it in a loop."""
+        array, word = event.region.name, rows.in_words()
+        units = global_memory.sectors(word.address, word.active)
+        self._add(event, array, "global_ld", word, units=units, ideal=units)
+        for turn in self._turns(issue, word):
+            units = atomics.sectors(
+                turn.address, turn.mask, shared_memory.WORD, exchange_if_equal=True
+            )
+            self._add(event, array, "global_atom", turn, units=units, ideal=units)
             if issue.generic:
-                self._add_pass(event, array, now, turns=2)
-            left = left & ~atomics.first_of_each(word, left)
+                self._add_pass(event, array, turn, turns=2)
+
+    def _narrow_shared_atomic(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
+        """The same in shared memory."""
+        array, word, width = self._array(rows), rows.in_words(), shared_memory.WORD
+        units = shared_memory.wavefronts(word.address, word.active, width, "merged")
+        free = shared_memory.conflict_free_wavefronts(word.address, word.active, width, "merged")
+        self._add(event, array, "shared_ld", word, units=units, ideal=free, conflicts=units - free)
+        for turn in self._turns(issue, word):
+            units = shared_memory.wavefronts(turn.address, turn.active, width, issue.sharing)
+            free = shared_memory.conflict_free_wavefronts(turn.address, turn.active, width)
+            self._add(
+                event,
+                array,
+                "shared_atom",
+                turn,
+                units=2 * units,
+                ideal=2 * free,
+                conflicts=units - free,
+            )
+
+    def _turns(self, issue: Issue, rows: _Rows) -> Iterator[_Rows]:
+        """The lanes that try each time: in each, one lane gets through to each word.
+
+        Measured on an H200 (`tests/blind_set.py`). Of a compare-and-swap one try is counted: others
+        follow only where another lane has changed the word's other half.
+        """
+        left = rows.mask
+        while left.any():
+            yield _Rows(rows.address, left, left.sum(axis=1))
+            left = left & ~atomics.first_of_each(rows.address, left)
             if issue.is_exchange_if_equal:
-                break
+                return
 
     def _passes(self, event: AccessEvent, issue: Issue, rows: _Rows) -> NDArray[np.int64]:
         return atomics.sectors(
@@ -236,6 +267,9 @@ class CountingObserver(Observer):
         )
 
     def _shared_atomic(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
+        if event.width < shared_memory.WORD:
+            self._narrow_shared_atomic(event, issue, rows)
+            return
         if issue.is_loop:
             self._shared_loop(event, issue, rows)
             return
@@ -244,7 +278,7 @@ class CountingObserver(Observer):
             rows.address, rows.active, event.width, issue.sharing
         )
         taken = units * issue.turns
-        self._staged = event.tick, event.pc, rows.lanes > 0
+        self._pass(event, rows)
         ideal = shared_memory.ideal_wavefronts(taken, rows.lanes, event.width)
         self._add(
             event,
@@ -323,6 +357,13 @@ class CountingObserver(Observer):
         ]
         operand, before = (warp_rows(values, self.geometry, 0) for values in given)
         return atomics.Contest(operand.astype(before.dtype), before, better)
+
+    def _pass(self, event: AccessEvent, rows: _Rows) -> None:
+        """The warps of an atomic that have passed through shared memory's data stage."""
+        tick, pc, passed = self._staged
+        now = rows.lanes > 0
+        is_same = (tick, pc) == (event.tick, event.pc)
+        self._staged = event.tick, event.pc, now | passed if is_same else now
 
     def _add_pass(self, event: AccessEvent, array: str, rows: _Rows, turns: int) -> None:
         """A generic atomic passes through shared memory's data stage, wherever it goes."""
