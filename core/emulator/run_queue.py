@@ -64,7 +64,11 @@ class RunQueue:
         self.spinning = Spinning()
         self.flight: InFlight  # set by the machine
         self.parties = Parties(
-            state.geometry, state.place_of, state.image.must_pass, state.image.reaches
+            state.geometry,
+            state.place_of,
+            state.image.must_pass,
+            state.image.reaches,
+            lambda pc: state.op_at(pc).instruction.opcode == "nanosleep",
         )
         self.turn_left = 0  # memory accesses left of a warp's turn, 0 for no limit
         # In its block: the warps of one number of all blocks take their turns together.
