@@ -127,11 +127,10 @@ class Launcher:
 
 def machine() -> dict[str, str]:
     """The GPU, its driver, the profiler's version and today's date (UTC)."""
-    import pycuda.driver as cuda
+    from core.gpu.session import load_driver
 
-    cuda.init()
     return {
-        "gpu": cuda.Device(0).name(),
+        "gpu": load_driver().Device(0).name(),
         "driver": first_line(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]),
         "ncu": first_line(["ncu", "--version"], lambda line: line.startswith("Version")),
         "date": datetime.now(UTC).date().isoformat(),

@@ -44,7 +44,7 @@ class WideLoad:
 
 def wide_loads(module: Module) -> Mapping[int, WideLoad]:
     """The wide loads of a module by the pc of their leader, the first of their loads."""
-    if any("debug" in line for line in module.target.split(",")):
+    if module.is_debug:
         return {}
     found: dict[int, WideLoad] = {}
     for function in module.functions.values():

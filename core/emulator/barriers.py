@@ -26,14 +26,14 @@ class Barriers:
         self.state, self.queue = state, queue
         self.named = NamedBarriers(state, self)
 
-    def place(self, pc: int, depth: int, mask: Mask | None) -> None:
-        """Puts lanes at a pc.
+    def place(self, pc: int, depth: int, mask: Mask | None, latch: int = -1) -> None:
+        """Puts lanes at a pc; behind a latch where they came there by a jump back.
 
         Lanes about to return from the kernel do so at once, so that no other lane waits for them.
         """
         code = self.state.image.code_at(pc)
         op = code.ops[pc - code.first_pc]
-        group = Group(pc, depth, mask)
+        group = Group(pc, depth, mask, latch=latch)
         if depth == 0 and op.kind is Kind.RETURN and op.guard < 0:
             tick = self.state.tick
             self.state.tick += 1

@@ -23,6 +23,7 @@ from core.emulator.program import (
     Registers,
     Writer,
     run_ends,
+    with_latches,
 )
 from core.emulator.registers import pack, packs
 from core.ptx.arithmetic.operation import (
@@ -293,6 +294,7 @@ class Decoder:
             _checked(self._vote, instruction)
         self.table.close_votes()
         ops = [_checked(self._op, instruction) for instruction in operands.instructions]
+        ops = with_latches(ops, operands.function.first_pc)
         slots = self.table.slots
         return FunctionCode(
             operands.function,

@@ -36,7 +36,8 @@ class Group:
     `warp` is -1 where warps go together; `since` is the tick at which it was put aside; `forced`
     lanes no longer wait for others of their warp, of whom those `expected` were to come from the
     pcs `places` (None: unknown). `yielded`: it has let others go first, at the instruction where it
-    stands.
+    stands. `latch` is the last jump back to `pc` while the lanes wait for those that are still in
+    the loop, -1 elsewhere.
     """
 
     pc: int
@@ -48,7 +49,13 @@ class Group:
     yielded: bool = False
     expected: Mask | None = None  # lanes alive when it began to wait
     places: frozenset[int] | None = None
+    latch: int = -1
     _lanes: NDArray[np.intp] | None = None
+
+    @property
+    def stands(self) -> float:
+        """The pc by which groups take turns: lanes that wait at a latch stand behind it."""
+        return self.pc if self.latch < 0 else self.latch + 0.5
 
     def lanes(self, count: int) -> NDArray[np.intp]:
         """Indices of the lanes; `count` is the machine's number of lanes."""

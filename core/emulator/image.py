@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -87,13 +87,19 @@ class Image:
     def _place_variables(self) -> Mapping[str, int]:
         addresses = {name: offset for name, (offset, _) in self.shared_layout.items()}
         given = self._contents()
+        constants = [v for v in self.module.variables.values() if v.space == "const"]
+        begins, _ = _laid_out(self.module, constants)
         for variable in self.module.variables.values():
             if variable.space in ("global", "const"):
                 plain = source_name(variable.name)
                 raw = given.get(plain.rpartition("::")[2], variable.initial or b"")
                 content = np.frombuffer(raw[: variable.nbytes], np.uint8)
                 region = self.memory.allocate(
-                    variable.name, content, variable.space, variable.nbytes
+                    variable.name,
+                    content,
+                    variable.space,
+                    variable.nbytes,
+                    begins.get(variable.name),
                 )
                 addresses[variable.name] = region.base
         self._callable = [name for name in self.module.functions if name not in addresses]
@@ -219,13 +225,25 @@ def _shared_layout(
         v for f in module.functions.values() if f is function or not f.is_entry for v in f.variables
     ]
     variables = [v for v in (*module.variables.values(), *bodies) if v.space == "shared"]
-    layout: dict[str, tuple[int, Variable]] = {}
-    size = 0
-    for variable in sorted(variables, key=lambda v: v.nbytes == 0):  # the unsized come last
-        size = -(-size // variable.align) * variable.align
-        layout[variable.name] = (size, variable)
-        size += variable.nbytes
-    return layout, size
+    begins, size = _laid_out(module, [v for v in variables if v.nbytes])
+    unsized = {v.name: -(-size // v.align) * v.align for v in variables if not v.nbytes}
+    begins = {**begins, **unsized}
+    return {v.name: (begins[v.name], v) for v in variables}, size
+
+
+def _laid_out(module: Module, variables: Sequence[Variable]) -> tuple[dict[str, int], int]:
+    """Where ptxas puts each variable of a memory, by name in bytes, and what all of them take.
+
+    One after the other; in a `-G` build those of the widest alignment first, the last first among
+    equals (symbols of cubins of ptxas 13).
+    """
+    if module.is_debug:
+        variables = sorted(variables, key=lambda v: v.align)[::-1]
+    begins, size = {}, 0
+    for variable in variables:
+        begins[variable.name] = -(-size // variable.align) * variable.align
+        size = begins[variable.name] + variable.nbytes
+    return begins, size
 
 
 def check_launch(launch: Launch, static_shared: int) -> None:

@@ -108,6 +108,7 @@ class Machine:
         """Runs a group until it ends, splits, waits, or meets another."""
         state, queue = self.state, self.queue
         queue.groups.remove(group)
+        group.latch = -1
         boundary = queue.boundary(group)
         state.exclusive = queue.alone() or (
             not any(g.depth >= group.depth for g in queue.groups) and queue.nobody_waits()
@@ -165,10 +166,12 @@ class Machine:
                         start_pc, start_tick, boundary = target, state.tick, 0
                         group.pc = target
                         boundary = queue.boundary(group)
+                        stands = target if op.latch < 0 else op.latch + 0.5
                         if any(
-                            g.pc <= target and g.depth == group.depth for g in queue.peers(group)
+                            g.stands <= stands and g.depth == group.depth
+                            for g in queue.peers(group)
                         ):
-                            self.barriers.place(target, group.depth, group.mask)
+                            self.barriers.place(target, group.depth, group.mask, op.latch)
                             return
                     pc = target
                 else:
@@ -276,7 +279,7 @@ class Machine:
         ):
             return op.target
         rest = ~predicate if group.mask is None else ~predicate & group.mask
-        self.barriers.place(op.target, group.depth, taken)
+        self.barriers.place(op.target, group.depth, taken, op.latch)
         self.barriers.place(pc + 1, group.depth, rest)
         return -1
 

@@ -107,18 +107,25 @@ class GlobalMemory:
         self.regions: list[Region] = []
 
     def allocate(
-        self, name: str, content: NDArray[Any], space: str = "global", nbytes: int = 0
+        self,
+        name: str,
+        content: NDArray[Any],
+        space: str = "global",
+        nbytes: int = 0,
+        place: int | None = None,
     ) -> Region:
         """A buffer with a copy of `content`, after a guard gap.
 
         It is at least `nbytes` long; what `content` does not fill is zero. Read-only content is
-        copied when it is first written to.
+        copied when it is first written to. The lower part of its address is `place`, or where
+        cudaMalloc would put it.
         """
         raw = np.ascontiguousarray(content).reshape(-1).view(np.uint8)
         nbytes = max(nbytes, raw.size)
         lent = not raw.flags.writeable and raw.size and raw.size == padded(nbytes)
         data = raw if lent else copied(raw, nbytes)
-        region = Region(name, space, self._next + self._place(nbytes), nbytes, data)
+        begin = self._next + (self._place(nbytes) if place is None else place)
+        region = Region(name, space, begin, nbytes, data)
         self._next += -(-(nbytes + _SLAB + _GUARD) // _GUARD) * _GUARD
         self.regions.append(region)
         return region

@@ -8,8 +8,9 @@ requests of its own, until its lanes meet at a barrier, a `__syncwarp` or a shuf
 NVIDIA does not document this; the rules were read off the lanes that an H200 ran together
 (docs/evidence.md, "Lanes that yield"):
 
-- Lanes that yield wait while others of their warp go on: those that have not come to wait yet, or
-  else those that wait furthest out. These no longer wait for them.
+- Lanes that yield wait while others of their warp go on: those that have not come to wait yet; or
+  else those that have yielded to them before, unless they sleep (`nanosleep`); or else those that
+  wait furthest out. These no longer wait for them.
 - If they yield in their turn, at the instruction at which the first still wait, no more lanes part.
   All of them wait for each other again, unless they have come past the place where they would.
 """
@@ -35,11 +36,21 @@ Ways = Callable[[int, int], bool]
 class Parties:
     """The party of each lane, as a number within its warp. At first a warp is one, number 0."""
 
-    def __init__(self, geometry: Geometry, place: Place, must_pass: Ways, reaches: Ways) -> None:
-        """`must_pass`: whether all ways from a pc lead to another; `reaches`: whether one does."""
+    def __init__(
+        self,
+        geometry: Geometry,
+        place: Place,
+        must_pass: Ways,
+        reaches: Ways,
+        sleeps: Callable[[int], bool],
+    ) -> None:
+        """`must_pass`: whether all ways from a pc lead to another; `reaches`: whether one does.
+
+        `sleeps`: whether lanes at a pc sleep.
+        """
         self.is_open = False  # whether any lane has yielded
         self._geometry, self._place = geometry, place
-        self._must_pass, self._reaches = must_pass, reaches
+        self._must_pass, self._reaches, self._sleeps = must_pass, reaches, sleeps
         self._number = np.zeros(0, np.int32)
         self._elder = np.zeros(0, np.int32)  # the party that a lane's was parted from, -1 for none
         self._waits = np.zeros(0, bool)  # it has yielded, and not gone on since
@@ -128,13 +139,29 @@ class Parties:
                 out = -other.depth, other.pc
                 if warp not in furthest or out > furthest[warp][0]:
                     furthest[warp] = out, mine
-        for warp in coming.keys() | furthest.keys():
-            left = np.concatenate(coming[warp]) if warp in coming else furthest[warp][1]
-            self._elder[left] = self._number[left]
+        turns = self._turns(lanes, others)
+        for warp in coming.keys() | turns.keys() | furthest.keys():
+            if warp in coming:
+                left = np.concatenate(coming[warp])
+            else:
+                left = turns[warp] if warp in turns else furthest[warp][1]
+            self._elder[left] = party[warp]
             self._made[warp] += 1
             self._number[left] = self._made[warp]
             self._waits[lanes[self._warp[lanes] == warp]] = True
-        return bool(coming or furthest)
+        return bool(coming or turns or furthest)
+
+    def _turns(self, lanes: Lanes, others: list[Group]) -> dict[int, Lanes]:
+        """By warp the lanes that have yielded to these, and whose turn it is now."""
+        party = self._by_warp(lanes, self._number)
+        found = {}
+        for other in others:
+            if other.yielded and not self._sleeps(other.pc):
+                beside = other.lanes(self._geometry.lanes)
+                beside = beside[party[self._warp[beside]] > self._number[beside]]
+                for warp in np.unique(self._warp[beside]).tolist():
+                    found[warp] = beside[self._warp[beside] == warp]
+        return found
 
     def _is_ahead(self, other: Group, group: Group, lane: int) -> bool:
         """Whether a group stands where this one has to come, and so waits for it."""

@@ -7,7 +7,7 @@ holds a register, a constant or a special register (`core.emulator.registers`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any
 
@@ -54,6 +54,7 @@ class Op:
     writers: tuple[Writer, ...] = ()  # of the destinations; what `compute` gives is converted
     sources: tuple[int, ...] = ()  # slots that `compute` reads
     target: int = -1  # pc of a branch
+    latch: int = -1  # of a jump back to where several lead: the pc of the last of them
     payload: Any = None  # a MemoryAccess, Call, ParameterAccess, IndexedBranch, …
     yields: bool = field(init=False)  # as the instruction does
 
@@ -133,6 +134,22 @@ class FunctionCode:
     def first_pc(self) -> int:
         """pc of its first instruction."""
         return self.function.first_pc
+
+
+def with_latches(ops: Sequence[Op], first_pc: int) -> list[Op]:
+    """The ops, in which jumps back know the last one that goes where they go.
+
+    Lanes that go on with a loop early (`continue`) wait there for those that are still in it, as
+    ptxas has them do (`BSYNC` before the loop's one jump back).
+    """
+    back: dict[int, list[int]] = {}  # by target: who jumps back there
+    for pc, op in enumerate(ops, first_pc):
+        if op.kind is Kind.BRANCH and op.target <= pc:
+            back.setdefault(op.target, []).append(pc)
+    last = {pc: jumps[-1] for jumps in back.values() if len(jumps) > 1 for pc in jumps}
+    return [
+        replace(op, latch=last[pc]) if pc in last else op for pc, op in enumerate(ops, first_pc)
+    ]
 
 
 def run_ends(ops: Sequence[Op]) -> list[int]:

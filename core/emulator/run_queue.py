@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -62,7 +64,11 @@ class RunQueue:
         self.spinning = Spinning()
         self.flight: InFlight  # set by the machine
         self.parties = Parties(
-            state.geometry, state.place_of, state.image.must_pass, state.image.reaches
+            state.geometry,
+            state.place_of,
+            state.image.must_pass,
+            state.image.reaches,
+            lambda pc: state.op_at(pc).instruction.opcode == "nanosleep",
         )
         self.turn_left = 0  # memory accesses left of a warp's turn, 0 for no limit
         # In its block: the warps of one number of all blocks take their turns together.
@@ -119,10 +125,10 @@ class RunQueue:
         elif len(groups) > 1 and (starved := self.starved()) is not None:
             return starved
         number = self.parties.number
-        group = max(groups, key=lambda g: (number(g), g.depth, -g.pc))
+        group = max(groups, key=lambda g: (number(g), g.depth, -g.stands))
         party = number(group)
         for other in [g for g in groups if g is not group]:
-            if other.pc != group.pc or other.depth != group.depth:
+            if (other.pc, other.depth, other.latch) != (group.pc, group.depth, group.latch):
                 continue
             if number(other) == party and other.yielded == group.yielded:
                 self.groups.remove(other)
@@ -130,9 +136,7 @@ class RunQueue:
                 assert group.mask is not None
                 assert other.mask is not None
                 mask = group.mask | other.mask
-                group = self.enter(
-                    Group(group.pc, group.depth, mask, group.warp, yielded=group.yielded)
-                )
+                group = self.enter(replace(group, mask=mask, _lanes=None))
         return group
 
     def starved(self) -> Group | None:
@@ -154,7 +158,7 @@ class RunQueue:
         for warp in np.unique(self._warp_of_lane[lanes]):
             mask = self._warp_of_lane == warp
             mask = mask if group.mask is None else mask & group.mask
-            one = Group(group.pc, group.depth, mask, int(warp), self.state.tick)
+            one = replace(group, mask=mask, warp=int(warp), _lanes=None)
             self.groups += self.parties.entered(one)
         return group
 
@@ -178,8 +182,8 @@ class RunQueue:
     def boundary(self, group: Group) -> int:
         """The lowest pc ahead at which another group of the same depth stands."""
         peers = self.peers(group)
-        ahead = [g.pc for g in peers if g.depth == group.depth and g.pc > group.pc]
-        return min(ahead, default=1 << 60)
+        ahead = [math.ceil(g.stands) for g in peers if g.depth == group.depth]
+        return min((pc for pc in ahead if pc > group.pc), default=1 << 60)
 
     def alone(self) -> bool:
         """Whether there is no other group."""

@@ -497,10 +497,13 @@ class Fragment:
     def addresses(self, lanes: Lanes, register: int) -> NDArray[np.int64]:
         """Of each element of a register: int64 (lanes, elements)."""
         thread = np.arange(lanes.count) % lanes.geometry.threads % 32
-        row, inner = self.row[register][thread], self.inner[register][thread]
+        return self.places(lanes, self.row[register][thread].T, self.inner[register][thread].T).T
+
+    def places(self, lanes: Lanes, row: NDArray[Any], inner: NDArray[Any]) -> NDArray[np.int64]:
+        """The addresses of elements of the matrix: int64, like `row` and `inner` (…, lanes)."""
         far, near = (row, inner) if self.row_stride else (inner, row)
-        ahead = far * lanes.read(self.stride).astype(np.int64)[:, None] + near
-        places: NDArray[np.int64] = lanes.read(self.address)[:, None] + ahead * self.nbytes
+        ahead = far * lanes.read(self.stride).astype(np.int64) + near
+        places: NDArray[np.int64] = lanes.read(self.address) + ahead * self.nbytes
         return places
 
 
@@ -515,15 +518,31 @@ class LoadFragment:
         part = self.fragment
         kind = TYPES[part.element.register]
         found = []
+        crosswise = part.element.in_register == 2 and not part.row_stride
         for register in range(len(part.row)):
-            address = part.addresses(lanes, register)
-            found += [v.view(kind.dtype) for v in self._load(lanes, address)]
+            load = self._load_across if crosswise else self._load
+            found += [v.view(kind.dtype) for v in load(lanes, register)]
         wanted = len(lanes.op.destinations)
         lanes.write(*(found[i % len(found)] for i in range(wanted)))
         return True
 
-    def _load(self, lanes: Lanes, address: NDArray[np.int64]) -> list[NDArray[Any]]:
+    def _load_across(self, lanes: Lanes, register: int) -> list[NDArray[Any]]:
+        """Loads 8 x 8 halves as pairs that lie together, and transposes them (`LDG`, `MOVM`)."""
+        part, warp = self.fragment, np.arange(32)
+        quad, inside = warp // 4, warp % 4
+        row = np.broadcast_to(part.row[register][0, 0] + 2 * inside, 32)
+        inner = np.broadcast_to(part.inner[register][0, 0] + quad, 32)
+        lane = np.arange(lanes.count)
+        thread = lane % lanes.geometry.threads % 32
+        pairs = lanes.access("load", TYPES["b32"], part.places(lanes, row[thread], inner[thread]))
+        from_lane = (lane - thread)[:, None] + (2 * inside[thread, None] + (0, 1)) * 4
+        from_lane = np.minimum(from_lane + (quad // 2)[thread, None], lanes.count - 1)
+        halves = pairs[0].view(np.int16).reshape(-1, 2)[from_lane, (quad % 2)[thread, None]]
+        return [np.ascontiguousarray(halves).view(np.int32).reshape(-1)]
+
+    def _load(self, lanes: Lanes, register: int) -> list[NDArray[Any]]:
         part = self.fragment
+        address = part.addresses(lanes, register)
         kind = bits_of(part.nbytes)
         count = address.shape[1]
         if part.row_stride:  # neighbours in memory: one access

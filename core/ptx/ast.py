@@ -214,6 +214,11 @@ class Module:
     text: str
     used_bytes: Mapping[int, int] = field(default_factory=dict)  # by pc: a load's bytes that matter
 
+    @property
+    def is_debug(self) -> bool:
+        """Whether it was compiled with `-G`."""
+        return any("debug" in line for line in self.target.split(","))
+
     @cached_property
     def source_file(self) -> int:
         """The number of the file that the kernels stand in: the text that was compiled.

@@ -88,6 +88,15 @@ def _cells(offset: Rows, active: NDArray[np.bool_], contest: Contest) -> NDArray
     return cells
 
 
+def first_of_each(place: Rows, active: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The first active lane of each place of a warp, bool (rows, 32)."""
+    first = np.zeros(active.shape, bool)
+    for row in range(len(place)):
+        lanes = np.flatnonzero(active[row])
+        first[row, lanes[np.unique(place[row, lanes], return_index=True)[1]]] = True
+    return first
+
+
 def _winners(offset: NDArray[np.int64], lanes: NDArray[np.intp], width: int) -> list[int]:
     """The lanes of one warp whose update gets through in this round.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,6 +30,15 @@ class _Rows:
     @property
     def mask(self) -> NDArray[np.bool_]:
         return np.ones(self.address.shape, bool) if self.active is None else self.active
+
+    def in_words(self) -> _Rows:
+        """The words that the addresses lie in."""
+        return replace(self, address=self.address & -shared_memory.WORD)
+
+    def with_(self, other: _Rows) -> _Rows:
+        """Both accesses as one, of the lanes of either."""
+        address = np.where(other.mask, other.address, self.address)
+        return _Rows(address, self.mask | other.mask, self.lanes + other.lanes)
 
 
 @dataclass(frozen=True)
@@ -61,6 +70,12 @@ class CountingObserver(Observer):
         # which warps' parts are counted, and the rounds of each warp's loop.
         self._atomic = -1, -1
         self._passed, self._rounds = np.zeros((0, 1), bool), np.zeros(0, np.int64)
+        # The last instruction that asked for global memory, array by array: its tick and pc, and
+        # what it has asked for.
+        self._asked: tuple[int, int, _Rows] | None = None
+
+        # The last atomic: its tick and pc, and which warps have passed shared memory's data stage.
+        self._staged = -1, -1, np.zeros(0, bool)
 
     def on_access(self, event: AccessEvent) -> None:
         """Counts one access; a repetition counts as much as the access that it repeats."""
@@ -121,9 +136,9 @@ class CountingObserver(Observer):
             return
         units = global_memory.sectors(rows.address, rows.active)
         ideal = global_memory.ideal_sectors(units, rows.lanes, event.width)
-        self._add(
-            event, event.region.name, f"global_{_SHORT[event.kind]}", rows, units=units, ideal=ideal
-        )
+        name = f"global_{_SHORT[event.kind]}"
+        before = self._ask(event, rows)
+        self._add(event, event.region.name, name, rows, before, units=units, ideal=ideal)
 
     def _local(self, event: AccessEvent, rows: _Rows) -> None:
         units = global_memory.local_sectors(rows.address, rows.active, event.width)
@@ -153,14 +168,89 @@ class CountingObserver(Observer):
         self._add(event, event.region.name, "global_ld", rows, units=units, ideal=ideal)
 
     def _global_atomic(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
-        units = atomics.sectors(
+        if event.width < shared_memory.WORD:
+            self._narrow_global_atomic(event, issue, rows)
+            return
+        before = self._ask(event, rows)
+        units = self._passes(event, issue, rows)
+        if before is not None:  # the passes through the tags are those of all arrays together
+            both = before.with_(rows)
+            units = self._passes(event, issue, both) - self._passes(event, issue, before)
+        ideal = global_memory.ideal_sectors(units, rows.lanes, event.width)
+        name = f"global_{'red' if issue.is_reduction else 'atom'}"
+        self._add(event, event.region.name, name, rows, before, units=units, ideal=ideal)
+        if issue.generic:
+            tick, pc, has_passed = self._staged
+            if (tick, pc) == (event.tick, event.pc):  # these warps' wavefronts count already
+                rows = replace(rows, active=rows.mask & ~has_passed[:, None])
+            self._add_pass(event, event.region.name, rows, issue.turns)
+            self._pass(event, rows)
+
+    def _narrow_global_atomic(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
+        """An atomic of 2 bytes: a load of its word, then compare-and-swaps of it in a loop."""
+        array, word = event.region.name, rows.in_words()
+        units = global_memory.sectors(word.address, word.active)
+        self._add(event, array, "global_ld", word, units=units, ideal=units)
+        for turn in self._turns(issue, word):
+            units = atomics.sectors(
+                turn.address, turn.mask, shared_memory.WORD, exchange_if_equal=True
+            )
+            self._add(event, array, "global_atom", turn, units=units, ideal=units)
+            if issue.generic:
+                self._add_pass(event, array, turn, turns=2)
+
+    def _narrow_shared_atomic(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
+        """The same in shared memory."""
+        array, word, width = self._array(rows), rows.in_words(), shared_memory.WORD
+        units = shared_memory.wavefronts(word.address, word.active, width, "merged")
+        free = shared_memory.conflict_free_wavefronts(word.address, word.active, width, "merged")
+        self._add(event, array, "shared_ld", word, units=units, ideal=free, conflicts=units - free)
+        for turn in self._turns(issue, word):
+            units = shared_memory.wavefronts(turn.address, turn.active, width, issue.sharing)
+            free = shared_memory.conflict_free_wavefronts(turn.address, turn.active, width)
+            self._add(
+                event,
+                array,
+                "shared_atom",
+                turn,
+                units=2 * units,
+                ideal=2 * free,
+                conflicts=units - free,
+            )
+
+    def _turns(self, issue: Issue, rows: _Rows) -> Iterator[_Rows]:
+        """The lanes that try each time: in each, one lane gets through to each word.
+
+        Measured on an H200 (`tests/blind_set.py`). Of a compare-and-swap one try is counted: others
+        follow only where another lane has changed the word's other half.
+        """
+        left = rows.mask
+        while left.any():
+            yield _Rows(rows.address, left, left.sum(axis=1))
+            left = left & ~atomics.first_of_each(rows.address, left)
+            if issue.is_exchange_if_equal:
+                return
+
+    def _passes(self, event: AccessEvent, issue: Issue, rows: _Rows) -> NDArray[np.int64]:
+        return atomics.sectors(
             rows.address, rows.mask, event.width, exchange_if_equal=issue.is_exchange_if_equal
         )
-        ideal = global_memory.ideal_sectors(units, rows.lanes, event.width)
-        kind = "red" if issue.is_reduction else "atom"
-        self._add(event, event.region.name, f"global_{kind}", rows, units=units, ideal=ideal)
-        if issue.generic:
-            self._add_pass(event, event.region.name, issue, rows)
+
+    def _ask(self, event: AccessEvent, rows: _Rows) -> _Rows | None:
+        """What the same instruction has asked of other arrays before; None for nothing.
+
+        Lanes that access several arrays make one request together.
+        """
+        before = self._asked_before(event, rows)
+        self._asked = event.tick, event.pc, rows if before is None else before.with_(rows)
+        return before
+
+    def _asked_before(self, event: AccessEvent, rows: _Rows) -> _Rows | None:
+        if self._asked is None or self._asked[:2] != (event.tick, event.pc):
+            return None
+        before = self._asked[2]
+        is_next = (before.mask & rows.mask).any()  # a fragment's next element
+        return None if is_next else before
 
     def _shared(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
         if issue.is_copy:
@@ -177,6 +267,9 @@ class CountingObserver(Observer):
         )
 
     def _shared_atomic(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
+        if event.width < shared_memory.WORD:
+            self._narrow_shared_atomic(event, issue, rows)
+            return
         if issue.is_loop:
             self._shared_loop(event, issue, rows)
             return
@@ -184,7 +277,8 @@ class CountingObserver(Observer):
         free = shared_memory.conflict_free_wavefronts(
             rows.address, rows.active, event.width, issue.sharing
         )
-        taken = units * (2 if issue.is_exchange_if_equal else 1)
+        taken = units * issue.turns
+        self._pass(event, rows)
         ideal = shared_memory.ideal_wavefronts(taken, rows.lanes, event.width)
         self._add(
             event,
@@ -211,7 +305,7 @@ class CountingObserver(Observer):
             conflicts=found.load_conflicts,
         )
         if issue.generic:
-            self._add_pass(event, array, issue, rows)
+            self._add_pass(event, array, rows, issue.turns)
             if contest is not None:  # it is itself an instruction, whatever follows
                 self._tell(event, array, "shared_atom", requests=int(np.count_nonzero(rows.lanes)))
 
@@ -242,7 +336,7 @@ class CountingObserver(Observer):
             self._passed, self._rounds = np.zeros_like(mine), np.zeros(len(rows), np.int64)
         passes = int((others & ~mine & ~self._passed).sum()) - int((mine & self._passed).sum())
         self._passed |= others | mine
-        units = passes * (2 if issue.is_exchange_if_equal else 1)
+        units = passes * issue.turns
         where = np.broadcast_to(event.address, self.geometry.lanes)
         address = warp_rows(where, self.geometry, 0)
         if issue.is_loop and issue.better is None:
@@ -264,18 +358,32 @@ class CountingObserver(Observer):
         operand, before = (warp_rows(values, self.geometry, 0) for values in given)
         return atomics.Contest(operand.astype(before.dtype), before, better)
 
-    def _add_pass(self, event: AccessEvent, array: str, issue: Issue, rows: _Rows) -> None:
+    def _pass(self, event: AccessEvent, rows: _Rows) -> None:
+        """The warps of an atomic that have passed through shared memory's data stage."""
+        tick, pc, passed = self._staged
+        now = rows.lanes > 0
+        is_same = (tick, pc) == (event.tick, event.pc)
+        self._staged = event.tick, event.pc, now | passed if is_same else now
+
+    def _add_pass(self, event: AccessEvent, array: str, rows: _Rows, turns: int) -> None:
         """A generic atomic passes through shared memory's data stage, wherever it goes."""
         free = shared_memory.conflict_free_wavefronts(rows.address, rows.active, event.width)
-        passes = int(free.sum()) * (2 if issue.is_exchange_if_equal else 1)
+        passes = int(free.sum()) * turns
         self._tell(event, array, "shared_atom", units=passes, ideal=passes)
 
     def _add(
-        self, event: AccessEvent, array: str, name: str, rows: _Rows, **found: NDArray[np.int64]
+        self,
+        event: AccessEvent,
+        array: str,
+        name: str,
+        rows: _Rows,
+        before: _Rows | None = None,
+        **found: NDArray[np.int64],
     ) -> None:
-        """Adds figures of each warp, and the request of each warp that takes part."""
+        """Adds figures of each warp, and the request of each warp that takes part, not `before`."""
         sums = {figure: int(values.sum()) for figure, values in found.items()}
-        told = self._tell(event, array, name, requests=int(np.count_nonzero(rows.lanes)), **sums)
+        begins = rows.lanes if before is None else rows.lanes * (before.lanes == 0)
+        told = self._tell(event, array, name, requests=int(np.count_nonzero(begins)), **sums)
         lane = 0 if event.mask is None else int(event.mask.argmax())
         self._last = _Repeated(array, name, told, lane)
 

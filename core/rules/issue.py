@@ -63,6 +63,11 @@ class Issue:
         return "cas" in self.instruction.modifiers
 
     @property
+    def turns(self) -> int:
+        """Wavefronts that it takes for each that another atomic takes."""
+        return 2 if self.is_exchange_if_equal else 1
+
+    @property
     def is_loop(self) -> bool:
         """Whether the atomic, in shared memory, is a loop of loads and compare-and-swaps."""
         modifiers = set(self.instruction.modifiers)

@@ -278,7 +278,7 @@ class BlockTrace(StepAxis):
             one = int((active if wrong is None or active.any() else wrong).argmax())
             array = owner_of(self._program.shared_arrays, int(address[one]))
             if array is None and wrong is not None and len(self._program.shared_arrays):
-                array = self._program.shared_arrays[-1]
+                array = max(self._program.shared_arrays, key=lambda a: a.offset)
         issue = self._program.issues[event.pc]
         return Access(
             step,
