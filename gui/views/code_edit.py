@@ -379,6 +379,15 @@ class CodeEdit(ColouredText):
     def block_rect(self, block: QTextBlock) -> QRectF:
         return self.blockBoundingGeometry(block).translated(self.contentOffset())
 
+    def fold_head(self, *, away: bool) -> None:
+        """Fold the comment at the text's head away, which explains the kernel, or show it."""
+        block, document = self.document().firstBlock(), self.document()
+        while block.isValid() and (block.text().startswith("//") or not block.text().strip()):
+            if block.isVisible() == away:
+                block.setVisible(not away)
+                document.markContentsDirty(block.position(), block.length())
+            block = block.next()
+
     def reveal(self, line: int, *, sideways: bool = True) -> None:
         """Scroll so that a line is seen with some around it, from where it begins.
 
