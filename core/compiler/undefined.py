@@ -134,7 +134,5 @@ def _is_function_or_array(node: Node) -> bool:
     user = node.parent
     part = {"call_expression": "function", "subscript_expression": "argument"}
     return (
-        user is not None
-        and user.type in part
-        and user.child_by_field_name(part[user.type]) == node
+        user is not None and user.type in part and user.child_by_field_name(part[user.type]) == node
     )
