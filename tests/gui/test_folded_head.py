@@ -22,7 +22,8 @@ def test_the_head_goes_and_comes_and_the_text_stays(qtbot, qapp, scrolled):
     edit.fold_head(away=True)
     qapp.processEvents()
     first = edit.firstVisibleBlock()
-    assert first.isVisible() and first.text().startswith('extern "C"')
+    assert first.isVisible()
+    assert first.text().startswith('extern "C"')
     assert edit.verticalScrollBar().maximum() == longest - first.blockNumber()
     assert edit.toPlainText() == LINES
     edit.grab()  # every line that is painted is there
