@@ -177,7 +177,9 @@ def _play(one: Lesson | TilescopeError, seed: int) -> None:
         raise one
     console, recorder = Terminal(highlight=False, markup=False), Recorder(one.ladder)
     console.say(f"{one.name}  {one.title}\n{one.aim}\n")
-    console.print("? asks for a hint, an empty line goes on, Ctrl-D ends.\n")
+    console.say(
+        "? asks for a hint, Ctrl-D ends. An empty line goes on; after a wrong answer it tells.\n"
+    )
     printed = set()
     for step in one.steps:
         posed = pose(one, step, recorder, seed=seed, in_window=False)
@@ -203,14 +205,18 @@ def _play(one: Lesson | TilescopeError, seed: int) -> None:
 def _asked(posed: Posed, console: Any) -> bool:
     """Asks until the answer is right or passed over; False where the input ends."""
     from core.lessons.marking import mark
+    from core.lessons.paper import key_of
 
-    hints = list(posed.hints)
+    hints, missed = list(posed.hints), False
     while True:
         try:
             text = input(f"{_wanted(posed)}: ").strip()
         except EOFError:
             return False
         if not text:
+            if missed:
+                right, why = key_of(posed)
+                console.say(f"{right and 'The answer: '}{right}{why}")
             return True
         if text == "?":
             console.say(hints.pop(0) if hints else "There is no other hint.")
@@ -223,6 +229,7 @@ def _asked(posed: Posed, console: Any) -> bool:
         console.say(said(verdict))
         if verdict.mark == "right":
             return True
+        missed = True
 
 
 def said(verdict: Verdict) -> str:

@@ -167,17 +167,18 @@ class _Attempt:
     def _slips_of_the_pen(self, error: CompileError) -> frozenset[str]:
         """Words that the compiler does not know and for which there is no header: few, seldom used.
 
-        One that is used often was declared somewhere.
+        One that is used often was declared somewhere, but no header declares a single letter.
         """
         unknown = {m[1] for d in error.diagnostics if (m := _UNDEFINED.search(d.message))}
-        if len(unknown) > _MOST_TYPOS:
-            return frozenset()
+        letters = frozenset(word for word in unknown if len(word) == 1)
+        if len(unknown - letters) > _MOST_TYPOS:
+            return letters
         texts = [syntax.source for syntax in self.program.files.values()]
 
         def uses(word: str) -> int:
             return sum(len(re.findall(rf"\b{word}\b", text)) for text in texts)
 
-        return frozenset(word for word in unknown if uses(word) <= _MOST_USES)
+        return letters | {word for word in unknown if uses(word) <= _MOST_USES}
 
     def _undeclared(self, file: str, line: int, words: str, slips: Collection[str]) -> str:
         """The name that a message is about and that no file declares, "" if there is none."""

@@ -122,17 +122,17 @@ def _unknown(program: Program, part: Part) -> Iterator[tuple[str, bool]]:
     declared = file.declared_in(item.start, item.end)
     used: dict[str, bool] = {}
     for node in file.nodes(item.start, item.end):
-        if node.type in ("identifier", "type_identifier") and not _is_called(node):
+        if node.type in ("identifier", "type_identifier") and not _is_function_or_array(node):
             word = file.text(node)
             if word in words:
                 used.setdefault(word, node.type == "type_identifier")
     yield from ((word, is_type) for word, is_type in used.items() if word not in declared)
 
 
-def _is_called(node: Node) -> bool:
-    call = node.parent
+def _is_function_or_array(node: Node) -> bool:
+    """Whether it is called or indexed, which no number or type can be."""
+    user = node.parent
+    part = {"call_expression": "function", "subscript_expression": "argument"}
     return (
-        call is not None
-        and call.type == "call_expression"
-        and call.child_by_field_name("function") == node
+        user is not None and user.type in part and user.child_by_field_name(part[user.type]) == node
     )

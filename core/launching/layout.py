@@ -20,6 +20,9 @@ from core.source.shared_declarations import SharedDeclaration, shared_arrays
 LENGTHS = {1: 256, 2: 32, 3: 16}  # extent of an array along each of its dimensions
 BLOCKS = {1: (64,), 2: (16, 16), 3: (8, 8, 4)}
 _THREADS = re.compile(r"n(um)?_?threads(_?per_?block)?", re.IGNORECASE)
+_THREADED = re.compile(r"Idx\b|Dim\b|thread|lane|warp|%tid|asm|#\s*include\s*\"", re.IGNORECASE)
+"""What a source has in which threads differ, or may; without it one thread does all the work."""
+_ALONE = 8  # the length of what one thread goes through
 _BLOCKS_ALONG = 4  # where a dimension of the grid has none of the block
 _MOST_THREADS = 1024
 _NOT_MACROS = re.compile(
@@ -111,7 +114,7 @@ def shape_of(
     one_block = not re.search(r"\b(blockIdx|this_grid|grid_group)\b", text)
     blocks = 2 if threaded == dimensions else 1  # along a dimension: there are more along others
     extent = max(LENGTHS[dimensions], blocks * max((*block, *apart)))
-    length = block[0] if one_block else extent
+    length = (block[0] if block != (1,) else _ALONE) if one_block else extent
     along = _BLOCKS_ALONG if threaded < dimensions and not one_block else length
     lengths = (length,) * threaded + (along,) * (dimensions - threaded)
     if tile:
@@ -246,7 +249,8 @@ def laid_out(
     def value(word: str) -> int | None:
         return evaluate(constants.expanded(word), constants.constants_in(""))
 
-    return shape_of(text, dimensions, arrays, value, block), defines
+    alone = (1,) if dimensions == 1 and not _THREADED.search(source) else ()
+    return shape_of(text, dimensions, arrays, value, block or alone), defines
 
 
 def _static_bytes(declared: tuple[SharedDeclaration, ...]) -> int:

@@ -308,6 +308,7 @@ class SourceView(SessionView):
         placed = {self.draft.place(line): found for line, found in totals.items()}
         gutter.totals = {line: found for line, found in placed.items() if line is not None}
         gutter.stale, gutter.veiled = self.draft.stale, veiled
+        self.edit.fold_head(away=self.session.hides("why"))
         self._fit_gutter()
 
     def _show_state(self) -> None:

@@ -97,6 +97,17 @@ def test_a_lesson_is_played(tmp_path, monkeypatch, capsys):
         assert words in out
 
 
+def test_who_gives_up_after_a_wrong_answer_is_told_the_right_one(tmp_path, monkeypatch, capsys):
+    file = write_lesson(tmp_path)
+    said = ["5", "", "", str(tmp_path / "start.cu"), ""]
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join(said) + "\n"))
+    assert main(["lesson", "play", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert "The answer: 8 of them." in out
+    assert "A[0,2]." not in out  # passed over without an answer: it stays open
+    assert out.rstrip().endswith(": Done.")
+
+
 def test_a_bank_is_written_without_pictures_where_there_is_no_window(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     file, out = write_lesson(tmp_path), tmp_path / "bank.gift"

@@ -206,6 +206,8 @@ def test_what_no_file_declares_is_named_with_a_way_round(source, name):
 def test_a_slip_of_the_pen_needs_no_header():
     with pytest.raises(CompileError, match=r'identifier "indx" is undefined\.$'):
         compile_ptx("__global__ void k(int *a, int index) { a[indx] = 0; }")
+    with pytest.raises(CompileError, match=r'identifier "j" is undefined\.$'):
+        compile_ptx("__global__ void k(int *a) { a[j] = a[j] + a[j] * a[j] - a[j]; }")
 
 
 def test_pytorchs_atomics_and_seeds() -> None:

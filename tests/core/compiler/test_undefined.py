@@ -43,3 +43,8 @@ def test_names_that_a_header_defines_are_none():
 def test_nothing_is_guessed_for_a_program_that_is_wrong_otherwise():
     source = "__global__ void k(float *a) { a[0] = 1 }\n"
     assert undefined_macros(source, "k", {}, {}, "k.cu") == {}
+
+
+def test_a_name_that_is_indexed_is_no_number():
+    source = "__global__ void k(float *d_A, int n) { d_A[0] = A[n * WIDTH]; }\n"
+    assert undefined_macros(source, "k", {}, {}, "k.cu") == {"WIDTH": False}

@@ -26,6 +26,14 @@ def launch_of(source: str, path: Path | str = "k.cu") -> FileLaunch:
     return fitted(source, completed(source, FileLaunch(str(path), "", "", "", "")), 1)
 
 
+def test_a_kernel_that_knows_no_threads_is_run_by_one():
+    source = COPY.format("for (int i = 0; i < n; i++) to[i] = from[i];")
+    launch = launch_of(source)
+    assert (launch.grid, launch.block, dict(launch.arguments)["n"]) == ("1", "1", "8")
+    called = "__device__ int at() { return threadIdx.x; }\n" + source
+    assert launch_of(called.replace("to[i]", "to[at()]")).block == "64"
+
+
 def test_a_macro_of_the_hosts_shrinks_though_one_thread_does_all():
     loop = COPY.format("for (int i = 0; i < n; i++) to[i] = from[i];")
     host = (
