@@ -55,15 +55,18 @@ def replace_file(path: Path, data: bytes | str) -> Path:
 
 
 def must_be_writable(path: Path) -> None:
-    """Raises OSError with what is wrong with a place, before anything is worked out for it."""
+    """Raises TilescopeError with what to do, before anything is worked out for a place."""
+    wrong = None
     if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "", str(path))
-    if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "", str(path.parent))
-    if path.exists() and not path.is_file():
+        wrong = errno.EISDIR
+    elif not path.parent.is_dir():
+        wrong = errno.ENOENT
+    elif path.exists() and not path.is_file():
         return
-    if not os.access(path.parent, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
-        raise PermissionError(errno.EACCES, "", str(path))
+    elif not os.access(path.parent, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+        wrong = errno.EACCES
+    if wrong is not None:
+        raise TilescopeError(_sentence(path, OSError(wrong, os.strerror(wrong))))
 
 
 def _sentence(path: Path, error: OSError) -> str:

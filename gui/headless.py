@@ -59,7 +59,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             show_trace(window.session.trace)
             step_through(window, app)
             folder = Path(options.folder)
-            folder.mkdir(parents=True, exist_ok=True)
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise TilescopeError(f"{folder} cannot be made: choose another folder.") from error
             for path in save_pictures(window, app, folder):
                 say(f"Wrote {path}")
         except (TilescopeError, OSError) as error:

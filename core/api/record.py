@@ -145,11 +145,15 @@ class Record:
         """A warp's access as SVG: its lanes, and the sectors or banks that they ask for.
 
         step: of a block's record; None for the access to global memory that wastes most. "" where
-        there is none. Raises TilescopeError for a block that is not recorded.
+        there is none. Raises TilescopeError for a block, step or warp that is not recorded.
         """
         if not self.blocks:
             return ""
         one = self._trace.block(self.blocks[0] if block is None else block)
+        warps = -(-self.launch.block.count // 32)
+        for what, number, count in (("step", step or 0, one.n_steps), ("warp", warp, warps)):
+            if not 0 <= number < max(count, 1):
+                raise ParameterError(f"There is no {what} {number}: use 0 to {count - 1}.")
         access = self._worst(one.block) if step is None else one.access(step)
         return "" if access is None else warp_svg(access, warp)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, get_args
 
 import numpy as np
 
 from core.api.record import Record
+from core.compiler.compiler import BuildKind
 from core.errors import ArgumentError, ParameterError
 from core.ladder import load_ladder
 from core.ladder.rung import DEFAULT_SEED
@@ -36,7 +37,7 @@ def trace(
     defines: Mapping[str, object] | None = None,
     seed: int = DEFAULT_SEED,
     blocks: Sequence[int] | None = None,
-    build: Literal["as_written", "as_compiled"] = "as_written",
+    build: BuildKind = "as_written",
     arguments: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> Record:
@@ -53,6 +54,10 @@ def trace(
 
     Raises TilescopeError, with one sentence, for what does not compile, fit or run.
     """
+    if build not in get_args(BuildKind):
+        raise ParameterError(f"There is no build {build}: use {' or '.join(get_args(BuildKind))}.")
+    if seed < 0:
+        raise ParameterError(f"The seed is {seed}: use 0 or more.")
     given = {**(arguments or {}), **more}
     launch = {"kernel": kernel, "grid": grid, "block": block, "shared": shared, "defines": defines}
     text = str(source)
@@ -94,7 +99,7 @@ def _of_source(
         launch["kernel"],
         _size(launch["grid"]),
         _size(launch["block"]),
-        "" if launch["shared"] is None else str(int(launch["shared"])),
+        "" if launch["shared"] is None else str(launch["shared"]),
         join_defines(defines),
         tuple(texts.items()),
     )
@@ -145,5 +150,4 @@ def _described(name: str, data: np.ndarray[Any, Any]) -> str:
 def _size(value: Size | None) -> str:
     if value is None:
         return ""
-    sizes = [value] if isinstance(value, int | np.integer) else list(value)
-    return ",".join(str(int(size)) for size in sizes)
+    return ",".join(map(str, value)) if np.ndim(value) else str(value)  # type: ignore[arg-type]

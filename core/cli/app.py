@@ -5,6 +5,7 @@ It imports nothing large: whatever takes time is loaded where Ctrl-C is quiet.
 
 from __future__ import annotations
 
+import os
 import sys
 
 from core.cli import COMMANDS
@@ -24,6 +25,7 @@ WINDOW_OPTIONS = ("--fresh", "--lesson", "--theme", "--size", "--set", "--sessio
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status. Without arguments the window opens."""
+    _fill_closed_streams()
     try:
         from core.cli.interrupting import quietly_interrupted
         from core.gc_control import seldom_collected
@@ -35,6 +37,18 @@ def main(argv: Sequence[str] | None = None) -> int:
             return carry_out(arguments)
     except KeyboardInterrupt:
         return 130
+
+
+def _fill_closed_streams() -> None:
+    """Opens nothing in the place of a stream that a shell closed (`>&-`).
+
+    The next file that is opened would be it otherwise.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            nothing = open(os.devnull, mode, encoding="utf-8")  # noqa: PTH123, SIM115
+            os.set_inheritable(nothing.fileno(), True)
+            setattr(sys, name, nothing)
 
 
 def carry_out(arguments: Sequence[str]) -> int:

@@ -28,7 +28,7 @@ from core.gpu.plan import Plan, parse_values
 from core.gpu.protocol import Sample, Sensed, Stage
 from core.gpu.result import BenchmarkResult, Readings, load_recorded, summarise
 from core.gpu.sweep import Ended, Lane, LaneClosed, Outcome, Started, Sweep, Told, Update
-from core.ladder.rules import assignments
+from core.ladder.rules import assignments, listing
 from core.launch import Dim3
 
 if TYPE_CHECKING:
@@ -445,7 +445,11 @@ def bench(
     values = values_of({**vars(axes), **settings_of(settings or [])})
     plan = plan_of(chosen_kernels(names, launch), values, seed)  # before any GPU is looked for
     timing = Timing(budget_s=budget, flush_l2=flush, launch_limit_s=launch_limit)
-    ordinals = None if device.strip() == "all" else parse_values(device, "--device")
+    ordinals = (
+        None
+        if device.strip() == "all"
+        else parse_values(device, "--device", "0, or 0,1 for two GPUs, or all")
+    )
     run = Run(plan, timing, ordinals, tuple(out or ()), resume=resume, cluster=cluster)
     try:
         outcomes = run.outcomes()
@@ -516,6 +520,10 @@ def _show_files(
 ) -> None:
     results = [*(load_recorded() if recorded else ()), *(r for p in paths for r in read_results(p))]
     results = [r for r in results if not names or r.rung in names or r.series in names]
+    if not results:
+        raise ParameterError(
+            f"There are no results{' of ' + listing([*names]) if names else ''} here."
+        )
     for path in out:
         write_results(path, results)
     if as_json:

@@ -23,7 +23,7 @@ from core.cli.options import Compiler, cluster_option
 from core.cli.trace import standard_console, verdict
 from core.cli.workloads import OwnLaunch, faults, file_launch
 from core.errors import Cancelled, TilescopeError
-from core.files import replace_file
+from core.files import must_be_writable, replace_file
 from core.findings.sarif import Result, sarif
 
 if TYPE_CHECKING:
@@ -125,6 +125,9 @@ def check(
     Exit status: 0 if all is clean, 1 for faults and for counters above what is expected, 2 where
     the command is wrong or nothing was found but a file cannot be checked.
     """
+    for file in (write, sarif_file):
+        if file is not None:
+            must_be_writable(file)
     expected = read_expected(expect) if expect is not None else ()
     found = _Checked()
     files = (
@@ -135,10 +138,12 @@ def check(
         for file in sources(paths)
     )  # fmt: skip
     if cluster is None:
-        for file in files:
-            _check_file(file, found)
+        for one in files:
+            _check_file(one, found)
     else:
         _check_remotely(tuple(files), cluster, jobs, found)
+    if kernel is not None and not (found.counted or found.results or found.refused):
+        raise TilescopeError(f"No file has a kernel {kernel}: leave out --kernel to check all.")
     _missed(expected, expect, found)
     if write is not None:
         write_expected(write, found.counted)
@@ -367,7 +372,8 @@ def _line_of(own: OwnLaunch) -> int:
 
 
 def _refuse(file: _File, kernel: str, error: TilescopeError, found: _Checked) -> None:
-    message = f"{kernel}: {error}" if kernel else str(error)
+    said = str(error).replace(f"{file.path} ", "it ", 1)  # the file is named before
+    message = f"{kernel}: {said}" if kernel else said
     found.refused.append(Result("refused", message, file.here))
     found.tell(f"{file.shown}: {message}")
 

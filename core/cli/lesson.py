@@ -56,6 +56,10 @@ def lesson(
     if action not in ACTIONS:
         if names:
             raise ParameterError(f"The window opens one lesson: leave out {names[0]}.")
+        if not Path(action).exists():
+            for wrong in _chosen([action]):  # says what there is
+                if isinstance(wrong, TilescopeError):
+                    raise wrong
         raise typer.Exit(open_window(["--lesson", action]))
     if action == "list":
         _list()

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from core.cli.console import compile_errors, progress_bar
-from core.cli.options import Compiler
+from core.cli.options import Compiler, Sizes
+from core.cli.trace import TracedFile
 from core.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -26,23 +27,15 @@ def report(
         typer.Argument(metavar="FILE|RUNG", help="A .cu or .ptx file, a saved trace, or a rung."),
     ],
     out: Annotated[Path, typer.Option("-o", "--out", help="x.html, x.md or x.pdf.")],
-    sizes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A rung's parameter.")
-    ] = None,
-    kernel: Annotated[str, typer.Option(help="Which kernel of a file.")] = "",
-    grid: Annotated[str, typer.Option(help="Of a file's launch, such as 8,8.")] = "",
-    block: Annotated[str, typer.Option(help="Of a file's launch, such as 16,16.")] = "",
-    define: Annotated[list[str] | None, typer.Option("-D", help="A macro, NAME=VALUE.")] = None,
-    arg: Annotated[
-        list[str] | None, typer.Option("--arg", help="An argument, as trace has it.")
-    ] = None,
+    *,
+    sizes: Sizes,
+    launch: TracedFile,
     compiler: Compiler = None,
     device: Annotated[str, typer.Option(help="Whose ceilings; none for none.")] = "NVIDIA H200",
 ) -> None:
     """Write a report: launch, counters, findings, ceilings and recorded times."""
-    from core.cli.workloads import parse_settings
     from core.devices.table import load_devices
-    from core.files import replace_file
+    from core.files import must_be_writable, replace_file
     from core.report.content import report_of
     from core.report.writing import as_html, as_markdown
 
@@ -50,15 +43,9 @@ def report(
     if suffix not in ENDINGS:
         raise ParameterError(f"{out.name} is not a report: end its name with .html, .md or .pdf.")
     chosen = None if device == "none" else load_devices().find(device)
-    launch = {
-        "kernel": kernel or None,
-        "grid": grid or None,
-        "block": block or None,
-        "define": define or None,
-        "arg": arg or None,
-    }
+    must_be_writable(out)
     with progress_bar("Recording"):
-        trace = _trace(what, parse_settings(sizes or []), launch)
+        trace = _trace(what, sizes.given(), launch.launch())
     made = report_of(trace, None, chosen)
     if suffix == ".md":
         replace_file(out, as_markdown(made))
@@ -72,7 +59,7 @@ def report(
 
 
 def _trace(what: str, sizes: dict[str, int], launch: Mapping[str, Any]) -> Trace:
-    from core.cli.workloads import named_launch
+    from core.cli.workloads import SEED, named_launch
     from core.runs.recording import record
     from core.runs.storage import load_trace
 
@@ -81,6 +68,6 @@ def _trace(what: str, sizes: dict[str, int], launch: Mapping[str, Any]) -> Trace
         if given := [*sizes, *(name for name, value in launch.items() if value)]:
             raise ParameterError(f"{path.name} is a recorded launch: leave out {given[0]}.")
         return load_trace(path)
-    workload = named_launch(what, sizes, launch, 0).workload
+    workload = named_launch(what, sizes, launch, SEED).workload
     with compile_errors(workload):
         return record(workload)

@@ -31,7 +31,7 @@ from core.cli.options import (
 )
 from core.cli.workloads import OwnLaunch, faults, is_file, named_launch
 from core.errors import ArgumentError, TilescopeError
-from core.files import replacing
+from core.files import must_be_writable, replacing
 from core.ladder.rules import assignments
 from core.rules.counters import SPACES, UNITS, WAYS, Count, measures_of
 
@@ -151,6 +151,8 @@ def write_outputs(trace: Trace, folder: Path) -> None:
     """Write each output to `folder`/NAME.npy, making the folder."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise TilescopeError(f"{folder} is a file: name a folder for the outputs.") from None
     except OSError as error:
         raise TilescopeError(f"Outputs cannot be saved in {folder}: {error.strerror}.") from None
     for name, data in outputs(trace).items():
@@ -662,6 +664,17 @@ def trace(
             "--l1 follows the loads of every block, and --counters-only runs one of each kind: "
             "leave out one of them."
         )
+    if more and not is_file(kernel):
+        raise ArgumentError(f"{more[0]} is a file too many: {kernel} is launched by itself.")
+    if counters_only:
+        wrong: dict[str, object] = {
+            "--save": save, "--save-outputs": save_outputs, "--blocks": blocks,
+            "--cluster": cluster, "--all": every, "--order": order != "lockstep",
+        }  # fmt: skip
+        if taken := [name for name, value in wrong.items() if value]:
+            raise ArgumentError(f"--counters-only records nothing: leave out {taken[0]}.")
+    if save is not None:
+        must_be_writable(save)
     if only and blocks is None:
         raise ArgumentError(
             "--only runs the blocks of --blocks alone: name them, as in --blocks 0."

@@ -47,7 +47,7 @@ def _gpus(text: str, *, given: bool) -> tuple[int, ...]:
     if text.strip() == "none":
         return ()
     if text.strip() != "all":
-        return parse_values(text, "--device")
+        return parse_values(text, "--device", "0, or 0,1, or all, or none")
     if given:
         return ()  # --emulate alone asks for emulators
     from core.many.workers import gpus_here

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from core.trace import Trace
     from core.trace.finding import Finding
 
-_SEED = 7  # where a command does not let one choose
+SEED = 7  # where a command does not let one choose
 
 
 def chosen_workload(kernel: str, given: Mapping[str, int], launch: Mapping[str, Any]) -> Workload:
@@ -30,8 +30,11 @@ def chosen_workload(kernel: str, given: Mapping[str, int], launch: Mapping[str, 
     ArgumentError, saying which option is wrong.
     """
     if kernel.endswith(".ptx"):
-        raise ArgumentError("A PTX file can be traced only; give a rung or a CUDA source (.cu).")
-    return named_launch(kernel, given, launch, _SEED, blank=True).workload
+        raise ArgumentError(
+            f"{kernel} is PTX, which this command cannot compile: give a rung or a CUDA source "
+            "(.cu), or take `tilescope trace` or `tilescope report`."
+        )
+    return named_launch(kernel, given, launch, SEED, blank=True).workload
 
 
 def named_launch(
@@ -69,8 +72,11 @@ def rung_workload(
     inputs: Inputs | None,
 ) -> Workload:
     """The launch of a rung with random `inputs` or others; its arrays are empty where `blank`."""
-    from core.ladder import rung_of
+    from core.ladder import load_ladder, rung_of
 
+    if name not in load_ladder() and Path(name).exists():
+        what = "a folder: name a file in it" if Path(name).is_dir() else "no source: name a file"
+        raise ArgumentError(f"{name} is {what} that ends with .cu, .cuh or .ptx.")
     rung = rung_of(name)
     if wrong := [option for option, value in launch.items() if value is not None]:
         raise ArgumentError(

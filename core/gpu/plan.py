@@ -253,21 +253,20 @@ def _sizes(point: Point) -> list[int]:
     return [value for name, value in point.parameters.items() if name in SIZE_NAMES]
 
 
-def parse_values(text: str, what: str) -> tuple[int, ...]:
+def parse_values(
+    text: str, what: str, how: str = "512,1024 or 256..4096 (doubling) or 16..64:16 (steps of 16)"
+) -> tuple[int, ...]:
     """`512,1024`, `256..4096` (doubling) or `16..64:16` (steps of 16) as numbers, in order.
 
     From 0 nothing doubles: `0..4` are 0, 1, 2, 3 and 4.
 
-    Raises ParameterError; `what` names the axis in it.
+    Raises ParameterError; `what` names the axis in it, and `how` says what to write.
     """
     found: list[int] = []
     for part in re.split(r"[,;\s]+", text.strip()):
         match = _VALUES.fullmatch(part)
         if match is None:
-            raise ParameterError(
-                f"`{text}` is not a list of values for {what}: write 512,1024 or 256..4096 "
-                "(doubling) or 16..64:16 (steps of 16)."
-            )
+            raise ParameterError(f"`{text}` is not a list of values for {what}: write {how}.")
         found += _spread(match[1], match[2], match[3], what)
     return tuple(dict.fromkeys(found))
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer
 from PySide6.QtWidgets import QFileDialog
 
+from core.errors import TilescopeError
 from core.files import must_be_writable
 from gui.background.work import Worker, sentence_of
 from gui.commands.moments import Moments
@@ -138,8 +139,8 @@ class Taker(QObject):
         """Have another process write the file."""
         try:
             must_be_writable(path)
-        except OSError as error:
-            self.main.message.show_message(f"{path} cannot be written: {error.strerror}.")
+        except TilescopeError as error:
+            self.main.message.show_message(str(error))
             return
         self._path, self._said = path, ""
         process = QProcess(self)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from core.cli.console import progress_bar
-from core.errors import ParameterError, TilescopeError
+from core.errors import ParameterError
 from core.files import must_be_writable, replace_file
 from core.ladder import load_ladder
 from core.lessons.course import load_course
@@ -54,14 +54,14 @@ def export(
         raise ParameterError(f"A lesson is exported as a page: end {out.name} with {PAGE[0]}.")
     places = chosen(views or (replay.VIEWS if is_page else FILM))
     if suffix:
-        _must_be_writable(out)
+        must_be_writable(out)
     with bare_application(theme):
         if lesson is not None:
             with _percent() if percent else progress_bar("Drawing") as said:
                 title, chapters = lesson_chapters(lesson)
                 replace_file(out, replay.page_of(chapters, places, title, said))
             made = plural(len(chapters), "question")
-            sys.stdout.write(f"Wrote {out}: {made}, {out.stat().st_size / 1e6:.1f} MB.\n")
+            sys.stdout.write(f"Wrote {out}: {made}, {_weight(out)}.\n")
             return
         with progress_bar("Recording") as said:
             session = opened(what, load_ladder(), theme_names(), said)
@@ -76,7 +76,7 @@ def export(
                     session, steps, out, names=places, title=title, size=size, speed=speed,
                     captions=captions, said=said,
                 )  # fmt: skip
-    made = f", {out.stat().st_size / 1e6:.1f} MB" if suffix else ""
+    made = f", {_weight(out)}" if suffix else ""
     sys.stdout.write(f"Wrote {out}: {plural(len(steps), 'step')}{made}.\n")
 
 
@@ -102,9 +102,6 @@ def title_of(session: Session) -> str:
     return f"{workload.kernel} in {workload.source_name}"
 
 
-def _must_be_writable(path: Path) -> None:
-    """Before anything is worked out for it."""
-    try:
-        must_be_writable(path)
-    except OSError as error:
-        raise TilescopeError(f"{path} cannot be written: {error.strerror}.") from error
+def _weight(path: Path) -> str:
+    size = path.stat().st_size
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"

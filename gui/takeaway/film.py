@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, BinaryIO
 from uuid import uuid4
 
 from PySide6.QtCore import QSize
@@ -14,6 +14,8 @@ from PySide6.QtGui import QImage
 
 from core.cancelling import check
 from core.errors import TilescopeError
+from core.files import replace_file, replacing
+from gui.pictures.files import png
 from gui.scenes.session import Session
 from gui.takeaway.frame import Frame
 
@@ -59,16 +61,21 @@ def write_film(
         if tool is None:
             _pictures(images(), out, steps, title)
             return
+        if suffix != ".mp4":
+            with replacing(out) as file:
+                _pillow(tool, images(), file, suffix, whole, speed)
+            return
         draft = out.with_name(f".{out.stem[:40]}-{uuid4().hex[:12]}{suffix}")
         try:
-            encode = _mp4 if suffix == ".mp4" else _pillow
-            encode(tool, images(), draft, whole, speed)
+            _mp4(tool, images(), draft, whole, speed)
             check()
             draft.replace(out)
         finally:
             draft.unlink(missing_ok=True)
     except (OSError, RuntimeError) as error:  # imageio-ffmpeg raises the latter without ffmpeg
         why = getattr(error, "strerror", None) or str(error).rstrip(".")
+        if isinstance(error, OSError) and error.errno is None:  # its words hold ffmpeg's command
+            why = "ffmpeg ended early. Make room on the disk, or choose another folder"
         raise TilescopeError(f"{out} could not be written: {why}.") from error
     finally:
         frame.shut_down()
@@ -101,28 +108,41 @@ def _mp4(tool: ModuleType, images: Iterator[QImage], path: Path, size: QSize, sp
         pix_fmt_in="bgr0",
         codec="libx264",
         macro_block_size=2,
-        ffmpeg_log_level="error",
+        ffmpeg_log_level="quiet",
         output_params=["-r", str(RATE), "-preset", "veryfast", "-crf", "20",
                        "-movflags", "+faststart", "-tune", "stillimage"],
     )  # fmt: skip
     writer.send(None)
+    sent = 0
     try:
         for image in images:
             writer.send(_bytes_of(image))
+            sent += 1
     finally:
         writer.close()
+    try:  # the package does not say how ffmpeg ended: on a full disk the film lacks its end
+        seconds = tool.count_frames_and_secs(str(path))[1]
+    except RuntimeError:
+        seconds = 0.0
+    if seconds < sent / speed - 2 / RATE:
+        raise OSError
 
 
 def _pillow(
-    tool: ModuleType, images: Iterator[QImage], path: Path, size: QSize, speed: float
+    tool: ModuleType,
+    images: Iterator[QImage],
+    file: BinaryIO,
+    suffix: str,
+    size: QSize,
+    speed: float,
 ) -> None:
     shape = (size.width(), size.height())
     whole = (tool.frombuffer("RGB", shape, _bytes_of(i), "raw", "BGRX", 0, 1) for i in images)
     first = next(whole)
     options: dict[str, Any] = {"duration": round(1000 / speed), "loop": 0}
-    if path.suffix == ".webp":
+    if suffix == ".webp":
         options |= {"method": 2, "quality": 90}
-    first.save(path, save_all=True, append_images=whole, **options)
+    first.save(file, suffix[1:], save_all=True, append_images=whole, **options)
 
 
 def _pictures(images: Iterator[QImage], folder: Path, steps: Sequence[int], title: str) -> None:
@@ -130,6 +150,4 @@ def _pictures(images: Iterator[QImage], folder: Path, steps: Sequence[int], titl
     folder.mkdir(parents=True, exist_ok=True)
     kernel = "-".join("".join(c if c.isalnum() else " " for c in title.lower()).split())
     for step, image in zip(steps, images, strict=True):
-        path = folder / f"{kernel}-step-{step:04d}.png"
-        if not image.save(str(path), "PNG"):  # type: ignore[call-overload]
-            raise OSError(0, "the picture could not be saved", str(path))
+        replace_file(folder / f"{kernel}-step-{step:04d}.png", png(image))

@@ -206,6 +206,16 @@ def test_a_full_disk_is_one_sentence(command):
     assert done.stderr == "error: The output cannot be written: No space left on device.\n"
 
 
+def test_streams_that_a_shell_closed_are_nobodys(tmp_path):
+    """Without them the next file that is opened would have their number."""
+    saved = tmp_path / "t.npz"
+    run = "import sys; from core.cli.app import main; sys.exit(main())"
+    command = f'"{sys.executable}" -c "{run}" trace tiled --save "{saved}" <&- >&-'
+    done = subprocess.run(command, shell=True, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert saved.read_bytes()[:2] == b"PK"
+
+
 HOSTILE = "\x1b]0;title\x07\x1b[31m"
 
 

@@ -198,6 +198,8 @@ def test_spread_over_several_gpus(capfd, gpu):
         (["tiled", "--n", "1.5"], "not a list of values"),
         (["tiled", "--out", "r.xls"], "has an unknown ending"),
         (["tiled", "--resume"], "needs the file"),
+        (["tiled", "--device", "x"], "write 0, or 0,1 for two GPUs, or all"),
+        (["tild", "--recorded"], "There are no results of tild"),
         (["tiled", "--set", "n"], "NAME=VALUES"),
         (["tiled", "--n", "64,96", "--set", "size=64"], "two axes"),
     ],

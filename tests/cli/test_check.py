@@ -57,6 +57,10 @@ def test_the_exit_status_is_that_of_the_findings(folder, capsys):
     assert main(["check", "kernels", "--no-fail"]) == 0
     assert main(["check", "kernels", "--kernel", "twice"]) == 0
     capsys.readouterr()
+    assert main(["check", "kernels", "--kernel", "gone"]) == 2
+    assert "No file has a kernel gone" in capsys.readouterr().err
+    assert main(["check", "kernels/twice.cu", "--sarif", "gone/s.sarif"]) == 2
+    assert not capsys.readouterr().out  # before anything runs
     assert main(["check", "none.cu"]) == 2
     assert "There is no file none.cu." in capsys.readouterr().err
     (folder / "empty").mkdir()

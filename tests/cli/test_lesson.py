@@ -50,6 +50,8 @@ def test_check_says_how_it_went(tmp_path, capsys):
         ["check", "nothing.toml"],
         ["export", "4B"],
         ["export", "4B", "--qti"],
+        ["9Z"],
+        ["gone.toml"],
         [],
     ],
 )

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -321,6 +322,10 @@ def test_unsupported_instruction_is_named(refused, tmp_path):
         (["tiled", "--blocks", "9"], "block numbers from 0 to 3"),
         (["tiled", "--only"], "name them, as in --blocks 0"),
         (["tiled", "--blocks", "0", "--only", "--l1"], "--only leaves out blocks"),
+        (["tiled", "more.cu"], "more.cu is a file too many"),
+        (["tiled", "--counters-only", "--save", "t.npz"], "records nothing: leave out --save"),
+        (["tiled", "--save", "gone/t.npz"], "there is no folder gone"),
+        (["FOLDER"], "is a folder: name a file in it"),
         (["tiled", "--n", "x"], "Invalid value for '--n'"),
         (["tiled", "--colour"], "No such option"),
         (["gone.cu", "--grid", "1", "--block", "1"], "There is no file gone.cu"),
@@ -341,15 +346,17 @@ def test_unsupported_instruction_is_named(refused, tmp_path):
         (["SCALE", "--grid", "1", "--block", "1", "-D", "1=2"], "is not NAME=VALUE"),
     ],
 )
-def test_mistakes_get_one_sentence(refused, scale, arguments, sentence):
-    arguments = [scale if a == "SCALE" else a for a in arguments]
+def test_mistakes_get_one_sentence(refused, scale, arguments, sentence, monkeypatch):
+    places = {"SCALE": scale, "FOLDER": Path(scale).parent.name}
+    monkeypatch.chdir(Path(scale).parent.parent)
+    arguments = [places.get(a, a) for a in arguments]
     assert sentence in refused("trace", *arguments)
 
 
 def test_outputs_that_cannot_be_saved(refused, tmp_path):
     (tmp_path / "file").write_text("")
     message = refused("trace", "tiled", "--save-outputs", str(tmp_path / "file"))
-    assert "cannot be saved" in message
+    assert "is a file: name a folder for the outputs" in message
 
 
 def test_missing_nvrtc_is_one_sentence(refused, monkeypatch):
@@ -484,4 +491,4 @@ def test_other_files_of_a_program_are_named_behind_the_first(capsys, tmp_path):
     assert main(["trace", str(path), str(other), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["kernel"] == "k"
     assert main(["trace", "tiled", str(other)]) == 2
-    assert "--include" in capsys.readouterr().err
+    assert "is a file too many" in capsys.readouterr().err

@@ -94,6 +94,9 @@ def test_it_shows_itself(saxpy):
     assert "global_ld_sectors" in html
     assert "8 sectors where 4 would do" in html
     assert repr(record) == "<tilescope.Record of saxpy: grid 3 x 1, block 32 x 1, 0 faults>"
+    for wrong in ({"step": 9999}, {"warp": 1}):
+        with pytest.raises(api.TilescopeError, match="use 0 to "):
+            record.warp_picture(**wrong)
 
 
 def test_faults_are_found(saxpy):
@@ -167,7 +170,11 @@ def test_files_rungs_and_saved_records(saxpy, tmp_path):
         ({"x": np.zeros(4, np.int32)}, "is float32"),
         ({"x": np.zeros(0, np.float32)}, "is empty"),
         ({"grid": 0}, "grid"),
+        ({"grid": "a"}, "`a` is not a grid"),
+        ({"block": (8, 1.5)}, "`8,1.5` is not a block"),
         ({"kernel": "other"}, "other"),
+        ({"build": "fast"}, "use as_written or as_compiled"),
+        ({"seed": -1}, "use 0 or more"),
     ],
 )
 def test_a_mistake_is_one_sentence(given, sentence):

@@ -1,5 +1,6 @@
 """Reports: their figures are the trace's, and their text cannot be taken for anything else."""
 
+import json
 import re
 from dataclasses import replace
 
@@ -88,6 +89,22 @@ def test_foreign_text_stays_text(tmp_path, capsys):
     assert rows
     assert all(len(re.findall(r"(?<!\\)\|", row)) == 4 for row in rows)
     assert "nothing is wasted" in capsys.readouterr().out
+
+
+def test_a_report_has_the_counts_of_trace(tmp_path, capsys):
+    """The same options give the same arrays: here they decide which lanes store."""
+    file, out = tmp_path / "half.cu", tmp_path / "r.md"
+    file.write_text(
+        "__global__ void half(const float* a, float* b) {\n"
+        "  int i = threadIdx.x;\n  if (a[i] < 0.5f) b[8 * i] = 1.0f;\n}\n"
+    )
+    given = [str(file), "--grid", "1", "--block", "32", "--shared", "4"]
+    given += ["--arg", "a=float32[32]", "--arg", "b=zeros:float32[256]"]
+    assert main(["trace", *given, "--json"]) == 0
+    stored = json.loads(capsys.readouterr().out)["counters"]["global_st_sectors"]
+    assert 0 < stored < 32
+    assert main(["report", *given, "-o", str(out)]) == 0
+    assert f"| `global_st_sectors` | {stored} |" in out.read_text("utf-8")
 
 
 def test_a_wrong_name_is_a_sentence(tmp_path, capsys):

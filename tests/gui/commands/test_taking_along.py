@@ -68,7 +68,7 @@ def test_a_film_given_up_leaves_nothing(recorded, qtbot, tmp_path, monkeypatch):
 def test_what_goes_wrong_is_said(recorded, qtbot, tmp_path, monkeypatch):
     taker = recorded.commands.taker
     taker.export(tmp_path / "no" / "x.html")
-    assert "x.html cannot be written" in recorded.message.sentence
+    assert "x.html could not be written" in recorded.message.sentence
     taker.export(tmp_path / "x.doc")
     qtbot.waitUntil(lambda: not taker.busy, timeout=120_000)
     assert "neither a page nor a film" in recorded.message.sentence

@@ -1,6 +1,7 @@
 """Films: as many pictures as steps, each of its step, and nothing half written."""
 
 import importlib
+import resource
 from itertools import pairwise
 
 import numpy as np
@@ -104,6 +105,19 @@ def test_a_film_that_is_given_up_leaves_what_was_there(session, tmp_path, suffix
     assert [path.name for path in tmp_path.iterdir()] == [out.name]
     assert seen == sorted(seen)
     assert 0 < seen[-1] < 1
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".gif", ""])
+def test_a_full_disk_is_a_sentence_and_no_film_is_cut_off(session, tmp_path, suffix):
+    pytest.importorskip("PIL.Image" if suffix == ".gif" else "imageio_ffmpeg")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))  # as on a full disk
+    try:
+        with pytest.raises(TilescopeError, match="could not be written"):
+            write(session, tmp_path / f"x{suffix}")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
 @pytest.mark.parametrize(("suffix", "package"), [(".mp4", "imageio-ffmpeg"), (".webp", "pillow")])
