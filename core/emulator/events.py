@@ -146,11 +146,15 @@ class BarrierEvent:
 
 @dataclass(frozen=True, slots=True)
 class SyncEvent:
-    """Lanes of one or more warps met (`warp`), or passed a memory fence (`fence`)."""
+    """Lanes of one or more warps met (`warp`), or passed a memory fence (`fence`).
+
+    "proxy", "proxy global" and "proxy shared" are fences between threads and asynchronous
+    operations, for all memory or that space alone; "product": between registers and products.
+    """
 
     tick: int
     pc: int
-    kind: str  # "warp", "fence", "proxy" (a fence between threads and asynchronous operations)
+    kind: str
     mask: Mask | None
 
 
@@ -233,11 +237,11 @@ class AwaitEvent:
 class PhaseEvent:
     """What happens to mbarriers; `places` are theirs among the 64-bit words of shared memory.
 
-    `kind`: lanes "arrive"; a phase is at its "end"; lanes "block" until it is; lanes know that it
-    has ended, and "wait" no more. But for "end" there is one place a lane. A place less than 0 is
-    the barrier of a cluster, -1 that of the first. `pc` is the lanes' instruction, -1 at an "end".
-    `is_relaxed`: lanes arrive without releasing what they did before. `site` of arrivals: as in
-    `AccessEvent`.
+    `kind`: lanes "init" or "inval" objects; lanes "arrive"; a phase is at its "end"; lanes "block"
+    until it is; lanes know that it has ended, and "wait" no more. But for "end" there is one place
+    a lane. A place less than 0 is the barrier of a cluster, -1 that of the first. `pc` is the
+    lanes' instruction, -1 at an "end". `is_relaxed`: lanes arrive without releasing what they did
+    before. `site` as in `AccessEvent`.
     """
 
     kind: str

@@ -7,7 +7,7 @@ shadow of the memory (`Shadow`) and the order of accesses (`Order`).
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -32,6 +32,7 @@ from core.emulator.events import (
 from core.emulator.groups import WARP, Geometry
 from core.emulator.memory import Region
 from core.findings.async_copies import SHARED, AsyncCopies, Flight, Pending
+from core.findings.initialised import Initialised, Misuse
 from core.findings.outliving import Outliving, Reach
 from core.findings.unfenced import trusting_loads
 from core.ptx.arithmetic.operation import immediate
@@ -493,6 +494,9 @@ class Timeline:
 # causality order). A stamp is `serial << 32 | thread`; the thread counts through the grid.
 
 
+_PROXY_ROWS = {"": (0, 1), "global": (0,), "shared": (1,)}
+
+
 class Order:
     """The ordering of one machine's lanes."""
 
@@ -514,8 +518,9 @@ class Order:
         self._fence = np.zeros(count, np.int64)
         self._arrival = np.zeros(count, np.int64)  # when the lane last came to a barrier
         # Up to which serial what others wrote, and a lane knew of, has passed its proxy fence.
-        self._proxy = np.zeros(count, np.int64)  # what the lane itself wrote
-        self._proxy_block = np.zeros(len(geometry.blocks), np.int64)  # what its block did
+        # One row each for global and shared memory.
+        self._proxy = np.zeros((2, count), np.int64)  # what the lane itself wrote
+        self._proxy_block = np.zeros((2, len(geometry.blocks)), np.int64)  # what its block did
         self._gathered: dict[int, list[Knowledge]] = {}  # by mbarrier: what its phase will tell
         self._flying: dict[int, tuple[int, Knowledge]] = {}  # by transfer: its mbarrier, its end
         self._landed: dict[int, list[Knowledge]] = {}  # by mbarrier: copies that have come
@@ -689,15 +694,18 @@ class Order:
 
     # -- asynchronous operations ------------------------------------------------------------
 
-    def proxy_fence(self, mask: Mask | None) -> None:
-        """What these lanes wrote, and what their block's last barrier ordered, may be read."""
-        now = self.timeline.next()
-        lanes = np.arange(len(self._proxy)) if mask is None else np.flatnonzero(mask)
-        self._proxy[lanes] = now
-        place = self._place[lanes]
-        np.maximum.at(self._proxy_block, place, self._by_block[lanes])
+    def proxy_fence(self, mask: Mask | None, space: str) -> None:
+        """What these lanes wrote, and what their block's last barrier ordered, may be read.
 
-    def has_passed_proxy(self, stamps: Stamps, lane: int) -> NDArray[np.bool_]:
+        `space`: "global", "shared" or "", both.
+        """
+        now = self.timeline.next()
+        lanes = np.arange(len(self._place)) if mask is None else np.flatnonzero(mask)
+        for row in _PROXY_ROWS[space]:
+            self._proxy[row, lanes] = now
+            np.maximum.at(self._proxy_block[row], self._place[lanes], self._by_block[lanes])
+
+    def has_passed_proxy(self, stamps: Stamps, space: str) -> NDArray[np.bool_]:
         """Whether asynchronous operations that the lane begins see these threads' writes.
 
         A fence of the writing thread counts, or a later one in its block behind a barrier.
@@ -707,8 +715,9 @@ class Order:
         place = np.searchsorted(self.block[:: self._size], thread // self._size)
         place = np.minimum(place, len(self._geometry.blocks) - 1)
         lanes = np.where(here, place * self._size + thread % self._size, 0)
-        passed: NDArray[np.bool_] = serial < self._proxy[lanes]
-        passed |= serial < self._proxy_block[place]
+        (row,) = _PROXY_ROWS[space]
+        passed: NDArray[np.bool_] = serial < self._proxy[row, lanes]
+        passed |= serial < self._proxy_block[row, place]
         passed |= ~here
         return passed
 
@@ -891,11 +900,14 @@ class Shadow:
     """The shadow of `nbytes` bytes.
 
     `initialised`: whether their content is defined at the start; `private`: whether only threads of
-    one block touch a granule, so that the block's barrier orders everything.
+    one block touch a granule, so that the block's barrier orders everything; `space`: "shared" for
+    what `fence.proxy.async.shared` fences.
     """
 
-    def __init__(self, nbytes: int, *, initialised: bool, private: bool) -> None:
-        self.nbytes, self.granule, self._private = nbytes, 4, private
+    def __init__(
+        self, nbytes: int, *, initialised: bool, private: bool, space: str = "global"
+    ) -> None:
+        self.nbytes, self.granule, self._private, self._space = nbytes, 4, private, space
         size = self._size()
         self._writes: dict[Class, Stamps] = {}
         self._reads: dict[Class, Reads] = {}
@@ -961,6 +973,11 @@ class Shadow:
         if stamps is None:
             return np.zeros(words.shape, np.int64)
         return stamps.take(words * (4 // self.granule))
+
+    def last_write(self, start: int, nbytes: int) -> int:
+        """The stamp of the latest write of any of these bytes, 0 where there is none."""
+        granules = slice(start // self.granule, (start + nbytes) // self.granule)
+        return max((int(s[granules].max()) for s in self._writes.values()), default=0)
 
     def restamp(
         self, words: NDArray[np.int64], how: Class, old: Stamps, to: Class, new: Stamps
@@ -1094,7 +1111,7 @@ class Shadow:
                 yield "race", np.flatnonzero(bad[inverse]), found
             elif what == "write" and how == "read":
                 hidden = (several != 0) & (several & LOW < AGENTS)
-                hidden &= ~order.has_passed_proxy(several, int(lanes[0]))
+                hidden &= ~order.has_passed_proxy(several, self._space)
                 if hidden.any():
                     yield "proxy_fence", np.flatnonzero(hidden[inverse]), found
         if how == "read":
@@ -1251,7 +1268,7 @@ class Hazard:
     other_thread: int = -1
     other_pc: int = -1
     begins: bool = False  # the access itself is that of an asynchronous operation
-    how: str = ""  # of what reaches into another block: see `Reach`; of a race: `UNFENCED` or ""
+    how: str = ""  # see `Reach` and `Misuse`; of a race: `UNFENCED` or ""
     within: int = 0  # the swizzle in whose pattern the tile that it reads begins; 0: at its start
     count: int = 1
     is_across: bool = False  # of a race: any of those counted is between two warps
@@ -1287,7 +1304,7 @@ class Hazards(Observer):
         self._orders = (self._order,) if self._fenced is None else (self._order, self._fenced)
         blocks = len(geometry.blocks)
         alone = geometry.cluster.count == 1
-        self._shared = Shadow(stride * blocks, initialised=False, private=alone)
+        self._shared = Shadow(stride * blocks, initialised=False, private=alone, space="shared")
         self._shared.fill_gaps(shared_bytes, stride, blocks)
         self._lanes = np.arange(geometry.lanes)
         self._queue: list[tuple[AccessEvent, int]] = []
@@ -1300,6 +1317,7 @@ class Hazards(Observer):
         self._copies = AsyncCopies(geometry.lanes)
         self._copies_queued = False
         self._outliving = Outliving(geometry, stride)
+        self._mbarriers, self._stride = Initialised(geometry.lanes), stride
         self._ended_before: set[int] = set()  # pcs of accesses to blocks that had ended already
         self._agents: dict[Hashable, int] = {}
         self._begun: dict[tuple[Hashable, int], tuple[int, int]] = {}  # (agent, number): serial
@@ -1358,8 +1376,8 @@ class Hazards(Observer):
         self._flush()
         if event.kind == "fence":
             self._order.fence(event.mask)
-        elif event.kind == "proxy":
-            self._order.proxy_fence(event.mask)
+        elif event.kind.startswith("proxy"):
+            self._order.proxy_fence(event.mask, event.kind[6:])
         else:
             for order in self._orders:
                 order.synchronised(event)
@@ -1373,6 +1391,7 @@ class Hazards(Observer):
         self._begun[event.agent, event.number] = agent, serial
         if event.barrier >= 0:
             self._order.will_tell(event.barrier, event.number, agent, serial)
+            self._use_mbarriers(event, np.array([event.barrier]), serial)
         stamp = serial << 32 | agent
         if self._outliving.is_needed and event.kind != "product":
             self._outliving.transfer(event, stamp)
@@ -1501,10 +1520,52 @@ class Hazards(Observer):
     def on_phase(self, event: PhaseEvent) -> None:
         """Lanes came to mbarriers, or a phase of one is over."""
         self._flush()
+        if event.kind == "init":
+            serial = self._state.timeline.next(event.site)
+            stamps = self._order.thread[event.lanes] | np.int64(serial << 32)
+            for use in self._mbarriers.begin(event, stamps):
+                self._misused(event, use)
+        elif event.kind == "inval":
+            self._mbarriers.forget(event.places)
+        elif event.kind != "end":
+            self._use_mbarriers(event, event.places, self._state.timeline.next(event.site))
         if self._outliving.is_needed:
             serial = self._state.timeline.serial
             self._outliving.phase(event, serial, self._order.thread)
         self._order.phase(event, f"mbarriers {id(self)}")
+
+    def _use_mbarriers(
+        self, event: PhaseEvent | TransferEvent, places: NDArray[np.intp], serial: int
+    ) -> None:
+        """Lanes arrive at mbarriers, wait there, or begin copies that tell them."""
+        stamps = self._order.thread[event.lanes] | np.int64(serial << 32)
+        for use in self._mbarriers.use(places, event.lanes, stamps):
+            self._misused(event, use)
+            written = self._shared.last_write(use.place * 8, 8)
+            if written > use.other:
+                self._misused(event, replace(use, lanes=event.lanes, other=written, how="overwritten"))
+
+    def _misused(self, event: PhaseEvent | TransferEvent, use: Misuse) -> None:
+        """Notes a use of an mbarrier, or that it is initialised again, unless that is in order."""
+        lanes = use.lanes
+        if use.how != "overwritten":
+            lanes = lanes[self._order.unordered(np.full(len(lanes), use.other), lanes)]
+        if not len(lanes):
+            return
+        offset = use.place * 8 % self._stride
+        hazard = Hazard(
+            "bad_mbarrier",
+            event.site,
+            event.tick,
+            int(lanes[0]),
+            "shared",
+            "shared memory",
+            offset,
+            False,
+            how=use.how,
+            count=len(lanes),
+        )
+        self._add(hazard, use.other)
 
     def on_fault(self, event: FaultEvent) -> None:
         """An access to a block that has ended need not be told of again."""

@@ -11,7 +11,7 @@ from core.emulator.events import FaultEvent, Observer
 from core.emulator.groups import WARP, Geometry
 from core.emulator.heap import Piece
 from core.findings.async_copies import Pending
-from core.findings.hazards import UNFENCED, Hazard
+from core.findings.hazards import AGENTS, UNFENCED, Hazard
 from core.findings.places import Place, Places, index_text
 from core.ptx.opcodes import writes_into
 from core.trace.finding import Finding
@@ -364,6 +364,8 @@ class Reporter:
                 "block from ending before; let the cluster meet at a barrier.cluster before a "
                 "block ends."
             )
+        elif hazard.kind == "bad_mbarrier":
+            sentence = f"{who} {self._misuse(hazard)}".format(place=place.text)
         elif hazard.begins:
             verb = "writes" if hazard.is_store else "reads"
             sentence = (
@@ -385,6 +387,29 @@ class Reporter:
             place.index,
             hazard.count,
         )
+
+    def _misuse(self, hazard: Hazard) -> str:
+        """What is wrong with the use of an mbarrier, at `{place}`."""
+        if hazard.how == "overwritten":
+            line = self._line(hazard.other_pc)
+            other = f"the {self._operation(hazard.other_pc)} of line {line}"
+            if hazard.other_thread < AGENTS:
+                other = self._writer(hazard)
+            return (
+                f"uses the mbarrier at {{place}}, over which {other} has written; give it memory "
+                "that nothing else writes to."
+            )
+        if hazard.how == "again":
+            act, what = "initialises the mbarrier at {place} again", "uses it"
+        else:
+            act, what = "uses the mbarrier at {place}", "initialises it"
+        block = hazard.other_thread // self._geometry.threads
+        missing = "__syncthreads()"
+        other = self._writer(hazard)
+        if block != self._where(hazard.lane)[0]:
+            other += f" of block {index_text(block, self._geometry.grid)}"
+            missing = "cluster.sync() (barrier.cluster; after .relaxed, fence.mbarrier_init too)"
+        return f"{act} with no barrier after {other} {what}; a {missing} between them is missing."
 
     def _operation(self, pc: int) -> str:
         """What an asynchronous instruction is called."""
