@@ -191,7 +191,8 @@ class TransferEvent:
     `agent` end in their order; `number` counts all of them. `barrier` is the mbarrier that hears of
     the end, by its place among the 64-bit words of shared memory, or -1. `outside` are the bytes of
     each row of a box that lie outside its map. `is_multicast`: one instruction copies the box to
-    several blocks of a cluster, and this is the copy to one of them.
+    several blocks of a cluster, and this is the copy to one of them. `homes` are the places, bytes
+    in a thread's own memory, from which a product's registers were loaded.
     """
 
     tick: int
@@ -206,6 +207,7 @@ class TransferEvent:
     barrier: int = -1
     outside: NDArray[np.int64] | None = None
     is_multicast: bool = False
+    homes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

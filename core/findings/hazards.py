@@ -35,6 +35,7 @@ from core.findings.async_copies import SHARED, AsyncCopies, Flight, Pending
 from core.findings.initialised import Initialised, Misuse
 from core.findings.outliving import Outliving, Reach
 from core.findings.unfenced import trusting_loads
+from core.findings.unready import Unready
 from core.ptx.arithmetic.operation import immediate
 from core.ptx.ast import (
     Address,
@@ -1318,6 +1319,7 @@ class Hazards(Observer):
         self._copies_queued = False
         self._outliving = Outliving(geometry, stride)
         self._mbarriers, self._stride = Initialised(geometry.lanes), stride
+        self._unready = Unready(state.module, geometry.lanes)
         self._ended_before: set[int] = set()  # pcs of accesses to blocks that had ended already
         self._agents: dict[Hashable, int] = {}
         self._begun: dict[tuple[Hashable, int], tuple[int, int]] = {}  # (agent, number): serial
@@ -1328,6 +1330,10 @@ class Hazards(Observer):
     def on_access(self, event: AccessEvent) -> None:
         """Checks and notes an access; shared ones are kept back until a barrier."""
         region = event.region
+        if self._unready.is_needed and event.kind == "load":
+            self._unready.loaded(event)
+        elif self._unready.is_needed and region.space == "local":
+            self._unready.stored(event, self._serial(event))
         if self._carried and event.kind == "store" and region.space != "local":
             for _, carried, bad in self._brought(event, self._where(event)[1]):
                 if bad.any():
@@ -1373,6 +1379,9 @@ class Hazards(Observer):
 
     def on_sync(self, event: SyncEvent) -> None:
         """Lanes of a warp met, or passed a fence."""
+        if event.kind == "product":
+            self._unready.fence(event.mask, self._state.timeline.next())
+            return
         self._flush()
         if event.kind == "fence":
             self._order.fence(event.mask)
@@ -1395,6 +1404,12 @@ class Hazards(Observer):
         stamp = serial << 32 | agent
         if self._outliving.is_needed and event.kind != "product":
             self._outliving.transfer(event, stamp)
+        for lane, place, written in self._unready.used(event):
+            region = "local memory"
+            hazard = Hazard(
+                "no_wgmma_fence", event.site, event.tick, lane, "local", region, place, False
+            )
+            self._add(hazard, written << 32 | int(self._order.thread[lane]))
         for how, spans, own in (("read", event.reads, stamp + 1), ("write", event.writes, stamp)):
             for span in spans:
                 self._begin(event, span, own, how)

@@ -351,9 +351,10 @@ class Reporter:
                 "copy that wrote it; give the descriptor and the tensor map the same."
             )
         elif hazard.kind == "proxy_fence":
+            fence = "fence.proxy.async" + (".global" if hazard.space == "global" else "")
             sentence = (
                 f"{self._whose(hazard, who)} reads {place.text}, which {self._writer(hazard)} "
-                "wrote; between the two, a fence.proxy.async of the writing threads is missing."
+                f"wrote; between the two, a {fence} of the writing threads is missing."
             )
         elif hazard.kind == "remote_exit":
             act = {"arrives": "updates the mbarrier at", "copies": "begins a bulk copy to"}.get(
@@ -363,6 +364,12 @@ class Reporter:
                 f"{who} {act} {place.text} of another block of its cluster, and nothing keeps that "
                 "block from ending before; let the cluster meet at a barrier.cluster before a "
                 "block ends."
+            )
+        elif hazard.kind == "no_wgmma_fence":
+            sentence = (
+                f"{who} begins a matrix product that uses {place.text}, which line "
+                f"{self._line(hazard.other_pc)} has written since the last wgmma.fence; another "
+                "wgmma.fence between the two is missing."
             )
         elif hazard.kind == "bad_mbarrier":
             sentence = f"{who} {self._misuse(hazard)}".format(place=place.text)
