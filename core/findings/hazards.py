@@ -32,7 +32,7 @@ from core.emulator.events import (
 from core.emulator.groups import WARP, Geometry
 from core.emulator.memory import Region
 from core.findings.async_copies import SHARED, AsyncCopies, Flight, Pending
-from core.findings.initialised import Initialised, Misuse
+from core.findings.initialised import OVER, Initialised, Misuse
 from core.findings.outliving import Outliving, Reach
 from core.findings.unfenced import trusting_loads
 from core.findings.unready import Unready
@@ -1558,12 +1558,13 @@ class Hazards(Observer):
             self._misused(event, use)
             written = self._shared.last_write(use.place * 8, 8)
             if written > use.other:
-                self._misused(event, replace(use, lanes=event.lanes, other=written, how="overwritten"))
+                lanes = event.lanes[places == use.place]
+                self._misused(event, replace(use, lanes=lanes, other=written, how=OVER))
 
     def _misused(self, event: PhaseEvent | TransferEvent, use: Misuse) -> None:
         """Notes a use of an mbarrier, or that it is initialised again, unless that is in order."""
         lanes = use.lanes
-        if use.how != "overwritten":
+        if use.how != OVER:
             lanes = lanes[self._order.unordered(np.full(len(lanes), use.other), lanes)]
         if not len(lanes):
             return

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from core.emulator.events import PhaseEvent
 
 Stamps = NDArray[np.int64]
+OVER = "overwritten"
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +31,8 @@ class _Object:
 class Misuse:
     """Lanes use, or initialise again, the object at `place`; `how` as in `hazards.Hazard`.
 
-    `other` is the stamp of what it clashes with: "early", the initialisation; "overwritten", the
-    write; "again", a use of another lane.
+    `other` is the stamp of what it clashes with: "early", the initialisation; `OVER`, the write;
+    "again", a use of another lane.
     """
 
     place: int

@@ -12,6 +12,7 @@ from core.emulator.groups import WARP, Geometry
 from core.emulator.heap import Piece
 from core.findings.async_copies import Pending
 from core.findings.hazards import AGENTS, UNFENCED, Hazard
+from core.findings.initialised import OVER
 from core.findings.places import Place, Places, index_text
 from core.ptx.opcodes import writes_into
 from core.trace.finding import Finding
@@ -68,11 +69,14 @@ class Reporter:
     def findings(self, collector: FaultCollector, hazards: Sequence[Hazard]) -> list[Finding]:
         """Illegal accesses, barriers that go wrong, failed assertions, races, unwritten reads.
 
-        What a misaligned store should have written is not said to be unwritten as well.
+        What a misaligned store should have written is not said to be unwritten as well, and what a
+        thread lacks that waits for an mbarrier which was overwritten is not counted.
         """
         found = [self._fault(f.event, f.count, f.end) for f in collector.found.values()]
         spoilt = {f.array for f in found if f.kind == "misaligned"}
         others = [self._hazard(h) for h in hazards]
+        lost = {(o.line, o.array) for o, h in zip(others, hazards, strict=True) if h.how == OVER}
+        found = [f for f in found if f.kind != "hang" or (f.line, f.array) not in lost]
         return found + [f for f in others if f.kind != "uninitialised" or f.array not in spoilt]
 
     # -- names ------------------------------------------------------------------------------
@@ -397,7 +401,7 @@ class Reporter:
 
     def _misuse(self, hazard: Hazard) -> str:
         """What is wrong with the use of an mbarrier, at `{place}`."""
-        if hazard.how == "overwritten":
+        if hazard.how == OVER:
             line = self._line(hazard.other_pc)
             other = f"the {self._operation(hazard.other_pc)} of line {line}"
             if hazard.other_thread < AGENTS:

@@ -66,9 +66,7 @@ class Unready:
             name = value.name if isinstance(value, Register) else ""
             made = None if name in makers.sums else makers.maker(name)
             is_load = made is not None and made[0].opcode == "ld"
-            found.append(
-                made is not None and (not is_load or made[0].pc in self._from_elsewhere)
-            )
+            found.append(made is not None and (not is_load or made[0].pc in self._from_elsewhere))
         return found
 
     def used(self, event: TransferEvent) -> Iterator[tuple[int, int, int]]:

@@ -77,7 +77,7 @@ extern "C" __global__ void producer_warp_does_not_meet_the_initialiser(const flo
   if (t < 32) asm volatile("bar.sync 1, 32;" ::: "memory");
   if (t == 32) {
     EXPECT(full, 256);  //! bad_mbarrier full
-    COPY_IN(tile, x, 256, full);  //! bad_mbarrier full
+    COPY_IN(tile, x, 256, full);
   }
   if (t < 32) { WAIT_FOR(full, 0); c[t] = tile[t]; }
 }
@@ -138,6 +138,7 @@ extern "C" __global__ void __cluster_dims__(2) arrival_before_the_cluster_meets_
 extern "C" __global__ void __cluster_dims__(2) relaxed_meeting_without_init_fence(int* c) {
   __shared__ u64 bar; int t = threadIdx.x; u32 rank; RANK_OF(rank);
   if (t == 0) { INIT(bar, 32);  }
+  __syncthreads();
   CLUSTER_ARRIVE_RELAXED; CLUSTER_WAIT;
   ARRIVE_AT(bar, rank ^ 1);  //! bad_mbarrier bar
   WAIT_FOR(bar, 0);
@@ -147,6 +148,7 @@ extern "C" __global__ void __cluster_dims__(2) relaxed_meeting_without_init_fenc
 extern "C" __global__ void __cluster_dims__(2) relaxed_meeting_without_init_fence_ok(int* c) {
   __shared__ u64 bar; int t = threadIdx.x; u32 rank; RANK_OF(rank);
   if (t == 0) { INIT(bar, 32); INIT_FENCE; }
+  __syncthreads();
   CLUSTER_ARRIVE_RELAXED; CLUSTER_WAIT;
   ARRIVE_AT(bar, rank ^ 1);
   WAIT_FOR(bar, 0);
@@ -189,8 +191,8 @@ extern "C" __global__ void tile_over_a_barrier(const float* x, float* c) {
   if (t == 0) { INIT(full, 1); INIT_FENCE; EXPECT(full, 256); }
   __syncthreads();
   if (t == 0)
-    COPY_IN(tile, x, 256, full);  //! bad_mbarrier s
-  WAIT_FOR(full, 0);
+    COPY_IN(tile, x, 256, full);
+  WAIT_FOR(full, 0);  //! bad_mbarrier s
   c[t] = tile[t];
 }
 extern "C" __global__ void tile_over_a_barrier_ok(const float* x, float* c) {
@@ -210,9 +212,9 @@ extern "C" __global__ void threads_write_over_a_barrier(float* c) {
   u64& bar = *(u64*)(s + 240);
   if (t == 0) INIT(bar, 64);
   __syncthreads();
-  tile[t] = t;  //! bad_mbarrier s
-  ARRIVE(bar);
-  WAIT_FOR(bar, 0);
+  tile[t] = t;
+  ARRIVE(bar);  //! bad_mbarrier s
+  WAIT_FOR(bar, 0);  //! bad_mbarrier s
   c[t] = tile[63 - t];
 }
 extern "C" __global__ void threads_write_over_a_barrier_ok(float* c) {
@@ -249,7 +251,8 @@ extern "C" __global__ void __cluster_dims__(2) multicast_expects_its_own_half(co
   __shared__ __align__(128) float tile[2][32]; __shared__ u64 full; int t = threadIdx.x; u32 rank; RANK_OF(rank);
   if (t == 0) { INIT(full, 1); INIT_FENCE; EXPECT(full, 128); }
   CLUSTER_SYNC;
-  if (t == 0) COPY_TO_ALL(tile[rank], x + 32 * rank, 128, full, 3);
+  if (t == 0)
+    COPY_TO_ALL(tile[rank], x + 32 * rank, 128, full, 3);  //! remote_exit tile
   WAIT_FOR(full, 0);
   float sum = tile[0][t] + tile[1][t];  //! not_awaited tile
   c[64 * blockIdx.x + t] = c[64 * blockIdx.x + 32 + t] = sum;
@@ -259,7 +262,8 @@ extern "C" __global__ void __cluster_dims__(2) multicast_expects_its_own_half_ok
   __shared__ __align__(128) float tile[2][32]; __shared__ u64 full; int t = threadIdx.x; u32 rank; RANK_OF(rank);
   if (t == 0) { INIT(full, 1); INIT_FENCE; EXPECT(full, 256); }
   CLUSTER_SYNC;
-  if (t == 0) COPY_TO_ALL(tile[rank], x + 32 * rank, 128, full, 3);
+  if (t == 0)
+    COPY_TO_ALL(tile[rank], x + 32 * rank, 128, full, 3);
   WAIT_FOR(full, 0);
   float sum = tile[0][t] + tile[1][t];
   c[64 * blockIdx.x + t] = c[64 * blockIdx.x + 32 + t] = sum;
@@ -274,7 +278,7 @@ extern "C" __global__ void __cluster_dims__(2) multicast_expected_by_one_block(c
   if (rank == 0 && t == 0) COPY_TO_ALL(tile, x, 128, full, 3);
   WAIT_FOR(full, 0);  //! hang full
   c[32 * blockIdx.x + t] = tile[t];
-  CLUSTER_SYNC;
+  CLUSTER_SYNC;  //! deadlock
 }
 extern "C" __global__ void __cluster_dims__(2) multicast_expected_by_one_block_ok(const float* x, float* c) {
   __shared__ __align__(128) float tile[32]; __shared__ u64 full; int t = threadIdx.x; u32 rank; RANK_OF(rank);
@@ -292,9 +296,9 @@ extern "C" __global__ void every_lane_copies(const float* x, float* c) {
   if (t == 0) { INIT(full, 1); EXPECT(full, 256); }
   __syncthreads();
   if (t < 32)
-    COPY_IN(tile, x, 256, full);  //! race tile
-  WAIT_FOR(full, 0);  //! hang full
-  c[t] = tile[t];
+    COPY_IN(tile, x, 256, full);
+  WAIT_FOR(full, 0);
+  c[t] = tile[t];  //! not_awaited tile
 }
 extern "C" __global__ void every_lane_copies_ok(const float* x, float* c) {
   __shared__ __align__(128) float tile[64]; __shared__ u64 full; int t = threadIdx.x;
@@ -314,7 +318,7 @@ extern "C" __global__ void every_lane_expects(const float* x, float* c) {
   if (t < 32)
     EXPECT(full, 256);  //! bad_mbarrier full
   if (t == 0) COPY_IN(tile, x, 256, full);
-  WAIT_FOR(full, 0);
+  WAIT_FOR(full, 0);  //! hang full
   c[t] = tile[t];
 }
 extern "C" __global__ void every_lane_expects_ok(const float* x, float* c) {
@@ -388,7 +392,7 @@ extern "C" __global__ void parity_never_flips(const float* x, float* c) {
   if (t == 32)
     for (int i = 0; i < 8; i++) {
       WAIT_FOR(empty[i % 3], (i / 3 & 1) ^ 1);
-      EXPECT(full[i % 3], 128);
+      EXPECT(full[i % 3], 128);  //! bad_mbarrier full
       COPY_IN(tile[i % 3], x + 32 * i, 128, full[i % 3]);
     }
   else if (t < 32) {
@@ -430,14 +434,14 @@ extern "C" __global__ void parity_flips_one_turn_late(const float* x, float* c) 
   if (t == 32)
     for (int i = 0; i < 8; i++) {
       WAIT_FOR(empty[i % 3], (i / 3 & 1) ^ 1);
-      EXPECT(full[i % 3], 128);
+      EXPECT(full[i % 3], 128);  //! bad_mbarrier full
       COPY_IN(tile[i % 3], x + 32 * i, 128, full[i % 3]);
     }
   else if (t < 32) {
     int s = 0, phase = 0;
     for (int i = 0; i < 8; i++) {
-      WAIT_FOR(full[s], phase);  //! hang full
-      c[32 * i + t] = tile[s][t];
+      WAIT_FOR(full[s], phase);
+      c[32 * i + t] = tile[s][t];  //! not_awaited tile
       ARRIVE(empty[s]);
       if (s == 0) phase ^= i > 0; s = (s + 1) % 3;
     }
@@ -472,7 +476,7 @@ extern "C" __global__ void parity_of_two_stages_for_three(const float* x, float*
   if (t == 32)
     for (int i = 0; i < 8; i++) {
       WAIT_FOR(empty[i % 3], (i / 3 & 1) ^ 1);
-      EXPECT(full[i % 3], 128);
+      EXPECT(full[i % 3], 128);  //! bad_mbarrier full
       COPY_IN(tile[i % 3], x + 32 * i, 128, full[i % 3]);
     }
   else if (t < 32) {
@@ -737,7 +741,7 @@ extern "C" __global__ void epilogue_over_a_tile_that_still_loads(const float* x,
   
   tile[0][t] = sum;  //! not_awaited tile
   __syncthreads();
-  c[t] = tile[0][t ^ 32];
+  c[t] = tile[0][t ^ 32];  //! not_awaited tile
 }
 extern "C" __global__ void epilogue_over_a_tile_that_still_loads_ok(const float* x, float* c) {
   __shared__ __align__(128) float tile[2][64]; __shared__ u64 full[2]; int t = threadIdx.x; float sum = 0;
@@ -763,8 +767,8 @@ extern "C" __global__ void __cluster_dims__(2) peer_overwrites_what_is_read(cons
   CLUSTER_SYNC;
   for (int i = 0; i < 2; i++) {
     if (t == 32) {
-      EXPECT(full, 128);
       WAIT_FOR(empty, (i & 1) ^ 1);
+      EXPECT(full, 128);
       if (rank == 0)
         COPY_TO_ALL(tile, x + 32 * i, 128, full, 3);  //! race tile
     }
@@ -782,8 +786,8 @@ extern "C" __global__ void __cluster_dims__(2) peer_overwrites_what_is_read_ok(c
   CLUSTER_SYNC;
   for (int i = 0; i < 2; i++) {
     if (t == 32) {
-      EXPECT(full, 128);
       WAIT_FOR(empty, (i & 1) ^ 1);
+      EXPECT(full, 128);
       if (rank == 0)
         COPY_TO_ALL(tile, x + 32 * i, 128, full, 3);
     }
@@ -824,7 +828,7 @@ extern "C" __global__ void __cluster_dims__(2) arrives_at_itself(int* c) {
   if (rank == 0)
     WAIT_FOR(bar, 0);  //! hang bar
   c[32 * rank + t] = t;
-  CLUSTER_SYNC;
+  CLUSTER_SYNC;  //! deadlock
 }
 extern "C" __global__ void __cluster_dims__(2) arrives_at_itself_ok(int* c) {
   __shared__ u64 bar; int t = threadIdx.x; u32 rank; RANK_OF(rank);
@@ -861,7 +865,7 @@ extern "C" __global__ void no_fence_after_scaling(float* c) {
   FENCE; MULTIPLY(d, TILE(a), TILE(b)); COMMIT; WAIT(0);
   for (int i = 0; i < 4; i++) d[i] *= 0.5f;
   
-  MULTIPLY(d, TILE(a), TILE(b));  //! no_wgmma_fence
+  MULTIPLY(d, TILE(a), TILE(b));  //! no_wgmma_fence d
   COMMIT; WAIT(0);
   c[threadIdx.x] = d[0] + d[1] + d[2] + d[3];
 }
@@ -881,7 +885,7 @@ extern "C" __global__ void fence_before_the_sums_are_set(float* c) {
   FENCE;
   for (int i = 0; i < 4; i++) d[i] = c[threadIdx.x] = i + threadIdx.x;
   
-  MULTIPLY(d, TILE(a), TILE(b));  //! no_wgmma_fence
+  MULTIPLY(d, TILE(a), TILE(b));  //! no_wgmma_fence d
   COMMIT; WAIT(0);
   c[threadIdx.x] = d[0] + d[1] + d[2] + d[3];
 }
@@ -901,7 +905,7 @@ extern "C" __global__ void no_fence_after_new_factors(float* c) {
   FENCE; MULTIPLY_R(d, r, TILE(b)); COMMIT; WAIT(0);
   for (int i = 0; i < 4; i++) r[i] ^= 0x3c00;
   
-  MULTIPLY_R(d, r, TILE(b));  //! no_wgmma_fence
+  MULTIPLY_R(d, r, TILE(b));  //! no_wgmma_fence r
   COMMIT; WAIT(0);
   c[threadIdx.x] = d[0] + d[1] + d[2] + d[3];
 }
@@ -924,7 +928,7 @@ extern "C" __global__ void sums_set_to_zero_in_a_loop_without_fence(float* c) {
     float d[4] = {0.f, 1.f, 2.f, 3.f};
     
     for (int i = 0; i < 2; i++)
-      MULTIPLY(d, TILE(a), TILE(b));  //! no_wgmma_fence
+      MULTIPLY(d, TILE(a), TILE(b));  //! no_wgmma_fence d
     COMMIT; WAIT(0);
     c[128 * n + threadIdx.x] = d[0] + d[1] + d[2] + d[3];
   }
@@ -971,28 +975,6 @@ extern "C" __global__ void one_warpgroup_commits_ok(float* c) {
   if (threadIdx.x < 256) COMMIT;
   WAIT(0);
   c[threadIdx.x] = d[0] + 1;
-}
-
-//@ factors_overwritten_in_flight grid=1 block=128 c=output:float32[128]
-extern "C" __global__ void factors_overwritten_in_flight(float* c) {
-  __shared__ __align__(1024) char a[8192], b[1024]; float d[4] = {}; u32 r[4]; FILL;
-  for (int i = 0; i < 4; i++) r[i] = threadIdx.x << i;
-  FENCE; MULTIPLY_R(d, r, TILE(b)); COMMIT;
-  
-  for (int i = 0; i < 4; i++)
-    r[i] = r[i] * 3 + 1;  //! not_awaited
-  FENCE; MULTIPLY_R(d, r, TILE(b)); COMMIT; WAIT(0);
-  c[threadIdx.x] = d[0] + d[1] + d[2] + d[3];
-}
-extern "C" __global__ void factors_overwritten_in_flight_ok(float* c) {
-  __shared__ __align__(1024) char a[8192], b[1024]; float d[4] = {}; u32 r[4]; FILL;
-  for (int i = 0; i < 4; i++) r[i] = threadIdx.x << i;
-  FENCE; MULTIPLY_R(d, r, TILE(b)); COMMIT;
-  WAIT(0);
-  for (int i = 0; i < 4; i++)
-    r[i] = r[i] * 3 + 1;
-  FENCE; MULTIPLY_R(d, r, TILE(b)); COMMIT; WAIT(0);
-  c[threadIdx.x] = d[0] + d[1] + d[2] + d[3];
 }
 
 //@ slot_released_one_turn_early grid=1 block=160 x=input:float16[12288] c=output:float32[128]
