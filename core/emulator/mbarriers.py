@@ -17,8 +17,9 @@ from core.emulator.machine import ActionLanes
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
 from core.ptx.arithmetic.operation import unsupported
-from core.ptx.ast import Address, Immediate, Instruction, Operand, registers
-from core.ptx.opcodes import reads, space_of
+from core.ptx.ast import Address, Immediate, Instruction, Operand
+from core.ptx.makers import is_used
+from core.ptx.opcodes import space_of
 from core.ptx.types import PRED, TYPES
 
 
@@ -213,8 +214,8 @@ def mbarrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
     parity = "parity" in others
     state = read(instruction, rest[0], u32 if parity else b64)
     # It may give up after a time, so that a kernel that does not look at its result has not waited.
-    is_looked_at = any(reads(i).intersection(registers(*results)) for i in decoder.instructions)
-    waits = Wait(address, state, parity, what == "try_wait" and is_looked_at)
+    blocks = what == "try_wait" and is_used(instruction, decoder.instructions)
+    waits = Wait(address, state, parity, blocks)
     return decoder.action(instruction, waits, results, (PRED,))
 
 

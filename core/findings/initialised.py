@@ -2,7 +2,7 @@
 
 Whoever uses an mbarrier must come after its `mbarrier.init`, by a barrier or, in another block, by
 one of the cluster (PTX ISA, "mbarrier.init", "fence.mbarrier_init"). Between the initialisation and
-a bulk copy of the same block no proxy fence is needed: H200s do without one.
+a bulk copy of the same block no proxy fence is asked for: an H200 does without one.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from core.findings.async_copies import Pending
 from core.findings.hazards import AGENTS, UNFENCED, Hazard
 from core.findings.initialised import OVER
 from core.findings.places import Place, Places, index_text
+from core.ptx.makers import is_used
 from core.ptx.opcodes import writes_into
 from core.trace.finding import Finding
 from core.trace.program_info import ProgramInfo
@@ -454,12 +455,26 @@ class Reporter:
         else:
             bytes_ = ", with all bytes expected," if other == "bulk copy" else ""
             cure = f"a wait for the right phase of its mbarrier{bytes_} must come before"
+            cure += self._single_try(hazard.pc)
         if hazard.waited_by >= 0:
             cure = self._telling(hazard)
         return (
             f"{self._whose(hazard, who)} {verb} {place.text} while the {other} of line {line} may "
             f"still use it; {cure}."
         )
+
+    def _single_try(self, pc: int) -> str:
+        """What to add where a function tests an mbarrier and does not look at the result."""
+        module = self._program.module
+        function = module.function_at(pc)
+        own = module.instructions[function.first_pc : function.end_pc]
+        tests = (i for i in own if {"try_wait", "test_wait"}.intersection(i.modifiers))
+        for test in tests:
+            if not is_used(test, own):
+                what = "try_wait" if "try_wait" in test.modifiers else "test_wait"
+                where = self._in_line(test.pc)
+                return f" (the mbarrier.{what}{where} must be repeated until it holds)"
+        return ""
 
     def _in_flight(self, hazard: Hazard, who: str, place: Place, copy: Pending) -> str:
         """An access to what a `cp.async` still writes, or a change of what it still reads.

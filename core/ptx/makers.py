@@ -1,11 +1,17 @@
-"""Which instruction made the value of a register, past plain moves."""
+"""Which instruction made the value of a register, past plain moves, and whether any uses it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from core.ptx.ast import Instruction, Register, elements, registers
-from core.ptx.opcodes import results
+from core.ptx.opcodes import reads, results
+
+
+def is_used(instruction: Instruction, own: Sequence[Instruction]) -> bool:
+    """Whether the first operand of an instruction is read in its function, or guards anything."""
+    names = frozenset(registers(instruction.operands[0]))
+    return any(names & reads(other) for other in own)
 
 
 class Makers:
