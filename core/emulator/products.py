@@ -60,6 +60,7 @@ class Products:
         # Those in parameters, by frame, name and offset in bytes.
         self._parameters: dict[tuple[int, str, int], Numbers] = {}
         self._uses: dict[int, _Uses] = {}
+        self._makers: dict[int, Makers] = {}  # by function
         # By product, and whether it adds: the loads of its registers, and which element each is.
         self._loads: dict[tuple[int, bool], list[tuple[Op, int]]] = {}
 
@@ -109,7 +110,9 @@ class Products:
         code, instruction = lanes.frame.code, lanes.op.instruction
         loads = self._loads.get((instruction.pc, adds))
         if loads is None:
-            makers = Makers([op.instruction for op in code.ops])
+            makers = self._makers.get(id(code))
+            if makers is None:
+                makers = self._makers[id(code)] = Makers([op.instruction for op in code.ops])
             d, a = instruction.operands[:2]
             used = ((d,) if adds else ()) + ((a,) if isinstance(a, Vector) else ())
             made = [m for name in registers(*used) if (m := makers.maker(name)) is not None]

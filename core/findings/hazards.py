@@ -7,7 +7,7 @@ shadow of the memory (`Shadow`) and the order of accesses (`Order`).
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -1557,15 +1557,17 @@ class Hazards(Observer):
         for use in self._mbarriers.use(places, event.lanes, stamps):
             self._misused(event, use)
             written = self._shared.last_write(use.place * 8, 8)
-            if written > use.other:
+            if written > self._mbarriers.since(use.place):
                 lanes = event.lanes[places == use.place]
-                self._misused(event, replace(use, lanes=lanes, other=written, how=OVER))
+                others = np.full(len(lanes), written)
+                self._misused(event, Misuse(use.place, lanes, others, OVER))
 
     def _misused(self, event: PhaseEvent | TransferEvent, use: Misuse) -> None:
         """Notes a use of an mbarrier, or that it is initialised again, unless that is in order."""
-        lanes = use.lanes
+        lanes, others = use.lanes, use.others
         if use.how != OVER:
-            lanes = lanes[self._order.unordered(np.full(len(lanes), use.other), lanes)]
+            bad = self._order.unordered(others, lanes)
+            lanes, others = lanes[bad], others[bad]
         if not len(lanes):
             return
         offset = use.place * 8 % self._stride
@@ -1581,7 +1583,7 @@ class Hazards(Observer):
             how=use.how,
             count=len(lanes),
         )
-        self._add(hazard, use.other)
+        self._add(hazard, int(others[0]))
 
     def on_fault(self, event: FaultEvent) -> None:
         """An access to a block that has ended need not be told of again."""

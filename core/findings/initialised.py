@@ -31,13 +31,13 @@ class _Object:
 class Misuse:
     """Lanes use, or initialise again, the object at `place`; `how` as in `hazards.Hazard`.
 
-    `other` is the stamp of what it clashes with: "early", the initialisation; `OVER`, the write;
-    "again", a use of another lane.
+    `others` are stamps, one a lane, of what it clashes with: "early", the initialisation; `OVER`,
+    the write; "again", uses by other lanes.
     """
 
     place: int
     lanes: NDArray[np.intp]
-    other: int
+    others: Stamps
     how: str
 
 
@@ -52,9 +52,14 @@ class Initialised:
         """Lanes initialise objects: `stamps`, one each. Yields earlier uses, to be ordered."""
         for place, lane, stamp in zip(event.places, event.lanes, stamps, strict=True):
             old = self._objects.get(int(place))
-            for other in old.uses[old.uses != 0].tolist() if old is not None else ():
-                yield Misuse(int(place), np.array([lane]), other, "again")
+            if old is not None:
+                uses = old.uses[old.uses != 0]
+                yield Misuse(int(place), np.full(len(uses), lane), uses, "again")
             self._objects[int(place)] = _Object(int(stamp), np.zeros(self._lanes, np.int64))
+
+    def since(self, place: int) -> int:
+        """The stamp of the initialisation of the object at a place."""
+        return self._objects[place].stamp
 
     def forget(self, places: NDArray[np.intp]) -> None:
         """Objects are no more."""
@@ -71,4 +76,4 @@ class Initialised:
                 mine = places == place
                 fresh = lanes[mine][known.uses[lanes[mine]] == 0]
                 known.uses[lanes[mine]] = stamps[mine]
-                yield Misuse(place, fresh, known.stamp, "early")
+                yield Misuse(place, fresh, np.full(len(fresh), known.stamp), "early")

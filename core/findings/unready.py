@@ -18,6 +18,7 @@ from core.ptx.ast import Module, Register, elements
 from core.ptx.makers import Makers
 
 _NEVER = np.zeros(1, np.int64)
+_NEW = -2
 
 
 class Unready:
@@ -30,6 +31,7 @@ class Unready:
         self._written: dict[int, NDArray[np.int64]] = {}  # serials, by place in a thread's memory
         self._from_elsewhere: set[int] = set()  # pcs of loads of shared and global memory
         self._makers: dict[str, Makers] = {}  # by function
+        self._sources: dict[int, list[int]] = {}  # by store: see `_traced`
 
     def fence(self, mask: Mask | None, serial: int) -> None:
         """Lanes pass a `wgmma.fence`."""
@@ -56,6 +58,13 @@ class Unready:
 
     def _are_new(self, pc: int) -> list[bool]:
         """Of each element of a store, whether its value is no copy, nor the sum of a product."""
+        sources = self._sources.get(pc)
+        if sources is None:
+            sources = self._sources[pc] = self._traced(pc)
+        return [load == _NEW or load in self._from_elsewhere for load in sources]
+
+    def _traced(self, pc: int) -> list[int]:
+        """The pc of the load that each stored element comes from; `_NEW`: of none; -1: unknown."""
         function = self._module.function_at(pc)
         makers = self._makers.get(function.name)
         if makers is None:
@@ -63,10 +72,11 @@ class Unready:
             makers = self._makers[function.name] = Makers(own)
         found = []
         for value in elements(self._module.instructions[pc].operands[1]):
-            name = value.name if isinstance(value, Register) else ""
-            made = None if name in makers.sums else makers.maker(name)
-            is_load = made is not None and made[0].opcode == "ld"
-            found.append(made is not None and (not is_load or made[0].pc in self._from_elsewhere))
+            if not isinstance(value, Register):
+                found.append(_NEW)
+                continue
+            made = None if value.name in makers.sums else makers.maker(value.name)
+            found.append(-1 if made is None else made[0].pc if made[0].opcode == "ld" else _NEW)
         return found
 
     def used(self, event: TransferEvent) -> Iterator[tuple[int, int, int]]:

@@ -40,7 +40,6 @@ struct alignas(64) TensorMap { u64 words[16]; };
 extern "C" __global__ void init_without_barrier(int* c) {
   __shared__ u64 bar; int t = threadIdx.x;
   if (t == 0) INIT(bar, 64);
-  
   ARRIVE(bar);  //! bad_mbarrier bar
   WAIT_FOR(bar, 0);
   c[t] = t;
@@ -58,7 +57,6 @@ extern "C" __global__ void init_without_barrier_ok(int* c) {
 extern "C" __global__ void waits_where_another_initialises(const float* x, float* c) {
   __shared__ __align__(128) float tile[64]; __shared__ u64 full; int t = threadIdx.x;
   if (t == 0) { INIT(full, 1); INIT_FENCE; EXPECT(full, 256); COPY_IN(tile, x, 256, full); }
-  
   WAIT_FOR(full, 0);  //! bad_mbarrier full
   c[t] = tile[t];
 }
@@ -137,7 +135,7 @@ extern "C" __global__ void __cluster_dims__(2) arrival_before_the_cluster_meets_
 //@ relaxed_meeting_without_init_fence grid=2 block=32 c=output:int32[64]
 extern "C" __global__ void __cluster_dims__(2) relaxed_meeting_without_init_fence(int* c) {
   __shared__ u64 bar; int t = threadIdx.x; u32 rank; RANK_OF(rank);
-  if (t == 0) { INIT(bar, 32);  }
+  if (t == 0) { INIT(bar, 32); }
   __syncthreads();
   CLUSTER_ARRIVE_RELAXED; CLUSTER_WAIT;
   ARRIVE_AT(bar, rank ^ 1);  //! bad_mbarrier bar
@@ -167,7 +165,6 @@ extern "C" __global__ void initialised_again_while_others_wait(const float* x, f
     if (t == 0) { EXPECT(full, 256); COPY_IN(tile[i], x + 64 * i, 256, full); }
     WAIT_FOR(full, 0);
     c[64 * i + t] = tile[i][t];
-    
   }
 }
 extern "C" __global__ void initialised_again_while_others_wait_ok(const float* x, float* c) {
@@ -228,6 +225,23 @@ extern "C" __global__ void threads_write_over_a_barrier_ok(float* c) {
   c[t] = tile[63 - t];
 }
 
+//@ copy_tells_what_nobody_initialised grid=1 block=64 x=input:float32[64] c=output:int32[64]
+extern "C" __global__ void copy_tells_what_nobody_initialised(const float* x, int* c) {
+  __shared__ __align__(128) float tile[64]; __shared__ u64 full; int t = threadIdx.x;
+  if (t == 0) {
+    COPY_IN(tile, x, 256, full);  //! bad_mbarrier full
+  }
+  c[t] = t;
+}
+extern "C" __global__ void copy_tells_what_nobody_initialised_ok(const float* x, int* c) {
+  __shared__ __align__(128) float tile[64]; __shared__ u64 full; int t = threadIdx.x;
+  if (t == 0) {
+    INIT(full, 1); EXPECT(full, 256);
+    COPY_IN(tile, x, 256, full);
+  }
+  c[t] = t;
+}
+
 //@ barrier_not_aligned grid=1 block=64 shared=1024 c=output:float32[64]
 extern "C" __global__ void barrier_not_aligned(float* c) {
   extern __shared__ __align__(128) char s[]; int t = threadIdx.x;
@@ -282,7 +296,7 @@ extern "C" __global__ void __cluster_dims__(2) multicast_expected_by_one_block(c
 }
 extern "C" __global__ void __cluster_dims__(2) multicast_expected_by_one_block_ok(const float* x, float* c) {
   __shared__ __align__(128) float tile[32]; __shared__ u64 full; int t = threadIdx.x; u32 rank; RANK_OF(rank);
-  if (t == 0) { INIT(full, 1); INIT_FENCE;  EXPECT(full, 128); }
+  if (t == 0) { INIT(full, 1); INIT_FENCE; EXPECT(full, 128); }
   CLUSTER_SYNC;
   if (rank == 0 && t == 0) COPY_TO_ALL(tile, x, 128, full, 3);
   WAIT_FOR(full, 0);
@@ -573,7 +587,7 @@ extern "C" __global__ void one_test_and_no_loop(const float* x, float* c) {
   __shared__ __align__(128) float tile[64]; __shared__ u64 full; int t = threadIdx.x, over = 0;
   if (t == 0) { INIT(full, 1); EXPECT(full, 256); COPY_IN(tile, x, 256, full); }
   __syncthreads();
-   asm volatile("{ .reg .pred q; mbarrier.test_wait.parity.shared::cta.b64 q, [%1], 0; selp.s32 %0, 1, 0, q; }" : "=r"(over) : "r"(ADDRESS(&full)) : "memory");
+  asm volatile("{ .reg .pred q; mbarrier.test_wait.parity.shared::cta.b64 q, [%1], 0; selp.s32 %0, 1, 0, q; }" : "=r"(over) : "r"(ADDRESS(&full)) : "memory");
   c[t] = tile[t];  //! not_awaited tile
 }
 extern "C" __global__ void one_test_and_no_loop_ok(const float* x, float* c) {
@@ -590,7 +604,6 @@ extern "C" __global__ void one_lane_waits_for_its_warp(const float* x, float* c)
   if (t == 0) { INIT(full, 1); EXPECT(full, 256); COPY_IN(tile, x, 256, full); }
   __syncthreads();
   if (t % 32 == 0) WAIT_FOR(full, 0);
-  
   c[t] = tile[t];  //! not_awaited tile
 }
 extern "C" __global__ void one_lane_waits_for_its_warp_ok(const float* x, float* c) {
@@ -653,7 +666,6 @@ extern "C" __global__ void global_writes_copied_without_fence(float* x, float* c
   __shared__ __align__(128) float tile[64]; __shared__ u64 full; int t = threadIdx.x;
   if (t == 0) INIT(full, 1);
   x[t] = t;
-  
   __syncthreads();
   if (t == 0) {
     EXPECT(full, 256);
@@ -709,7 +721,7 @@ extern "C" __global__ void epilogue_without_proxy_fence(float* c) {
   __shared__ __align__(1024) char a[8192], b[1024]; __shared__ __align__(128) float out[512]; float d[4] = {}; FILL;
   FENCE; MULTIPLY(d, TILE(a), TILE(b)); COMMIT; WAIT(0);
   for (int i = 0; i < 4; i++) out[4 * threadIdx.x + i] = d[i];
-   __syncthreads();
+  __syncthreads();
   if (threadIdx.x == 0) {
     COPY_OUT(c, out, 2048);  //! proxy_fence out
     BULK_COMMIT; BULK_WAIT;
@@ -738,7 +750,6 @@ extern "C" __global__ void epilogue_over_a_tile_that_still_loads(const float* x,
     __syncthreads();
     if (t == 0 && i == 0) { EXPECT(full[0], 256); COPY_IN(tile[0], x + 128, 256, full[0]); }
   }
-  
   tile[0][t] = sum;  //! not_awaited tile
   __syncthreads();
   c[t] = tile[0][t ^ 32];  //! not_awaited tile
@@ -804,7 +815,7 @@ extern "C" __global__ void __cluster_dims__(2) peer_overwrites_what_is_read_ok(c
 extern "C" __global__ void __cluster_dims__(2) arrives_without_waiting(float* c) {
   __shared__ float s[32]; int t = threadIdx.x; u32 rank; RANK_OF(rank); float v;
   s[t] = 32 * rank + t;
-  CLUSTER_ARRIVE; 
+  CLUSTER_ARRIVE;
   LOAD_FROM(v, &s[t], rank ^ 1);  //! race s
   CLUSTER_WAIT;
   c[32 * rank + t] = v;
@@ -864,7 +875,6 @@ extern "C" __global__ void no_fence_after_scaling(float* c) {
   __shared__ __align__(1024) char a[8192], b[1024]; float d[4] = {}; FILL;
   FENCE; MULTIPLY(d, TILE(a), TILE(b)); COMMIT; WAIT(0);
   for (int i = 0; i < 4; i++) d[i] *= 0.5f;
-  
   MULTIPLY(d, TILE(a), TILE(b));  //! no_wgmma_fence d
   COMMIT; WAIT(0);
   c[threadIdx.x] = d[0] + d[1] + d[2] + d[3];
@@ -884,7 +894,6 @@ extern "C" __global__ void fence_before_the_sums_are_set(float* c) {
   __shared__ __align__(1024) char a[8192], b[1024]; float d[4]; FILL;
   FENCE;
   for (int i = 0; i < 4; i++) d[i] = c[threadIdx.x] = i + threadIdx.x;
-  
   MULTIPLY(d, TILE(a), TILE(b));  //! no_wgmma_fence d
   COMMIT; WAIT(0);
   c[threadIdx.x] = d[0] + d[1] + d[2] + d[3];
@@ -904,7 +913,6 @@ extern "C" __global__ void no_fence_after_new_factors(float* c) {
   for (int i = 0; i < 4; i++) r[i] = threadIdx.x << i;
   FENCE; MULTIPLY_R(d, r, TILE(b)); COMMIT; WAIT(0);
   for (int i = 0; i < 4; i++) r[i] ^= 0x3c00;
-  
   MULTIPLY_R(d, r, TILE(b));  //! no_wgmma_fence r
   COMMIT; WAIT(0);
   c[threadIdx.x] = d[0] + d[1] + d[2] + d[3];
@@ -926,7 +934,6 @@ extern "C" __global__ void sums_set_to_zero_in_a_loop_without_fence(float* c) {
   FENCE;
   for (int n = 0; n < 2; n++) {
     float d[4] = {0.f, 1.f, 2.f, 3.f};
-    
     for (int i = 0; i < 2; i++)
       MULTIPLY(d, TILE(a), TILE(b));  //! no_wgmma_fence d
     COMMIT; WAIT(0);
@@ -1090,7 +1097,7 @@ extern "C" __global__ void cp_async_tile_without_proxy_fence(const float* x, flo
   __shared__ __align__(1024) char a[8192], b[1024]; float d[4] = {}; int t = threadIdx.x; FILL;
   if (t < 64) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(ADDRESS(b + 16 * t)), "l"(x + 4 * t) : "memory");
   asm volatile("cp.async.wait_all;" ::: "memory");
-   __syncthreads();
+  __syncthreads();
   FENCE;
   MULTIPLY(d, TILE(a), TILE(b));  //! proxy_fence b
   COMMIT; WAIT(0);
