@@ -44,17 +44,24 @@ class Unready:
 
     def stored(self, event: AccessEvent, serial: int) -> None:
         """A store to the threads' own memory."""
+        new = self._are_new(event.pc)
+        if not self._written and not any(new):
+            return
         first = event.address - event.region.base
-        size = event.width // max(len(event.values), 1)
+        size = event.width // len(new)
         active = np.ones(len(self._fences), bool) if event.mask is None else event.mask
-        for number, is_new in enumerate(self._are_new(event.pc)):
-            for place in np.unique(first[active] if first.size > 1 else first).tolist():
+        one = bool((first == first[0]).all())  # the same place in all threads, as a rule
+        places = first[:1].tolist() if one else np.unique(first[active]).tolist()
+        for number, is_new in enumerate(new):
+            for place in places:
                 key = place + number * size
-                old = self._written.get(key)
-                if is_new or old is not None:
-                    here = active & (first == place)
-                    new = np.where(here, serial if is_new else 0, _NEVER if old is None else old)
-                    self._written[key] = new
+                old = self._written.get(key, _NEVER)
+                if is_new or old is not _NEVER:
+                    here = active if one else active & (first == place)
+                    serials = np.where(here, serial if is_new else 0, old)
+                    self._written[key] = serials
+                    if not is_new and not serials.any():
+                        del self._written[key]
 
     def _are_new(self, pc: int) -> list[bool]:
         """Of each element of a store, whether its value is no copy, nor the sum of a product."""
