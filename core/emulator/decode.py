@@ -253,9 +253,15 @@ def trap(_: OperandDecoder, instruction: Instruction) -> Op:
 
 
 def fence(_: OperandDecoder, instruction: Instruction) -> Op:
-    """`membar` and `fence`; one of them orders threads and asynchronous operations."""
-    proxy = {"proxy", "async"} <= {m.partition("::")[0] for m in instruction.modifiers}
-    return Op(Kind.FENCE, instruction, payload="proxy" if proxy else "fence")
+    """`membar` and `fence`; one of them orders threads and asynchronous operations.
+
+    The latter may name a space, to which it is then limited (PTX ISA, "fence.proxy.async").
+    """
+    named = {m.partition("::")[0] for m in instruction.modifiers}
+    kind = "fence"
+    if {"proxy", "async"} <= named:
+        kind = " ".join(("proxy", *sorted(named & {"shared", "global"})))
+    return Op(Kind.FENCE, instruction, payload=kind)
 
 
 def exchange(decoder: OperandDecoder, instruction: Instruction) -> Op:

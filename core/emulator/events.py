@@ -146,11 +146,15 @@ class BarrierEvent:
 
 @dataclass(frozen=True, slots=True)
 class SyncEvent:
-    """Lanes of one or more warps met (`warp`), or passed a memory fence (`fence`)."""
+    """Lanes of one or more warps met (`warp`), or passed a memory fence (`fence`).
+
+    "proxy", "proxy global" and "proxy shared" are fences between threads and asynchronous
+    operations, for all memory or that space alone; "product": between registers and products.
+    """
 
     tick: int
     pc: int
-    kind: str  # "warp", "fence", "proxy" (a fence between threads and asynchronous operations)
+    kind: str
     mask: Mask | None
 
 
@@ -187,7 +191,8 @@ class TransferEvent:
     `agent` end in their order; `number` counts all of them. `barrier` is the mbarrier that hears of
     the end, by its place among the 64-bit words of shared memory, or -1. `outside` are the bytes of
     each row of a box that lie outside its map. `is_multicast`: one instruction copies the box to
-    several blocks of a cluster, and this is the copy to one of them.
+    several blocks of a cluster, and this is the copy to one of them. `homes` are the places, bytes
+    in a thread's own memory, from which a product's registers were loaded.
     """
 
     tick: int
@@ -202,6 +207,7 @@ class TransferEvent:
     barrier: int = -1
     outside: NDArray[np.int64] | None = None
     is_multicast: bool = False
+    homes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,11 +239,11 @@ class AwaitEvent:
 class PhaseEvent:
     """What happens to mbarriers; `places` are theirs among the 64-bit words of shared memory.
 
-    `kind`: lanes "arrive"; a phase is at its "end"; lanes "block" until it is; lanes know that it
-    has ended, and "wait" no more. But for "end" there is one place a lane. A place less than 0 is
-    the barrier of a cluster, -1 that of the first. `pc` is the lanes' instruction, -1 at an "end".
-    `is_relaxed`: lanes arrive without releasing what they did before. `site` of arrivals: as in
-    `AccessEvent`.
+    `kind`: lanes "init" or "inval" objects; lanes "arrive"; a phase is at its "end"; lanes "block"
+    until it is; lanes know that it has ended, and "wait" no more. But for "end" there is one place
+    a lane. A place less than 0 is the barrier of a cluster, -1 that of the first. `pc` is the
+    lanes' instruction, -1 at an "end". `is_relaxed`: lanes arrive without releasing what they did
+    before. `site` as in `AccessEvent`.
     """
 
     kind: str

@@ -183,7 +183,7 @@ class InFlight:
         """The active lanes whose object is there; a fault is told of the others."""
         there = np.fromiter(self.traffic, np.intp, len(self.traffic))
         known: Mask = np.isin(places, there) & lanes.active
-        wrong = np.flatnonzero(lanes.active & ~known)
+        wrong = np.flatnonzero(lanes.active & ~known & (places >= 0))
         if len(wrong):
             self.fault("bad_mbarrier", lanes.pc, lanes.group.depth, wrong, places)
         return known
@@ -386,7 +386,7 @@ class InFlight:
         self._go_on(lanes, waiting)
 
     def _put_aside(self, lanes: Lanes, waiting: Mask, places: NDArray[np.intp]) -> Group:
-        self.tell_phase("block", lanes.pc, places, waiting)
+        self.tell_phase("block", lanes.pc, places, waiting, depth=lanes.group.depth)
         return Group(lanes.pc, lanes.group.depth, waiting, lanes.group.warp)
 
     def _go_on(self, lanes: Lanes, waiting: Mask) -> None:
@@ -411,7 +411,7 @@ class InFlight:
             group, op = sleeper.group, sleeper.op
             true = op.writers[0](np.ones(1, bool))
             self.state.write(self.state.frame(group), op.destinations[0], true, over)
-            self.tell_phase("wait", group.pc, sleeper.place, over)
+            self.tell_phase("wait", group.pc, sleeper.place, over, depth=group.depth)
             self._place(group.pc + 1, group.depth, over)
 
     # -- copies -----------------------------------------------------------------------------
@@ -440,6 +440,9 @@ class InFlight:
                 if self.state.unit.have_ended(first).any():
                     self._too_late(lanes, lane, int(first[0]), nbytes)
                     return
+        if place >= 0 and place not in self.traffic:
+            where = np.full(self.state.count, place)
+            self.fault("bad_mbarrier", lanes.pc, lanes.group.depth, np.array([lane]), where)
         self._number += 1
         pc = lanes.pc
         agent: Hashable = ("barrier", place) if place >= 0 else ("group", lane)

@@ -18,17 +18,25 @@ from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
 from core.ptx.arithmetic.operation import unsupported
 from core.ptx.ast import Address, Immediate, Instruction, Operand
+from core.ptx.makers import is_used
 from core.ptx.opcodes import space_of
 from core.ptx.types import PRED, TYPES
 
 
 def _places(lanes: Lanes, address: Reader) -> NDArray[np.intp]:
-    """Each lane's object, as its place among the 64-bit words of shared memory."""
-    offset = lanes.state.unit.shared_offset(lanes.read(address))
-    inside = (offset >= 0) & (offset % 8 == 0)
-    if not inside[lanes.active].all():
+    """Each lane's object, as its place among the 64-bit words of shared memory.
+
+    A fault is told of lanes whose address is no multiple of 8 bytes: -1.
+    """
+    addresses = lanes.read(address)
+    offset = lanes.state.unit.shared_offset(addresses)
+    if (offset[lanes.active] < 0).any():
         raise unsupported(lanes.op.instruction, "names no mbarrier object in shared memory")
-    return np.where(inside, offset, 0) // 8
+    wrong = np.flatnonzero(lanes.active & (offset % 8 != 0))
+    for lane in wrong.tolist():
+        lanes.illegal("misaligned", lane, int(addresses[lane]), 8)
+    offset[wrong] = -8
+    return offset // 8
 
 
 @dataclass(frozen=True)
@@ -41,13 +49,16 @@ class Init:
     def __call__(self, lanes: ActionLanes) -> bool:
         """Starts phase 0."""
         places, flight = _places(lanes, self.address), lanes.machine.flight
-        for lane in np.flatnonzero(lanes.active):
+        there = lanes.active & (places >= 0)
+        for lane in np.flatnonzero(there):
             place = int(places[lane])
             if self.count is None:
                 flight.forget(place)
             else:
                 count = int(lanes.read(self.count)[lane]) & MOST
                 flight.start(place, Word(count, count))
+        kind = "inval" if self.count is None else "init"
+        flight.tell_phase(kind, lanes.pc, places, there, depth=lanes.group.depth)
         return True
 
 
@@ -122,7 +133,7 @@ class Wait:
         over = (now & 1 if self.parity else now) != phase
         waiting = known & ~over
         lanes.write(~waiting)  # a fault is told once, and the kernel goes on
-        flight.tell_phase("wait", lanes.pc, places, known & over)
+        flight.tell_phase("wait", lanes.pc, places, known & over, depth=lanes.group.depth)
         if not self.blocks or not waiting.any():
             return True
         flight.sleep(lanes, waiting, places, phase & 1)
@@ -202,7 +213,9 @@ def mbarrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
         raise unsupported(instruction)
     parity = "parity" in others
     state = read(instruction, rest[0], u32 if parity else b64)
-    waits = Wait(address, state, parity, what == "try_wait")
+    # It may give up after a time, so that a kernel that does not look at its result has not waited.
+    blocks = what == "try_wait" and is_used(instruction, decoder.instructions)
+    waits = Wait(address, state, parity, blocks)
     return decoder.action(instruction, waits, results, (PRED,))
 
 

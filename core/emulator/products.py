@@ -24,7 +24,8 @@ from core.emulator.lanes import Lanes
 from core.emulator.memory import LOCAL_WINDOW
 from core.emulator.program import Kind, Op, ParameterAccess
 from core.emulator.state import MachineState
-from core.ptx.ast import Address, Register, elements, registers
+from core.ptx.ast import Address, Register, Vector, elements, registers
+from core.ptx.makers import Makers
 from core.ptx.opcodes import opcode_of, results
 from core.ptx.opcodes import sources as sources_of
 
@@ -59,6 +60,9 @@ class Products:
         # Those in parameters, by frame, name and offset in bytes.
         self._parameters: dict[tuple[int, str, int], Numbers] = {}
         self._uses: dict[int, _Uses] = {}
+        self._makers: dict[int, Makers] = {}  # by function
+        # By product, and whether it adds: the loads of its registers, and which element each is.
+        self._loads: dict[tuple[int, bool], list[tuple[Op, int]]] = {}
 
     # -- what instructions do -----------------------------------------------------------------
 
@@ -72,8 +76,13 @@ class Products:
         sources: tuple[int, ...],
         warps: NDArray[np.intp],
         spans: tuple[tuple[Read, ...], ...],
+        *,
+        adds: bool,
     ) -> None:
-        """A product of some warps begins; `sources` are the slots of a factor in registers."""
+        """A product of some warps begins; `sources` are the slots of a factor in registers.
+
+        `adds`: it uses what its result's registers held before.
+        """
         state, pc, depth = self.state, lanes.pc, lanes.group.depth
         active = lanes.active
         unready = np.flatnonzero(active & ~self._fenced)
@@ -94,10 +103,39 @@ class Products:
                     made[id(old)] = number if old is None else np.where(active, number, old)
                 into[id(frame), slot] = made[id(old)]
         self.is_open = True
-        self._tell(lanes, warps, spans)
+        self._tell(lanes, warps, spans, self._homes(lanes, adds=adds))
+
+    def _homes(self, lanes: Lanes, *, adds: bool) -> tuple[int, ...]:
+        """Where in the threads' own memory the registers that a product uses were loaded from."""
+        code, instruction = lanes.frame.code, lanes.op.instruction
+        loads = self._loads.get((instruction.pc, adds))
+        if loads is None:
+            makers = self._makers.get(id(code))
+            if makers is None:
+                makers = self._makers[id(code)] = Makers([op.instruction for op in code.ops])
+            d, a = instruction.operands[:2]
+            used = ((d,) if adds else ()) + ((a,) if isinstance(a, Vector) else ())
+            made = [m for name in registers(*used) if (m := makers.maker(name)) is not None]
+            loads = self._loads[instruction.pc, adds] = [
+                (code.ops[load.pc - code.first_pc], list(registers(load.operands[0])).index(name))
+                for load, name in made
+                if load.opcode == "ld" and "param" not in load.modifiers
+            ]
+        lane = int(lanes.active.argmax())
+        found = []
+        for op, number in loads:
+            address = op.payload.address(lanes.frame.registers)
+            place = int(address[lane if address.size > 1 else 0]) - LOCAL_WINDOW
+            if 0 <= place < LOCAL_WINDOW:
+                found.append(place + number * op.payload.type.nbytes)
+        return tuple(found)
 
     def _tell(
-        self, lanes: Lanes, warps: NDArray[np.intp], spans: tuple[tuple[Read, ...], ...]
+        self,
+        lanes: Lanes,
+        warps: NDArray[np.intp],
+        spans: tuple[tuple[Read, ...], ...],
+        homes: tuple[int, ...],
     ) -> None:
         """Tells the observers; the warps of a warpgroup that go together are one agent."""
         geometry, pc = self.state.geometry, lanes.pc
@@ -115,7 +153,16 @@ class Products:
             )
             issuers = (mine % geometry.warps) * 32 + block * geometry.threads
             event = TransferEvent(
-                self.state.tick - 1, pc, site, "product", issuers, reads, (), agent, self._number
+                self.state.tick - 1,
+                pc,
+                site,
+                "product",
+                issuers,
+                reads,
+                (),
+                agent,
+                self._number,
+                homes=homes,
             )
             for observer in self.state.observers:
                 observer.on_transfer(event)

@@ -99,7 +99,8 @@ class ChunkRecord(Observer):
 
     def on_phase(self, event: PhaseEvent) -> None:
         """Notes what happens to mbarriers."""
-        self.phases.append(event)
+        if event.kind not in ("init", "inval"):
+            self.phases.append(event)
 
     def on_fault(self, event: FaultEvent) -> None:
         """Notes an illegal access, which comes after the legal ones of its instruction."""

@@ -168,7 +168,7 @@ class WarpgroupMultiply:
             total = floats(left, right, before, self.result.name, self.shape.k, **kept)
         found = scatter_result(total, self.result, part)
         lanes.write(*(self._all(lanes, warps, r) for r in found))
-        products.begin(lanes, self.sources, warps, tuple(used))
+        products.begin(lanes, self.sources, warps, tuple(used), adds=bool(adds.any()))
 
     def _all(self, lanes: Lanes, warps: NDArray[np.intp], rows: NDArray[Any]) -> NDArray[Any]:
         """A result of some warps as one value a lane."""
@@ -251,6 +251,7 @@ def _pieces(places: NDArray[np.int64], nbytes: int) -> NDArray[np.int64]:
 def fence(lanes: ActionLanes) -> bool:
     """`wgmma.fence`: registers that a product uses are ready."""
     lanes.machine.products.fence(lanes.mask)
+    lanes.machine.warps.tell("product", lanes.pc, lanes.mask)
     return True
 
 

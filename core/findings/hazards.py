@@ -32,8 +32,10 @@ from core.emulator.events import (
 from core.emulator.groups import WARP, Geometry
 from core.emulator.memory import Region
 from core.findings.async_copies import SHARED, AsyncCopies, Flight, Pending
+from core.findings.initialised import OVER, Initialised, Misuse
 from core.findings.outliving import Outliving, Reach
 from core.findings.unfenced import trusting_loads
+from core.findings.unready import Unready
 from core.ptx.arithmetic.operation import immediate
 from core.ptx.ast import (
     Address,
@@ -493,6 +495,9 @@ class Timeline:
 # causality order). A stamp is `serial << 32 | thread`; the thread counts through the grid.
 
 
+_PROXY_ROWS = {"": (0, 1), "global": (0,), "shared": (1,)}
+
+
 class Order:
     """The ordering of one machine's lanes."""
 
@@ -514,8 +519,9 @@ class Order:
         self._fence = np.zeros(count, np.int64)
         self._arrival = np.zeros(count, np.int64)  # when the lane last came to a barrier
         # Up to which serial what others wrote, and a lane knew of, has passed its proxy fence.
-        self._proxy = np.zeros(count, np.int64)  # what the lane itself wrote
-        self._proxy_block = np.zeros(len(geometry.blocks), np.int64)  # what its block did
+        # One row each for global and shared memory.
+        self._proxy = np.zeros((2, count), np.int64)  # what the lane itself wrote
+        self._proxy_block = np.zeros((2, len(geometry.blocks)), np.int64)  # what its block did
         self._gathered: dict[int, list[Knowledge]] = {}  # by mbarrier: what its phase will tell
         self._flying: dict[int, tuple[int, Knowledge]] = {}  # by transfer: its mbarrier, its end
         self._landed: dict[int, list[Knowledge]] = {}  # by mbarrier: copies that have come
@@ -689,15 +695,18 @@ class Order:
 
     # -- asynchronous operations ------------------------------------------------------------
 
-    def proxy_fence(self, mask: Mask | None) -> None:
-        """What these lanes wrote, and what their block's last barrier ordered, may be read."""
-        now = self.timeline.next()
-        lanes = np.arange(len(self._proxy)) if mask is None else np.flatnonzero(mask)
-        self._proxy[lanes] = now
-        place = self._place[lanes]
-        np.maximum.at(self._proxy_block, place, self._by_block[lanes])
+    def proxy_fence(self, mask: Mask | None, space: str) -> None:
+        """What these lanes wrote, and what their block's last barrier ordered, may be read.
 
-    def has_passed_proxy(self, stamps: Stamps, lane: int) -> NDArray[np.bool_]:
+        `space`: "global", "shared" or "", both.
+        """
+        now = self.timeline.next()
+        lanes = np.arange(len(self._place)) if mask is None else np.flatnonzero(mask)
+        for row in _PROXY_ROWS[space]:
+            self._proxy[row, lanes] = now
+            np.maximum.at(self._proxy_block[row], self._place[lanes], self._by_block[lanes])
+
+    def has_passed_proxy(self, stamps: Stamps, space: str) -> NDArray[np.bool_]:
         """Whether asynchronous operations that the lane begins see these threads' writes.
 
         A fence of the writing thread counts, or a later one in its block behind a barrier.
@@ -707,8 +716,9 @@ class Order:
         place = np.searchsorted(self.block[:: self._size], thread // self._size)
         place = np.minimum(place, len(self._geometry.blocks) - 1)
         lanes = np.where(here, place * self._size + thread % self._size, 0)
-        passed: NDArray[np.bool_] = serial < self._proxy[lanes]
-        passed |= serial < self._proxy_block[place]
+        (row,) = _PROXY_ROWS[space]
+        passed: NDArray[np.bool_] = serial < self._proxy[row, lanes]
+        passed |= serial < self._proxy_block[row, place]
         passed |= ~here
         return passed
 
@@ -891,11 +901,14 @@ class Shadow:
     """The shadow of `nbytes` bytes.
 
     `initialised`: whether their content is defined at the start; `private`: whether only threads of
-    one block touch a granule, so that the block's barrier orders everything.
+    one block touch a granule, so that the block's barrier orders everything; `space`: "shared" for
+    what `fence.proxy.async.shared` fences.
     """
 
-    def __init__(self, nbytes: int, *, initialised: bool, private: bool) -> None:
-        self.nbytes, self.granule, self._private = nbytes, 4, private
+    def __init__(
+        self, nbytes: int, *, initialised: bool, private: bool, space: str = "global"
+    ) -> None:
+        self.nbytes, self.granule, self._private, self._space = nbytes, 4, private, space
         size = self._size()
         self._writes: dict[Class, Stamps] = {}
         self._reads: dict[Class, Reads] = {}
@@ -961,6 +974,11 @@ class Shadow:
         if stamps is None:
             return np.zeros(words.shape, np.int64)
         return stamps.take(words * (4 // self.granule))
+
+    def last_write(self, start: int, nbytes: int) -> int:
+        """The stamp of the latest write of any of these bytes, 0 where there is none."""
+        granules = slice(start // self.granule, (start + nbytes) // self.granule)
+        return max((int(s[granules].max()) for s in self._writes.values()), default=0)
 
     def restamp(
         self, words: NDArray[np.int64], how: Class, old: Stamps, to: Class, new: Stamps
@@ -1094,7 +1112,7 @@ class Shadow:
                 yield "race", np.flatnonzero(bad[inverse]), found
             elif what == "write" and how == "read":
                 hidden = (several != 0) & (several & LOW < AGENTS)
-                hidden &= ~order.has_passed_proxy(several, int(lanes[0]))
+                hidden &= ~order.has_passed_proxy(several, self._space)
                 if hidden.any():
                     yield "proxy_fence", np.flatnonzero(hidden[inverse]), found
         if how == "read":
@@ -1251,7 +1269,7 @@ class Hazard:
     other_thread: int = -1
     other_pc: int = -1
     begins: bool = False  # the access itself is that of an asynchronous operation
-    how: str = ""  # of what reaches into another block: see `Reach`; of a race: `UNFENCED` or ""
+    how: str = ""  # see `Reach` and `Misuse`; of a race: `UNFENCED` or ""
     within: int = 0  # the swizzle in whose pattern the tile that it reads begins; 0: at its start
     count: int = 1
     is_across: bool = False  # of a race: any of those counted is between two warps
@@ -1287,7 +1305,7 @@ class Hazards(Observer):
         self._orders = (self._order,) if self._fenced is None else (self._order, self._fenced)
         blocks = len(geometry.blocks)
         alone = geometry.cluster.count == 1
-        self._shared = Shadow(stride * blocks, initialised=False, private=alone)
+        self._shared = Shadow(stride * blocks, initialised=False, private=alone, space="shared")
         self._shared.fill_gaps(shared_bytes, stride, blocks)
         self._lanes = np.arange(geometry.lanes)
         self._queue: list[tuple[AccessEvent, int]] = []
@@ -1300,6 +1318,8 @@ class Hazards(Observer):
         self._copies = AsyncCopies(geometry.lanes)
         self._copies_queued = False
         self._outliving = Outliving(geometry, stride)
+        self._mbarriers, self._stride = Initialised(geometry.lanes), stride
+        self._unready = Unready(state.module, geometry.lanes)
         self._ended_before: set[int] = set()  # pcs of accesses to blocks that had ended already
         self._agents: dict[Hashable, int] = {}
         self._begun: dict[tuple[Hashable, int], tuple[int, int]] = {}  # (agent, number): serial
@@ -1310,6 +1330,10 @@ class Hazards(Observer):
     def on_access(self, event: AccessEvent) -> None:
         """Checks and notes an access; shared ones are kept back until a barrier."""
         region = event.region
+        if self._unready.is_needed and event.kind == "load":
+            self._unready.loaded(event)
+        elif self._unready.is_needed and region.space == "local":
+            self._unready.stored(event, self._serial(event))
         if self._carried and event.kind == "store" and region.space != "local":
             for _, carried, bad in self._brought(event, self._where(event)[1]):
                 if bad.any():
@@ -1355,11 +1379,14 @@ class Hazards(Observer):
 
     def on_sync(self, event: SyncEvent) -> None:
         """Lanes of a warp met, or passed a fence."""
+        if event.kind == "product":
+            self._unready.fence(event.mask, self._state.timeline.next())
+            return
         self._flush()
         if event.kind == "fence":
             self._order.fence(event.mask)
-        elif event.kind == "proxy":
-            self._order.proxy_fence(event.mask)
+        elif event.kind.startswith("proxy"):
+            self._order.proxy_fence(event.mask, event.kind[6:])
         else:
             for order in self._orders:
                 order.synchronised(event)
@@ -1373,9 +1400,16 @@ class Hazards(Observer):
         self._begun[event.agent, event.number] = agent, serial
         if event.barrier >= 0:
             self._order.will_tell(event.barrier, event.number, agent, serial)
+            self._use_mbarriers(event, np.array([event.barrier]), serial)
         stamp = serial << 32 | agent
         if self._outliving.is_needed and event.kind != "product":
             self._outliving.transfer(event, stamp)
+        for lane, place, written in self._unready.used(event):
+            region = "local memory"
+            hazard = Hazard(
+                "no_wgmma_fence", event.site, event.tick, lane, "local", region, place, False
+            )
+            self._add(hazard, written << 32 | int(self._order.thread[lane]))
         for how, spans, own in (("read", event.reads, stamp + 1), ("write", event.writes, stamp)):
             for span in spans:
                 self._begin(event, span, own, how)
@@ -1501,10 +1535,55 @@ class Hazards(Observer):
     def on_phase(self, event: PhaseEvent) -> None:
         """Lanes came to mbarriers, or a phase of one is over."""
         self._flush()
+        if event.kind == "init":
+            serial = self._state.timeline.next(event.site)
+            stamps = self._order.thread[event.lanes] | np.int64(serial << 32)
+            for use in self._mbarriers.begin(event, stamps):
+                self._misused(event, use)
+        elif event.kind == "inval":
+            self._mbarriers.forget(event.places)
+        elif event.kind != "end":
+            self._use_mbarriers(event, event.places, self._state.timeline.next(event.site))
         if self._outliving.is_needed:
             serial = self._state.timeline.serial
             self._outliving.phase(event, serial, self._order.thread)
         self._order.phase(event, f"mbarriers {id(self)}")
+
+    def _use_mbarriers(
+        self, event: PhaseEvent | TransferEvent, places: NDArray[np.intp], serial: int
+    ) -> None:
+        """Lanes arrive at mbarriers, wait there, or begin copies that tell them."""
+        stamps = self._order.thread[event.lanes] | np.int64(serial << 32)
+        for use in self._mbarriers.use(places, event.lanes, stamps):
+            self._misused(event, use)
+            written = self._shared.last_write(use.place * 8, 8)
+            if written > self._mbarriers.since(use.place):
+                lanes = event.lanes[places == use.place]
+                others = np.full(len(lanes), written)
+                self._misused(event, Misuse(use.place, lanes, others, OVER))
+
+    def _misused(self, event: PhaseEvent | TransferEvent, use: Misuse) -> None:
+        """Notes a use of an mbarrier, or that it is initialised again, unless that is in order."""
+        lanes, others = use.lanes, use.others
+        if use.how != OVER:
+            bad = self._order.unordered(others, lanes)
+            lanes, others = lanes[bad], others[bad]
+        if not len(lanes):
+            return
+        offset = use.place * 8 % self._stride
+        hazard = Hazard(
+            "bad_mbarrier",
+            event.site,
+            event.tick,
+            int(lanes[0]),
+            "shared",
+            "shared memory",
+            offset,
+            False,
+            how=use.how,
+            count=len(lanes),
+        )
+        self._add(hazard, int(others[0]))
 
     def on_fault(self, event: FaultEvent) -> None:
         """An access to a block that has ended need not be told of again."""

@@ -11,8 +11,10 @@ from core.emulator.events import FaultEvent, Observer
 from core.emulator.groups import WARP, Geometry
 from core.emulator.heap import Piece
 from core.findings.async_copies import Pending
-from core.findings.hazards import UNFENCED, Hazard
+from core.findings.hazards import AGENTS, UNFENCED, Hazard
+from core.findings.initialised import OVER
 from core.findings.places import Place, Places, index_text
+from core.ptx.makers import is_used
 from core.ptx.opcodes import writes_into
 from core.trace.finding import Finding
 from core.trace.program_info import ProgramInfo
@@ -68,11 +70,14 @@ class Reporter:
     def findings(self, collector: FaultCollector, hazards: Sequence[Hazard]) -> list[Finding]:
         """Illegal accesses, barriers that go wrong, failed assertions, races, unwritten reads.
 
-        What a misaligned store should have written is not said to be unwritten as well.
+        What a misaligned store should have written is not said to be unwritten as well, and what a
+        thread lacks that waits for an mbarrier which was overwritten is not counted.
         """
         found = [self._fault(f.event, f.count, f.end) for f in collector.found.values()]
         spoilt = {f.array for f in found if f.kind == "misaligned"}
         others = [self._hazard(h) for h in hazards]
+        lost = {(o.line, o.array) for o, h in zip(others, hazards, strict=True) if h.how == OVER}
+        found = [f for f in found if f.kind != "hang" or (f.line, f.array) not in lost]
         return found + [f for f in others if f.kind != "uninitialised" or f.array not in spoilt]
 
     # -- names ------------------------------------------------------------------------------
@@ -351,9 +356,10 @@ class Reporter:
                 "copy that wrote it; give the descriptor and the tensor map the same."
             )
         elif hazard.kind == "proxy_fence":
+            fence = "fence.proxy.async" + (".global" if hazard.space == "global" else "")
             sentence = (
                 f"{self._whose(hazard, who)} reads {place.text}, which {self._writer(hazard)} "
-                "wrote; between the two, a fence.proxy.async of the writing threads is missing."
+                f"wrote; between the two, a {fence} of the writing threads is missing."
             )
         elif hazard.kind == "remote_exit":
             act = {"arrives": "updates the mbarrier at", "copies": "begins a bulk copy to"}.get(
@@ -364,6 +370,14 @@ class Reporter:
                 "block from ending before; let the cluster meet at a barrier.cluster before a "
                 "block ends."
             )
+        elif hazard.kind == "no_wgmma_fence":
+            sentence = (
+                f"{who} begins a matrix product that uses {place.text}, which line "
+                f"{self._line(hazard.other_pc)} has written since the last wgmma.fence; another "
+                "wgmma.fence between the two is missing."
+            )
+        elif hazard.kind == "bad_mbarrier":
+            sentence = f"{who} {self._misuse(hazard)}".format(place=place.text)
         elif hazard.begins:
             verb = "writes" if hazard.is_store else "reads"
             sentence = (
@@ -385,6 +399,29 @@ class Reporter:
             place.index,
             hazard.count,
         )
+
+    def _misuse(self, hazard: Hazard) -> str:
+        """What is wrong with the use of an mbarrier, at `{place}`."""
+        if hazard.how == OVER:
+            line = self._line(hazard.other_pc)
+            other = f"the {self._operation(hazard.other_pc)} of line {line}"
+            if hazard.other_thread < AGENTS:
+                other = self._writer(hazard)
+            return (
+                f"uses the mbarrier at {{place}}, over which {other} has written; give it memory "
+                "that nothing else writes to."
+            )
+        if hazard.how == "again":
+            act, what = "initialises the mbarrier at {place} again", "uses it"
+        else:
+            act, what = "uses the mbarrier at {place}", "initialises it"
+        block = hazard.other_thread // self._geometry.threads
+        missing = "__syncthreads()"
+        other = self._writer(hazard)
+        if block != self._where(hazard.lane)[0]:
+            other += f" of block {index_text(block, self._geometry.grid)}"
+            missing = "cluster.sync() (barrier.cluster; after .relaxed, fence.mbarrier_init too)"
+        return f"{act} with no barrier after {other} {what}; a {missing} between them is missing."
 
     def _operation(self, pc: int) -> str:
         """What an asynchronous instruction is called."""
@@ -418,12 +455,26 @@ class Reporter:
         else:
             bytes_ = ", with all bytes expected," if other == "bulk copy" else ""
             cure = f"a wait for the right phase of its mbarrier{bytes_} must come before"
+            cure += self._single_try(hazard.pc)
         if hazard.waited_by >= 0:
             cure = self._telling(hazard)
         return (
             f"{self._whose(hazard, who)} {verb} {place.text} while the {other} of line {line} may "
             f"still use it; {cure}."
         )
+
+    def _single_try(self, pc: int) -> str:
+        """What to add where a function tests an mbarrier and does not look at the result."""
+        module = self._program.module
+        function = module.function_at(pc)
+        own = module.instructions[function.first_pc : function.end_pc]
+        tests = (i for i in own if {"try_wait", "test_wait"}.intersection(i.modifiers))
+        for test in tests:
+            if not is_used(test, own):
+                what = "try_wait" if "try_wait" in test.modifiers else "test_wait"
+                where = self._in_line(test.pc)
+                return f" (the mbarrier.{what}{where} must be repeated until it holds)"
+        return ""
 
     def _in_flight(self, hazard: Hazard, who: str, place: Place, copy: Pending) -> str:
         """An access to what a `cp.async` still writes, or a change of what it still reads.

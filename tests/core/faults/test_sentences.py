@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from core.runs.recording import record
 from tests.core.faults.cases import CASES, FOLDER, run, workload
 
@@ -79,6 +81,44 @@ def test_counts_of_one_barrier_that_differ_are_named():
     assert message.endswith(
         "with 128; give all that meet there the same count. (128 threads like it.)"
     )
+
+
+def test_an_mbarrier_that_others_cannot_know_of_yet_wants_the_barrier_that_is_missing():
+    (message,) = said("init_without_barrier")
+    assert "uses the mbarrier at bar[0] with no barrier after thread (0,0) (line " in message
+    assert ") initialises it; a __syncthreads() between them is missing." in message
+    for name in ("arrival_before_the_cluster_meets", "relaxed_meeting_without_init_fence"):
+        (message,) = said(name)
+        assert "of block (1,0) initialises it; a cluster.sync() (barrier.cluster; after " in message
+        assert ".relaxed, fence.mbarrier_init too) between them is missing." in message
+    (message,) = said("initialised_again_while_others_wait")
+    assert "initialises the mbarrier at full[0] again with no barrier after thread (1,0)" in message
+
+
+def test_what_has_written_over_an_mbarrier_is_named():
+    (message,) = said("tile_over_a_barrier")
+    assert "uses the mbarrier at s[240], over which the bulk copy of line " in message
+    assert "has written; give it memory that nothing else writes to." in message
+    first, _ = said("threads_write_over_a_barrier")
+    assert "over which thread (61,0) (line " in first
+
+
+def test_a_test_of_an_mbarrier_that_nobody_looks_at_wants_to_be_repeated():
+    (message,) = said("one_try_and_no_loop")
+    assert re.search(
+        r"\(the mbarrier.try_wait in line \d+ must be repeated until it holds\)", message
+    )
+
+
+def test_a_product_after_writes_of_its_variables_wants_a_fence_behind_them():
+    (message,) = said("no_fence_after_scaling")
+    assert "begins a matrix product that uses d[0], which line " in message
+    assert "has written since the last wgmma.fence; another wgmma.fence between" in message
+
+
+def test_writes_of_global_memory_want_a_proxy_fence_of_global_memory():
+    (message,) = said("narrow_fence_for_global_writes")
+    assert "a fence.proxy.async.global of the writing threads is missing." in message
 
 
 def test_registers_that_no_warpgroup_gives_up_are_counted():
