@@ -85,6 +85,7 @@ def main() -> None:
         runs = (tools.launched(session, cubin, launch)["c"] for _ in range(ROUNDS))
         wrong = sum(int(np.count_nonzero(found.reshape(-1) != right)) for found in runs)
         print(f"{kernel:8} {name:28} {wrong:12,} of {ROUNDS * BLOCKS * WORDS:,} words are wrong")
+    session.close()
 
 
 if __name__ == "__main__":
