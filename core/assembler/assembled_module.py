@@ -11,12 +11,10 @@ from core.compiler.cubin import MachineAccess
 from core.errors import PtxSyntaxError
 from core.gc_control import uncollected
 from core.ptx.ast import Module
-from core.ptx.parser import parse, without_unreached
+from core.ptx.parser import is_kept, kept, parse, without_unreached
 
 LARGE = 1 << 20
 """Characters of PTX beyond which what the launched kernel never reaches is left out."""
-KEPT = 1 << 18
-"""Characters of PTX up to which a module, fifteen times as large, is kept for the next launch."""
 
 
 def module_of(build: Build, kernel: str) -> Module:
@@ -30,11 +28,11 @@ def module_of(build: Build, kernel: str) -> Module:
     own_lines = build.ptx == build.source
     as_it_stands = build.kind == "as_written" or own_lines
     accesses = None if as_it_stands else build.accesses.get(kernel, ())
-    if len(build.ptx) > min(KEPT, LARGE):
+    if len(build.ptx) > LARGE or not is_kept(build.ptx):
         module = yielding(_parsed(build.ptx, kernel, own_lines), build.yields)
         return module if accesses is None else _assembled(module, kernel, accesses)
     if accesses is None:
-        return _kept_yielding(build.ptx, "", own_lines, build.yields)
+        return _kept_yielding(build.ptx, own_lines, build.yields)
     return _kept_assembled(build.ptx, kernel, accesses, build.yields)
 
 
@@ -51,19 +49,16 @@ def _parsed(text: str, kernel: str, own_lines: bool) -> Module:
         if len(text) > LARGE:
             with contextlib.suppress(PtxSyntaxError):  # one that is told of the whole text
                 return parse(without_unreached(text, kernel), own_lines=own_lines)
-        return parse(text, own_lines=own_lines)
-
-
-_kept = lru_cache(maxsize=4)(_parsed)  # two launches side by side, in both builds
+        return kept(text, own_lines)
 
 
 @lru_cache(maxsize=4)
-def _kept_yielding(text: str, kernel: str, own_lines: bool, yields: tuple[int, ...]) -> Module:
-    return yielding(_kept(text, kernel, own_lines), yields)
+def _kept_yielding(text: str, own_lines: bool, yields: tuple[int, ...]) -> Module:
+    return yielding(kept(text, own_lines), yields)
 
 
 @lru_cache(maxsize=4)
 def _kept_assembled(
     text: str, kernel: str, accesses: tuple[MachineAccess, ...], yields: tuple[int, ...]
 ) -> Module:
-    return _assembled(_kept_yielding(text, "", False, yields), kernel, accesses)
+    return _assembled(_kept_yielding(text, False, yields), kernel, accesses)
