@@ -9,14 +9,11 @@ from core.assembler.yielding import yielding
 from core.compiler.compiler import Build
 from core.compiler.cubin import MachineAccess
 from core.errors import PtxSyntaxError
-from core.gc_control import uncollected
 from core.ptx.ast import Module
-from core.ptx.parser import parse, without_unreached
+from core.ptx.parser import is_kept, kept, without_unreached
 
-LARGE = 1 << 20
+LARGE = 1 << 18
 """Characters of PTX beyond which what the launched kernel never reaches is left out."""
-KEPT = 1 << 18
-"""Characters of PTX up to which a module, fifteen times as large, is kept for the next launch."""
 
 
 def module_of(build: Build, kernel: str) -> Module:
@@ -27,15 +24,25 @@ def module_of(build: Build, kernel: str) -> Module:
     stands, are left as they are, but for where lanes yield. A build that is launched again gives
     the same module, unless it is large. Raises as `core.ptx.parser.parse` does.
     """
+    if len(build.ptx) > LARGE:
+        with contextlib.suppress(PtxSyntaxError):  # one that is told of the whole text
+            return _module(build, _reached(build.ptx, kernel), kernel)
+    return _module(build, build.ptx, kernel)
+
+
+_reached = lru_cache(maxsize=4)(without_unreached)
+
+
+def _module(build: Build, text: str, kernel: str) -> Module:
     own_lines = build.ptx == build.source
     as_it_stands = build.kind == "as_written" or own_lines
-    accesses = None if as_it_stands else build.accesses.get(kernel, ())
-    if len(build.ptx) > min(KEPT, LARGE):
-        module = yielding(_parsed(build.ptx, kernel, own_lines), build.yields)
-        return module if accesses is None else _assembled(module, kernel, accesses)
-    if accesses is None:
-        return _kept_yielding(build.ptx, "", own_lines, build.yields)
-    return _kept_assembled(build.ptx, kernel, accesses, build.yields)
+    yields, accesses = build.yields, build.accesses.get(kernel, ())
+    if not is_kept(text):
+        module = yielding(kept(text, own_lines), yields)
+        return module if as_it_stands else _assembled(module, kernel, accesses)
+    if as_it_stands:
+        return _kept_yielding(text, own_lines, yields)
+    return _kept_assembled(text, kernel, accesses, yields)
 
 
 def _assembled(module: Module, kernel: str, accesses: tuple[MachineAccess, ...]) -> Module:
@@ -46,24 +53,13 @@ def _assembled(module: Module, kernel: str, accesses: tuple[MachineAccess, ...])
     return unrolled(contracted(assembled(module, kernel, accesses)))
 
 
-def _parsed(text: str, kernel: str, own_lines: bool) -> Module:
-    with uncollected():
-        if len(text) > LARGE:
-            with contextlib.suppress(PtxSyntaxError):  # one that is told of the whole text
-                return parse(without_unreached(text, kernel), own_lines=own_lines)
-        return parse(text, own_lines=own_lines)
-
-
-_kept = lru_cache(maxsize=4)(_parsed)  # two launches side by side, in both builds
-
-
 @lru_cache(maxsize=4)
-def _kept_yielding(text: str, kernel: str, own_lines: bool, yields: tuple[int, ...]) -> Module:
-    return yielding(_kept(text, kernel, own_lines), yields)
+def _kept_yielding(text: str, own_lines: bool, yields: tuple[int, ...]) -> Module:
+    return yielding(kept(text, own_lines), yields)
 
 
 @lru_cache(maxsize=4)
 def _kept_assembled(
     text: str, kernel: str, accesses: tuple[MachineAccess, ...], yields: tuple[int, ...]
 ) -> Module:
-    return _assembled(_kept_yielding(text, "", False, yields), kernel, accesses)
+    return _assembled(_kept_yielding(text, False, yields), kernel, accesses)

@@ -231,7 +231,11 @@ def machine_code(image: bytes, entry: str) -> tuple[MachineInstruction, ...]:
 
     Raises TilescopeError where there is no such kernel or its instructions are not 128 bits long.
     """
-    data, version = _text(image, entry)
+    return _code(elf_of(image), entry)
+
+
+def _code(elf: ELFFile, entry: str) -> tuple[MachineInstruction, ...]:
+    data, version = _text(elf, entry)
     if version < (7, 0):
         raise TilescopeError("The machine code of compute capability 6.x and before is not read.")
     words = struct.iter_unpack("<QQ", data)
@@ -243,8 +247,9 @@ def machine_accesses(image: bytes, entry: str) -> tuple[MachineAccess, ...]:
 
     Raises as `machine_code` does, and TilescopeError where the cubin tells no lines of the PTX.
     """
-    code = machine_code(image, entry)
-    line_of = _line_finder(_ptx_lines(image).get(entry, {}))
+    elf = elf_of(image)
+    code = _code(elf, entry)
+    line_of = _line_finder(_ptx_lines(elf).get(entry, {}))
     jumps = [one for one in code if one.target is not None]
     starts = sorted({one.target or 0 for one in jumps} | {one.address + SIZE for one in jumps})
     bodies = _loops(code)
@@ -267,11 +272,10 @@ def machine_yields(image: bytes) -> tuple[int, ...]:
     yielded. ptxas puts it into loops in which a thread may wait for another, and into functions
     with atomics. Raises as `machine_accesses` does.
     """
-    found = set()
-    for name, lines in _ptx_lines(image).items():
+    elf, found = elf_of(image), set()
+    for name, lines in _ptx_lines(elf).items():
         line_of = _line_finder(lines)
-        code = machine_code(image, name)
-        found |= {line_of(one.address) for one in code if one.name == "YIELD"}
+        found |= {line_of(one.address) for one in _code(elf, name) if one.name == "YIELD"}
     return tuple(sorted(found))
 
 
@@ -312,13 +316,12 @@ def _loops(code: Sequence[MachineInstruction]) -> dict[MachineInstruction, set[i
     return found
 
 
-def _ptx_lines(image: bytes) -> dict[str, dict[int, int]]:
+def _ptx_lines(elf: ELFFile) -> dict[str, dict[int, int]]:
     """By kernel or function: the line of the PTX by the address at which its machine code begins.
 
     ptxas writes it down as DWARF does, in a section of its own. Each sequence begins with an
     address that a relocation fills in: the symbol tells whose code it is.
     """
-    elf = elf_of(image)
     table: Any = elf.get_section_by_name(_LINES)
     fixed: Any = elf.get_section_by_name(f".rela{_LINES}")
     symbols: Any = elf.get_section_by_name(".symtab")
@@ -342,8 +345,7 @@ def _ptx_lines(image: bytes) -> dict[str, dict[int, int]]:
     return found
 
 
-def _text(image: bytes, entry: str) -> tuple[bytes, tuple[int, int]]:
-    elf = elf_of(image)
+def _text(elf: ELFFile, entry: str) -> tuple[bytes, tuple[int, int]]:
     section = elf.get_section_by_name(f".text.{entry}")
     if section is None:
         raise TilescopeError(f"The cubin has no kernel {entry}.")

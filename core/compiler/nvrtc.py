@@ -226,10 +226,25 @@ def warm() -> None:
 _OTHER_LINES = re.compile(r"^[ \t]*#[ \t]*(?:line\b|\d)[^\n]*", re.MULTILINE)
 
 
-def _compile_text(request: Request, instance: str = "", *, is_doubtful: bool = False) -> Compiled:
+# Cooperative groups include libcu++, which takes a second and more. Their own words serve as well,
+# to the instruction, but for what forwards its arguments: unoptimised, libcu++ makes calls of that.
+_GROUPS_ALONE = "-D_CG_LIMIT_INCLUDED_DEPENDENCIES"
+_GROUPS = re.compile(r"[<\"]cooperative_groups\b")
+_OF_LIBCUXX = re.compile(r"\bcuda\s*::|\bnamespace\s+cuda\b|=\s*cuda\s*;")
+_FORWARDS = re.compile(r"\b(?:shfl|invoke_one)|cooperative_groups/(?:reduce|scan)\.h")
+
+
+def _compile_text(
+    request: Request,
+    instance: str = "",
+    *,
+    is_doubtful: bool = False,
+    may_be_alone: bool = True,
+) -> Compiled:
     """`instance` is the full name of a template's instance that is to be made.
 
-    The text `is_doubtful` where headers are missing that it includes.
+    The text `is_doubtful` where headers are missing that it includes. Where it fails with groups
+    that do without libcu++, they get that.
     """
     texts = (request.source, *(text for _, text in request.headers))
     is_told = any(option.startswith(_STANDARD) for option in request.options)
@@ -248,6 +263,8 @@ def _compile_text(request: Request, instance: str = "", *, is_doubtful: bool = F
     if names := pre_included(text, is_debug="-G" in request.options, has_runtime=has_runtime):
         headers[PRE_INCLUDED] = names
         options.insert(0, f"--pre-include={PRE_INCLUDED}")
+    if is_alone := may_be_alone and has_runtime and _are_alone(text, "-G" in request.options):
+        options.append(_GROUPS_ALONE)
     options += [f"--include-path={folder}" for folder in folders_of(request.compiler)]
     translation = clang.Translation if request.compiler == "clang" else Translation
     with translation(source, request.source_name, headers) as program:
@@ -255,6 +272,8 @@ def _compile_text(request: Request, instance: str = "", *, is_doubtful: bool = F
         log = program.read("ProgramLog").decode(errors="replace").rstrip("\0")
         said = parse_log(log, request.source_name)
         diagnostics = tuple(one for one in said if not _UNCALLED.search(one.message))
+        if failure and is_alone:
+            return _compile_text(request, instance, is_doubtful=is_doubtful, may_be_alone=False)
         if failure:
             raise CompileError(_unlocated(log, request) or failure, diagnostics)
         if _READ_ONLY in request.options:
@@ -264,6 +283,12 @@ def _compile_text(request: Request, instance: str = "", *, is_doubtful: bool = F
         is_real = request.options[0].startswith(f"{ARCHITECTURE}sm_") and not by
         code = program.read("CUBIN") if is_real and request.output == "PTX" else b""
         return Compiled(program.read(request.output), diagnostics, entry, by, code)
+
+
+def _are_alone(text: str, is_debug: bool) -> bool:
+    """Whether a text has cooperative groups that are the same without libcu++."""
+    is_plain = _OF_LIBCUXX.search(text) is None and not (is_debug and _FORWARDS.search(text))
+    return is_plain and _GROUPS.search(text) is not None
 
 
 def _by_pattern(text: str) -> dict[str, str]:

@@ -442,10 +442,13 @@ def _look_up(keys: Stamps, values: Stamps, wanted: Stamps) -> Stamps:
 def latest(keys: list[Stamps], serials: list[Stamps]) -> tuple[Stamps, Stamps]:
     """The keys in ascending order, each with its highest serial."""
     key, serial = np.concatenate(keys), np.concatenate(serials)
+    if len(key) < 2:
+        return key, serial
     order = np.lexsort((serial, key))
     key, serial = key[order], serial[order]
-    last = np.ones(len(key), bool)
-    last[:-1] = key[1:] != key[:-1]
+    last = np.empty(len(key), bool)
+    last[-1] = True
+    np.not_equal(key[1:], key[:-1], out=last[:-1])
     return key[last], serial[last]
 
 

@@ -23,14 +23,13 @@ from core.emulator.groups import Geometry
 from core.emulator.image import Image
 from core.emulator.machine import Machine
 from core.errors import ArgumentError, BudgetExceeded, Cancelled, TilescopeError, TooMuchWork
-from core.gc_control import uncollected
 from core.ladder.limits import MAX_SHARED_BYTES
 from core.launch import Dim3, Workload
 from core.launching.argument_guess import is_pitch
 from core.launching.file_launch import FileLaunch, dim3_text, file_workload, parse_dim3
 from core.launching.guess import Guess, completed, with_host_grid
 from core.ptx.ast import Function
-from core.ptx.parser import parse
+from core.ptx.parser import kept
 
 _INSTRUCTIONS = 50_000  # of the blocks that run together
 _SECONDS = 1.0
@@ -108,9 +107,7 @@ def reach_of(
     build = build_of(workload)
     entry = find_entry(build, workload.kernel)
     launch = workload.launch
-    with uncollected():
-        module = parse(build.ptx)
-    image = Image(module, entry, launch)
+    image = Image(kept(build.ptx), entry, launch)
     found, start = Reach(), time.thread_time()
     at_once = max(1, _LANES // launch.block.count)
     firsts = range(0, launch.grid.count, at_once)  # never a list: a grid may have 10**18 blocks
@@ -170,8 +167,8 @@ def _kernel_of(source: str, launch: FileLaunch, seed: int) -> tuple[Function, Di
     """The kernel, and the block that the launch has."""
     workload = file_workload(source, launch, seed)
     build = build_of(workload)
-    function = parse(build.ptx).functions[find_entry(build, workload.kernel)]
-    return function, workload.launch.block
+    entry = find_entry(build, workload.kernel)
+    return kept(build.ptx).functions[entry], workload.launch.block
 
 
 def _block_that_is_let(function: Function, block: Dim3) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import MappingProxyType
 
 from core.cancelling import check
 from core.errors import PtxSyntaxError, UnsupportedPtx
+from core.gc_control import uncollected
 from core.ptx.ast import (
     Address,
     Function,
@@ -534,6 +536,8 @@ _TUNING = (
 )
 _IGNORED_IN_FUNCTION = frozenset(_TUNING.split())
 _BLOCKS = (".maxntid", ".reqntid", ".reqnctapercluster")
+KEPT = 1 << 19
+"""Characters of code up to which a module is kept for the next launch."""
 _MOST_LINES = 1 << 31  # of a source file
 _MOST_REGISTERS = 1 << 17  # of one declaration
 
@@ -544,7 +548,26 @@ def parse(text: str, *, own_lines: bool = False) -> Module:
     Raises `PtxSyntaxError` for text that is not PTX and `UnsupportedPtx` for a directive that this
     program does not know, both with the line.
     """
+    return _read(text, own_lines)
+
+
+def is_kept(text: str) -> bool:
+    """Whether `kept` keeps the module of a text: its code is fifteen times as large as one."""
+    debug = text.find(".section")  # megabytes of headers' variables, no part of the module
+    return (len(text) if debug < 0 else debug) <= KEPT
+
+
+def kept(text: str, own_lines: bool = False) -> Module:
+    """As `parse`; a text that comes again gives the same module, unless its code is large."""
+    with uncollected():
+        return (_kept if is_kept(text) else _read)(text, own_lines)
+
+
+def _read(text: str, own_lines: bool) -> Module:
     return _Parser(text).module(own_lines=own_lines)
+
+
+_kept = lru_cache(maxsize=4)(_read)  # two launches side by side, in both builds
 
 
 class _Parser:

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -92,7 +93,14 @@ class SharedDeclaration:
 
 def shared_arrays(source: str, defines: Mapping[str, str]) -> tuple[SharedDeclaration, ...]:
     """The `__shared__` variables of `source`, in order; `defines` are the `-D` macros."""
-    text = read_source(source, defines)
+    return _shared_arrays(source, tuple(sorted(defines.items())))
+
+
+@lru_cache(maxsize=8)  # each launch of a file asks again
+def _shared_arrays(
+    source: str, defines: tuple[tuple[str, str], ...]
+) -> tuple[SharedDeclaration, ...]:
+    text = read_source(source, dict(defines))
     return tuple(
         _read(text, one, node.start_byte)
         for node in text.syntax.nodes("declaration")

@@ -75,6 +75,8 @@ def program_info(image: Image, workload: Workload, debug: DebugInfo | None = Non
 
 
 def _shared_arrays(image: Image, workload: Workload) -> tuple[SharedArray, ...]:
+    if not image.shared_layout:
+        return ()
     declarations = shared_arrays(workload.source, workload.defines)
     found = []
     for symbol, (offset, variable) in image.shared_layout.items():

@@ -32,6 +32,7 @@ BUILTIN_TYPES = {
 # apart, `__3764_` is NVRTC's number for a local enumerator.
 _LAST_NAME = re.compile(r"(?<=E)(?:N(?:[1-9]\d*\w+?)??)?([1-9]\d*)(?=[A-Za-z_])")
 _AFTER_NAME = re.compile(r"E?(?:_\d+|__\d+_)*")
+_LENGTH = re.compile(r"L?([1-9]\d*)")
 _LITERAL = re.compile(r"L([a-z])(n?\d+)E")
 
 
@@ -89,7 +90,7 @@ def _name(symbol: str, at: int) -> tuple[list[str], tuple[str, ...], int]:
             at += 1
     parts: list[str] = []
     arguments: tuple[str, ...] = ()
-    while match := re.compile(r"L?([1-9]\d*)").match(symbol, at):
+    while match := _LENGTH.match(symbol, at):
         end = match.end() + int(match[1])
         if end > len(symbol):
             break

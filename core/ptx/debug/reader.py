@@ -117,6 +117,12 @@ def _assemble(body: str, symbols: _Symbols) -> tuple[bytearray, list[tuple[int, 
             if directive.endswith(":"):
                 symbols.offsets[directive[:-1]] = len(data)
             continue
+        if width == 1:  # nearly all: one list of plain numbers at a time
+            try:
+                data += bytes(map(int, operands.split(",")))
+                continue
+            except ValueError:
+                pass  # a label, or a number of another form
         for operand in operands.split(","):
             text = operand.strip()
             try:
@@ -158,7 +164,20 @@ def _open(content: Mapping[str, bytes | bytearray]) -> Any:
     config = reader.DwarfConfig(
         little_endian=True, machine_arch="<unknown>", default_address_size=8
     )
-    return reader.DWARFInfo(config=config, **descriptors)
+    dwarf = reader.DWARFInfo(config=config, **descriptors)
+    dwarf.structs.Dwarf_dw_form["DW_FORM_string"] = _Text  # of all units of this form
+    return dwarf
+
+
+class _Text:
+    """Text up to a zero, found at once: pyelftools reads byte by byte, most of its time."""
+
+    @staticmethod
+    def parse_stream(stream: io.BytesIO) -> bytes:
+        data, start = stream.getvalue(), stream.tell()
+        end = data.index(0, start)
+        stream.seek(end + 1)
+        return data[start:end]
 
 
 def _descriptor(reader: Any, name: str, data: bytes) -> Any:

@@ -484,6 +484,50 @@ template <Summable T, typename Iter> __global__ void sums(T* a, Iter from)
     assert not record(file_workload(source, launch)).findings
 
 
+WITH_GROUPS = """#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+extern "C" __global__ void k(int* x) {{ cg::this_grid().sync(); {} }}
+"""
+LIBCUXX = "cuda3std"  # in the names of its variables and functions
+SHUFFLE = "x[0] = cg::coalesced_threads().shfl(x[1], 0);"
+ATOMIC = "CUDA::atomic_ref<int> one(x[0]); one.fetch_add(x[1]);"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(len(include_folders()) < 2, reason="CUDA's libraries are not installed")
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [("x[0] = cg::coalesced_threads().size();", "as_written"), (SHUFFLE, "as_compiled")],
+)
+def test_groups_without_libcuxx_have_the_same_code(monkeypatch, body, kind) -> None:
+    def code(ptx: str) -> list[str]:
+        lines = ptx[ptx.index(".entry k") :].partition(".section")[0].splitlines()
+        plain = [re.sub(r"//.*", "", line).strip() for line in lines]
+        return [line for line in plain if line and not line.startswith((".loc", ".file"))]
+
+    ours = compile_ptx(WITH_GROUPS.format(body), kind=kind).ptx
+    assert LIBCUXX not in ours
+    monkeypatch.setattr(nvrtc, "_are_alone", lambda *_: False)
+    whole = compile_ptx(WITH_GROUPS.format(f"{body} "), kind=kind).ptx
+    assert LIBCUXX in whole
+    assert code(ours) == code(whole)
+
+
+def test_groups_have_libcuxx_where_it_is_named_or_makes_other_code() -> None:
+    for body, alone in (("", True), (SHUFFLE, False), (ATOMIC.replace("CUDA", "cuda"), False)):
+        assert nvrtc._are_alone(WITH_GROUPS.format(body), is_debug=True) == alone
+    assert nvrtc._are_alone(WITH_GROUPS.format(SHUFFLE), is_debug=False)
+    assert not nvrtc._are_alone(SHUFFLE, is_debug=False)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(len(include_folders()) < 2, reason="CUDA's libraries are not installed")
+def test_groups_have_libcuxx_where_nothing_compiles_without_it() -> None:
+    source = f"#define CUDA cuda\n{WITH_GROUPS.format(ATOMIC)}"
+    assert nvrtc._are_alone(source, is_debug=False)
+    assert "atom" in compile_ptx(source, kind="as_compiled").ptx
+
+
 GROUPS = """#include <cooperative_groups.h>
 {0}
 extern "C" __global__ void alone(int* x) {{ x[threadIdx.x] = 1; }}

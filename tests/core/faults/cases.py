@@ -60,24 +60,30 @@ def array(name, role, text, generator):
 
 
 @cache
-def build_of(file, kernel="", kind="as_written"):
-    return compile_ptx(
-        (FOLDER / file).read_text("utf-8"), source_name=file, kernel=kernel, kind=kind
-    )
+def build_of(file, source, kernel, kind):
+    return compile_ptx(source, source_name=file, kernel=kernel, kind=kind)
 
 
-@cache
-def is_large(file):
-    text = (FOLDER / file).read_text("utf-8")
-    return "#include" in text or len(text) > 40_000
+LIBRARIES, LARGE = "library_copies.cu", 40_000  # characters
 
 
 def build_for(case, kind="as_written"):
     """The build of a case's file; of a large one the part alone that its kernel needs.
 
-    Its thousand variables would be read anew for each kernel.
+    Its thousand variables would be read anew for each kernel. What takes parts of libraries has
+    sections, each with its own headers: as written they are compiled apart.
     """
-    return build_of(case.file, case.kernel if is_large(case.file) else "", kind)
+    source = (FOLDER / case.file).read_text("utf-8")
+    if case.file != LIBRARIES:
+        is_large = "#include" in source or len(source) > LARGE
+        return build_of(case.file, source, case.kernel if is_large else "", kind)
+    if kind == "as_written":
+        head, *sections = re.split(r"\n(?=// )", source)
+        source = head + "".join(
+            f"\n{section}" if f" {case.kernel}(" in section else "\n" * (section.count("\n") + 1)
+            for section in sections
+        )
+    return build_of(case.file, source, "", kind)
 
 
 def workload(case, source=None):

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import product
 
 import numpy as np
@@ -56,20 +56,42 @@ class Member:
 
     def source(self, *, faulty: bool) -> str:
         """The file that holds the kernel, named k."""
-        text = re.sub(r"⟦(.*?)\|(.*?)⟧", r"\1" if faulty else r"\2", self.body, flags=re.DOTALL)
-        return f'{_head()}extern "C" __global__ void {self.before} k{text}'
+        return _head() + self.kernel("k", faulty=faulty)
 
-    def run(self, *, faulty: bool) -> tuple[Trace, int]:
-        """The trace, and the number of the line that is at fault."""
-        made = self.workload(faulty=faulty)
-        lines = made.source.splitlines()
-        trace = record(made, build=compile_ptx(made.source, source_name=made.source_name))
-        return trace, 1 + next(n for n, line in enumerate(lines) if "//!" in line)
+    def kernel(self, name: str, *, faulty: bool) -> str:
+        """The kernel alone."""
+        text = re.sub(r"⟦(.*?)\|(.*?)⟧", r"\1" if faulty else r"\2", self.body, flags=re.DOTALL)
+        return f'extern "C" __global__ void {self.before} {name}{text}'
 
     def workload(self, *, faulty: bool) -> Workload:
         """The kernel with its launch."""
         case = Case("family.cu", "k", self.launch, frozenset())
         return workload(case, self.source(faulty=faulty))
+
+
+@dataclass(frozen=True)
+class Together:
+    """Members whose kernels stand in one file, the twins too: it is compiled and read once."""
+
+    members: tuple[Member, ...]
+
+    @cached_property
+    def source(self) -> str:
+        kernels = (
+            member.kernel(name, faulty=not name.endswith("_ok"))
+            for at, member in enumerate(self.members)
+            for name in (f"k{at}", f"k{at}_ok")
+        )
+        return _head() + "\n".join(kernels)
+
+    def run(self, member: Member, *, faulty: bool) -> tuple[Trace, int]:
+        """The trace, and the number of the line that is at fault."""
+        name = f"k{self.members.index(member)}" + ("" if faulty else "_ok")
+        case = Case("family.cu", name, member.launch, frozenset())
+        made = workload(case, self.source)
+        trace = record(made, build=compile_ptx(made.source, source_name=made.source_name))
+        before, _, kernel = made.source.partition(f" {name}(")
+        return trace, f"{before}{kernel.partition('//!')[0]}".count("\n") + 1
 
 
 def outputs_digest(outputs: Mapping[str, np.ndarray]) -> str:

@@ -2,10 +2,14 @@
 
 import pytest
 
-from tests.core.faults.hopper_family import H200, families, outputs_digest
+from tests.core.faults.hopper_family import H200, Together, families, outputs_digest
 
 FAMILIES = families()
 FOUND_AS = {"wrong_parity": "not_awaited"}
+FILES = {  # by family: eight members each
+    name: [Together(tuple(members[at : at + 8])) for at in range(0, len(members), 8)]
+    for name, members in FAMILIES.items()
+}
 RECORD, BUILDS = H200["families"], ("as_written", "as_compiled")
 
 
@@ -16,19 +20,25 @@ def test_there_are_enough():
 
 
 @pytest.mark.parametrize(
-    ("family", "member"),
+    ("family", "file", "member"),
     [
-        pytest.param(name, m, id=f"{name}-{m.name}", marks=[pytest.mark.slow] if n else [])
+        pytest.param(
+            name,
+            FILES[name][n // 8],
+            m,
+            id=f"{name}-{m.name}",
+            marks=[pytest.mark.slow] if n else [],
+        )
         for name, members in FAMILIES.items()
         for n, m in enumerate(members)
     ],
 )
-def test_the_fault_is_found_and_its_twin_is_clean_and_right(family, member):
-    trace, line = member.run(faulty=True)
+def test_the_fault_is_found_and_its_twin_is_clean_and_right(family, file, member):
+    trace, line = file.run(member, faulty=True)
     assert {(f.kind, f.line) for f in trace.findings} == {
         (FOUND_AS.get(member.kind, member.kind), line)
     }
-    trace, _ = member.run(faulty=False)
+    trace, _ = file.run(member, faulty=False)
     assert trace.findings == ()
     written = [a.name for a in trace.workload.launch.arrays if a.role != "input"]
     digest = outputs_digest({name: trace.outputs[name] for name in written})

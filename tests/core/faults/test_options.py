@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.compiler.compiler import compile_ptx, find_entry
+from core.compiler.compiler import find_entry
 from core.emulator.run_queue import ORDERS, Schedule
 from core.errors import ParameterError
 from core.ladder import load_ladder
 from core.ptx.parser import without_unreached
 from core.runs.recording import record
-from tests.core.faults.cases import CASES, FOLDER, build_for, places, run, workload
+from tests.core.faults.cases import CASES, build_for, places, run, workload
 
 LADDER = load_ladder()
 BROKEN = [rung for rung in LADDER.values() if rung.group == "broken"]
@@ -102,10 +102,10 @@ HOPPER = [case for case in CASES if case.file == "warpgroups.cu"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("order", OTHERS)
-def test_products_are_judged_alike_in_every_order(order):
-    for case in HOPPER:
-        assert places(run(case, order=order, seed=1)) == case.expected, case.kernel
+@pytest.mark.parametrize("case", HOPPER, ids=lambda c: c.kernel)
+def test_products_are_judged_alike_in_every_order(case):
+    for order in OTHERS:  # one after the other: the kernel is read once
+        assert places(run(case, order=order, seed=1)) == case.expected, order
 
 
 # A plain race is found at one of its two ends, which depends on the order.
@@ -122,19 +122,18 @@ def test_there_are_enough_copies():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("order", OTHERS)
-def test_asynchronous_copies_are_judged_alike_in_every_order(order):
-    for case in COPIES:
-        assert places(run(case, order=order, seed=2)) == case.expected, case.kernel
+@pytest.mark.parametrize("case", COPIES, ids=lambda c: c.kernel)
+def test_asynchronous_copies_are_judged_alike_in_every_order(case):
+    for order in OTHERS:
+        assert places(run(case, order=order, seed=2)) == case.expected, order
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file", sorted({case.file for case in COPIES}))
 def test_asynchronous_copies_are_judged_alike_in_the_optimised_build(file):
-    source = (FOLDER / file).read_text("utf-8")
-    build = compile_ptx(source, source_name=file, kind="as_compiled")
     for case in COPIES:
         if case.file == file and case.expected:
+            build = build_for(case, "as_compiled")
             alone = without_unreached(build.ptx, find_entry(build, case.kernel))
             trace = record(workload(case), build=replace(build, ptx=alone))
             assert places(trace) == case.expected, case.kernel

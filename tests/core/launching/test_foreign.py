@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
+import importlib.util
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ from core.launching.ptx_files import ptx_workload, read_ptx
 from core.launching.ptx_guess import complete_ptx
 from core.runs.counting import count
 from core.runs.recording import record
-from tests.foreign_runs import counters_apart, is_counted_apart, run, workload_of
+from tests import foreign_runs
+from tests.foreign_runs import Outcome, counters_apart, is_counted_apart
 from tests.foreign_set import FOLDER, FOREIGN, Foreign, is_right
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -23,9 +25,20 @@ IDS = [one.name for one in FOREIGN]
 ACCESSES = ("tl.load", "tl.store", "tl.atomic", "[", "cuda.atomic", "*to")
 
 
+@cache
+def _recorded(name: str) -> Outcome:
+    (one,) = (one for one in FOREIGN if one.name == name)
+    return foreign_runs.run(one)
+
+
+def recorded(one: Foreign) -> Outcome:
+    """As `run`, once for all tests."""
+    return _recorded(one.name)
+
+
 @pytest.mark.parametrize("one", FOREIGN, ids=IDS)
 def test_values_counters_and_lines_are_right(one: Foreign) -> None:
-    found = run(one)
+    found = recorded(one)
     assert is_right(one, found.error), found.error
     assert not found.trace.findings
     lines = found.trace.workload.source.splitlines()
@@ -60,16 +73,16 @@ def test_a_launch_that_is_guessed_has_no_fault(one: Foreign) -> None:
     whole = complete_ptx(file, FileLaunch(file.path, "", "", "", ""))
     trace = record(ptx_workload(file, whole))
     assert not trace.findings
-    given = workload_of(one)
+    given = recorded(one).trace
     assert trace.workload.launch.block.count >= 32
-    kinds = {a.name: a.data.dtype for a in given.launch.arrays}
+    kinds = {a.name: a.data.dtype for a in given.workload.launch.arrays}
     guessed = {a.name: a.data.dtype for a in trace.workload.launch.arrays}
     assert guessed.keys() == kinds.keys()
     wrong = {n for n in kinds if guessed[n] != kinds[n]}
     # nothing tells signed bytes and counts from unsigned ones
     free = {"quantise": {"out_ptr"}, "histogram": {"bins_ptr"}}
     assert wrong <= free.get(one.kernel, set())
-    assert trace.counters.by_line.keys() == record(given).counters.by_line.keys()
+    assert trace.counters.by_line.keys() == given.counters.by_line.keys()
 
 
 NUMBA_ADD = next(one for one in FOREIGN if one.name == "numba_vector_add")
@@ -107,12 +120,19 @@ def test_tensor_cores_and_copies_are_among_them() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("one", FOREIGN[::5], ids=IDS[::5])
 def test_counting_alone_gives_the_same(one: Foreign) -> None:
-    workload = workload_of(one)
-    assert count(workload).counters.totals == record(workload).counters.totals
+    trace = recorded(one).trace
+    assert count(trace.workload).counters.totals == trace.counters.totals
 
 
 @pytest.mark.slow
-def test_the_page_lists_them_as_they_are() -> None:
+def test_the_page_lists_them_as_they_are(monkeypatch) -> None:
     script = ROOT / "scripts" / "record_foreign.py"
-    done = subprocess.run([sys.executable, script, "check"], check=False)
-    assert done.returncode == 0, "run scripts/record_foreign.py page"
+    for one in FOREIGN:
+        recorded(one)
+    monkeypatch.setattr(foreign_runs, "run", recorded)
+    monkeypatch.setattr(sys, "path", [str(script.parent), *sys.path])
+    monkeypatch.setattr(sys, "argv", [str(script), "check"])
+    spec = importlib.util.spec_from_file_location("record_foreign", script)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.main() == 0, "run scripts/record_foreign.py page"
