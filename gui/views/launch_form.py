@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from core.compiler.kernel_signature import SignatureParameter
     from core.ladder import Parameter, Rung
     from core.launching.file_launch import FileLaunch
+    from gui.scenes.selection import Configuration
 
 
 # The field of an array argument: what it is filled with, and its shape.
@@ -725,6 +726,7 @@ class ConfigurationForm(QWidget):
             rows.dragged.connect(self._drag)
             self.fields.take(rows, rows.grid)
             self._rows = rows
+            self.mapping.show_rung(rung)
             before: QWidget = self.reset
             for field in (*self.mapping.ways.findChildren(QToolButton), *rows.editors.values()):
                 QWidget.setTabOrder(before, field)
@@ -736,11 +738,14 @@ class ConfigurationForm(QWidget):
         self.knobs.hide()
         self.fields.show()
         self.inputs.show_rung(True)
-        self.mapping.show_rung(rung)
         self.show_error("")
 
     def shows(self, rung: Rung, values: Mapping[str, int]) -> bool:
         return self.rung is rung and self.values() == dict(values)
+
+    def show_mapping(self, configuration: Configuration) -> None:
+        """Show the rung's way, unless its text is edited: that may run any way."""
+        self.mapping.show_rung(self.rung if configuration.source is None else None)
 
     def show_file(self) -> None:
         """Show the form of a user's kernel in place of a rung's fields."""
