@@ -663,11 +663,12 @@ class ComparePage(PageWidget, QWidget):
     def _show_views(self) -> None:
         chosen = self.comparing.a.compared_view
         self.views.value = chosen
-        if not self._moved:  # B stands above C: matrices need height more than other views
-            upper = TALL if chosen == "Matrices" else UPPER
+        is_tall = chosen == "Matrices"  # B stands above C: two views' height
+        if not self._moved:
+            upper = TALL if is_tall else UPPER
             self.splitter.setSizes([1000 * upper, 1000 * (100 - upper)])
         line = self.fontMetrics().lineSpacing()
-        room = max(self.sides[0].splitter.height() // (LINES * line), 1)
+        room = max(self.sides[0].splitter.height() // (LINES * line) - is_tall, 1)
         for side in self.sides:
             side.show_views(chosen, room)
 
