@@ -76,6 +76,7 @@ class ArrayField(QWidget):
         self.set_text(text)
         self.fill.activated.connect(self._chosen)
         self.shape.textEdited.connect(lambda _: self.changed.emit())
+        self.shape.editingFinished.connect(self._from_its_beginning)
 
     def text(self) -> str:
         """The argument as the command line writes it."""
@@ -87,8 +88,13 @@ class ArrayField(QWidget):
         self.fill.setCurrentText(fill)
         if shape != self.shape.text():
             self.shape.setText(shape)
-            self.shape.setCursorPosition(0)  # a long one shows its beginning
+            self._from_its_beginning()
         self._describe()
+
+    def _from_its_beginning(self) -> None:
+        """Show where a long size begins, once nobody types it."""
+        if not self.shape.hasFocus():
+            self.shape.setCursorPosition(0)
 
     def _describe(self) -> None:
         self.shape.setEnabled(self.fill.currentText() != NULL)
@@ -565,7 +571,6 @@ class FileForm(Fields):
     def __init__(self) -> None:
         super().__init__()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # keys scroll it
         self.launch: FileLaunch | None = None
         self._rows: LaunchRows | None = None
         self._timer = QTimer(self, singleShot=True, interval=FILE_DEBOUNCE_MS)
