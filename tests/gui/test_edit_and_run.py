@@ -45,12 +45,14 @@ def test_after_an_error_is_undone_another_size_runs_the_text_that_is_there(windo
     replace_line(window, "float value = 0", "    float value = zero;")
     with qtbot.waitSignal(window.recorder.failed, timeout=RECORDING_MS):
         window.workbench.run_source()
-    assert source.edit.errors and "zero" in window.message.sentence
+    assert source.edit.errors
+    assert "zero" in window.message.sentence
     assert session.configuration != before
     source.edit.undo()
     assert not source.draft.stale
     assert session.configuration == before
-    assert not source.edit.errors and not window.message.sentence
+    assert not source.edit.errors
+    assert not window.message.sentence
     with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
         window.form.editors["n"].setValue(12)
     assert dict(session.trace.workload.parameters)["n"] == 12

@@ -61,9 +61,11 @@ def test_what_is_presented_before_the_course_is_read_is_the_lesson_that_was_aske
     asked(window, qtbot)
     assert teaching.sitting.title.startswith("1B")
     assert presenting.bar.isVisible()
-    assert window.left.isHidden() and window.lesson_panel.isHidden()
+    assert window.left.isHidden()
+    assert window.lesson_panel.isHidden()
     presenting.toggle()
-    assert window.left.isHidden() and window.lesson_panel.isVisible()
+    assert window.left.isHidden()
+    assert window.lesson_panel.isVisible()
 
 
 @pytest.mark.slow

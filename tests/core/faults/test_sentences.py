@@ -43,7 +43,9 @@ def test_a_race_of_two_blocks_in_global_memory_wants_both_to_be_atomic():
 
 def test_an_update_by_two_threads_wants_to_be_atomic_where_a_barrier_could_not_help():
     (case,) = (case for case in CASES if case.kernel == "reduction")
-    source = (FOLDER / case.file).read_text("utf-8").replace("s[t] += s[t + stride];", "s[t % 4]++;")
+    source = (
+        (FOLDER / case.file).read_text("utf-8").replace("s[t] += s[t + stride];", "s[t % 4]++;")
+    )
     for order in ("lockstep", "warp_by_warp"):
         said_now = [f.message for f in record(workload(case, source), order=order).findings]
         assert any("; make the update atomic, with atomicAdd() or its like" in m for m in said_now)

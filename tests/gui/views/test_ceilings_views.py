@@ -233,7 +233,7 @@ def test_a_users_file_has_ceilings(qtbot, ceilings, session, tmp_path) -> None:
     assert "8 / 132 blocks" in ceilings.found.ceilings["l1"].formula
     assert ceilings.found.ceilings["dram"].gflops == pytest.approx(512 / 4096 * 4814)
     assert not ceilings.size_box.isVisible()
-    assert ceilings.subject.text() == "scale.cu: scale"
+    assert ceilings.subject.text() == "scale.cu: scale, grid 8, block 64"
 
 
 @pytest.mark.slow
