@@ -27,6 +27,7 @@ from gui.views.widgets import action_button
 if TYPE_CHECKING:
     from core.errors import Diagnostic
 
+KEEP_ANCHOR = QTextCursor.MoveMode.KeepAnchor
 MOST_CHANGED = 400  # lines that are marked: each is laid anew at every step
 ROOM_FOR_LINES, SMALLER = 86, 0.92  # digits; in a narrower pane the type is so much smaller
 ROOM_FOR_IDEALS = 64  # digits; in a narrower pane the ideals are left to the tips
@@ -356,9 +357,21 @@ class SourceView(SessionView):
             *self.edit.band(pointed or 0, current_theme().tint("hover", 0.18)),
             *self.edit.band(line or 0, current_line_brush(stale=self.draft.stale)),
         )
-        self.edit.marks = [*self._changed, *bands, *self._lit(), *self._spans]
+        self.edit.marks = [*self._changed, *bands, *self._lit(), *self._spans, *self._covered()]
         self.edit.draw_marks()
         return line
+
+    def _covered(self) -> list[QTextEdit.ExtraSelection]:
+        """A cover over the comment that a text begins with: it tells counts that are veiled."""
+        block, mark = self.edit.document().begin(), QTextEdit.ExtraSelection()
+        mark.cursor = QTextCursor(block)
+        while block.text().startswith("//"):
+            mark.cursor.setPosition(block.position() + block.length() - 1, KEEP_ANCHOR)
+            block = block.next()
+        ink = current_theme().tint("accent", 0.10)
+        mark.format.setBackground(ink)
+        mark.format.setForeground(ink)
+        return [mark] if self.session.hides("gutter") and mark.cursor.hasSelection() else []
 
     def _lit(self) -> list[QTextEdit.ExtraSelection]:
         """Bands over the lines that an answer names, and their marks in the gutter."""
@@ -391,7 +404,7 @@ class SourceView(SessionView):
         mark.cursor = QTextCursor(block)
         mark.cursor.setPosition(block.position() + start)
         end = block.position() + start + length
-        mark.cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+        mark.cursor.setPosition(end, KEEP_ANCHOR)
         return [mark]
 
     def _point(self, place: int) -> None:

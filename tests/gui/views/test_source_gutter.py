@@ -40,3 +40,25 @@ def test_lines_of_code_have_room_in_a_pane_of_620_pixels(qtbot, view):
     assert view.edit.viewport().width() >= digit
     view.resize(900, 260)
     assert view.edit.font().pointSizeF() == current_theme().sizes.mono
+
+
+def test_the_comment_that_tells_the_counts_is_covered_while_they_are_asked_for(qtbot, view):
+    session = view.session
+    view.show()
+    qtbot.waitExposed(view)
+    source = "// The idea: 32 sectors.\n//\n__global__ void k() {} // not this\n"
+    view.edit.setPlainText(source)
+
+    def covered():
+        formats = ((mark.format, mark.cursor) for mark in view.edit.marks)
+        return [
+            cursor.selectedText().split("\u2029")
+            for form, cursor in formats
+            if form.foreground().color() == form.background().color()
+        ]
+
+    assert covered() == []
+    session.update(veiled={"gutter"})
+    assert covered() == [source.split("\n")[:2]]
+    session.update(veiled=())
+    assert covered() == []
