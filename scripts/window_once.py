@@ -129,6 +129,7 @@ def _recorded(app: QApplication, window: MainWindow, act: Callable[[], object]) 
     act()
     while not shown:
         app.processEvents()
+        time.sleep(0.0005)  # as Qt's own loop waits: else this one takes the recording's time
         if time.perf_counter() - started > PATIENCE_S:
             raise RuntimeError("what was asked for did not come")
     app.processEvents()

@@ -14,6 +14,7 @@ from core.findings.async_copies import Pending
 from core.findings.hazards import AGENTS, UNFENCED, Hazard
 from core.findings.initialised import OVER
 from core.findings.places import Place, Places, index_text
+from core.ptx.ast import Address
 from core.ptx.makers import is_used
 from core.ptx.opcodes import writes_into
 from core.trace.finding import Finding
@@ -567,7 +568,9 @@ class Reporter:
             )
         if hazard.other_pc == hazard.pc and not loads and hazard.is_store:
             return f", which {other} writes too with another value; which one stays is undefined."
-        if hazard.space == "global":
+        if self._is_update(hazard):
+            cure = "make the update atomic, with atomicAdd() or its like"
+        elif hazard.space == "global":
             cure = "an atomic, or a barrier between them, is missing"
         elif thread // WARP == own // WARP and not hazard.is_across:
             cure = "a __syncwarp() (or __syncthreads()) between them is missing"
@@ -576,6 +579,16 @@ class Reporter:
         if hazard.copy is not None:
             verb, cure = "waits for its copy of", cure.replace("between them", "after that wait")
         return f" with no barrier after {other} {verb} it ({where}); {cure}."
+
+    def _is_update(self, hazard: Hazard) -> bool:
+        """Whether a line loads an element and stores it again: x[i]++ by two threads at once.
+
+        No barrier helps there. Code of one line that uses an address twice has it in one register.
+        """
+        pair = [self._program.module.instructions[pc] for pc in (hazard.pc, hazard.other_pc)]
+        one, other = ([o for o in access.operands if isinstance(o, Address)] for access in pair)
+        same_line = self._line(hazard.pc) == self._line(hazard.other_pc)
+        return same_line and hazard.copy is None and bool(one) and one == other
 
 
 def _verb(event: FaultEvent) -> str:

@@ -528,9 +528,14 @@ def of_array(here: Situation, array: str, counter: str) -> int:
 
 @_word
 def per_request(here: Situation, array: str, way: str = "ld") -> float:
-    """Sectors that a request to an array moves on average; way is "ld", "st", "atom" or "red"."""
+    """Sectors that a request to an array moves on average; way is "ld", "st", "atom" or "red".
+
+    Without a request there is no answer, and no goal is met.
+    """
     requests = of_array(here, array, f"global_{way}_requests")
-    return _share(of_array(here, array, f"global_{way}_sectors"), requests)
+    if not requests:
+        raise LessonError(f"The kernel makes no such request to {array}.")
+    return of_array(here, array, f"global_{way}_sectors") / requests
 
 
 @_word

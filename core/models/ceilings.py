@@ -359,8 +359,8 @@ def ceilings(counts: Counts, device: Device) -> Ceilings:
     """
     if not counts.flops:
         raise TilescopeError(
-            f"{counts.workload.kernel} does no floating-point work, so it has no GFLOPS: "
-            "look at its traffic with `tilescope trace`."
+            f"{counts.workload.kernel} does no floating-point work, so it has no GFLOPS and no "
+            "ceilings: look at the counters of its memory traffic instead."
         )
     if any(name in _GROUP_RATES for name in counts.work.tensor) and device.major != _GROUPS_ON:
         raise TilescopeError(

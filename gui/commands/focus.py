@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QDockWidget,
     QLineEdit,
     QPlainTextEdit,
+    QScrollArea,
     QSpinBox,
     QTabBar,
     QWidget,
@@ -42,8 +43,17 @@ def tab_on(window: Window, *, forward: bool) -> bool:
         inside = [n for n, w in enumerate(chain) if now is not None and now.isAncestorOf(w)]
         at = (inside[0] if forward else inside[0] - 1) if inside else 0 if forward else -1
     reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
-    chain[at % len(chain)].setFocus(reason)
+    found = chain[at % len(chain)]
+    found.setFocus(reason)
+    area = _scrolled_in(found)
+    if area is not None and area is not found:
+        area.ensureWidgetVisible(found, 0, ROW)
     return True
+
+
+def _scrolled_in(widget: QWidget) -> QScrollArea | None:
+    """The area in which a widget scrolls, out of sight too."""
+    return next((part for part in _line(widget) if isinstance(part, QScrollArea)), None)
 
 
 def _reading_order(window: Window) -> Iterator[QWidget]:
@@ -62,14 +72,23 @@ def _reading_order(window: Window) -> Iterator[QWidget]:
     for part in parts:
         inside = [w for w in chain if w is part or part.isAncestorOf(w)]
         if part is not page:
-            inside = _by_rows(window, inside)
+            inside = [*_by_rows(window, inside)]
         elif isinstance(page, DockArea):
             inside.sort(key=lambda w: _place(page, w))
         yield from inside
     yield from (w for w in chain if not any(w is p or p.isAncestorOf(w) for p in parts))
 
 
-def _by_rows(window: QWidget, widgets: list[QWidget]) -> list[QWidget]:
+def _by_rows(window: QWidget, widgets: list[QWidget]) -> Iterator[QWidget]:
+    """From the top left; what scrolls together comes together, where it may stand now."""
+    parts: dict[QWidget, list[QWidget]] = {}
+    for widget in widgets:
+        parts.setdefault(_scrolled_in(widget) or widget, []).append(widget)
+    for part in _in_rows(window, [*parts]):
+        yield from _in_rows(window, parts[part])
+
+
+def _in_rows(window: QWidget, widgets: list[QWidget]) -> list[QWidget]:
     """From the top left; what stands beside each other is in one row, whatever its height."""
     places = {w: w.mapTo(window, w.rect().center()) for w in widgets}
     rows: list[list[QWidget]] = []
@@ -87,7 +106,9 @@ def _takes_tab(widget: QWidget) -> bool:
     reached = bool(policy & Qt.FocusPolicy.TabFocus)
     if isinstance(widget, REACHED) and policy != Qt.FocusPolicy.NoFocus:
         reached = not isinstance(widget, QPlainTextEdit) or widget.isReadOnly()
-    return reached and not widget.visibleRegion().isEmpty()
+    area = _scrolled_in(widget)
+    seen = widget if area is None or area is widget else area.viewport()
+    return reached and not seen.visibleRegion().isEmpty()
 
 
 def _place(page: DockArea, widget: QWidget) -> tuple[int, int, int]:

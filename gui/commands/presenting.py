@@ -36,9 +36,9 @@ class Presenting(QObject):
             self.teaching.show_panel(True)
             self.teaching.ask_what_was_revealed()
             return
-        if self.teaching.sitting is None:
+        self.on = self.teaching.presented = True
+        if self.teaching.sitting is None and not self.teaching.is_awaited:
             self.teaching.begin_lesson("1A")
-        self.on = True
         self._make()
         self.teaching.show_panel(False)
         self.main.left_column.make_room(True)
@@ -48,7 +48,7 @@ class Presenting(QObject):
     def stop(self) -> None:
         if self.on:
             self.main.left_column.make_room(False)
-        self.on = False
+        self.on = self.teaching.presented = False
         if self.bar is not None:
             self.bar.hide()
         if self.notes is not None:

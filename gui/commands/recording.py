@@ -118,9 +118,13 @@ class Recorder(QObject):
         self.counter.cancel()
         if self.worker.busy:
             self.worker.cancel()
-            if self.session.asked_for is not None:
-                self._configure_as(self.session.asked_for)
+            self.go_back()
             self.failed.emit(Stopped(_STOPPED))
+
+    def go_back(self) -> None:
+        """Take up the configuration of the trace that is shown, after another came to nothing."""
+        if self.session.asked_for is not None:
+            self._configure_as(self.session.asked_for)
 
     def _configure_as(self, there: Configuration) -> None:
         """Take up the configuration of a record that is there, without recording it."""

@@ -52,6 +52,7 @@ class Reporter(QObject):
         self.session.trace_changed.connect(lambda _: self.show_size())
         self.session.page_changed.connect(self._on_page)
         self.session.veiled_changed.connect(lambda _: self._veil())
+        window.step_page.source.edit.textChanged.connect(self._on_edit)
         window.step_page.phases.offer_blocks_of(self.recorder.ladder)
 
     def _on_recorded(self) -> None:
@@ -59,6 +60,21 @@ class Reporter(QObject):
         self.main.form.report(None)
         self.main.message.clear()
         self._announce_findings(self._repaired())
+
+    def _on_edit(self) -> None:
+        """Another text stands in place of one that failed: no other value runs that again.
+
+        If it is the one that ran, nothing is wrong any more.
+        """
+        shown, wanted = self.session.asked_for, self.session.configuration
+        if shown is None or wanted is None or self.recorder.worker.busy:
+            return
+        if wanted.key == shown.key and wanted.source != shown.source:
+            self.recorder.go_back()
+        source = self.main.step_page.source
+        if source.edit.errors and not source.draft.stale:
+            source.show_diagnostics(())
+            self.main.message.clear()
 
     def _on_page(self, page: str) -> None:
         """Say of a record that it was cut once it is looked at."""

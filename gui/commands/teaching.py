@@ -84,6 +84,8 @@ class Teaching(QObject):
         """Where progress is kept; None for nowhere."""
         self.greeted = False
         """Whether the first start's page has been shown."""
+        self.presented = False
+        """Whether questions stand above the views, for a room, and not in the panel."""
         self.sitting: Sitting | None = None
         self.course: Course | None = None
         self.lessons: tuple[Lesson, ...] = ()
@@ -109,6 +111,11 @@ class Teaching(QObject):
     def close(self) -> None:
         self.worker.close()
         self.drafter.close()
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether questions are asked as soon as the course is read."""
+        return bool(self._then)
 
     # ---- what can be sat
 
@@ -259,7 +266,7 @@ class Teaching(QObject):
             self.session.picked.connect(self._on_picked)
             self.main.left_column.take_lesson_panel(panel)
         self.panel.restyle()
-        self.main.left_column.show_lesson(True)
+        self.main.left_column.show_lesson(not self.presented)
 
     def show_panel(self, on: bool) -> None:
         self.main.left_column.show_lesson(on)

@@ -254,9 +254,10 @@ def parameters_text(parameters: Mapping[str, int]) -> str:
 
 
 def launch_title(ladder: Ladder, shown: Configuration) -> str:
-    """A launch in a line: its rung and parameters, or its file and kernel."""
+    """A launch in a line: its rung and parameters, or its file, kernel, grid and block."""
     if shown.own is not None:
-        return f"{shown.own.name}: {shown.own.kernel}"
+        own = shown.own
+        return f"{own.name}: {own.kernel}, grid {own.grid}, block {own.block}"
     edited = " (edited)" if shown.source is not None else ""
     return f"{ladder[shown.rung].title}{edited}: {parameters_text(shown.parameters)}"
 

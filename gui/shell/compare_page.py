@@ -422,6 +422,7 @@ class DifferenceView(QWidget):
 
 
 LINES = 19  # of text: the least height of one view
+UPPER, TALL = 68, 82  # per cent of the height that is above the table; with matrices in front
 
 
 class ComparePage(PageWidget, QWidget):
@@ -431,7 +432,7 @@ class ComparePage(PageWidget, QWidget):
         """`explaining` answers for side A, which is the window's own session."""
         super().__init__()
         self.main, self.comparing, self.explaining = window, comparing, explaining
-        self._opening = False
+        self._opening = self._moved = False
         self._texts: frozenset[str] = frozenset()
         """Those that were looked at last."""
         a, b = comparing.a, comparing.b
@@ -470,8 +471,9 @@ class ComparePage(PageWidget, QWidget):
         self.differences.grouping.setContentsMargins(0, 4, 20, 4)
         self.differences.grouping.raise_()
         self.splitter.addWidget(table)
-        for splitter, shares in ((self._pair, (1, 1)), (self.splitter, (68, 32))):
+        for splitter, shares in ((self._pair, (1, 1)), (self.splitter, (UPPER, 100 - UPPER))):
             share(splitter, shares, (1000 * shares[0], 1000 * shares[1]))
+        self.splitter.splitterMoved.connect(lambda *_: setattr(self, "_moved", True))
 
     def _make_left(self) -> None:
         """In the left column: which side its forms are for, and the forms of B."""
@@ -661,8 +663,12 @@ class ComparePage(PageWidget, QWidget):
     def _show_views(self) -> None:
         chosen = self.comparing.a.compared_view
         self.views.value = chosen
+        is_tall = chosen == "Matrices"  # B stands above C: two views' height
+        if not self._moved:
+            upper = TALL if is_tall else UPPER
+            self.splitter.setSizes([1000 * upper, 1000 * (100 - upper)])
         line = self.fontMetrics().lineSpacing()
-        room = max(self.sides[0].splitter.height() // (LINES * line), 1)
+        room = max(self.sides[0].splitter.height() // (LINES * line) - is_tall, 1)
         for side in self.sides:
             side.show_views(chosen, room)
 

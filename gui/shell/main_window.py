@@ -229,6 +229,7 @@ class MainWindow(Window):
         if not self.form.shows(rung, configuration.parameters):
             self.form.show_rung(rung, configuration.parameters)
             self.words.watch(self.form)  # its rows are others now
+        self.form.show_mapping(configuration)
 
     def _mark_edited(self) -> None:
         self.ladder_panel.mark_edited(self.step_page.source.draft.kept())

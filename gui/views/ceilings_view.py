@@ -329,6 +329,7 @@ class CeilingsView(PageView):
         self._again = False
         """Whether something came that was not drawn yet."""
         self._keys: tuple[LegendKey, ...] = ()
+        self._pointed = ""
         self._make_parts()
         self._lay_out()
         self._connect()
@@ -417,8 +418,9 @@ class CeilingsView(PageView):
             self._say_headline(self.found)
 
     def _say_headline(self, found: Ceilings) -> None:
-        """Which ceiling binds, and how far the runs are placed."""
-        self.caption.setText(f"{scene.headline(found)} {self.model.placing_text()}".rstrip())
+        """Which ceiling binds; how far the runs are placed stands below, and moves nothing."""
+        self.caption.setText(scene.headline(found))
+        self._say(self._pointed)
 
     def runs(self) -> tuple[scene.Run, ...]:
         """The measured runs of the chosen size on the chosen device."""
@@ -627,6 +629,7 @@ class CeilingsView(PageView):
         self.list.ceiling_chosen.connect(self._choose_ceiling)
 
     def _say(self, text: str) -> None:
-        self.hover.setText(
-            text or "Point at a ceiling or a measured run; click a run to see its ceilings."
-        )
+        """What is pointed at; nothing: how far the runs are placed, or what one can do."""
+        self._pointed = text
+        hint = "Point at a ceiling or a measured run; click a run to see its ceilings."
+        self.hover.setText(text or self.model.placing_text() or hint)

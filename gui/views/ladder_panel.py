@@ -222,6 +222,7 @@ class SideColumn(QWidget):
         rung = self.ladder[configuration.rung]
         if not self.form.shows(rung, configuration.parameters):
             self.form.show_rung(rung, configuration.parameters)
+        self.form.show_mapping(configuration)
 
     def restyle(self) -> None:
         self.form.restyle()

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from core.compiler.kernel_signature import SignatureParameter
     from core.ladder import Parameter, Rung
     from core.launching.file_launch import FileLaunch
+    from gui.scenes.selection import Configuration
 
 
 # The field of an array argument: what it is filled with, and its shape.
@@ -75,6 +76,7 @@ class ArrayField(QWidget):
         self.set_text(text)
         self.fill.activated.connect(self._chosen)
         self.shape.textEdited.connect(lambda _: self.changed.emit())
+        self.shape.editingFinished.connect(self._from_its_beginning)
 
     def text(self) -> str:
         """The argument as the command line writes it."""
@@ -86,8 +88,13 @@ class ArrayField(QWidget):
         self.fill.setCurrentText(fill)
         if shape != self.shape.text():
             self.shape.setText(shape)
-            self.shape.setCursorPosition(0)  # a long one shows its beginning
+            self._from_its_beginning()
         self._describe()
+
+    def _from_its_beginning(self) -> None:
+        """Show where a long size begins, once nobody types it."""
+        if not self.shape.hasFocus():
+            self.shape.setCursorPosition(0)
 
     def _describe(self) -> None:
         self.shape.setEnabled(self.fill.currentText() != NULL)
@@ -564,7 +571,6 @@ class FileForm(Fields):
     def __init__(self) -> None:
         super().__init__()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # keys scroll it
         self.launch: FileLaunch | None = None
         self._rows: LaunchRows | None = None
         self._timer = QTimer(self, singleShot=True, interval=FILE_DEBOUNCE_MS)
@@ -725,6 +731,7 @@ class ConfigurationForm(QWidget):
             rows.dragged.connect(self._drag)
             self.fields.take(rows, rows.grid)
             self._rows = rows
+            self.mapping.show_rung(rung)
             before: QWidget = self.reset
             for field in (*self.mapping.ways.findChildren(QToolButton), *rows.editors.values()):
                 QWidget.setTabOrder(before, field)
@@ -736,11 +743,14 @@ class ConfigurationForm(QWidget):
         self.knobs.hide()
         self.fields.show()
         self.inputs.show_rung(True)
-        self.mapping.show_rung(rung)
         self.show_error("")
 
     def shows(self, rung: Rung, values: Mapping[str, int]) -> bool:
         return self.rung is rung and self.values() == dict(values)
+
+    def show_mapping(self, configuration: Configuration) -> None:
+        """Show the rung's way, unless its text is edited: that may run any way."""
+        self.mapping.show_rung(self.rung if configuration.source is None else None)
 
     def show_file(self) -> None:
         """Show the form of a user's kernel in place of a rung's fields."""

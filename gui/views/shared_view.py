@@ -431,6 +431,8 @@ class BankPainter:
         strength = 1.0 if banks.live else STALE_BANKS
         calm = theme.tint("load" if banks.verb == "loads" else "store", strength)
         alarm = theme.tint("conflict", strength)
+        bold = theme.font("small", bold=True)
+        digits = QFontMetricsF(bold)
         numbers, ways = [], []
         for bank, asked in enumerate(banks.words):
             if not asked:
@@ -444,13 +446,17 @@ class BankPainter:
                 self._draw_word(p, word, _body(rect), strong)
             before = banks.passes[bank - 1] if bank else 0
             if conflict and (times != before or self.wide > 2.2 * self.line):
-                above = QRectF(rects[-1].left() - 7, rects[-1].top() - self.line, 0, self.line)
-                above.setWidth(self.wide + 12)
-                if counted:
-                    ways.append((above, f"×{times}"))
+                above = QRectF(0, rects[-1].top() - self.line, 0, self.line)
+                above.setWidth(digits.horizontalAdvance(f"×{times}") + 2)
+                above.moveCenter(QPointF(rects[-1].center().x(), above.center().y()))
+                ways.append((times, above))
             if self._numbered(bank):
                 numbers.append((self._label(bank), str(bank)))
-        texts(p, ways, theme.color("conflict"), theme.font("small", bold=True))
+        free: list[tuple[QRectF, str]] = []
+        for times, above in sorted(ways, key=lambda one: -one[0]):  # the worst need their room
+            if not any(above.intersects(other) for other, _ in free):
+                free.append((above, f"×{times}"))
+        texts(p, free, theme.color("conflict"), bold)
         fill(p, [rect for rect, _ in numbers], theme.color("panel"))
         texts(p, numbers, theme.color("text"), theme.font("small"))
 
@@ -587,7 +593,11 @@ class SharedPainter:
                 ("" if lanes[0] % every else str(lanes[0])) if len(lanes) == 1 else f"×{len(lanes)}"
                 for lanes in lit.values()
             ]
-            write(p, cells.sides(rows, columns), names, ink, font if every == 1 else large)
+            follows = (
+                lit.get(flat + 1, [each[-1] + 1])[0] == each[-1] + 1 for flat, each in lit.items()
+            )
+            if every == 1 or all(follows):  # a large name reaches over its neighbours, as theirs
+                write(p, cells.sides(rows, columns), names, ink, font if every == 1 else large)
         lanes_lit = {self.session.lane: "selected"}
         hovered = hovered_lane(self.session)
         if hovered is not None:

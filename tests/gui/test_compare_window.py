@@ -61,6 +61,7 @@ def test_a_link_opens_both_sides_on_one_clock(compared, window, qtbot):
 def test_either_time_axis_drags_both(compared, window, qtbot):
     a, b = window.session, compared.comparing.b
     qtbot.mousePress(compared.scrub, Qt.MouseButton.LeftButton, pos=compared.scrub.rect().center())
+    qtbot.mouseRelease(compared.scrub, Qt.MouseButton.LeftButton)
     assert b.step == compared.scrub.step_at(compared.scrub.rect().center().x())
     assert a.phase == 2 * b.phase or a.phase == 2 * b.phase + 1
 
@@ -366,6 +367,23 @@ def test_higher_windows_show_more_views(compared, window, qtbot):
     assert shown() == 1
     window.resize(1600, 1700)
     qtbot.waitUntil(lambda: shown() >= 2, timeout=2000)
+
+
+@pytest.mark.slow
+def test_matrices_have_the_height_to_themselves_until_it_is_shared_by_hand(compared, window, qtbot):
+    window.resize(1920, 1058)
+    side = compared.sides[0]
+    window.session.compared_view = "Source"
+    qtbot.waitUntil(lambda: side.source.height() > 0.8 * side.splitter.height() > 0)
+    lower = side.splitter.height()
+    window.session.compared_view = "Matrices"
+    qtbot.waitUntil(lambda: side.matrices.height() > 0.8 * side.splitter.height())
+    assert side.splitter.height() > 1.1 * lower
+    compared.splitter.setSizes([1000, 1000])
+    compared.splitter.splitterMoved.emit(0, 1)
+    shared = compared.splitter.sizes()
+    window.session.compared_view = "Memory"
+    assert compared.splitter.sizes() == shared
 
 
 @pytest.mark.slow

@@ -39,6 +39,26 @@ def focus_editor(window, qtbot):
 
 
 @pytest.mark.slow
+def test_after_an_error_is_undone_another_size_runs_the_text_that_is_there(window, qtbot):
+    source, session = window.step_page.source, window.session
+    before = session.configuration
+    replace_line(window, "float value = 0", "    float value = zero;")
+    with qtbot.waitSignal(window.recorder.failed, timeout=RECORDING_MS):
+        window.workbench.run_source()
+    assert source.edit.errors
+    assert "zero" in window.message.sentence
+    assert session.configuration != before
+    source.edit.undo()
+    assert not source.draft.stale
+    assert session.configuration == before
+    assert not source.edit.errors
+    assert not window.message.sentence
+    with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+        window.form.editors["n"].setValue(12)
+    assert dict(session.trace.workload.parameters)["n"] == 12
+
+
+@pytest.mark.slow
 def test_an_edit_is_run_and_the_original_is_one_click_away(window, qtbot):
     source, session = window.step_page.source, window.session
     before = session.trace

@@ -66,6 +66,17 @@ def test_the_switch_swaps_kernel_and_source_and_keeps_the_place(window, qtbot):
 
 
 @pytest.mark.slow
+def test_an_edited_text_may_run_any_way_and_none_is_named(window, qtbot):
+    text = window.session.trace.workload.source
+    for source, named in ((text.replace("0.0f", "1.0f"), False), (None, True)):
+        assert source != text
+        with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+            window.recorder.run_source(source)
+        assert window.form.mapping.isVisible() is named
+        assert window.form.rung.name == "uncoalesced"
+
+
+@pytest.mark.slow
 def test_breakpoints_stay_with_their_rung_when_the_switch_takes_them_along(window, qtbot):
     def shows(act):
         with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):

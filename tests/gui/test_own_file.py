@@ -560,3 +560,25 @@ def test_after_a_stop_all_speak_of_the_launch_that_is_shown(opened, window, qtbo
     assert not source.run.isEnabled()
     recorded(window, qtbot, lambda: type_in(window, "grid", "2"))
     assert session.trace.workload.source == SOURCE
+
+
+@pytest.mark.slow
+def test_tab_goes_through_all_fields_of_a_launch_and_scrolls_to_them(opened, qtbot):
+    window = opened
+    window.resize(1366, 600)
+    with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+        window.form.file.kernel_chosen.emit("add")
+    form, area = window.form.file, window.form.file.viewport()
+    fields = [getattr(field, "shape", field) for field in form.fields.values()]
+    qtbot.waitUntil(lambda: form.widget().height() > area.height() > 0)
+    assert any(field.visibleRegion().isEmpty() for field in fields)
+    window.activateWindow()
+    fields[0].setFocus()
+    found = [fields[0]]
+    while form.isAncestorOf(QApplication.focusWidget()):
+        now = QApplication.focusWidget()
+        place = now.mapTo(area, now.rect().center())
+        assert area.rect().contains(place), now.accessibleName()
+        found.append(now)
+        qtbot.keyClick(now, Qt.Key.Key_Tab)
+    assert [field for field in found[1:] if field in fields] == fields

@@ -51,6 +51,24 @@ def test_forward_reveals_then_goes_on(presented, window, qtbot):
 
 
 @pytest.mark.slow
+def test_what_is_presented_before_the_course_is_read_is_the_lesson_that_was_asked_for(
+    window, qtbot, tmp_path
+):
+    teaching, presenting = window.teaching, window.commands.presenting
+    teaching.path = tmp_path / "progress.json"
+    teaching.open_named("1B")
+    presenting.toggle()
+    asked(window, qtbot)
+    assert teaching.sitting.title.startswith("1B")
+    assert presenting.bar.isVisible()
+    assert window.left.isHidden()
+    assert window.lesson_panel.isHidden()
+    presenting.toggle()
+    assert window.left.isHidden()
+    assert window.lesson_panel.isVisible()
+
+
+@pytest.mark.slow
 def test_the_room_reads_larger_type_and_no_left_column(presented, window, qtbot, qapp):
     bar, body = presented.bar, window.form.font().pointSizeF()
     presented.move(1)

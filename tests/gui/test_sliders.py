@@ -109,6 +109,7 @@ def test_a_slider_reports_stops_and_not_places(qtbot):
     with qtbot.waitSignal(slider.dragged) as dragged:
         qtbot.mousePress(slider, Qt.MouseButton.LeftButton, pos=slider.rect().topRight())
     assert dragged.args == [16]
+    qtbot.mouseRelease(slider, Qt.MouseButton.LeftButton, pos=slider.rect().topRight())
     with qtbot.assertNotEmitted(slider.dragged):
         slider.show_stops((1, 16), 1)
         slider.show_value(16)

@@ -43,6 +43,17 @@ def test_a_race_of_two_blocks_in_global_memory_wants_both_to_be_atomic():
     assert "nothing orders two blocks; make both accesses atomic" in message
 
 
+def test_an_update_by_two_threads_wants_to_be_atomic_where_a_barrier_could_not_help():
+    (case,) = (case for case in CASES if case.kernel == "reduction")
+    source = (
+        (FOLDER / case.file).read_text("utf-8").replace("s[t] += s[t + stride];", "s[t % 4]++;")
+    )
+    for order in ("lockstep", "warp_by_warp"):
+        said_now = [f.message for f in record(workload(case, source), order=order).findings]
+        assert any("; make the update atomic, with atomicAdd() or its like" in m for m in said_now)
+    assert not any("atomic" in message for message in said("reduction"))
+
+
 def test_a_volatile_load_that_a_fence_is_missing_for_wants_that_fence():
     (message,) = said("counted_sums")
     assert "reads sums[0], which thread (0,0) of block (0,0) stores" in message

@@ -131,6 +131,8 @@ def test_counters_of_the_launch_and_of_another():
     assert value(link, "of_array('A', 'global_ld_sectors')") == 32 * requests
     assert value(link, "per_request('B')") == 1
     assert value(link, "per_request('C', 'st', of=vs)") == 4
+    with pytest.raises(LessonError, match="makes no such request to C"):
+        value(link, "per_request('C') <= 4")  # a kernel that loads nothing meets no goal
     assert (
         value(link, "total('global_ld_sectors', of='coalesced?n=32&block_x=32&block_y=4')")
         == 5 * 32**3 // 32

@@ -1,5 +1,7 @@
 """Shared arrays of every shape lie where their cells are largest, and are painted once."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QRectF
@@ -17,6 +19,7 @@ from gui.scenes.why import Step, explain
 from gui.views.bank_map_painter import BankMapPainter
 from gui.views.drawing_tools import Cells, Pixmaps
 from gui.views.shared_view import ArrayPicture, SharedView, shared_geometry
+from tests.core.emulator.machines import trace_of
 
 BOX = QRectF(12, 4, 470, 330)
 
@@ -188,3 +191,27 @@ def test_that_there_is_no_shared_memory_is_said_once(qtbot, light):
     image = view.grab().toImage()
     colors = {image.pixel(x, y) for x in range(image.width()) for y in range(image.height())}
     assert len(colors) == 1
+
+
+def test_names_of_scattered_words_stand_beside_each_other(qtbot, light, monkeypatch):
+    session = Session()
+    source = """
+__global__ void k(int* out) {
+    __shared__ int s[256];
+    s[threadIdx.x * threadIdx.x % 101] = 1;
+    out[threadIdx.x] = 1;
+}"""
+    session.trace = trace_of(source, {"out": np.zeros(32, np.int32)})
+    view, drawn, cells = SharedView(session), [], []
+    monkeypatch.setattr("gui.views.shared_view.texts", lambda p, named, *_: drawn.extend(named))
+    monkeypatch.setattr("gui.views.shared_view.write", lambda p, at, *_: cells.append(at))
+    qtbot.addWidget(view)
+    view.resize(400, 380)
+    view.show()
+    session.step = step_named(session.block_trace, "store:s")
+    view.grab()
+    banks, places = view.scene.banks, [box for box, word in drawn if word[0] == "×"]
+    assert {f"×{n}" for n in banks.passes if n > 2} <= {word for _, word in drawn}
+    assert len(places) > 1
+    assert not any(a.intersects(b) for a, b in combinations(places, 2))
+    assert not cells, "lanes whose names would lie over those of others have none"
