@@ -360,10 +360,8 @@ class HostCode:
         return chooses
 
     def _switch(self, node: Node) -> Statement:
-        body, test = (
-            field_of(node, "body"),
-            self.value(field_of(field_of(node, "condition"), "value")),
-        )
+        body = field_of(node, "body")
+        test = self.value(field_of(field_of(node, "condition"), "value"))
         cases = [c for c in (body.named_children if body else ()) if c.type == "case_statement"]
         values = [c.child_by_field_name("value") for c in cases]
         asked = [self.value(value) if value is not None else None for value in values]

@@ -60,9 +60,12 @@ class Taker(QObject):
         self._process: QProcess | None = None
         self._path = Path()
         self._said = ""
-        self.worker = Worker(self, "report")
-        self.worker.finished.connect(lambda path: window.message.tell(f"Saved {path}"))
-        self.worker.failed.connect(lambda error: self.main.message.show_message(sentence_of(error)))
+        self.worker = Worker(
+            self,
+            "report",
+            lambda path: window.message.tell(f"Saved {path}"),
+            lambda error: window.message.show_message(sentence_of(error)),
+        )
 
     @property
     def busy(self) -> bool:
@@ -208,7 +211,8 @@ class Taker(QObject):
             self.main.message.tell(f"Saved {self._path}")
             return
         words = " ".join(said.split()).removeprefix("error: ")
-        self.main.message.show_message(words or "The export ended before its time.")
+        early = f"The export stopped early: {self._path.name} was not written."
+        self.main.message.show_message(words or early)
 
 
 def file_name(session: Session) -> str:

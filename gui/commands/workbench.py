@@ -345,7 +345,8 @@ class Workbench(QObject):
 
     def _settle(self) -> None:
         """A rung's edited text that now runs as its own file is no longer an edit of the rung."""
-        self._shown_form, shown = self._form, self.session.asked_for
+        self._shown_form = self._form
+        shown = self.session.asked_for
         if shown is not None and shown.untitled and shown.source is not None:
             self.source.draft.forget(shown.source)
 

@@ -36,11 +36,11 @@ RETURN = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 def keeps_key(event: QEvent, own: Callable[[QKeyEvent], bool]) -> bool:
     """Keep a widget's `own` keys from the window's shortcuts; whether this is one of them."""
-    override = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
-    if not (override and own(event)):  # type: ignore[arg-type]
-        return False
-    event.accept()
-    return True
+    override = event.type() == QEvent.Type.ShortcutOverride
+    kept = override and isinstance(event, QKeyEvent) and own(event)
+    if kept:
+        event.accept()
+    return kept
 
 
 # Buttons.
