@@ -131,7 +131,7 @@ class DockTitle(QFrame):
     def __init__(self, title: str, controls: Sequence[QWidget]) -> None:
         super().__init__()
         self.setProperty("role", "dockTitle")
-        self._name, self._is_large = title, False
+        self._name = title
         self.large = QToolButton()
         self.controls = (*controls, self.large)
         self.named = True
@@ -197,13 +197,9 @@ class DockTitle(QFrame):
 
     def show_large(self, large: bool) -> None:
         """Say whether the view is over the whole page, and what the button does then."""
-        self._is_large = large
         self.large.setToolTip(PUT_BACK if large else ENLARGE)
         self.large.setAccessibleName("Back to all views" if large else f"Enlarge {self._name}")
-        self.restyle()
-
-    def restyle(self) -> None:
-        set_icon(self.large, "put_back" if self._is_large else "enlarge", size=15)
+        set_icon(self.large, "put_back" if large else "enlarge", size=15)
 
     def controls_width(self) -> int:
         """What the controls that are shown want, all in one row."""
@@ -459,8 +455,6 @@ class DockArea(QMainWindow):
         self.large.put_back()
 
     def restyle(self) -> None:
-        for dock in self.docks.values():
-            dock.title.restyle()
         for bar in self.findChildren(QTabBar):
             bar.setFont(current_theme().font("heading"))
         self.follow_size()

@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.looks.style import named, set_style, side_by_side, stacked, styled_label
+from gui.looks.style import named, set_icon, set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.launch_form import moved, place_of, reach_text
 from gui.scenes.session import Session
@@ -46,9 +46,12 @@ def keeps_key(event: QEvent, own: Callable[[QKeyEvent], bool]) -> bool:
 # Buttons.
 
 
-def icon_button(tip: str, name: str = "") -> QToolButton:
+def icon_button(tip: str, name: str = "", *, icon: str = "", size: int = 18) -> QToolButton:
     """A button for an icon; screen readers hear `name`, or the tip without its key."""
-    return named(QToolButton(), name or tip.partition(" (")[0], tip)
+    button = named(QToolButton(), name or tip.partition(" (")[0], tip)
+    if icon:
+        set_icon(button, icon, size=size)
+    return button
 
 
 def push_button(text: str, tip: str = "", *, primary: bool = False) -> QPushButton:
