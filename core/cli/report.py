@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from core.cli.console import compile_errors, progress_bar
-from core.cli.options import Compiler
+from core.cli.options import Compiler, FileOptions, Sizes
 from core.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -26,21 +26,13 @@ def report(
         typer.Argument(metavar="FILE|RUNG", help="A .cu or .ptx file, a saved trace, or a rung."),
     ],
     out: Annotated[Path, typer.Option("-o", "--out", help="x.html, x.md or x.pdf.")],
-    sizes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A rung's parameter.")
-    ] = None,
-    kernel: Annotated[str, typer.Option(help="Which kernel of a file.")] = "",
-    grid: Annotated[str, typer.Option(help="Of a file's launch, such as 8,8.")] = "",
-    block: Annotated[str, typer.Option(help="Of a file's launch, such as 16,16.")] = "",
-    define: Annotated[list[str] | None, typer.Option("-D", help="A macro, NAME=VALUE.")] = None,
-    arg: Annotated[
-        list[str] | None, typer.Option("--arg", help="An argument, as trace has it.")
-    ] = None,
+    *,
+    sizes: Sizes,
+    launch: FileOptions,
     compiler: Compiler = None,
     device: Annotated[str, typer.Option(help="Whose ceilings; none for none.")] = "NVIDIA H200",
 ) -> None:
     """Write a report: launch, counters, findings, ceilings and recorded times."""
-    from core.cli.workloads import parse_settings
     from core.devices.table import load_devices
     from core.files import replace_file
     from core.report.content import report_of
@@ -50,15 +42,8 @@ def report(
     if suffix not in ENDINGS:
         raise ParameterError(f"{out.name} is not a report: end its name with .html, .md or .pdf.")
     chosen = None if device == "none" else load_devices().find(device)
-    launch = {
-        "kernel": kernel or None,
-        "grid": grid or None,
-        "block": block or None,
-        "define": define or None,
-        "arg": arg or None,
-    }
     with progress_bar("Recording"):
-        trace = _trace(what, parse_settings(sizes or []), launch)
+        trace = _trace(what, sizes.given(), launch.launch())
     made = report_of(trace, None, chosen)
     if suffix == ".md":
         replace_file(out, as_markdown(made))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
@@ -12,6 +14,7 @@ from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
     QDialog,
+    QFileDialog,
     QFrame,
     QGridLayout,
     QLabel,
@@ -484,3 +487,18 @@ def ask_choice(
     found = box.currentText() if question.answered else None
     question.deleteLater()
     return found
+
+
+def ask_where(
+    parent: QWidget, title: str, first: str, kinds: Iterable[str]
+) -> tuple[Path, str] | None:
+    """Ask for a file to write and its kind, one of `kinds` such as "Report (*.html)".
+
+    A path without an ending gets that of the kind, or of `first`. None where nobody wants one.
+    """
+    file, kind = QFileDialog.getSaveFileName(parent, title, first, ";;".join(kinds))
+    if not file:
+        return None
+    path, ending = Path(file), re.search(r"\*(\.\w+)\)", kind)
+    suffix = ending[1] if ending else Path(first).suffix
+    return path if path.suffix else path.with_suffix(suffix), kind

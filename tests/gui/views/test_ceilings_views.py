@@ -160,13 +160,13 @@ def live(clock_mhz: float):
 @pytest.mark.slow
 def test_a_gpu_of_this_machine_comes_first(qtbot, ceilings, occupancy) -> None:
     table = counted(qtbot, ceilings).lowest.gflops
-    ceilings.model.take_devices((live(990.0),))
+    ceilings.device_box.take((live(990.0),))
     assert ceilings.device_box.currentText() == "NVIDIA H200 (this machine)"
     assert counted(qtbot, ceilings).device.boost_mhz == 990.0
     assert ceilings.found.lowest.gflops == pytest.approx(table / 2)
     assert ceilings._run(ceilings.runs()) is not None  # results recorded on the same kind of GPU
     compiled(qtbot, occupancy)
-    occupancy._on_devices((live(990.0),))
+    occupancy.sm_box.take((live(990.0),))
     assert occupancy.sm_box.currentText() == "NVIDIA H200 (this machine)"
     assert occupancy.table.rows.devices[0].boost_mhz == 990.0
     assert occupancy.capability.name == "9.0"
@@ -353,10 +353,10 @@ def test_first_order_counts(qtbot, occupancy) -> None:
 def test_what_a_page_is_about_has_room_beside_its_choices(qtbot, qapp) -> None:
     apply_theme(qapp, "light")
     row, subject = QWidget(), Subject()
-    size, device = SizeBox(512, "Size", "N"), DeviceBox("Device", "Whose figures")
+    size, device = SizeBox(512, "Size", "N"), DeviceBox("Device", "Whose figures", "H200")
     qtbot.addWidget(row)
     row.setLayout(subject_row(subject, (size.label, size, device)))
-    device.offer((), "H200")
+    device.offer()
     subject.setText("Tiled: n = 4096, tile = 16")
     row.resize(400, 80)
     row.show()
