@@ -290,9 +290,7 @@ class Comparing(QObject):
             return
         own, source = versus.own, versus.source
         if own is not None and (not own.complete or not self._shows(own)):
-            self.opener.submit(
-                open_job, own.path, own, None, source, source is not None, linked=not own.complete
-            )
+            self.opener.submit(open_job, own.path, own, None, source, linked=not own.complete)
         else:
             self.recorder.ask(versus, self.a.block)
 
