@@ -236,7 +236,7 @@ class ViewDock(QDockWidget):
         view.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         if caption is not None:
             self._head.addWidget(caption)
-        self._tabbed = self._beside = False
+        self.tabbed = self._beside = False
         self.setWidget(self.body)
         # Qt moves a covered dock out of sight but says that it is visible: it would go on working.
         self.visibilityChanged.connect(self._show_view)
@@ -273,16 +273,11 @@ class ViewDock(QDockWidget):
         if on or self.isVisible() or self.isHidden():
             self.view.setVisible(on)
 
-    @property
-    def tabbed(self) -> bool:
+    def show_tabbed(self, tabbed: bool) -> None:
         """Whether a tab names the view; the caption then stands in the heading's place."""
-        return self._tabbed
-
-    @tabbed.setter
-    def tabbed(self, tabbed: bool) -> None:
-        if tabbed == self._tabbed:
+        if tabbed == self.tabbed:
             return
-        self._tabbed = tabbed
+        self.tabbed = tabbed
         self.title.named = not tabbed
         self.title.heading.setVisible(not tabbed)
         self._place_caption()
@@ -296,7 +291,7 @@ class ViewDock(QDockWidget):
         """A tab names the view: the caption stands beside the controls, if there is room for it."""
         digit = self.fontMetrics().horizontalAdvance("0")
         room = self.width() - self.title.controls_width()
-        beside = self._tabbed and room >= CAPTION * digit
+        beside = self.tabbed and room >= CAPTION * digit
         if self.caption is None or beside == self._beside:
             return
         self._beside = beside
@@ -551,7 +546,8 @@ class DockArea(QMainWindow):
         """Say on each dock whether a tab names it, and dress the tabs."""
         for dock in self.docks.values():
             others = self.tabifiedDockWidgets(dock)
-            dock.tabbed = not dock.isFloating() and any(not other.isHidden() for other in others)
+            named = not dock.isFloating() and any(not other.isHidden() for other in others)
+            dock.show_tabbed(named)
         for bar in self.findChildren(QTabBar):
             bar.setDrawBase(False)
             bar.setFont(current_theme().font("heading"))
