@@ -36,11 +36,11 @@ def typed(kind: Any, value: Any, *also: type) -> Any:
             with suppress(TypeError):
                 return typed(one, value, *also)
         raise TypeError(f"{value!r} is not {kind}")
-    if is_dataclass(kind):
+    if isinstance(kind, type) and is_dataclass(kind):
         hints = _hints(kind, also)
         if isinstance(value, list):
             value = dict(zip(hints, value, strict=True))
-        return kind(**{name: typed(hints[name], v, *also) for name, v in value.items()})  # type: ignore
+        return kind(**{name: typed(hints[name], v, *also) for name, v in value.items()})
     if whole is Literal:
         if value not in parts:
             raise ValueError(f"{value!r} is not {kind}")

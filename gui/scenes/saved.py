@@ -210,8 +210,7 @@ def load(path: Path) -> Saved | None:
         return None
     raw = read_plain(path, MOST_BYTES)
     try:
-        numbers = dict.fromkeys(("parse_int", "parse_float", "parse_constant"), _number)
-        data = json.loads(raw, **numbers)
+        data = json.loads(raw, parse_int=_number, parse_float=_number, parse_constant=_number)
         if data["version"] != VERSION:
             raise TilescopeError(f"{path} is of another version of Tilescope.")
         return _saved(data)

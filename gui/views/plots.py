@@ -118,20 +118,23 @@ def symbol_size(pixels: float) -> float:
 
 
 class Chart(pg.PlotWidget):
-    """Items are added in the axes' units; ranges are set, and neither found nor moved otherwise.
+    """Items are added in the axes' units; ranges are set, never found by themselves.
 
-    left, bottom: axes to use in place of pyqtgraph's.
+    left, bottom: axes to use in place of pyqtgraph's. mouse: whether the wheel zooms and a drag
+    moves the view.
     """
 
     def __init__(
         self,
         left: pg.AxisItem | None = None,
         bottom: pg.AxisItem | None = None,
+        *,
+        mouse: bool = False,
     ) -> None:
         self.axes = {"left": left or pg.AxisItem("left"), "bottom": bottom or pg.AxisItem("bottom")}
         super().__init__(axisItems=self.axes, enableMenu=False)
         self.hideButtons()
-        self.setMouseEnabled(False, False)
+        self.setMouseEnabled(mouse, mouse)
         self.box = self.plotItem.vb
         self.box.disableAutoRange()
         for axis in self.axes.values():
