@@ -50,6 +50,7 @@ def open_job(
     known: FileLaunch | None,
     kernel: str | None,
     text: str | None = None,
+    is_edit: bool = True,
     linked: bool = False,
     block: int | None = None,
     pasted: str = "",
@@ -57,8 +58,9 @@ def open_job(
     """The work of opening `path`; gives an `Opened`, or raises TilescopeError.
 
     `known` is a launch to go on from, `kernel` one to guess anew. `text` stands in for the file's,
-    as an edit of it. `linked` says that `known` is a link's: what it leaves empty is guessed, and
-    what the source has not is an error. `block` and `pasted` go along.
+    and is an edit of it unless `is_edit` is False. `linked` says that `known` is a link's: what it
+    leaves empty is guessed, and what the source has not is an error. `block` and `pasted` go
+    along.
     """
     from core.launching.guess import launch_of
     from core.launching.ptx_guess import opened_ptx
@@ -67,7 +69,7 @@ def open_job(
 
     if path.endswith(".ptx"):
         opened = apart(opened_ptx, path, known, kernel, text)
-        return Opened(*opened, text, block, pasted)
+        return Opened(*opened, text if is_edit else None, block, pasted)
     source = text if text is not None else read_source(Path(path))
     must_be_short_enough(source, "The text")
     found = apart(launch_of, source, path, known, kernel, linked)
@@ -78,7 +80,7 @@ def open_job(
         from core.runs.fitting import tried
 
         found = (tried(source, found[0], known), *found[1:])
-    edited = source if text is not None and is_own else None
+    edited = source if text is not None and is_edit and is_own else None
     return Opened(*found, edited, block, pasted)
 
 
