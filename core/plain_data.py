@@ -28,6 +28,8 @@ def typed(kind: Any, value: Any, *also: type) -> Any:
     defaults. `also` are classes that annotations name and their modules import for types alone.
     Raises KeyError, TypeError or ValueError for what is not of the type.
     """
+    if type(value) is kind and kind is not str:  # the short way for most numbers
+        return value
     whole, parts = get_origin(kind), get_args(kind)
     if whole in (Union, UnionType):
         if value is None and NoneType in parts:
