@@ -434,6 +434,7 @@ class OccupancyView(PageView):
             self.caption.setText("Compiling the kernel …")
             self._compiler.submit(work.resources_job, self.ladder, configuration, self.capability)
         else:
+            self._compiler.cancel()  # which may be at a kernel that was shown in between
             self._take_needs(self._compiled.resources)
 
     def show_resources(self) -> None:
@@ -533,6 +534,7 @@ class OccupancyView(PageView):
             self._take_needs(compiled.resources)
 
     def _on_failure(self, error: object) -> None:
+        self._compiled = None
         self.show_resources()
         self.caption.setText(f"The kernel's registers are not known: {error}")
 

@@ -17,6 +17,7 @@ from core.errors import Cancelled
 from core.gpu.achieved import reported_device
 from core.gpu.result import load_recorded
 from core.launching.file_launch import FileLaunch
+from gui.jobs import ceilings_work
 from gui.jobs.ceilings_work import key_of
 from gui.looks.theme import apply_theme
 from gui.scenes.selection import Configuration
@@ -305,6 +306,24 @@ def test_registers_come_from_the_cubin(qtbot, occupancy) -> None:
     assert occupancy.resources == found.resources
     assert "H200 (compute capability 9.0): an SM holds" in occupancy.caption.text()
     assert occupancy.fields["registers"].value() == found.resources.registers
+
+
+def test_a_kernel_that_is_gone_back_to_is_not_overtaken(qtbot, occupancy, session, monkeypatch):
+    found, go_on, make = compiled(qtbot, occupancy), threading.Event(), ceilings_work.resources_job
+
+    def late(*args):
+        assert go_on.wait(WAIT_MS / 1000)
+        return make(*args)
+
+    monkeypatch.setattr(ceilings_work, "resources_job", late)
+    first = session.configuration
+    session.configuration = Configuration("tiled", {"n": 32, "tile": 8})
+    qtbot.waitUntil(lambda: occupancy._compiler.busy, timeout=WAIT_MS)
+    session.configuration = first
+    qtbot.waitUntil(lambda: "Compiling" not in occupancy.caption.text(), timeout=WAIT_MS)
+    go_on.set()
+    qtbot.waitUntil(lambda: not occupancy._compiler.busy, timeout=WAIT_MS)
+    assert occupancy.resources == found.resources
 
 
 @pytest.mark.slow
