@@ -73,7 +73,7 @@ def pieces(lessons: Sequence[Lesson], seed: int) -> Iterator[Piece]:
             f"<p class='small'>{_code(LINKS)}</p>",
             new_page=place > 0,
         )
-        # a kernel whose lines a question asks for is printed for no other one
+        # A kernel whose lines a question asks for is printed for no other one.
         asked = {one.source for one in posed if "source" in one.step.veil}
         printed = dict.fromkeys(asked - {one.source for one in posed if one.goals}, "")
         key.append(Piece(f"<h2>{escape(lesson.name)}&nbsp;&nbsp;{escape(lesson.title)}</h2>"))

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from core.c_types import NUMBERS, VECTOR, numbers_in
 from core.compiler.compiler import compile_ptx, find_entry
 from core.errors import ArgumentError, CompileError
 from core.ptx.debug.model import DebugInfo, DwarfType, Member
@@ -34,35 +35,10 @@ _QUALIFIERS = {
     "signed",
 }
 _NUMBERS: Mapping[str, str] = {
-    "float": "float32",
-    "double": "float64",
-    "half": "float16",
-    "__half": "float16",
-    "__nv_bfloat16": "uint16",
-    "nv_bfloat16": "uint16",  # NumPy has no such type: its bits
-    "bool": "bool",
-    "char": "int8",
-    "unsigned char": "uint8",
-    "uchar": "uint8",
-    "short": "int16",
-    "unsigned short": "uint16",
-    "ushort": "uint16",
-    "": "int32",
-    "int": "int32",
-    "unsigned": "uint32",
-    "unsigned int": "uint32",
-    "uint": "uint32",
-    "long": "int64",
-    "unsigned long": "uint64",
-    "ulong": "uint64",
-    "long long": "int64",
-    "unsigned long long": "uint64",
-    "size_t": "uint64",
-    "ptrdiff_t": "int64",
-    "clock_t": "int64",
-    **{f"{u}int{bits}_t": f"{u}int{bits}" for u in ("", "u") for bits in (8, 16, 32, 64)},
+    **NUMBERS,
+    **dict.fromkeys(("__nv_bfloat16", "nv_bfloat16"), "uint16"),  # NumPy has no such type: its bits
+    "": "int32",  # signed
 }
-_VECTOR = re.compile(r"(char|uchar|short|ushort|int|uint|longlong|ulonglong|float|double)([1-4])")
 _BITS_OF = {  # structures, in CUDA and in PyTorch
     **dict.fromkeys(("half", "__half", "Half", "at::Half"), "float16"),
     **dict.fromkeys(("__nv_bfloat16", "BFloat16", "at::BFloat16"), "uint16"),
@@ -283,7 +259,7 @@ def _pointed(source: str, whole: str, kernel: str) -> list[str]:
     words = (
         re.match(r"\s*(?:const\s+)?(?:\w*::)*(\w+)\s*\*", text) for text in declared.parameters
     )
-    return [m[1] if m and m[1] not in known and not _VECTOR.fullmatch(m[1]) else "" for m in words]
+    return [m[1] if m and m[1] not in known and not VECTOR.fullmatch(m[1]) else "" for m in words]
 
 
 def without_spaces(instance: str) -> str:
@@ -384,9 +360,9 @@ def _plain(
         return None
     lanes = 1
     dtype = np.dtype(_NUMBERS[kind]) if kind in _NUMBERS else None
-    if vector := _VECTOR.fullmatch(kind):
-        base = vector[1].replace("longlong", "long long").replace("ulong", "unsigned long")
-        dtype, lanes = np.dtype(_NUMBERS[base]), int(vector[2])
+    vector = numbers_in(kind) if VECTOR.fullmatch(kind) else None
+    if vector is not None:
+        dtype, lanes = vector
     elif kind in _PAIRS:
         dtype, lanes = np.dtype(_PAIRS[kind]), 2
     if not star and (dtype is None or vector is not None or lanes > 1):

@@ -102,8 +102,8 @@ def copied(raw: NDArray[np.uint8], nbytes: int) -> NDArray[np.uint8]:
 class GlobalMemory:
     """The buffers of a launch, laid out at fixed addresses."""
 
-    def __init__(self, window: int = GLOBAL_WINDOW) -> None:
-        self._next, self._taken = window, 0
+    def __init__(self) -> None:
+        self._next, self._taken = GLOBAL_WINDOW, 0
         self.regions: list[Region] = []
 
     def allocate(

@@ -24,16 +24,13 @@ def caveats(
     `where` names the place at which an array's size is set, `given` writes that an array (its name)
     is given as a text.
     """
-    guesses: dict[str, bool] = {}  # by the array: to know it takes reading the whole source
-    for finding in trace.findings:
-        if finding.kind == "out_of_bounds" and finding.array not in guesses:
-            guesses[finding.array] = _is_guessed(trace, finding.array)
+    outside = [f for f in trace.findings if f.kind == "out_of_bounds" and not is_in_front(f)]
+    guessed = _guessed(trace) if outside else frozenset()
     resting = resting_findings(trace)
     found = {}
     for finding in trace.findings:
         said = []
-        is_outside = finding.kind == "out_of_bounds" and not is_in_front(finding)
-        if is_outside and guesses[finding.array]:
+        if finding in outside and finding.array in guessed:
             shape = next(a.shape for a in trace.arrays if a.name == finding.array)
             said.append(of_guessed_size(finding, shape, where(finding.array)))
         if names := resting.get(finding):
@@ -65,16 +62,14 @@ def resting_findings(trace: Trace) -> Mapping[Finding, tuple[str, ...]]:
     return resting_on(trace, frozenset(names - own))
 
 
-def _is_guessed(trace: Trace, name: str) -> bool:
-    """Whether nothing says the size of an array that a finding leaves."""
+def _guessed(trace: Trace) -> frozenset[str]:
+    """The arrays whose size nothing says."""
     work = trace.workload
-    array = next((a for a in trace.arrays if a.name == name), None)
-    if array is None or work.rung is not None:
-        return False
+    if work.rung is not None or len(work.source) > MOST_READ:
+        return frozenset()
     scalars = (a for a in work.launch.arguments if isinstance(a, ScalarArgument))
     given = {a.name: str(a.value) for a in scalars}
-    from core.launching.guess import size_is_guessed  # loads the reading of C++
+    shapes = {array.name: array.shape for array in trace.arrays}
+    from core.launching.guess import sizes_guessed  # loads the reading of C++
 
-    return len(work.source) <= MOST_READ and size_is_guessed(
-        work.source, work.source_name, work.kernel, given, array.name, array.shape
-    )
+    return sizes_guessed(work.source, work.source_name, work.kernel, given, shapes)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from core.devices.table import bandwidth_gbs, cores_per_sm
 from core.errors import TilescopeError
 from core.files import replace_file
 from core.gpu.check import Check
+from core.plain_data import plain, typed
 
 # Statistics of timing samples: quantiles, and when the median is known well enough.
 
@@ -226,9 +227,7 @@ class BenchmarkResult:
 
     def to_json(self) -> dict[str, Any]:
         """A dictionary that `json.dumps` takes."""
-        data = asdict(self)
-        data["parameters"] = dict(self.parameters)
-        data["software"] = dict(self.software)
+        data = plain(self)
         data["device"]["bandwidth_gbs"] = round(self.device.bandwidth_gbs, 1)
         return {"format": FORMAT, "ok": self.ok, **data}
 
@@ -239,14 +238,8 @@ class BenchmarkResult:
             if data["format"] != FORMAT:
                 raise ValueError(f"format {data['format']}")
             fields = {k: v for k, v in data.items() if k not in ("format", "ok")}
-            device = {k: v for k, v in data["device"].items() if k != "bandwidth_gbs"}
-            device["compute_capability"] = tuple(device["compute_capability"])
-            fields["device"] = DeviceReport(**device)
-            fields["checks"] = tuple(Check(**c) for c in data["checks"])
-            fields["readings"] = Readings(**data["readings"])
-            for name in ("samples_ms", "notes", "grid", "block"):
-                fields[name] = tuple(fields[name])
-            return cls(**fields)
+            fields["device"] = {k: v for k, v in data["device"].items() if k != "bandwidth_gbs"}
+            return cast(BenchmarkResult, typed(cls, fields))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise TilescopeError(
                 f"This is not a benchmark result that this version reads ({error})."

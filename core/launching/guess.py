@@ -49,10 +49,9 @@ from core.launching.file_launch import (
 from core.launching.host_code import LEAST
 from core.launching.host_guess import (
     Given,
+    KernelInHost,
     Size,
     first_launch,
-    host_grid,
-    host_guess,
     is_reached,
     null_arguments,
     numbers_of_instance,
@@ -377,7 +376,8 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
         _three(block_given),
         _of_classes(whole, name, source, defines, headers, asked.name),
     )
-    host = host_guess(whole, name, signature, defines, sizes_of_types, what_is_given)
+    in_host = KernelInHost(whole, name, signature, defines, sizes_of_types, what_is_given)
+    host = in_host.guess()
     if host is not None and host.constants:
         smaller_ones = {name: str(value) for name, value in host.constants.items()}
         both = join_defines({**given_defines, **smaller_ones})
@@ -386,10 +386,8 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
     host_grids: tuple[Size, ...] = ()
     if host is not None and "cluster" in whole.lower() and not grid_given:
         unmeant = {n: text for n, text in defines.items() if n in undefined}
-        grids = (
-            host_grid(text, name, signature, macros, sizes_of_types, what_is_given)
-            for text, macros in ((whole, defines), (written, unmeant))
-        )
+        as_written = replace(in_host, source=written, defines=unmeant)
+        grids = (in_host.grid(), as_written.grid())
         there = tuple(size for size in grids if size is not None)
         host_grids = there if len(there) == 2 else ()
     block = _trimmed(host.block, dimensions) if host else shape.block
@@ -593,20 +591,26 @@ def _numbers_of_grid(
     return found
 
 
-def size_is_guessed(
-    source: str, path: str, kernel: str, given: Mapping[str, str], name: str, shape: Sequence[int]
-) -> bool:
-    """Whether an array is as large as it would be guessed, and nothing in the source says so.
+def sizes_guessed(
+    source: str,
+    path: str,
+    kernel: str,
+    given: Mapping[str, str],
+    shapes: Mapping[str, Sequence[int]],
+) -> frozenset[str]:
+    """The arrays that are as large as they would be guessed, where nothing in the source says so.
 
-    Where the source launches kernels itself, what it allocates counts as said.
+    `shapes` are theirs, by name. Where the source launches kernels itself, what it allocates counts
+    as said.
     """
     if "<<<" in source or "cudaLaunchKernel" in source:
-        return False
+        return frozenset()
     try:
         guess = dict(guess_launch(source, path, kernel, given).arguments)
     except TilescopeError:
-        return False
-    return guess.get(name, "").rstrip(")").endswith(f"[{','.join(map(str, shape))}]")
+        return frozenset()
+    sizes = {name: f"[{','.join(map(str, shape))}]" for name, shape in shapes.items()}
+    return frozenset(n for n, size in sizes.items() if guess.get(n, "").rstrip(")").endswith(size))
 
 
 def instances_of(kernel: str, names: Sequence[str]) -> list[str]:

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from core.c_types import NUMBERS, VECTOR_BASES, bytes_of
 from core.compiler.kernel_signature import without_spaces
 from core.launching.host_values import (
     POINTS_ON,
@@ -120,29 +121,19 @@ _ATTRIBUTES = {
     "cudaDevAttrWarpSize": _DEVICE["warpSize"],
 }
 _CONSTANTS: Mapping[str, Number] = {"cudaSuccess": 0, "CUDA_SUCCESS": 0, **ENUMERATORS}
-_NAMES_BY_BYTES = {
-    1: ("char", "bool", "unsigned char", "uint8_t", "int8_t", "uchar"),
-    2: (
-        *("short", "unsigned short", "uint16_t", "int16_t"),
-        *("half", "__half", "__nv_bfloat16", "nv_bfloat16"),
-    ),
-    4: (
-        *("int", "unsigned", "unsigned int", "uint", "float", "int32_t", "uint32_t", "cuuint32_t"),
-        *("half2", "__half2", "uchar4", "short2"),
-    ),
-    8: (
-        *("long", "unsigned long", "long long", "unsigned long long", "unsigned long long int"),
-        *("size_t", "double", "int64_t", "uint64_t", "cuuint64_t"),
-        *("float2", "int2", "uint2", "cuComplex", "cufftComplex"),
-    ),
-    12: ("float3", "int3"),
-    16: ("float4", "int4", "uint4", "double2", "cuDoubleComplex"),
+_STRUCTURES = {
+    4: ("cuuint32_t", "half2", "__half2"),
+    8: ("unsigned long long int", "cuuint64_t", "cuComplex", "cufftComplex"),
+    16: ("cuDoubleComplex",),
     48: ("curandState", "curandState_t", "curandStateXORWOW_t"),
     64: ("curandStatePhilox4_32_10_t",),
     128: ("CUtensorMap",),
 }
+_VECTORS = [f"{base}{lanes}" for base in VECTOR_BASES for lanes in (1, 2, 3, 4)]
 SIZES: Mapping[str, int] = {
-    name: nbytes for nbytes, names in _NAMES_BY_BYTES.items() for name in names
+    **{name: bytes_of(name) or 0 for name in (*NUMBERS, *_VECTORS)},
+    **dict.fromkeys(("__nv_bfloat16", "nv_bfloat16"), 2),
+    **{name: nbytes for nbytes, names in _STRUCTURES.items() for name in names},
 }
 
 Statement = Callable[["Frame"], None]
@@ -360,10 +351,8 @@ class HostCode:
         return chooses
 
     def _switch(self, node: Node) -> Statement:
-        body, test = (
-            field_of(node, "body"),
-            self.value(field_of(field_of(node, "condition"), "value")),
-        )
+        body = field_of(node, "body")
+        test = self.value(field_of(field_of(node, "condition"), "value"))
         cases = [c for c in (body.named_children if body else ()) if c.type == "case_statement"]
         values = [c.child_by_field_name("value") for c in cases]
         asked = [self.value(value) if value is not None else None for value in values]

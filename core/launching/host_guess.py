@@ -123,64 +123,55 @@ class Given:
     of_classes: Mapping[str, Number] = field(default_factory=dict)
 
 
-def host_guess(
-    source: str,
-    kernel: str,
-    signature: Sequence[SignatureParameter],
-    defines: Mapping[str, str],
-    type_sizes: Mapping[str, int],
-    given: Given,
-) -> HostGuess | None:
-    """What the file's first launch of `kernel` says; None where there is none, or it says nothing.
+@dataclass(frozen=True)
+class KernelInHost:
+    """A kernel and the text that launches it, of which the first launch counts.
 
-    None, too, where nothing that is given makes its block one that CUDA allows. `type_sizes` are
-    bytes of the source's own types.
+    `type_sizes` are bytes of the source's own types.
     """
-    small = _small(source, kernel, signature, defines, type_sizes, given)
-    found = small.guess() if small is not None else None
-    if small is None or not small.program.has_callers or (found is not None and found.is_likely):
-        return found
-    alone = _small(source, kernel, signature, defines, type_sizes, given, through_callers=False)
-    return (alone.guess() if alone is not None else None) or found
 
+    source: str
+    kernel: str
+    signature: Sequence[SignatureParameter]
+    defines: Mapping[str, str]
+    type_sizes: Mapping[str, int]
+    given: Given
 
-def host_grid(
-    source: str,
-    kernel: str,
-    signature: Sequence[SignatureParameter],
-    defines: Mapping[str, str],
-    type_sizes: Mapping[str, int],
-    given: Given,
-) -> Size | None:
-    """The grid of the file's first launch of `kernel` as the host's code makes it, never smaller.
+    def guess(self) -> HostGuess | None:
+        """What the launch says; None where there is none, or it says nothing.
 
-    None where there is none, or something decides about it that nobody says. The parameters are
-    those of `host_guess`.
-    """
-    small = _small(source, kernel, signature, defines, type_sizes, given)
-    return small.grid_said() if small is not None else None
+        None, too, where nothing that is given makes its block one that CUDA allows.
+        """
+        small = self._small()
+        found = small.guess() if small is not None else None
+        if small is None or not small.program.has_callers or (found and found.is_likely):
+            return found
+        alone = self._small(through_callers=False)
+        return (alone.guess() if alone is not None else None) or found
 
+    def grid(self) -> Size | None:
+        """The launch's grid as the host's code makes it, never smaller.
 
-def _small(
-    source: str,
-    kernel: str,
-    signature: Sequence[SignatureParameter],
-    defines: Mapping[str, str],
-    type_sizes: Mapping[str, int],
-    given: Given,
-    *,
-    through_callers: bool = True,
-) -> _Small | None:
-    launch = first_launch(source, kernel)
-    if launch is None or len(launch.configuration) < 2:
-        return None
-    declared = kernel_called(source, kernel)
-    sizes = {**type_sizes, **_sizes_of_template(declared, split_instance(kernel)[1])}
-    classes = given.of_classes
-    program = HostProgram(
-        source, sizes, defines, launch, through_callers=through_callers, of_classes=classes
-    )
-    return _Small(program, launch, signature, declared, kernel, given)
+        None where there is none, or something decides about it that nobody says.
+        """
+        small = self._small()
+        return small.grid_said() if small is not None else None
+
+    def _small(self, *, through_callers: bool = True) -> _Small | None:
+        launch = first_launch(self.source, self.kernel)
+        if launch is None or len(launch.configuration) < 2:
+            return None
+        declared = kernel_called(self.source, self.kernel)
+        own = _sizes_of_template(declared, split_instance(self.kernel)[1])
+        program = HostProgram(
+            self.source,
+            {**self.type_sizes, **own},
+            self.defines,
+            launch,
+            through_callers=through_callers,
+            of_classes=self.given.of_classes,
+        )
+        return _Small(program, launch, self.signature, declared, self.kernel, self.given)
 
 
 def _sizes_of_template(kernel: KernelText | None, given: Sequence[str]) -> dict[str, int]:
@@ -333,28 +324,30 @@ class _Small:
         shared = self._shared(values) * _count(block) // _count(own)
         loose, unsaid = self._loose(values), self._assumed(values) & {*self.symbols}
         return HostGuess(
-            self.given.grid or grid,
-            block,
-            min(shared, MAX_SHARED_BYTES),
-            {n: v for n, v in self._scalars(values).items() if n not in unsaid},
-            {n: v for n, v in self._nbytes(values).items() if n not in loose},
-            _null(self.parameters, self._by_parameter()),
-            self._said(values) - loose,
-            {name: n for name, n, to, size in self._set(values) if to == 0 <= n < size},
-            {
+            grid=self.given.grid or grid,
+            block=block,
+            shared=min(shared, MAX_SHARED_BYTES),
+            scalars={n: v for n, v in self._scalars(values).items() if n not in unsaid},
+            nbytes={n: v for n, v in self._nbytes(values).items() if n not in loose},
+            nulls=_null(self.parameters, self._by_parameter()),
+            said=self._said(values) - loose,
+            written={name: n for name, n, to, size in self._set(values) if to == 0 <= n < size},
+            constants={
                 n: int(v)
                 for n, v in values.numbers.items()
                 if n in self.constants - self.fixed.keys() and v != values.roots.get(n, v)
             },
-            self._assumed(values) - unsaid,
-            dict(self._starts(values)),
-            self._maps(values),
-            self._shrunk(values),
-            cluster,
-            {n: FILLED[to] for n, k, to, size in self._set(values) if k >= size and to in FILLED},
-            self._row_nbytes(values),
-            uncut if _is_part(grid, uncut) else None,
-            self.grid_said(),
+            assumed=self._assumed(values) - unsaid,
+            starts=dict(self._starts(values)),
+            maps=self._maps(values),
+            halved=self._shrunk(values),
+            cluster=cluster,
+            fills={
+                n: FILLED[to] for n, k, to, size in self._set(values) if k >= size and to in FILLED
+            },
+            row_nbytes=self._row_nbytes(values),
+            uncut=uncut if _is_part(grid, uncut) else None,
+            own=self.grid_said(),
         )
 
     def grid_said(self) -> Size | None:

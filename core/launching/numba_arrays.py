@@ -13,22 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.c_types import NUMBERS
 from core.launch import Argument, ArrayArgument, ScalarArgument
+from core.ptx.debug.names import BUILTIN_TYPES
 
 # Itanium C++ ABI, 5.1.5 ("Type encodings"), as Numba's mangler uses them.
-_CODES = {
-    "b": "bool",
-    "a": "int8",
-    "h": "uint8",
-    "s": "int16",
-    "t": "uint16",
-    "i": "int32",
-    "j": "uint32",
-    "x": "int64",
-    "y": "uint64",
-    "f": "float32",
-    "d": "float64",
-}
+_CODES = {code: NUMBERS[name] for code, name in BUILTIN_TYPES.items()}
 _ARRAY = re.compile(r"5ArrayI([a-z])Li(\d)E1([ACF])\d+(?:mutable|readonly)\d+(?:non)?alignedE")
 _BEFORE_DATA = 4  # parameters of an array in front of its data
 _FIXED = 5  # all those that do not depend on the number of axes

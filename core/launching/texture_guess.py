@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from core.c_types import NUMBERS
 from core.compiler.kernel_signature import SURFACE, SignatureParameter
 
 _DEFAULTS = {1: (256,), 2: (64, 64), 3: (16, 16, 16)}
@@ -15,18 +16,6 @@ _LAYERS = 4
 _FETCH = r"\btex([123])D(?:fetch|Lod|Grad|gather)?(Layered)?\w*\s*<\s*([\w ]+?)\s*>\s*\("
 _SURFACE = r"\bsurf([123])D(Layered)?(?:read|write)\s*(?:<\s*([\w ]+?)\s*>\s*)?\("
 _ELEMENT = re.compile(r"(unsigned char|unsigned short|unsigned|u?char|u?short|u?int|float)([124])?")
-_NAMES = {
-    "unsigned char": "uint8",
-    "uchar": "uint8",
-    "char": "int8",
-    "unsigned short": "uint16",
-    "ushort": "uint16",
-    "short": "int16",
-    "unsigned": "uint32",
-    "uint": "uint32",
-    "int": "int32",
-    "float": "float32",
-}
 _DESCRIPTION = re.compile(r"\bcudaCreateChannelDesc\s*<\s*([\w ]+?)\s*>")
 _BITS = re.compile(
     r"\bcudaCreateChannelDesc\s*\(\s*(8|16|32)\s*,\s*(\d+)\s*,\s*(\d+)\s*,\s*\d+\s*,"
@@ -78,10 +67,10 @@ def _texel(fetched: str | None, source: str, *, is_surface: bool) -> tuple[str, 
     if element and (
         is_surface or "cudaReadModeNormalizedFloat" not in source or element[1] != "float"
     ):
-        return _NAMES[element[1]], int(element[2] or 1)
+        return NUMBERS[element[1]], int(element[2] or 1)
     described = _DESCRIPTION.search(source)
     if described and (whole := _ELEMENT.fullmatch(described[1])):
-        return _NAMES[whole[1]], int(whole[2] or 1)
+        return NUMBERS[whole[1]], int(whole[2] or 1)
     if bits := _BITS.search(source):
         kind = {"Unsigned": "uint", "Signed": "int", "Float": "float"}[bits[4]]
         return f"{kind}{bits[1]}", 4 if int(bits[3]) else 2 if int(bits[2]) else 1

@@ -82,7 +82,7 @@ def _must_be_asked(text: str, noun: str, unit: str, asked: str) -> None:
     written = noun.removesuffix(".").rstrip()
     noun = written.casefold()
     if noun in _PER_CENT:
-        if unit == "%" or any(words in asked for words in _PER_CENT[1:]):
+        if unit == "%" or any(words in asked.casefold() for words in _PER_CENT[1:]):
             return
         raise ParameterError(
             f"`{text[:_SHOWN]}` is a share, and the question asks for none: type the number."

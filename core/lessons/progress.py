@@ -10,16 +10,17 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from core.errors import TilescopeError
 from core.files import replace_file
 from core.launching.user_files import read_plain
 from core.lessons.lesson import Setting
 from core.lessons.marking import Mark
+from core.plain_data import plain, typed
 
 Origin = Literal["lesson", "review", "before", "after"]
 """Where a question was asked: in its lesson, a review, or the test before or after the course."""
@@ -129,7 +130,8 @@ class Progress:
 
 def save_progress(path: Path, progress: Progress) -> None:
     """Write it as JSON, whole or not at all. Raises TilescopeError."""
-    replace_file(path, json.dumps(_data(progress), indent=1, ensure_ascii=False) + "\n")
+    data = {"format": FORMAT, **plain(progress)}
+    replace_file(path, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
 
 
 def keep_answer(path: Path, progress: Progress) -> Progress:
@@ -158,47 +160,17 @@ def load_progress(path: Path) -> Progress:
                 f"{path.name} is of format {data['format']}, and this program reads {FORMAT}: "
                 "use the program that wrote it."
             )
-        return Progress(_seed(data["seed"]), tuple(_answer(row) for row in data["answers"]))
+        return Progress(_seed(data["seed"]), typed(tuple[Answered, ...], data["answers"]))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise TilescopeError(
             f"{path.name} is not a file of progress: move it away to begin anew ({error!r:.80})."
         ) from None
 
 
-def _data(progress: Progress) -> dict[str, Any]:
-    rows = [{**asdict(replace(a, values={})), "values": dict(a.values)} for a in progress.answers]
-    return {"format": FORMAT, "seed": progress.seed, "answers": rows}
-
-
 def _seed(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_SEED:
         raise ValueError("the seed is not a whole number")
     return value
-
-
-_FIELDS = {one.name for one in fields(Answered)}
-_KINDS: Mapping[str, tuple[type, ...]] = {
-    "step": (str,),
-    "sure": (bool,),
-    "attempt": (int,),
-    "hints": (int,),
-    "belief": (str,),
-    "seconds": (int, float),
-    "when": (str,),
-}
-
-
-def _answer(row: Any) -> Answered:
-    if set(row) != _FIELDS:
-        raise ValueError("an answer has other fields")
-    for name, kinds in _KINDS.items():
-        if not isinstance(row[name], kinds):
-            raise TypeError(f"{name} is of another type")
-    if row["mark"] not in get_args(Mark) or row["origin"] not in get_args(Origin):
-        raise ValueError("an answer has another mark or origin")
-    values = {str(k): v for k, v in row["values"].items() if isinstance(v, int | str)}
-    concepts = tuple(str(concept) for concept in row["concepts"])
-    return Answered(**{**row, "concepts": concepts, "values": MappingProxyType(values)})
 
 
 # -- for a teacher ---------------------------------------------------------------------------------

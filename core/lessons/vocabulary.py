@@ -355,12 +355,12 @@ def _must_have(here: Situation, array: str) -> None:
         raise LessonError(f"The launch has no array {array}: it has {', '.join(known)}.")
 
 
-def _users(here: Situation, of: Element, kinds: tuple[str, ...], space: str = "") -> list[int]:
-    """The threads that access an element, as often as they do."""
+def _users(here: Situation, of: Element, kinds: tuple[str, ...]) -> list[int]:
+    """The threads that access an element of global memory, as often as they do."""
     _must_have(here, of.array)
     found: list[int] = []
     for access in _accesses(here):
-        if access.kind in kinds and (not space or access.space == space):
+        if access.kind in kinds and access.space == "global":
             flat = _flat(access, of)
             if flat is not None:
                 found += [int(t) for t in np.flatnonzero(access.elements == flat)]
@@ -378,7 +378,7 @@ def block_loads(here: Situation) -> int:
 @_word
 def times_loaded(here: Situation, element: Element) -> int:
     """How often the block's threads load an element of a global array."""
-    return len(_users(here, element, ("load",), "global"))
+    return len(_users(here, element, ("load",)))
 
 
 @_word
@@ -397,13 +397,13 @@ def times_read(here: Situation, element: Element, phase: int = 0) -> int:
 @_word
 def loaders(here: Situation, element: Element) -> list[Value]:
     """The threads of the block, linear, that load an element of a global array."""
-    return list[Value](sorted(set(_users(here, element, ("load",), "global"))))
+    return list[Value](sorted(set(_users(here, element, ("load",)))))
 
 
 @_word
 def owner(here: Situation, element: Element) -> int:
     """The thread of the block, linear, that stores an element of a global array; -1: none."""
-    found = _users(here, element, ("store", "atomic"), "global")
+    found = _users(here, element, ("store", "atomic"))
     return found[-1] if found else -1
 
 

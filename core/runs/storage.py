@@ -8,7 +8,7 @@ import math
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, astuple, fields, replace
+from dataclasses import asdict, astuple, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core import plain_data
 from core.compiler.compiler import Build
 from core.compiler.cubin import MachineAccess
 from core.emulator.events import (
@@ -33,7 +34,7 @@ from core.emulator.groups import Geometry
 from core.emulator.image import Image
 from core.emulator.memory import LOCAL_WINDOW, SHARED_WINDOW, Region, zeros
 from core.emulator.record import ChunkRecord, Log
-from core.errors import Diagnostic, TilescopeError
+from core.errors import TilescopeError
 from core.files import replacing
 from core.ladder.limits import MAX_ARRAY_BYTES
 from core.launch import (
@@ -163,12 +164,12 @@ def trace_header(trace: Trace, pool: Pool) -> dict[str, Any]:
         "build": _build(trace.build, trace.image.function.name),
         "layout": layout_header(trace.image),
         "counters": _counters(trace.counters),
-        "findings": [asdict(finding) for finding in trace.findings],
+        "findings": plain_data.plain(trace.findings),
         "complete": trace.complete,
         "note": trace.note,
         "cut": trace.cut,
         "checked": trace.checked,
-        "prints": [asdict(printed) for printed in trace.prints],
+        "prints": plain_data.plain(trace.prints),
         "issued": trace.instructions_issued,
         "outputs": {name: pool.add(data) for name, data in _kept(trace.outputs).items()},
         "records": [_record(record, pool) for record in trace.records],
@@ -176,12 +177,10 @@ def trace_header(trace: Trace, pool: Pool) -> dict[str, Any]:
 
 
 def _build(build: Build, kernel: str) -> dict[str, Any]:
+    accesses = build.accesses.get(kernel, ())
     return {
-        **{one.name: getattr(build, one.name) for one in fields(build)},
-        "defines": dict(build.defines),
-        "instances": dict(build.instances),
-        "diagnostics": [asdict(diagnostic) for diagnostic in build.diagnostics],
-        "accesses": {kernel: [astuple(access) for access in build.accesses.get(kernel, ())]},
+        **plain_data.plain(build),
+        "accesses": {kernel: [astuple(access) for access in accesses]},
     }
 
 
@@ -345,7 +344,7 @@ def _space(region: Region) -> str:
 def trace_of(header: Mapping[str, Any], arrays: Arrays) -> Trace:
     """The trace that a header describes."""
     workload = _read_workload(header["workload"], arrays)
-    build = _read_build(header["build"])
+    build = plain_data.typed(Build, header["build"], MachineAccess)
     if not build.options:  # no compiler of ours made it
         workload = replace(workload, ptx=build.ptx)
     image = image_of(workload, build)
@@ -356,7 +355,7 @@ def trace_of(header: Mapping[str, Any], arrays: Arrays) -> Trace:
         build,
         {name: arrays[number] for name, number in header["outputs"].items()},
         _read_counters(header["counters"]),
-        tuple(Finding(**{**f, "index": tuple(f["index"])}) for f in header["findings"]),
+        plain_data.typed(tuple[Finding, ...], header["findings"]),
         header["complete"],
         header["note"],
         header["issued"],
@@ -367,26 +366,6 @@ def trace_of(header: Mapping[str, Any], arrays: Arrays) -> Trace:
         prints=tuple(Printed(**p) for p in header.get("prints", ())),
         cut=header.get("cut", ""),
     )
-
-
-def _read_build(plain: Mapping[str, Any]) -> Build:
-    accesses = {
-        kernel: tuple(
-            MachineAccess(name, width, line, stretch, tuple((a, b) for a, b in loops))
-            for name, width, line, stretch, loops in rows
-        )
-        for kernel, rows in plain.get("accesses", {}).items()
-    }
-    read = {
-        "defines": MappingProxyType(plain["defines"]),
-        "options": tuple(plain["options"]),
-        "diagnostics": tuple(Diagnostic(**d) for d in plain["diagnostics"]),
-        "entries": tuple(plain["entries"]),
-        "instances": MappingProxyType(plain.get("instances", {})),
-        "accesses": MappingProxyType(accesses),
-        "yields": tuple(plain.get("yields", ())),
-    }
-    return Build(**{**plain, **read})
 
 
 def _read_workload(plain: Mapping[str, Any], arrays: Arrays) -> Workload:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from core.c_types import bytes_of
 from core.cancelling import check
 from core.source.expressions import parsed
 from core.source.host_syntax import Declared, HostSyntax, declared, host_syntax
@@ -27,20 +28,7 @@ from core.source.syntax import defined_macros
 # counts as unknown, unless `-D` sets it.
 
 
-_SIZEOF = re.compile(r"\bsizeof\s*\(\s*([a-z0-9 ]+?)\s*\)")
-_SIZES = {
-    "char": 1,
-    "bool": 1,
-    "short": 2,
-    "int": 4,
-    "unsigned": 4,
-    "unsigned int": 4,
-    "float": 4,
-    "long long": 8,
-    "double": 8,
-    "float2": 8,
-    "float4": 16,
-}
+_SIZEOF = re.compile(r"\bsizeof\s*\(\s*([a-z0-9_ ]+?)\s*\)")
 _CONSTANT_WORDS = {"const", "constexpr"}
 _INTEGER_TYPES = {
     *("int", "unsigned", "long", "short", "size_t", "auto", "signed", "int32_t", "uint32_t"),
@@ -59,7 +47,7 @@ def evaluate(text: str, constants: Mapping[str, int | None]) -> int | None:
     """
     if len(text) > _LONGEST_EXPANSION:
         return None
-    made = parsed(_SIZEOF.sub(lambda m: str(_SIZES.get(m[1], m[0])), text))
+    made = parsed(_SIZEOF.sub(lambda m: str(bytes_of(m[1]) or m[0]), text))
     if made is None:
         return None
     value = made(constants)  # type: ignore[arg-type]  # None is no value

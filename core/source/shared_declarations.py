@@ -17,51 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from core.c_types import numbers_in
 from core.ptx.debug.names import local_symbol, source_name
 from core.source.constants import SourceText, evaluate, read_source
 from core.source.host_syntax import Declared, declared
 from core.source.parser import text_of
 
-_SCALARS: dict[str, str] = {
-    "bool": "u1",
-    "char": "i1",
-    "signed char": "i1",
-    "unsigned char": "u1",
-    "short": "i2",
-    "unsigned short": "u2",
-    "int": "i4",
-    "unsigned int": "u4",
-    "long": "i8",
-    "unsigned long": "u8",
-    "long long": "i8",
-    "unsigned long long": "u8",
-    "float": "f4",
-    "double": "f8",
-    "half": "f2",
-    "__half": "f2",
-    "int8_t": "i1",
-    "uint8_t": "u1",
-    "int16_t": "i2",
-    "uint16_t": "u2",
-    "int32_t": "i4",
-    "uint32_t": "u4",
-    "int64_t": "i8",
-    "uint64_t": "u8",
-    "size_t": "u8",
-}
-# CUDA's vector types: element type and prefix (`float4`, `uchar2`).
-_VECTORS = {
-    "char": "i1",
-    "uchar": "u1",
-    "short": "i2",
-    "ushort": "u2",
-    "int": "i4",
-    "uint": "u4",
-    "longlong": "i8",
-    "ulonglong": "u8",
-    "float": "f4",
-    "double": "f8",
-}
 _INTEGER_WORDS = {"unsigned", "signed", "long", "short", "int", "char"}
 _QUALIFIERS = {
     *("static", "extern", "volatile", "const", "constexpr", "__shared__", "inline"),
@@ -227,8 +188,8 @@ def _dims(extents: Iterable[str], constants: Mapping[str, int]) -> tuple[int, ..
 def _element(ctype: str) -> tuple[np.dtype[Any] | None, int]:
     """The NumPy type of one component, and how many components a value has."""
     plain = ctype.removeprefix("std::").removeprefix("::")
-    if plain in _SCALARS:
-        return np.dtype(_SCALARS[plain]), 1
-    if plain[-1:] in {"1", "2", "3", "4"} and plain[:-1] in _VECTORS:
-        return np.dtype(_VECTORS[plain[:-1]]), int(plain[-1])
-    return None, 1
+    found = numbers_in(plain)
+    if found is None:
+        return None, 1
+    dtype, lanes = found
+    return (np.dtype(np.uint8), lanes) if dtype.kind == "b" else found  # it may hold any bits

@@ -42,9 +42,8 @@ class Worker(QObject):
     finished = Signal(object)
     failed = Signal(object)
     idle = Signal()
-    _done = Signal(int, object)  # these three from the worker's thread, with the job's ticket
-    _broken = Signal(int, object)
-    _advanced = Signal(int, float)
+    _told = Signal(int, str, object)
+    """From the worker's thread: the job's ticket, which signal it asks for, and with what."""
 
     def __init__(
         self,
@@ -69,9 +68,7 @@ class Worker(QObject):
         self.busy = False  # whether a job is waiting or running
         self._is_closed = False
         self._thread = ThreadPoolExecutor(1, name)  # begins with the first job
-        self._done.connect(self._on_done)
-        self._broken.connect(self._on_failed)
-        self._advanced.connect(self._on_progress)
+        self._told.connect(self._tell)
 
     def submit(
         self, job: Callable[Concatenate[Progress, P], Any], *args: P.args, **kwargs: P.kwargs
@@ -110,14 +107,16 @@ class Worker(QObject):
             return
         try:
             with cancelled_by(lambda: not self._wanted(ticket)):
-                result = job(lambda fraction: self._advanced.emit(ticket, float(fraction)))
+                result = job(
+                    lambda fraction: self._told.emit(ticket, "progressed", float(fraction))
+                )
         except TilescopeError as error:
-            self._broken.emit(ticket, error)
+            self._told.emit(ticket, "failed", error)
         except Exception as error:  # handed to the window, which may not ask for it any more
             log.exception("The job of %s failed", self._name)
-            self._broken.emit(ticket, error)
+            self._told.emit(ticket, "failed", error)
         else:
-            self._done.emit(ticket, result)
+            self._told.emit(ticket, "finished", result)
 
     def _settle(self, ticket: int) -> None:
         """Nothing is left to do after the newest job; whoever was told of it may have sent one."""
@@ -125,19 +124,9 @@ class Worker(QObject):
             self.busy = False
             self.idle.emit()
 
-    @Slot(int, object)
-    def _on_done(self, ticket: int, result: object) -> None:
+    @Slot(int, str, object)
+    def _tell(self, ticket: int, name: str, value: object) -> None:
         if self._wanted(ticket):
-            self.finished.emit(result)
-            self._settle(ticket)
-
-    @Slot(int, object)
-    def _on_failed(self, ticket: int, error: object) -> None:
-        if self._wanted(ticket):
-            self.failed.emit(error)
-            self._settle(ticket)
-
-    @Slot(int, float)
-    def _on_progress(self, ticket: int, fraction: float) -> None:
-        if self._wanted(ticket):
-            self.progressed.emit(fraction)
+            getattr(self, name).emit(value)
+            if name != "progressed":
+                self._settle(ticket)

@@ -256,6 +256,8 @@ class Comparing(QObject):
 
     def _turn(self, kind: Kind, name: str, value: int) -> None:
         now, origin, newest = self.b.configuration, self.b.origin, self.recorder.newest
+        if self.opener.busy:
+            return  # B is about to be another launch
         if now is not None and now.own is not None and origin is not None and newest is not None:
             text = origin.original if newest.source is None else newest.source
             try:
@@ -286,13 +288,14 @@ class Comparing(QObject):
         self.column.form.show_facts(launch_text(self.b))
 
     def _compare_with(self, versus: Configuration | None) -> None:
-        if versus is None or not self.active or versus == self.b.configuration:
+        if versus is None or not self.active:
+            return
+        self.opener.cancel()  # what is read for B is not wanted any more
+        if versus == self.b.configuration:
             return
         own, source = versus.own, versus.source
         if own is not None and (not own.complete or not self._shows(own)):
-            self.opener.submit(
-                open_job, own.path, own, None, source, source is not None, linked=not own.complete
-            )
+            self.opener.submit(open_job, own.path, own, None, source, linked=not own.complete)
         else:
             self.recorder.ask(versus, self.a.block)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QEvent, QMimeData, QObject, QRect, QSize, Qt, QTimer
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QImage
-from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from core.cancelling import cancelled_by
 from core.errors import Cancelled
@@ -24,7 +24,7 @@ from gui.pictures.painted import image_of, pdf_of
 from gui.scenes.asking import waits
 from gui.scenes.step_views import VIEWS
 from gui.views.base import SessionView
-from gui.views.widgets import ask_choice
+from gui.views.widgets import ask_choice, ask_where
 
 # What of a window can be had as a picture, by name: any view, shown or not.
 
@@ -192,7 +192,6 @@ SCALE = 2.0  # pixels of an image for one of the window
 PNG, PDF = "PNG, 2× as sharp (*.png)", "PDF, vectors (*.pdf)"
 SCREEN = 0.0  # the screen's own
 SCALES = {PNG: 2.0, "PNG, 3×, for slides (*.png)": 3.0, "PNG, as on the screen (*.png)": SCREEN}
-KINDS = ";;".join((*SCALES, PDF))
 OURS = "application/x-tilescope-picture"  # the mark of what was copied here
 
 
@@ -284,11 +283,8 @@ class Exporter(QObject):
         first = f"tilescope-{name.lower().replace(': ', '-').replace(' ', '-')}.png"
         if name == WINDOW:
             first = "tilescope.png"
-        file, kind = QFileDialog.getSaveFileName(self.main, f"Export: {name}", first, KINDS)
-        if file:
-            path = Path(file)
-            if not path.suffix:
-                path = path.with_suffix(".pdf" if "pdf" in kind.lower() else ".png")
+        if where := ask_where(self.main, f"Export: {name}", first, (*SCALES, PDF)):
+            path, kind = where
             self.save(name, path, SCALES.get(kind, SCALE))
 
     # ---- pictures

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer
-from PySide6.QtWidgets import QFileDialog
 
 from core.errors import TilescopeError
 from core.files import must_be_writable
@@ -23,25 +22,22 @@ from gui.commands.window import Window
 from gui.jobs.report_work import report_job
 from gui.scenes.asking import waits
 from gui.scenes.session import Session
-from gui.views.widgets import ask_choice
+from gui.views.widgets import ask_choice, ask_where
 
 if TYPE_CHECKING:
     from core.lessons.lesson import Lesson
 
-KINDS = {
-    "Page to replay in a browser (*.html)": ".html",
-    "Film, MP4 (*.mp4)": ".mp4",
-    "Film, GIF (*.gif)": ".gif",
-    "Film, WebP (*.webp)": ".webp",
-}
+KINDS = (
+    *("Page to replay in a browser (*.html)", "Film, MP4 (*.mp4)"),
+    *("Film, GIF (*.gif)", "Film, WebP (*.webp)"),
+)
 LONGEST_MS = 3000  # that a process may take to end
-REPORTS = {"Report (*.html)": ".html", "Report, Markdown (*.md)": ".md"}
-BANKS = {
-    "Worksheet with its key (*.pdf)": ("pdf", ".pdf"),
-    "Question bank, GIFT for Moodle (*.gift)": ("gift", ".gift"),
-    "Question bank, QTI 2.1 (*.zip)": ("qti", ".zip"),
-    "Table of questions (*.csv)": ("csv", ".csv"),
-}
+REPORTS = ("Report (*.html)", "Report, Markdown (*.md)")
+BANKS = (
+    *("Worksheet with its key (*.pdf)", "Question bank, GIFT for Moodle (*.gift)"),
+    *("Question bank, QTI 2.1 (*.zip)", "Table of questions (*.csv)"),
+)
+FORMATS = {".pdf": "pdf", ".gift": "gift", ".zip": "qti", ".csv": "csv"}
 ALL_LESSONS = "All lessons"
 COMMAND = ("-P", "-m", "core.cli.app")
 _ROOT = Path(__file__).resolve().parents[__name__.count(".")]
@@ -61,9 +57,12 @@ class Taker(QObject):
         self._process: QProcess | None = None
         self._path = Path()
         self._said = ""
-        self.worker = Worker(self, "report")
-        self.worker.finished.connect(lambda path: window.message.tell(f"Saved {path}"))
-        self.worker.failed.connect(lambda error: self.main.message.show_message(sentence_of(error)))
+        self.worker = Worker(
+            self,
+            "report",
+            lambda path: window.message.tell(f"Saved {path}"),
+            lambda error: window.message.show_message(sentence_of(error)),
+        )
 
     @property
     def busy(self) -> bool:
@@ -74,11 +73,8 @@ class Taker(QObject):
         if self._waits():
             return
         first = f"{file_name(self.main.session)}.html"
-        title, kinds = "Export the recorded steps", ";;".join(KINDS)
-        file, kind = QFileDialog.getSaveFileName(self.main, title, first, kinds)
-        if file:
-            path = Path(file)
-            self.export(path if path.suffix else path.with_suffix(KINDS.get(kind, ".html")))
+        if where := ask_where(self.main, "Export the recorded steps", first, KINDS):
+            self.export(where[0])
 
     def export(self, path: Path) -> None:
         """Make the file; what was there stays until all of it is."""
@@ -95,11 +91,9 @@ class Taker(QObject):
         if self.main.session.trace is None or self._waits("a report"):
             return
         kernel = file_name(self.main.session).partition("-step-")[0]
-        title, kinds = "Export a report of the launch", ";;".join(REPORTS)
-        file, kind = QFileDialog.getSaveFileName(self.main, title, f"{kernel}.html", kinds)
-        if file:
-            path = Path(file)
-            self.report(path if path.suffix else path.with_suffix(REPORTS.get(kind, ".html")))
+        title = "Export a report of the launch"
+        if where := ask_where(self.main, title, f"{kernel}.html", REPORTS):
+            self.report(where[0])
 
     def report(self, path: Path) -> None:
         """Write the report."""
@@ -120,15 +114,12 @@ class Taker(QObject):
         name = ask_choice(self.main, "Export the questions of", [*names], first, action="Go on")
         if name is None:
             return
-        title, kinds = f"Export the questions of {name}", ";;".join(BANKS)
-        offered = f"{name.replace(' ', '-')}.pdf"
-        file, kind = QFileDialog.getSaveFileName(self.main, title, offered, kinds)
-        if file:
-            path = Path(file)
-            suffixes = {suffix: how for how, suffix in BANKS.values()}
-            how, suffix = BANKS.get(kind, ("pdf", ".pdf"))
-            how = suffixes.get(path.suffix, how)
-            self.export_lessons(path if path.suffix else path.with_suffix(suffix), how, names[name])
+        title, offered = f"Export the questions of {name}", f"{name.replace(' ', '-')}.pdf"
+        if where := ask_where(self.main, title, offered, BANKS):
+            path, kind = where
+            chosen = (how for suffix, how in FORMATS.items() if f"*{suffix})" in kind)
+            how = FORMATS.get(path.suffix) or next(chosen, "pdf")
+            self.export_lessons(path, how, names[name])
 
     def export_lessons(self, path: Path, kind: str, names: Sequence[str] = ()) -> None:
         """Write questions as "pdf", "gift", "qti" or "csv". `names`: as the command takes them."""
@@ -209,7 +200,8 @@ class Taker(QObject):
             self.main.message.tell(f"Saved {self._path}")
             return
         words = " ".join(said.split()).removeprefix("error: ")
-        self.main.message.show_message(words or "The export ended before its time.")
+        early = f"The export stopped early: {self._path.name} was not written."
+        self.main.message.show_message(words or early)
 
 
 def file_name(session: Session) -> str:

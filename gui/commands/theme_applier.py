@@ -11,12 +11,13 @@ from collections.abc import Callable
 
 import shiboken6
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 
-from gui.looks.style import TEXT_SIZE, size_rules, stylesheet, window_name
+from gui.looks.style import TEXT_SIZE, dress_icon, size_rules, stylesheet, window_name
 from gui.looks.theme import apply_theme
 from gui.views.base import SessionView
 from gui.views.page_parts import PageWidget
+from gui.views.prose_label import ProseLabel
 
 POLISHED = Qt.WidgetAttribute.WA_WState_Polished  # others will be when they are shown
 
@@ -96,7 +97,10 @@ class Dressing(QObject):
                         child.installEventFilter(self)
                     else:
                         seen.append(child)
-        views = [w for w in seen if isinstance(w, SessionView)]
+        for widget in seen:
+            if isinstance(widget, QAbstractButton):
+                dress_icon(widget)
+        views = [w for w in seen if isinstance(w, SessionView | ProseLabel)]
         pages = [w for w in seen if isinstance(w, PageWidget) and not isinstance(w, SessionView)]
         for view in views:
             view.restyle()

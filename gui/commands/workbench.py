@@ -61,6 +61,7 @@ class Workbench(QObject):
         self._given: Conditions | None = None  # of the file that is being opened
         self._form: Opened | None = None  # what the form was made of last
         self._shown_form: Opened | None = None  # the same, of the launch that is shown
+        self._key = ""  # of the configuration
         self.opener = Worker(self, "opener", self._take, self._refuse)
         self.waiting = Waiting(window, self.opener)
         self.source.run_wanted.connect(lambda _: self.run_source())
@@ -73,6 +74,7 @@ class Workbench(QObject):
         self.turning.released.connect(lambda what: self._turn(*what))
         window.form.knobs.turned.connect(lambda *what: self.turning.offer(what, of=what[:2]))
         self.session.changed.connect(self._on_changed)
+        self.session.configuration_changed.connect(self._give_way)
         self.recorder.recorded.connect(self._settle)
         self.recorder.failed.connect(self._form_back)
         window.setAcceptDrops(True)
@@ -263,6 +265,12 @@ class Workbench(QObject):
         self.main.form.show_file()
         self.form.follow(configuration.own)
 
+    def _give_way(self, configuration: Configuration) -> None:
+        """A rung that is chosen while a file is read is what is wanted now, and not the file."""
+        before, self._key = self._key, configuration.key
+        if configuration.own is None and before != self._key:
+            self.opener.cancel()
+
     def _on_changed(self, names: frozenset[str]) -> None:
         if "trace" in names:
             self.session.turns.offer(self, self._show_knobs)
@@ -345,7 +353,8 @@ class Workbench(QObject):
 
     def _settle(self) -> None:
         """A rung's edited text that now runs as its own file is no longer an edit of the rung."""
-        self._shown_form, shown = self._form, self.session.asked_for
+        self._shown_form = self._form
+        shown = self.session.asked_for
         if shown is not None and shown.untitled and shown.source is not None:
             self.source.draft.forget(shown.source)
 

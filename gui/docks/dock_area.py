@@ -131,7 +131,7 @@ class DockTitle(QFrame):
     def __init__(self, title: str, controls: Sequence[QWidget]) -> None:
         super().__init__()
         self.setProperty("role", "dockTitle")
-        self._name, self._is_large = title, False
+        self._name = title
         self.large = QToolButton()
         self.controls = (*controls, self.large)
         self.named = True
@@ -197,13 +197,9 @@ class DockTitle(QFrame):
 
     def show_large(self, large: bool) -> None:
         """Say whether the view is over the whole page, and what the button does then."""
-        self._is_large = large
         self.large.setToolTip(PUT_BACK if large else ENLARGE)
         self.large.setAccessibleName("Back to all views" if large else f"Enlarge {self._name}")
-        self.restyle()
-
-    def restyle(self) -> None:
-        set_icon(self.large, "put_back" if self._is_large else "enlarge", size=15)
+        set_icon(self.large, "put_back" if large else "enlarge", size=15)
 
     def controls_width(self) -> int:
         """What the controls that are shown want, all in one row."""
@@ -240,7 +236,7 @@ class ViewDock(QDockWidget):
         view.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         if caption is not None:
             self._head.addWidget(caption)
-        self._tabbed = self._beside = False
+        self.tabbed = self._beside = False
         self.setWidget(self.body)
         # Qt moves a covered dock out of sight but says that it is visible: it would go on working.
         self.visibilityChanged.connect(self._show_view)
@@ -277,16 +273,11 @@ class ViewDock(QDockWidget):
         if on or self.isVisible() or self.isHidden():
             self.view.setVisible(on)
 
-    @property
-    def tabbed(self) -> bool:
+    def show_tabbed(self, tabbed: bool) -> None:
         """Whether a tab names the view; the caption then stands in the heading's place."""
-        return self._tabbed
-
-    @tabbed.setter
-    def tabbed(self, tabbed: bool) -> None:
-        if tabbed == self._tabbed:
+        if tabbed == self.tabbed:
             return
-        self._tabbed = tabbed
+        self.tabbed = tabbed
         self.title.named = not tabbed
         self.title.heading.setVisible(not tabbed)
         self._place_caption()
@@ -300,7 +291,7 @@ class ViewDock(QDockWidget):
         """A tab names the view: the caption stands beside the controls, if there is room for it."""
         digit = self.fontMetrics().horizontalAdvance("0")
         room = self.width() - self.title.controls_width()
-        beside = self._tabbed and room >= CAPTION * digit
+        beside = self.tabbed and room >= CAPTION * digit
         if self.caption is None or beside == self._beside:
             return
         self._beside = beside
@@ -459,8 +450,6 @@ class DockArea(QMainWindow):
         self.large.put_back()
 
     def restyle(self) -> None:
-        for dock in self.docks.values():
-            dock.title.restyle()
         for bar in self.findChildren(QTabBar):
             bar.setFont(current_theme().font("heading"))
         self.follow_size()
@@ -557,7 +546,8 @@ class DockArea(QMainWindow):
         """Say on each dock whether a tab names it, and dress the tabs."""
         for dock in self.docks.values():
             others = self.tabifiedDockWidgets(dock)
-            dock.tabbed = not dock.isFloating() and any(not other.isHidden() for other in others)
+            named = not dock.isFloating() and any(not other.isHidden() for other in others)
+            dock.show_tabbed(named)
         for bar in self.findChildren(QTabBar):
             bar.setDrawBase(False)
             bar.setFont(current_theme().font("heading"))

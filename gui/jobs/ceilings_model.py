@@ -1,11 +1,10 @@
-"""What the ceilings page knows: ceilings counted so far, this machine's GPUs, measured runs."""
+"""What the ceilings page knows: ceilings counted so far, and measured runs."""
 
 from __future__ import annotations
 
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
@@ -35,18 +34,17 @@ _intensities: dict[object, float] = {}
 
 
 class CeilingsModel(QObject):
-    """Counts, compiles and asks the driver in threads of its own.
+    """Counts and compiles in threads of its own.
 
     Signals: `answered()` when ceilings that were asked for are known; `failed(str)` with why they
     are not; `progressed(0..1)` of counting; `placed()` when a run's place on the plot is known, and
-    when no more are looked for; `devices_found()` when the driver has told of GPUs.
+    when no more are looked for.
     """
 
     answered = Signal()
     failed = Signal(str)
     progressed = Signal(float)
     placed = Signal()
-    devices_found = Signal()
     _intensity = Signal(object, float)
 
     def __init__(
@@ -59,9 +57,7 @@ class CeilingsModel(QObject):
         super().__init__(parent)
         self._ladder, self._results = ladder, results
         self.recorded = _load_recorded()
-        self.live: tuple[Device, ...] = ()
         self._asked: tuple[work.Key, Device] | None = None
-        self._looked_for_gpus = False
         self._counter = Worker(self, "ceilings", self._on_made, self._on_failure)
         self._counter.progressed.connect(self.progressed)
         self._placer = Worker(self, "intensities", self._on_all_placed)
@@ -69,8 +65,6 @@ class CeilingsModel(QObject):
         self._without: set[object] = set()  # runs that have none, as those of another version
         self._since = 0.0
         self._counts = False  # whether those are counted that nobody has counted before
-        warn = partial(log.warning, "%s")
-        self._driver = Worker(self, "devices", self.take_devices, warn)
         self._intensity.connect(self._on_intensity)
 
     # ---- ceilings
@@ -162,23 +156,9 @@ class CeilingsModel(QObject):
         _intensities[key] = intensity
         self.placed.emit()
 
-    # ---- devices
-
-    def look_for_gpus(self) -> None:
-        """Ask the driver, the first time."""
-        if not self._looked_for_gpus:
-            self._looked_for_gpus = True
-            self._driver.submit(work.devices_job)
-
-    def take_devices(self, devices: Iterable[Device]) -> None:
-        """These are this machine's GPUs, if it has any."""
-        if found := tuple(devices):
-            self.live = found
-            self.devices_found.emit()
-
     def close(self) -> None:
         """End the work and wait for it."""
-        for worker in (self._counter, self._placer, self._driver):
+        for worker in (self._counter, self._placer):
             worker.close()
 
 

@@ -238,13 +238,11 @@ def first_order_job(progress: Progress, ladder: Ladder, wanted: Configuration) -
     return FirstOrderCounts(counts, found)
 
 
-def choose_device(live: Iterable[Device], recorded: Iterable[str]) -> str:
-    """The device to begin with: one of this machine, one with recorded results, or the seeds'."""
+def choose_device(recorded: Iterable[str]) -> str:
+    """The device to begin with: the first one with recorded results, or that of the book."""
     from core.devices.table import load_devices
     from gui.scenes.ceilings import same_gpu
 
-    for device in live:
-        return device.name
     for name in recorded:
         for device in load_devices():
             if same_gpu(name, device):

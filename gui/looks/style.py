@@ -90,7 +90,17 @@ def _icon(name: str, color: str, disabled: str) -> QIcon:
 
 
 def set_icon(button: QAbstractButton, name: str, role: str = "text_dim", size: int = 18) -> None:
-    """Give a button one of ICONS in a colour of the current theme; `size` is that of 10 pt type."""
+    """Give a button one of ICONS in a colour of the theme; `size` is that of 10 pt type."""
+    button.setProperty("sign", [name, role, size])
+    dress_icon(button)
+
+
+def dress_icon(button: QAbstractButton) -> None:
+    """Draw the icon that a button has been given, if any, as the current theme has it."""
+    sign = button.property("sign")
+    if sign is None:
+        return
+    name, role, size = sign
     theme = current_theme()
     size = round(size * theme.sizes.body / 10)
     color, disabled = (theme.color(r).name() for r in (role, "border"))

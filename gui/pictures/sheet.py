@@ -54,8 +54,9 @@ class Piece:
 class Sheet:
     """Lays pieces below each other on pages of A4. Needs a QGuiApplication."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, style: str = STYLE) -> None:
         load_fonts()
+        self._style = style
         self._buffer = QBuffer()
         self._buffer.open(QIODevice.OpenModeFlag.WriteOnly)
         self._writer = QPdfWriter(self._buffer)
@@ -109,7 +110,7 @@ class Sheet:
         document.documentLayout().setPaintDevice(self._writer)
         document.setDocumentMargin(0)
         document.setDefaultFont(self._font)
-        document.setDefaultStyleSheet(STYLE)
+        document.setDefaultStyleSheet(self._style)
         document.setHtml(html)
         document.setTextWidth(self._width)
         return document

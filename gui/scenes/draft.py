@@ -148,8 +148,9 @@ class Draft:
         What was typed meanwhile into the same source stays. Another source gets the text that it
         was left with, if that was edited.
         """
-        if self.name == self._name_of(key):
-            self.original, self.first = original, self._first_of(key, original)
+        name, first = self._named(key, original)
+        if self.name == name:
+            self.original, self.first = original, first
             text = self._text if self.stale else compiled
         else:
             text = self._take_up(key, original, compiled)
@@ -207,19 +208,18 @@ class Draft:
             self._heirs = _IDENTITY if never else line_map(self.compiled, self._text, heirs=True)
         return self._heirs
 
-    def _name_of(self, key: str) -> str:
+    def _named(self, key: str, original: str) -> tuple[str, str]:
+        """What a source's text is kept under, and the text to go back to."""
         begun = self._begun
-        return begun.name if begun is not None and begun.key == key else key
-
-    def _first_of(self, key: str, original: str) -> str:
-        begun = self._begun
-        return begun.first if begun is not None and begun.key == key else original
+        if begun is not None and begun.key == key:
+            return begun.name, begun.first
+        return key, original
 
     def _take_up(self, key: str, original: str, text: str) -> str:
         """Keep this text; the one that another source or exercise was left with, or `text`."""
         self._keep()
-        self.key, self.name = key, self._name_of(key)
-        self.original, self.first = original, self._first_of(key, original)
+        self.key, self.original = key, original
+        self.name, self.first = self._named(key, original)
         return self._kept.pop(self.name, text)
 
     def _keep(self) -> None:

@@ -12,15 +12,15 @@ import logging
 import os
 import stat
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar
 
 from core.errors import TilescopeError
 from core.files import replace_file
 from core.launching.file_launch import FileLaunch
 from core.launching.user_files import read_plain
+from core.plain_data import plain, typed
 from gui.scenes.link import Named, checksum
 from gui.scenes.selection import MOST, Breakpoint, Configuration
 from gui.scenes.session import Session
@@ -103,8 +103,8 @@ def save(saved: Saved, path: Path, base: Saved | None = None) -> None:
             saved, others = merged(base or Saved(), saved, theirs)
             files = [str(_put_aside(path.parent / "drafts", *other)) for other in others.items()]
             saved = replace(saved, aside=(*saved.aside, *files))
-        data = {"version": VERSION, **_plain(saved)}
-        replace_file(path, json.dumps(data, indent=1, default=_plain))
+        data = {"version": VERSION, **plain(saved)}
+        replace_file(path, json.dumps(data, indent=1))
     except (OSError, TilescopeError) as error:
         log.warning("The session could not be saved in %s: %s", path, error)
 
@@ -210,7 +210,7 @@ def load(path: Path) -> Saved | None:
         return None
     raw = read_plain(path, MOST_BYTES)
     try:
-        data = json.loads(raw, parse_constant=_no_number)
+        data = json.loads(raw, parse_int=_number, parse_float=_number, parse_constant=_number)
         if data["version"] != VERSION:
             raise TilescopeError(f"{path} is of another version of Tilescope.")
         return _saved(data)
@@ -219,8 +219,12 @@ def load(path: Path) -> Saved | None:
         raise TilescopeError(f"{path} is damaged.") from None
 
 
-def _no_number(text: str) -> float:
-    raise ValueError(text)
+def _number(text: str) -> int | float:
+    """Raises ValueError for one that no place or parameter may have, such as NaN."""
+    number = float(text) if "." in text or "e" in text.lower() else int(text)
+    if not abs(number) <= MOST:
+        raise ValueError(f"{text} is too large")
+    return number
 
 
 LOOKS = (
@@ -230,54 +234,17 @@ LOOKS = (
 """The settings of views that are kept, by their names in the session."""
 
 
-def _plain(value: Any) -> Any:
-    """What JSON takes in place of a class of data, a mapping or a set."""
-    if is_dataclass(value):
-        return {one.name: getattr(value, one.name) for one in fields(value)}
-    return dict(value) if isinstance(value, Mapping) else list(value)
-
-
 def _saved(data: Mapping[str, Any]) -> Saved:
     for name in ("geometry", "layout"):
         data[name].encode("ascii")
     known = {one.name for one in fields(Saved)}
-    found: Saved = _typed(Saved, {name: data[name] for name in known & data.keys()})
+    found: Saved = typed(Saved, {n: data[n] for n in known & data.keys()}, FileLaunch)
     if not found.looks.keys() <= set(LOOKS):
         raise KeyError(*found.looks)
     for name, value in {"unit": found.unit, **found.looks}.items():
         setting = Session.settings()[name]
-        _typed(type(setting.default), value)
+        typed(type(setting.default), value)
         if setting.fit is not None:
             setting.fit(None, value)
     named = (Named(*(" ".join(text.split()) for text in (m.name, m.link))) for m in found.moments)
     return replace(found, moments=tuple(named))
-
-
-def _typed(kind: Any, value: Any) -> Any:
-    """A value of JSON as the type says; the fields of a class of data by name or in their order.
-
-    Raises what `load` catches.
-    """
-    whole, parts = get_origin(kind), get_args(kind)
-    if whole in (Union, UnionType):
-        (kind,) = (one for one in parts if one is not NoneType)
-        return None if value is None else _typed(kind, value)
-    if is_dataclass(kind):
-        hints = get_type_hints(kind, localns=globals())  # what it imports for its types alone
-        if isinstance(value, list):
-            value = dict(zip(hints, value, strict=True))
-        return kind(**{name: _typed(hints[name], part) for name, part in value.items()})  # type: ignore
-    if whole is tuple and parts[-1] is not Ellipsis:
-        return tuple(_typed(one, part) for one, part in zip(parts, value, strict=True))
-    if whole in (tuple, frozenset) and isinstance(value, list):
-        return whole(_typed(parts[0], part) for part in value)
-    if whole is Mapping and isinstance(value, dict):
-        return {name: _typed(parts[1], part) for name, part in value.items()}
-    if kind is str and isinstance(value, str):  # half a pair of surrogates is no text
-        return value.encode("utf-8", "replace").decode()
-    right = kind is Any or isinstance(value, (int, float) if kind is float else whole or kind)
-    if not right or (isinstance(value, bool) and kind in (int, float)):
-        raise TypeError(f"{value!r} is not {kind}")
-    if isinstance(value, int | float) and not abs(value) <= MOST:
-        raise ValueError(f"{value!r} is too large")
-    return value

@@ -313,7 +313,10 @@ def percent(part: float, whole: float) -> str:
 
 
 def numbers_name(numbers: Sequence[int]) -> str:
-    """A sorted set of integers: `5`, `0–15`, `0–3, 8, 12–15`; more than four runs are counted."""
+    """A sorted set of integers: `5`, `0–15`, `0–3, 8, 12–15`.
+
+    Of more than four runs, the first three and the last are named.
+    """
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][1] + 1:

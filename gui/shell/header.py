@@ -7,7 +7,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QMenuBar, QToolButton, QWidget
 
 from core.ladder.rules import assignments
-from gui.looks.style import named, set_icon, set_style, side_by_side, stacked, styled_label
+from gui.looks.style import set_style, side_by_side, stacked, styled_label
 from gui.scenes.session import Session
 from gui.scenes.text import spaced
 from gui.shell.pages import PAGES
@@ -34,8 +34,8 @@ class Header(QWidget):
         pages = enumerate(PAGES, start=1)
         self.tabs = Segmented(**{p.key: (p.title, f"{p.title} (Ctrl+{n})") for n, p in pages})
         tip = "Next theme: light, dark, projector"
-        self.theme_button = named(QToolButton(), "Next theme", tip)
-        self.help_button = icon_button("Keyboard shortcuts (F1)")
+        self.theme_button = icon_button(tip, "Next theme", icon="theme")
+        self.help_button = icon_button("Keyboard shortcuts (F1)", icon="help")
         self._lay_out()
         session.trace_changed.connect(lambda _: self.show_launch())
         session.trouble_changed.connect(lambda _: self.show_launch())
@@ -53,8 +53,6 @@ class Header(QWidget):
         stacked(self, self._row, self._second, gap=2, edges=(14, 4, 10, 4))
 
     def restyle(self) -> None:
-        set_icon(self.theme_button, "theme")
-        set_icon(self.help_button, "help")
         self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

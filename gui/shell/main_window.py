@@ -30,7 +30,6 @@ from gui.views.message_bar import MessageBar
 from gui.views.moment_title import MomentTitle
 from gui.views.page_parts import PageWidget
 from gui.views.page_stack import Page, Pages
-from gui.views.presenter_bar import PresenterBar
 from gui.views.step_page import StepPage
 from gui.views.transport_bar import TransportBar
 from gui.views.widgets import name_choices
@@ -208,13 +207,10 @@ class MainWindow(Window):
     def restyle(self) -> None:
         self.left_column.restyle()
         self.header.restyle()
-        self.moment_title.restyle()
         self.form.restyle()
         self.ladder_panel.list.scheduleDelayedItemsLayout()
         if isinstance(self.lesson_panel, LessonPanel):
             self.lesson_panel.restyle()
-        if isinstance(self.presenter, PresenterBar):
-            self.presenter.restyle()
 
     def _on_configuration(self, configuration: Configuration) -> None:
         own = configuration.own

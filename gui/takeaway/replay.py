@@ -101,9 +101,7 @@ def steps_in(session: Session, first: int | None = None, last: int | None = None
     low, high = first or 0, end if last is None else last
     if low < 0 or low > high or high > end:
         said = f"{low}..{high}" if last is not None else f"{low}.."
-        raise TilescopeError(
-            f"There is no such step as {said} has: this block's last one is {end}."
-        )
+        raise TilescopeError(f"This block has steps 0..{end}: give some of them, not {said}.")
     return range(low, high + 1)
 
 

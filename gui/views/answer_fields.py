@@ -123,11 +123,7 @@ class NumberField(TypedField):
 
     def event(self, event: QEvent) -> bool:
         """Keep figures from the window's shortcuts."""
-        override = event.type() == QEvent.Type.ShortcutOverride
-        if override and isinstance(event, QKeyEvent) and self._begins(event):
-            event.accept()
-            return True
-        return super().event(event)
+        return keeps_key(event, self._begins) or super().event(event)
 
     @staticmethod
     def _begins(event: QKeyEvent) -> bool:

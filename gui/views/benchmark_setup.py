@@ -195,14 +195,12 @@ class SetupStrip(QWidget):
         self.plan.setText(sentence)
 
     def restyle(self) -> None:
-        """Take up the theme's icons, and the room that usual values need in its type."""
+        """Take up the room that usual values need in its type."""
         digit = self.fontMetrics().horizontalAdvance("0")
         for field, digits in ((self.sizes, 18), (self.tiles, 10), (self.address, 20)):
             field.setMinimumWidth(digits * digit)
         self.kernels_button.setMinimumWidth(12 * digit)
         self.kernels_button.setMaximumWidth(36 * digit)
-        set_icon(self.run_button, "run", "window")
-        set_icon(self.stop_button, "stop")
 
     # ---- building
 
@@ -255,6 +253,8 @@ class SetupStrip(QWidget):
         self.run_button = push_button("Run on GPU", tip, primary=True)
         self.pause_button = push_button("Pause")
         self.stop_button = push_button("Stop", "Stop, and keep the launches so far")
+        set_icon(self.run_button, "run", "window")
+        set_icon(self.stop_button, "stop")
 
     def _lay_out(self) -> None:
         space = current_theme().spacing

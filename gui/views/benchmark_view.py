@@ -70,7 +70,7 @@ from gui.views.benchmark_setup import SetupStrip
 from gui.views.page_parts import PageView, panels_in, simple_or_all
 from gui.views.tables import Index, RowModel, RowTable
 from gui.views.veil import Veil
-from gui.views.widgets import fitting_choice, offer, push_button
+from gui.views.widgets import ask_where, fitting_choice, offer, push_button
 
 if TYPE_CHECKING:
     from core.gpu.executor import GpuWorker
@@ -253,8 +253,8 @@ class ResultsPanel(QWidget):
 
 
 KINDS = (
-    "Table (*.csv);;Results of this program (*.json);;Parquet (*.parquet);;"
-    "Report with plots (*.md);;Plots as pictures (*.png);;Plots as drawings (*.pdf)"
+    *("Table (*.csv)", "Results of this program (*.json)", "Parquet (*.parquet)"),
+    *("Report with plots (*.md)", "Plots as pictures (*.png)", "Plots as drawings (*.pdf)"),
 )
 OPENED = f"Results ({' '.join('*' + ending for ending in READ)})"
 
@@ -292,14 +292,8 @@ class BenchFiles(QObject):
         self, measured: Sequence[Measured], failures: Sequence[tuple[str, str]], ceilings: Ceilings
     ) -> None:
         """Ask for a file, and save results, a report or the plots as its ending says."""
-        name, kind = QFileDialog.getSaveFileName(
-            self._page, "Save results", "tilescope-benchmark.csv", KINDS
-        )
-        if name:
-            path = Path(name)
-            if not path.suffix:
-                path = path.with_suffix(kind[kind.index("*") + 1 : kind.index(")")])
-            self.save(path, measured, failures, ceilings)
+        if where := ask_where(self._page, "Save results", "tilescope-benchmark.csv", KINDS):
+            self.save(where[0], measured, failures, ceilings)
 
     def save(
         self,

@@ -333,7 +333,7 @@ class CeilingsView(PageView):
         self._make_parts()
         self._lay_out()
         self._connect()
-        self._offer_devices()
+        self.device_box.offer()
         self._say("")
         self.plot.draw()
 
@@ -360,7 +360,7 @@ class CeilingsView(PageView):
 
     def refresh(self, names: frozenset[str]) -> None:
         """Show another launch: from what was counted before, or counted now."""
-        self.when_painted(self.model.look_for_gpus)
+        self.when_painted(self.device_box.look_for_gpus)
         if names & {"configuration", "size"}:
             self._other = None
         self._follow_settings()
@@ -520,14 +520,6 @@ class CeilingsView(PageView):
         self.caption.setText(error)
         self._draw()
 
-    def _offer_devices(self) -> None:
-        """Fill the chooser: this machine's GPUs first, then the table."""
-        again = self.device_box.count() > 0
-        names = [r.device.name for r in self.model.recorded]
-        self.device_box.offer(self.model.live, work.choose_device((), names))
-        if again:
-            self._ask()
-
     def _choose_run(self, run: scene.Run) -> None:
         self._show_other(Configuration(run.rung, dict(run.parameters)))
 
@@ -546,6 +538,7 @@ class CeilingsView(PageView):
     def shut_down(self) -> None:
         super().shut_down()
         self._later.stop()
+        self.device_box.close_worker()
         self.model.close()
 
     # ---- building
@@ -566,7 +559,9 @@ class CeilingsView(PageView):
         self.progress.hide()
         tip = "N of the launch; the left column sets block and tile"
         self.size_box = SizeBox(DEFAULT_SIZE, "Size of the launch", tip)
-        self.device_box = DeviceBox("Device", "Whose figures the ceilings are computed with")
+        first = work.choose_device(r.device.name for r in self.model.recorded)
+        tip = "Whose figures the ceilings are computed with"
+        self.device_box = DeviceBox("Device", tip, first)
         self.plot = RooflinePlot()
         self.list = CeilingList()
         self.hover = Caption(role="dim")
@@ -619,7 +614,7 @@ class CeilingsView(PageView):
         self.model.failed.connect(self._on_failure)
         self.model.progressed.connect(lambda part: self.progress.setValue(round(100 * part)))
         self.model.placed.connect(self._later.start)  # one run after another
-        self.model.devices_found.connect(self._offer_devices)
+        self.device_box.found.connect(self._ask)
         self.back.clicked.connect(self._leave_run)
         self.size_box.currentTextChanged.connect(lambda _: self._take_size())
         self.device_box.currentIndexChanged.connect(lambda _: self._take_device())

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QAbstractButton, QFrame, QVBoxLayout, QWidget
 
-from gui.looks.style import empty, set_icon, set_style, side_by_side, stacked, styled_label
+from gui.looks.style import empty, set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.asking import covered
 from gui.scenes.text import in_window, plural
@@ -48,7 +48,8 @@ class LessonPanel(QFrame):
         self.place = styled_label(role="dim", plain=True)
         self.dots = StepDots()
         self.dots.chosen.connect(self.gone)
-        self.close_button = icon_button("Leave the lesson; answers are kept", "Leave the lesson")
+        tip = "Leave the lesson; answers are kept"
+        self.close_button = icon_button(tip, "Leave the lesson", icon="close", size=14)
         self.ask = ProseLabel("ask")
         self.hints = QVBoxLayout()
         self.slot = QVBoxLayout()
@@ -270,9 +271,6 @@ class LessonPanel(QFrame):
         digit = QFontMetrics(current_theme().font()).horizontalAdvance("0")
         self.setMinimumWidth(LEAST * digit)
         self.setMaximumWidth(MOST * digit)
-        set_icon(self.close_button, "close", size=14)
-        for label in self.findChildren(ProseLabel):
-            label.restyle()
 
     @staticmethod
     def usual_width() -> int:

@@ -34,7 +34,8 @@ class MessageBar(AtLowerEdge):
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.go = QPushButton("Show")
         self.go.clicked.connect(self._act)
-        self.close_button = icon_button("Dismiss (Esc)", "Dismiss the message")
+        tip = "Dismiss (Esc)"
+        self.close_button = icon_button(tip, "Dismiss the message", icon="close", size=14)
         self.close_button.clicked.connect(self._dismiss)
         parts = (self._icon, (self.text, 1), self.go, self.close_button)
         side_by_side(self, *parts, edges=(10, 4, 8, 4))
@@ -62,7 +63,6 @@ class MessageBar(AtLowerEdge):
         self.go.setText(label)
         set_style(self, "kind", kind)
         set_icon(self._icon, kind, "error" if kind == "error" else "accent")
-        set_icon(self.close_button, "close", size=14)
         self.show()
         self.place()
 

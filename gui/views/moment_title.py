@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame
 
-from gui.looks.style import set_icon, side_by_side, styled_label
+from gui.looks.style import side_by_side, styled_label
 from gui.views.widgets import icon_button
 
 
@@ -20,9 +20,9 @@ class MomentTitle(QFrame):
         self.setObjectName("momentTitle")
         self.text = styled_label(role="moment", wrap=True, plain=True)
         self.place = styled_label(role="dim")
-        self.back = icon_button("Previous moment (Ctrl+PgUp)")
-        self.forward = icon_button("Next moment (Ctrl+PgDown)")
-        self.close_button = icon_button("Hide the moment's title")
+        self.back = icon_button("Previous moment (Ctrl+PgUp)", icon="play_back")
+        self.forward = icon_button("Next moment (Ctrl+PgDown)", icon="play")
+        self.close_button = icon_button("Hide the moment's title", icon="close", size=14)
         self.back.clicked.connect(lambda: self.moved.emit(-1))
         self.forward.clicked.connect(lambda: self.moved.emit(1))
         self.close_button.clicked.connect(self.ended)
@@ -36,10 +36,4 @@ class MomentTitle(QFrame):
         self.place.setText(f"{at + 1} of {count}")
         self.back.setEnabled(at > 0)
         self.forward.setEnabled(at + 1 < count)
-        self.restyle()
         self.show()
-
-    def restyle(self) -> None:
-        set_icon(self.back, "play_back")
-        set_icon(self.forward, "play")
-        set_icon(self.close_button, "close", size=14)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -366,8 +364,6 @@ THIS_KERNEL = "This kernel, as compiled"
 EXAMPLE_LETTERS = 20
 FIRST = "H200"  # where the recorded results come from
 
-log = logging.getLogger(__name__)
-
 
 class OccupancyView(PageView):
     """The page. A change of a field, or of a plot's line, is a what-if until the kernel is back."""
@@ -379,14 +375,12 @@ class OccupancyView(PageView):
         self.ladder = ladder
         self.resources = Resources(256, 32)
         self._compiled: work.Compiled | None = None
-        self._looked_for_gpus = False
         self._compiler = Worker(self, "occupancy", self._on_compiled, self._on_failure)
-        warn = partial(log.warning, "%s")
-        self._driver = Worker(self, "devices", self._on_devices, warn)
         self._build()
         self.matters.setText(f"{scene.WHY_IT_MATTERS}\n\n{self._example()}")
         self.show_amount()
         self.sm_box.currentIndexChanged.connect(lambda _: self._on_sm())
+        self.sm_box.found.connect(self._on_devices)
         self.example_box.currentIndexChanged.connect(lambda _: self._on_example())
         self.reset.clicked.connect(self._back)
         self.what_if.set_to.connect(self._on_field)
@@ -422,9 +416,7 @@ class OccupancyView(PageView):
 
     def _look(self) -> None:
         """Have the driver asked, once, the kernel compiled and the launch counted."""
-        if not self._looked_for_gpus:
-            self._looked_for_gpus = True
-            self._driver.submit(work.devices_job)
+        self.sm_box.look_for_gpus()
         configuration = self.session.configuration
         if configuration is None:
             return
@@ -442,6 +434,7 @@ class OccupancyView(PageView):
             self.caption.setText("Compiling the kernel …")
             self._compiler.submit(work.resources_job, self.ladder, configuration, self.capability)
         else:
+            self._compiler.cancel()  # which may be at a kernel that was shown in between
             self._take_needs(self._compiled.resources)
 
     def show_resources(self) -> None:
@@ -541,21 +534,20 @@ class OccupancyView(PageView):
             self._take_needs(compiled.resources)
 
     def _on_failure(self, error: object) -> None:
+        self._compiled = None
         self.show_resources()
         self.caption.setText(f"The kernel's registers are not known: {error}")
 
-    def _on_devices(self, devices: Any) -> None:
-        live = tuple(devices)
-        if live:
-            self.sm_box.offer(live, FIRST, capabilities=True)
-            self.table.load((*live, *load_devices()), len(live))
-            self._on_sm()
+    def _on_devices(self) -> None:
+        live = self.sm_box.live
+        self.table.load((*live, *load_devices()), len(live))
+        self._on_sm()
 
     def shut_down(self) -> None:
         super().shut_down()
         self.first.close_worker()
-        for worker in (self._compiler, self._driver):
-            worker.close()
+        self.sm_box.close_worker()
+        self._compiler.close()
 
     # ---- building
 
@@ -590,8 +582,9 @@ class OccupancyView(PageView):
         return panel
 
     def _make_choices(self) -> None:
-        self.sm_box = DeviceBox("Device or SM", "Whose SM is filled; the kernel is compiled for it")
-        self.sm_box.offer((), FIRST, capabilities=True)
+        tip = "Whose SM is filled; the kernel is compiled for it"
+        self.sm_box = DeviceBox("Device or SM", tip, FIRST, capabilities=True)
+        self.sm_box.offer()
         tip = "Whose threads, registers and shared memory are placed"
         self.example_box = Choice("Kernel or worked example", tip, EXAMPLE_LETTERS)
         self.example_box.addItems([THIS_KERNEL, *(e.title for e in scene.EXAMPLES)])

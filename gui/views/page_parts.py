@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -16,11 +18,14 @@ from PySide6.QtWidgets import (
 )
 
 from core.devices.table import find_capability, load_capabilities, load_devices
+from gui.background.work import Worker
 from gui.looks.style import named, side_by_side, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
 from gui.views.base import Caption, SessionView
 from gui.views.widgets import Segmented
+
+log = logging.getLogger(__name__)
 
 HANDLE = 8  # pixels between panels
 SUBJECT_LINES = 4
@@ -82,33 +87,57 @@ class DeviceBox(Choice):
     LETTERS = 24  # that it is wide
     LEAST = 12  # digits that it is wide where there is less room, its arrow included
 
-    def __init__(self, name: str, tip: str) -> None:
+    found = Signal()
+    """The driver has told of GPUs, and the first of them is chosen."""
+
+    def __init__(self, name: str, tip: str, first: str, *, capabilities: bool = False) -> None:
+        """`first`: the device to begin with, by name."""
         super().__init__(name, tip, self.LETTERS)
-        self._live: tuple[Device, ...] = ()
+        self._first, self._capabilities = first, capabilities
+        self.live: tuple[Device, ...] = ()
+        self._driver: Worker | None = None
+
+    def look_for_gpus(self) -> None:
+        """Ask the driver for this machine's, the first time."""
+        if self._driver is None:
+            from gui.jobs.ceilings_work import devices_job  # loads much: no window needs it at once
+
+            self._driver = Worker(self, "devices", self.take, partial(log.warning, "%s"))
+            self._driver.submit(devices_job)
+
+    def take(self, devices: Sequence[Device]) -> None:
+        """These are this machine's GPUs, if it has any."""
+        if devices:
+            self.live = tuple(devices)
+            self.offer()
+            self.found.emit()
+
+    def close_worker(self) -> None:
+        if self._driver is not None:
+            self._driver.close()
 
     def minimumSizeHint(self) -> QSize:
         """Wide enough for a short name."""
         hint, digit = super().minimumSizeHint(), self.fontMetrics().horizontalAdvance("0")
         return QSize(min(self.LEAST * digit, hint.width()), hint.height())
 
-    def offer(self, live: Sequence[Device], first: str, *, capabilities: bool = False) -> None:
-        """Fill it, without a signal. A GPU of this machine is chosen, else what was, or `first`."""
-        chosen, self._live = self.currentData(), tuple(live)
+    def offer(self) -> None:
+        """Fill it, without a signal. A GPU of this machine is chosen, else the first."""
         with QSignalBlocker(self):
             self.clear()
-            for place, device in enumerate(self._live):
+            for place, device in enumerate(self.live):
                 self.addItem(f"{device.name} (this machine)", place)
             for device in load_devices():
                 self.addItem(device.name, device.name)
-            for name, one in load_capabilities().items() if capabilities else ():
+            for name, one in load_capabilities().items() if self._capabilities else ():
                 self.addItem(f"compute capability {name}" if one.major else name, name)
-            self.setCurrentIndex(0 if live else max(0, self.findData(chosen or first)))
+            self.setCurrentIndex(0 if self.live else max(0, self.findData(self._first)))
 
     @property
     def device(self) -> Device:
         """The chosen device. Raises TilescopeError where only a capability is chosen."""
         chosen = self.currentData()
-        return self._live[chosen] if isinstance(chosen, int) else load_devices().find(chosen)
+        return self.live[chosen] if isinstance(chosen, int) else load_devices().find(chosen)
 
     @property
     def device_name(self) -> str | None:
@@ -120,12 +149,12 @@ class DeviceBox(Choice):
         """The compute capability of what is chosen."""
         chosen = self.currentData()
         if isinstance(chosen, int):
-            chosen = "{}.{}".format(*self._live[chosen].compute_capability)
+            chosen = "{}.{}".format(*self.live[chosen].compute_capability)
         return find_capability(chosen)[0]
 
     def choose(self, name: str) -> None:
         """Choose a device or capability, if there is one of that name."""
-        live = [device.name for device in self._live]
+        live = [device.name for device in self.live]
         place = live.index(name) if name in live else self.findData(name)
         if place >= 0:
             self.setCurrentIndex(place)

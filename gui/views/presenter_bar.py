@@ -10,7 +10,7 @@ from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QWidget
 
 from core.lessons.answers import LETTERS
-from gui.looks.style import empty, set_icon, set_style, side_by_side, stacked, styled_label
+from gui.looks.style import empty, set_style, side_by_side, stacked, styled_label
 from gui.scenes.prose import plain
 from gui.scenes.voting import Votes
 from gui.views.prose_label import ProseLabel
@@ -48,9 +48,9 @@ class PresenterBar(QFrame):
         self.notes = action_button(
             "Notes", "Notes and the answer in a window of their own (Ctrl+N)"
         )
-        self.back = icon_button("Previous question (PgUp)")
-        self.on = icon_button("Reveal, then the next question (PgDown)")
-        self.close_button = icon_button("End presenting (Shift+F5)")
+        self.back = icon_button("Previous question (PgUp)", icon="play_back")
+        self.on = icon_button("Reveal, then the next question (PgDown)", icon="play")
+        self.close_button = icon_button("End presenting (Shift+F5)", icon="close", size=14)
         self.again.clicked.connect(self.counted_again)
         self.notes.clicked.connect(self.notes_wanted)
         self.back.clicked.connect(lambda: self.moved.emit(-1))
@@ -88,7 +88,6 @@ class PresenterBar(QFrame):
         self.answer.setVisible(bool(answer) and not choices)  # of which one is marked
         self.why.say(why)
         self.why.setVisible(bool(why))
-        self.restyle()
         self.show()
         self._fit_type()
 
@@ -143,13 +142,6 @@ class PresenterBar(QFrame):
         if not 0 <= place < len(self._rows):
             return None
         return place, -1 if event.modifiers() & shift else 1
-
-    def restyle(self) -> None:
-        set_icon(self.back, "play_back")
-        set_icon(self.on, "play")
-        set_icon(self.close_button, "close", size=14)
-        for label in self.findChildren(ProseLabel):
-            label.restyle()
 
 
 class NotesWindow(QWidget):

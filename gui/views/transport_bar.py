@@ -344,7 +344,6 @@ class TransportBar(SessionView):
         super().__init__(session)
         self.setObjectName("transport")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._icons: dict[QToolButton, str] = {}
         self.buttons = self._make_buttons()
         self.units = Segmented(**{unit: (unit.capitalize(), UNIT_TIPS[unit]) for unit in UNITS})
         self.units.chosen.connect(lambda unit: session.update(unit=unit))
@@ -417,13 +416,11 @@ class TransportBar(SessionView):
         self._timer.stop()
 
     def restyle(self) -> None:
-        for button, icon in self._icons.items():
-            set_icon(button, icon)
         metrics = self.speed_label.fontMetrics()
         self.speed_label.setMinimumWidth(metrics.horizontalAdvance("00.0 steps/s"))
         self._reserve()
         size = current_theme().spacing.control
-        for button in self._icons:
+        for button in self.buttons.values():
             button.setFixedSize(size + 4, size)
 
     def _reserve(self) -> None:
@@ -463,7 +460,7 @@ class TransportBar(SessionView):
             button.setAutoRepeat(name in ("back", "forward"))
             button.setAutoRepeatDelay(350)
             button.setAutoRepeatInterval(60)
-            self._icons[button] = name
+            set_icon(button, name)
             buttons[name] = button
         return buttons
 

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFrame, QMainWindow, QSizeGrip, QTextBrowser, QWid
 
 from core.explain.total import Place
 from core.explain.words import Explanation
-from gui.looks.style import fill, named, set_icon, side_by_side, stacked, styled_label
+from gui.looks.style import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
 from gui.scenes.why import FOLDED, Topic, as_html, explain, heading_of
@@ -49,7 +49,7 @@ class WhyPanel(SessionView):
         self.title = styled_label(role="figure", wrap=True)
         tip = "Copy the explanation as text"
         self.copy = action_button("Copy", tip, "Copy the explanation")
-        self.close_button = icon_button("Close (Esc)", "Close the explanation")
+        self.close_button = icon_button("Close (Esc)", "Close the explanation", icon="close")
         self.body = named(QTextBrowser(openLinks=False), "Explanation")
         self.body.setFrameShape(QFrame.Shape.NoFrame)
         self.body.anchorClicked.connect(self._unfold)
@@ -116,7 +116,6 @@ class WhyPanel(SessionView):
 
     def restyle(self) -> None:
         theme = current_theme()
-        set_icon(self.close_button, "close")
         self.body.setFont(theme.font())
         self.body.document().setDefaultStyleSheet(
             f"h4 {{ color: {theme.color('text').name()}; margin: 8px 0 2px 0; font-weight: 600; }}"

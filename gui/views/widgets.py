@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
@@ -12,6 +14,7 @@ from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
     QDialog,
+    QFileDialog,
     QFrame,
     QGridLayout,
     QLabel,
@@ -25,7 +28,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.looks.style import named, set_style, side_by_side, stacked, styled_label
+from gui.looks.style import named, set_icon, set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.launch_form import moved, place_of, reach_text
 from gui.scenes.session import Session
@@ -36,19 +39,22 @@ RETURN = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 def keeps_key(event: QEvent, own: Callable[[QKeyEvent], bool]) -> bool:
     """Keep a widget's `own` keys from the window's shortcuts; whether this is one of them."""
-    override = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
-    if not (override and own(event)):  # type: ignore[arg-type]
-        return False
-    event.accept()
-    return True
+    override = event.type() == QEvent.Type.ShortcutOverride
+    kept = override and isinstance(event, QKeyEvent) and own(event)
+    if kept:
+        event.accept()
+    return kept
 
 
 # Buttons.
 
 
-def icon_button(tip: str, name: str = "") -> QToolButton:
+def icon_button(tip: str, name: str = "", *, icon: str = "", size: int = 18) -> QToolButton:
     """A button for an icon; screen readers hear `name`, or the tip without its key."""
-    return named(QToolButton(), name or tip.partition(" (")[0], tip)
+    button = named(QToolButton(), name or tip.partition(" (")[0], tip)
+    if icon:
+        set_icon(button, icon, size=size)
+    return button
 
 
 def push_button(text: str, tip: str = "", *, primary: bool = False) -> QPushButton:
@@ -481,3 +487,18 @@ def ask_choice(
     found = box.currentText() if question.answered else None
     question.deleteLater()
     return found
+
+
+def ask_where(
+    parent: QWidget, title: str, first: str, kinds: Iterable[str]
+) -> tuple[Path, str] | None:
+    """Ask for a file to write and its kind, one of `kinds` such as "Report (*.html)".
+
+    A path without an ending gets that of the kind, or of `first`. None where nobody wants one.
+    """
+    file, kind = QFileDialog.getSaveFileName(parent, title, first, ";;".join(kinds))
+    if not file:
+        return None
+    path, ending = Path(file), re.search(r"\*(\.\w+)\)", kind)
+    suffix = ending[1] if ending else Path(first).suffix
+    return path if path.suffix else path.with_suffix(suffix), kind

@@ -45,11 +45,11 @@ class _Pen:
         return self.theme.color(role)
 
 
-def _fan(pen: _Pen, targets: list[float], role: str = "load") -> None:
+def _fan(pen: _Pen, targets: list[float]) -> None:
     """Eight lanes above, and what each reaches below."""
     pen.row(1, 8, dict.fromkeys(range(8), "raised"), 0, 3)
     for lane, place in enumerate(targets):
-        pen.line(3 * lane + 1.5, 2.8, place, 8.4, role)
+        pen.line(3 * lane + 1.5, 2.8, place, 8.4)
 
 
 def _grid(pen: _Pen) -> None:

@@ -1,9 +1,13 @@
 """The page that compares two launches, in the whole window."""
 
+import threading
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMenu
 
+from core.launching.file_launch import FileLaunch
+from gui.jobs.opening import open_job
 from gui.looks.theme import current_theme
 from gui.scenes.compare import PRESETS, counterpart
 from gui.scenes.differences import factor
@@ -199,6 +203,27 @@ def test_a_file_of_one_s_own_is_compared_with_another_launch_of_it(window, qtbot
     first, second = (s.origin.configuration.own for s in (window.session, page.comparing.b))
     assert dict(second.arguments)["stride"] == "8"
     assert dict(first.arguments)["stride"] != "8"
+
+
+@pytest.mark.slow
+def test_what_is_chosen_for_b_while_a_file_is_read_stays(
+    compared, window, qtbot, tmp_path, monkeypatch
+):
+    path = tmp_path / "late.cu"
+    path.write_text('extern "C" __global__ void late(float *a) { a[threadIdx.x] = 1.0f; }')
+    read = threading.Event()
+
+    def late(*args, **options):
+        assert read.wait(MS / 1000)
+        return open_job(*args, **options)
+
+    monkeypatch.setattr("gui.commands.comparing.open_job", late)
+    before = window.session.versus
+    window.session.versus = Configuration("", {}, None, FileLaunch(str(path), ""))
+    window.session.versus = before
+    read.set()
+    settled(window, qtbot)
+    assert window.session.versus == compared.comparing.b.origin.configuration == before
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """A user's own kernel in the window: opening, its form, its mistakes."""
 
 import os
+import threading
 from itertools import pairwise
 
 import pytest
@@ -13,6 +14,8 @@ from core.emulator.machine import Limits
 from core.errors import ParameterError
 from core.launching.file_launch import FileLaunch
 from core.runs import recording
+from gui.commands import workbench
+from gui.jobs.opening import open_job
 from gui.scenes.launch_form import FILE, array_text, split_array
 from gui.scenes.selection import Breakpoint, Configuration
 from gui.views.launch_form import FileForm, LaunchRows
@@ -59,6 +62,23 @@ def opened(window, qtbot, file):
     with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
         window.workbench.open_file(str(file))
     return window
+
+
+@pytest.mark.slow
+def test_a_kernel_chosen_while_a_file_is_read_stays(window, qtbot, file, monkeypatch):
+    read = threading.Event()
+
+    def late(progress, *args, **options):
+        assert read.wait(RECORDING_MS / 1000)
+        return open_job(progress, *args, **options)
+
+    monkeypatch.setattr(workbench, "open_job", late)
+    window.workbench.open_file(str(file))
+    window.recorder.configure("tiled")
+    read.set()
+    workers = window.workbench.opener, window.recorder.worker
+    qtbot.waitUntil(lambda: not any(w.busy for w in workers), timeout=RECORDING_MS)
+    assert window.session.trace.workload.rung == "tiled"
 
 
 def type_in(window, name, text):

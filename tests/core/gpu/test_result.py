@@ -98,6 +98,17 @@ def test_other_files_are_refused(tmp_path, text):
         load_results(tmp_path / "missing.json")
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("gflops", "fast"), ("samples_ms", ["a"]), ("grid", [1, 2]), ("readings", {"sm_mhz": "x"})],
+)
+def test_a_result_with_a_field_of_another_type_is_refused(tmp_path, field, value):
+    path = tmp_path / "other.json"
+    path.write_text(json.dumps(RESULT.to_json() | {field: value}), encoding="utf-8")
+    with pytest.raises(TilescopeError, match="not a benchmark result"):
+        load_results(path)
+
+
 def test_recorded_results_are_right_and_consistent():
     recorded, ladder = load_recorded(), load_ladder()
     assert recorded

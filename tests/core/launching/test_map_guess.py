@@ -9,7 +9,7 @@ import pytest
 from core.compiler.kernel_signature import read_signature
 from core.launching.file_launch import file_workload
 from core.launching.guess import guess_launch
-from core.launching.host_guess import Given, host_guess
+from core.launching.host_guess import Given, KernelInHost
 from core.launching.user_files import read_source
 from core.runs.recording import record
 
@@ -92,7 +92,7 @@ HOSTS = {
 def test_ways_in_which_hosts_make_maps(case):
     host, expected = HOSTS[case]
     signature = read_signature(KERNEL, "k")
-    found = host_guess(KERNEL + host, "k", signature, {}, {}, Given())
+    found = KernelInHost(KERNEL + host, "k", signature, {}, {}, Given()).guess()
     assert found.maps.get("a") == expected
 
 
@@ -104,5 +104,5 @@ def test_helpers_that_only_call_themselves_end():
     )
     signature = read_signature(KERNEL, "k")
     start = time.process_time()
-    assert not host_guess(KERNEL + host, "k", signature, {}, {}, Given()).maps
+    assert not KernelInHost(KERNEL + host, "k", signature, {}, {}, Given()).guess().maps
     assert time.process_time() - start < 5

@@ -161,6 +161,7 @@ def test_the_unit_of_the_question_may_follow():
     assert number_typed("128 bytes", "bytes") == number_typed("128 byte", "bytes") == 128
     for text in ("12 %", "12%", "12 per cent", "12 percent"):
         assert number_typed(text, "%") == 12
+        assert number_typed(text, asked="Per cent of the sectors that are wasted?") == 12
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import time
 from importlib.metadata import version
 
 import pytest
-from PySide6.QtWidgets import QMenu
+from PySide6.QtWidgets import QFileDialog, QMenu
 
 from core.lessons.course import course_lesson
 from core.lessons.reading import read_lesson
@@ -85,7 +85,7 @@ def test_the_files_name_says_kernel_and_step(recorded):
 def test_the_report_of_the_launch_is_written(recorded, qtbot, tmp_path, monkeypatch):
     taker, out = recorded.commands.taker, tmp_path / "r.md"
     monkeypatch.setattr(
-        taking_along.QFileDialog,
+        QFileDialog,
         "getSaveFileName",
         lambda *given: (str(out.with_suffix("")), "Report, Markdown (*.md)"),
     )
@@ -115,7 +115,7 @@ def test_questions_of_lessons_are_exported(recorded, qtbot, tmp_path, monkeypatc
         name, kind = next(files)
         return str(tmp_path / name), kind
 
-    monkeypatch.setattr(taking_along.QFileDialog, "getSaveFileName", file)
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", file)
     taker = recorded.commands.taker
     taker.ask_and_export_lessons(course_lesson("4B"))
     assert "Writing q.csv …" in recorded.message.sentence

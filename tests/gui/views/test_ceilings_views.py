@@ -17,6 +17,7 @@ from core.errors import Cancelled
 from core.gpu.achieved import reported_device
 from core.gpu.result import load_recorded
 from core.launching.file_launch import FileLaunch
+from gui.jobs import ceilings_work
 from gui.jobs.ceilings_work import key_of
 from gui.looks.theme import apply_theme
 from gui.scenes.selection import Configuration
@@ -162,13 +163,13 @@ def live(clock_mhz: float):
 @pytest.mark.slow
 def test_a_gpu_of_this_machine_comes_first(qtbot, ceilings, occupancy) -> None:
     table = counted(qtbot, ceilings).lowest.gflops
-    ceilings.model.take_devices((live(990.0),))
+    ceilings.device_box.take((live(990.0),))
     assert ceilings.device_box.currentText() == "NVIDIA H200 (this machine)"
     assert counted(qtbot, ceilings).device.boost_mhz == 990.0
     assert ceilings.found.lowest.gflops == pytest.approx(table / 2)
     assert ceilings._run(ceilings.runs()) is not None  # results recorded on the same kind of GPU
     compiled(qtbot, occupancy)
-    occupancy._on_devices((live(990.0),))
+    occupancy.sm_box.take((live(990.0),))
     assert occupancy.sm_box.currentText() == "NVIDIA H200 (this machine)"
     assert occupancy.table.rows.devices[0].boost_mhz == 990.0
     assert occupancy.capability.name == "9.0"
@@ -309,6 +310,24 @@ def test_registers_come_from_the_cubin(qtbot, occupancy) -> None:
     assert occupancy.fields["registers"].value() == found.resources.registers
 
 
+def test_a_kernel_that_is_gone_back_to_is_not_overtaken(qtbot, occupancy, session, monkeypatch):
+    found, go_on, make = compiled(qtbot, occupancy), threading.Event(), ceilings_work.resources_job
+
+    def late(*args):
+        assert go_on.wait(WAIT_MS / 1000)
+        return make(*args)
+
+    monkeypatch.setattr(ceilings_work, "resources_job", late)
+    first = session.configuration
+    session.configuration = Configuration("tiled", {"n": 32, "tile": 8})
+    qtbot.waitUntil(lambda: occupancy._compiler.busy, timeout=WAIT_MS)
+    session.configuration = first
+    qtbot.waitUntil(lambda: "Compiling" not in occupancy.caption.text(), timeout=WAIT_MS)
+    go_on.set()
+    qtbot.waitUntil(lambda: not occupancy._compiler.busy, timeout=WAIT_MS)
+    assert occupancy.resources == found.resources
+
+
 @pytest.mark.slow
 def test_a_dragged_line_is_a_what_if(qtbot, occupancy) -> None:
     found = compiled(qtbot, occupancy)
@@ -355,10 +374,10 @@ def test_first_order_counts(qtbot, occupancy) -> None:
 def test_what_a_page_is_about_has_room_beside_its_choices(qtbot, qapp) -> None:
     apply_theme(qapp, "light")
     row, subject = QWidget(), Subject()
-    size, device = SizeBox(512, "Size", "N"), DeviceBox("Device", "Whose figures")
+    size, device = SizeBox(512, "Size", "N"), DeviceBox("Device", "Whose figures", "H200")
     qtbot.addWidget(row)
     row.setLayout(subject_row(subject, (size.label, size, device)))
-    device.offer((), "H200")
+    device.offer()
     subject.setText("Tiled: n = 4096, tile = 16")
     row.resize(400, 80)
     row.show()
