@@ -75,7 +75,7 @@ class Compiled:
     """What was made. `entry` is the instance's name in it, "" if none was asked for.
 
     `compiler` is "" for NVRTC. `machine_code` is the cubin that comes with PTX for a real
-    architecture, such as "sm_90"; of what came with the program only its `yields` are known.
+    architecture, such as "sm_90"; of what came with the program only its `yields` and `saves` are known.
     """
 
     image: bytes
@@ -84,6 +84,7 @@ class Compiled:
     compiler: str = ""
     machine_code: bytes = b""
     yields: tuple[int, ...] = ()
+    saves: tuple[tuple[str, int], ...] = ()
 
 
 def define_items(defines: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

@@ -385,6 +385,7 @@ def _read_build(plain: Mapping[str, Any]) -> Build:
         "instances": MappingProxyType(plain.get("instances", {})),
         "accesses": MappingProxyType(accesses),
         "yields": tuple(plain.get("yields", ())),
+        "saves": tuple((name, count) for name, count in plain.get("saves", ())),
     }
     return Build(**{**plain, **read})
 
