@@ -143,8 +143,8 @@ def shipped_answer(request: Request) -> Compiled | None:
     found = shipped.find(request.source, asked)
     if found is None:
         return None
-    ptx, instance, yields = found
-    return Compiled(ptx.encode(), (), instance, yields=yields)
+    ptx, instance, yields, saves = found
+    return Compiled(ptx.encode(), (), instance, yields=yields, saves=saves)
 
 
 def _must_be_text(request: Request) -> None:
