@@ -128,7 +128,7 @@ def count(
 
 
 class _WithoutAccesses(Observer):
-    """Hears of the same events in each block: accesses are counted once it is known how they move."""
+    """Hears of what each block does alike: accesses count once it is known how they move."""
 
     def __init__(self, observer: CountingObserver) -> None:
         self._observer = observer
