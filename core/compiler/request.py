@@ -75,7 +75,7 @@ class Compiled:
     """What was made. `entry` is the instance's name in it, "" if none was asked for.
 
     `compiler` is "" for NVRTC. `machine_code` is the cubin that comes with PTX for a real
-    architecture, such as "sm_90"; of what came with the program only `yields` and `saves` are known.
+    architecture, such as "sm_90"; of what came with the program its `yields` and `saves` alone.
     """
 
     image: bytes
