@@ -23,8 +23,8 @@ def yielding(module: Module, lines: Sequence[int]) -> Module:
     """The module in which the accesses yield for which its machine code does.
 
     `lines` are those of the PTX at which it does. An access of the innermost loop around such a
-    line stands for it, or one of the function: the first at the line or after it. `nanosleep`
-    always yields.
+    line stands for it, or one of the function: the first at the line or after it. Before it a
+    function may have plain accesses, of which the first stands for it. `nanosleep` always yields.
     """
     rewriting = Rewriting(module)
     yields = {i.ptx_line for i in module.instructions if i.opcode == "nanosleep"}
@@ -57,11 +57,21 @@ def _accesses(module: Module, function: Function, line: int) -> Iterator[Instruc
         for target in module.targets(jump)
         if target <= at
     ]
-    for body in (*sorted(bodies, key=len), range(function.first_pc, function.end_pc)):
+    whole = range(function.first_pc, function.end_pc)
+    for body in (*sorted(bodies, key=len), whole):
         strong = [code[pc] for pc in body if _is_strong(code[pc])]
         if strong:
-            yield next((i for i in strong if i.pc >= at), strong[0])
+            found = next((i for i in strong if i.pc >= at), strong[0])
+            if body == whole and not function.is_entry:  # it yields where it begins
+                before = (code[pc] for pc in range(at, found.pc))
+                found = next((i for i in before if _is_access(i)), found)
+            yield found
             return
+
+
+def _is_access(instruction: Instruction) -> bool:
+    """Whether it is a load or store of memory."""
+    return instruction.opcode in ("ld", "st") and "param" not in instruction.modifiers
 
 
 def _is_strong(instruction: Instruction) -> bool:

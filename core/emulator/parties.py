@@ -10,6 +10,8 @@ NVIDIA does not document this; the rules were read off the lanes that an H200 ra
 
 - Lanes that yield wait while others of their warp go on: those that have not come to wait yet, or
   else those that wait furthest out. These no longer wait for them.
+- Where nobody of theirs is left to go on, lanes of other parties do that may still come to where
+  they yield, unless that is in a loop. If these yield there, too, they are one party again.
 - If they yield in their turn, at the instruction at which the first still wait, no more lanes part.
   All of them wait for each other again, unless they have come past the place where they would.
 """
@@ -128,13 +130,37 @@ class Parties:
                 out = -other.depth, other.pc
                 if warp not in furthest or out > furthest[warp][0]:
                     furthest[warp] = out, mine
-        for warp in coming.keys() | furthest.keys():
-            left = np.concatenate(coming[warp]) if warp in coming else furthest[warp][1]
-            self._elder[left] = self._number[left]
+        changed = False
+        for warp in np.unique(self._warp[lanes]).tolist():
+            mine = lanes[self._warp[lanes] == warp]
+            if warp in coming:
+                left = np.concatenate(coming[warp])
+            elif warp in furthest:
+                left = furthest[warp][1]
+            elif not len(left := self._late(int(mine[0]), group, others)):
+                continue
             self._made[warp] += 1
+            self._elder[left] = self._number[mine[0]]
             self._number[left] = self._made[warp]
-            self._waits[lanes[self._warp[lanes] == warp]] = True
-        return bool(coming or furthest)
+            self._waits[mine] = True
+            changed = True
+        return changed
+
+    def _late(self, lane: int, group: Group, others: list[Group]) -> Lanes:
+        """Lanes of other parties of a lane's warp that may still come to where the group yields.
+
+        None where it yields in a loop.
+        """
+        here, found = self._place(group.pc, group.depth, lane, 0), [np.zeros(0, np.intp)]
+        for other in () if self._reaches(group.pc + 1, group.pc) else others:
+            beside = other.lanes(self._geometry.lanes)
+            beside = beside[self._warp[beside] == self._warp[lane]]
+            beside = beside[self._number[beside] != self._number[lane]]
+            if len(beside):
+                there = self._place(other.pc, other.depth, int(beside[0]), 0)
+                if self._reaches(there, here) and not self._reaches(here, there):
+                    found.append(beside)
+        return np.concatenate(found)
 
     def _is_ahead(self, other: Group, group: Group, lane: int) -> bool:
         """Whether a group stands where this one has to come, and so waits for it."""

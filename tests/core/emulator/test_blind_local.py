@@ -21,9 +21,6 @@ for _name, _build, _workload in launches():
 OTHERWISE = {
     # Its machine code has no BSYNC: lanes that part in it never meet again.
     ("recursion", "as_written"),
-    # Lanes that yield meet again between what a function saves and its atomic.
-    ("shared longs, atomics", "as_written"),
-    ("vector atomics", "as_written"),
     # A fragment holds each of its halves twice, and ptxas loads only the first ones.
     ("wmma", "as_written"),
     # One of the 24 turns of an unrolled loop takes its byte from a register.
