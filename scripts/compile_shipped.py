@@ -99,7 +99,8 @@ def entries() -> dict[str, dict[str, list[Any]]]:
         if build.diagnostics:
             continue  # it says something that only NVRTC may say
         instance = build.instances.get(workload.kernel, "")
-        made = [shipped.placeless(build.ptx), instance, list(build.yields)]
+        saves = [[*one] for one in build.saves]
+        made = [shipped.placeless(build.ptx), instance, list(build.yields), saves]
         entry[shipped.asked_digest(asked)] = made
     return {name: entry for name, entry in found.items() if entry}
 

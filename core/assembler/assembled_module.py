@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from core.assembler.saving import saving
+from core.assembler.unused_loads import without_unused_loads
 from core.assembler.yielding import yielding
 from core.compiler.compiler import Build
 from core.compiler.cubin import MachineAccess
@@ -16,13 +19,25 @@ LARGE = 1 << 18
 """Characters of PTX beyond which what the launched kernel never reaches is left out."""
 
 
+@dataclass(frozen=True)
+class _Made:
+    """What the assembler made of a kernel; `kernel` and `accesses` of optimised code only."""
+
+    yields: tuple[int, ...]
+    saves: tuple[tuple[str, int], ...]
+    as_written: bool
+    kernel: str = ""
+    accesses: tuple[MachineAccess, ...] = ()
+
+
 def module_of(build: Build, kernel: str) -> Module:
     """The module of a build, in which `kernel` is launched: an entry, by its name in the PTX.
 
     Optimised code bears what the assembler does to it: fused products and sums, and unrolled loops
     over shared memory. Code with debug information, and a PTX file that is stepped through as it
-    stands, are left as they are, but for where lanes yield. A build that is launched again gives
-    the same module, unless it is large. Raises as `core.ptx.parser.parse` does.
+    stands, keep their instructions, but it is noted where lanes yield, what functions save, and
+    which loads the assembler leaves out. A build that is launched again gives the same module,
+    unless it is large. Raises as `core.ptx.parser.parse` does.
     """
     if len(build.ptx) > LARGE:
         with contextlib.suppress(PtxSyntaxError):  # one that is told of the whole text
@@ -35,31 +50,27 @@ _reached = lru_cache(maxsize=4)(without_unreached)
 
 def _module(build: Build, text: str, kernel: str) -> Module:
     own_lines = build.ptx == build.source
-    as_it_stands = build.kind == "as_written" or own_lines
-    yields, accesses = build.yields, build.accesses.get(kernel, ())
+    made = _Made(build.yields, build.saves, build.kind == "as_written" and not own_lines)
+    if build.kind != "as_written" and not own_lines:
+        made = replace(made, kernel=kernel, accesses=build.accesses.get(kernel, ()))
     if not is_kept(text):
-        module = yielding(kept(text, own_lines), yields)
-        return module if as_it_stands else _assembled(module, kernel, accesses)
-    if as_it_stands:
-        return _kept_yielding(text, own_lines, yields)
-    return _kept_assembled(text, kernel, accesses, yields)
+        return _assembled(kept(text, own_lines), made)
+    return _kept_assembled(text, own_lines, made)
 
 
-def _assembled(module: Module, kernel: str, accesses: tuple[MachineAccess, ...]) -> Module:
+def _assembled(module: Module, made: _Made) -> Module:
+    module = saving(yielding(module, made.yields), made.saves)
+    if made.as_written:
+        return without_unused_loads(module)
+    if not made.kernel:
+        return module
     from core.assembler.contraction import contracted
     from core.assembler.machine_loads import assembled
     from core.assembler.unrolling import unrolled
 
-    return unrolled(contracted(assembled(module, kernel, accesses)))
+    return unrolled(contracted(assembled(module, made.kernel, made.accesses)))
 
 
 @lru_cache(maxsize=4)
-def _kept_yielding(text: str, own_lines: bool, yields: tuple[int, ...]) -> Module:
-    return yielding(kept(text, own_lines), yields)
-
-
-@lru_cache(maxsize=4)
-def _kept_assembled(
-    text: str, kernel: str, accesses: tuple[MachineAccess, ...], yields: tuple[int, ...]
-) -> Module:
-    return _assembled(_kept_yielding(text, False, yields), kernel, accesses)
+def _kept_assembled(text: str, own_lines: bool, made: _Made) -> Module:
+    return _assembled(kept(text, own_lines), made)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from core.assembler.rewriting import Rewriting
 from core.assembler.wide_loads import wide_loads
-from core.compiler.cubin import MachineAccess
+from core.compiler.cubin import ACCESSES, MachineAccess
 from core.ptx.ast import Address, Function, Immediate, Instruction, Module, Register, Symbol
 from core.ptx.debug.names import source_name
 from core.ptx.opcodes import opcode_of, results, space_of
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 # is told line by line.
 
 
-_COUNTED = ("global", "shared")
+_COUNTED = ("global", "local", "shared")
 _NEAR = 4  # lines of PTX
-_KINDS = {"LD": "ld", "LDG": "ld", "LDS": "ld", "ST": "st", "STG": "st", "STS": "st"}
+_KINDS = {name: name[:2].lower() for name in ACCESSES}
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,9 @@ def _joined(module: Module, kernel: str, accesses: Sequence[MachineAccess]) -> M
             if len(found) != 1 or width <= own:
                 continue
             others = _filling(one, gone, width)
-            if others:
+            if "local" in one.modifiers:  # of local memory each word is a request all the same
+                gone = [i for i in gone if i not in others]
+            elif others:
                 start = min(_offset(i) for i in (one, *others))
                 joined = (start - _offset(one), width)
                 rewriting.replace(one.pc, (replace(one, joined=joined),))
@@ -136,7 +138,8 @@ def _joined(module: Module, kernel: str, accesses: Sequence[MachineAccess]) -> M
                     gone.remove(other)
                     rewriting.replace(other.pc, (replace(other, silent=True),))
         for one in gone:
-            if "global" in one.modifiers and opcode_of(one).kind == "load":
+            is_load = opcode_of(one).kind == "load"
+            if "local" in one.modifiers or ("global" in one.modifiers and is_load):
                 rewriting.replace(one.pc, (replace(one, silent=True),))
     return rewriting.module()
 
@@ -170,7 +173,8 @@ def _filling(one: Instruction, gone: Sequence[Instruction], width: int) -> tuple
     alike = {
         _offset(i): i
         for i in sorted(gone, key=lambda i: -abs(i.pc - one.pc))  # the nearest counts
-        if i.opcode == one.opcode and i.modifiers == one.modifiers and _base(i) == _base(one)
+        if (i.opcode, i.modifiers[:-1], _nbytes(i)) == (one.opcode, one.modifiers[:-1], own)
+        and _base(i) == _base(one)
     }
     starts = range(_offset(one) - width + own, _offset(one) + 1, own)
     for start in sorted(starts, key=lambda start: (start % width, start)):

@@ -23,8 +23,8 @@ def yielding(module: Module, lines: Sequence[int]) -> Module:
     """The module in which the accesses yield for which its machine code does.
 
     `lines` are those of the PTX at which it does. An access of the innermost loop around such a
-    line stands for it, or one of the function: the first at the line or after it. `nanosleep`
-    always yields.
+    line stands for it, or one of the function: the first at the line or after it. Before it a
+    function may have plain accesses, of which the first stands for it. `nanosleep` always yields.
     """
     rewriting = Rewriting(module)
     yields = {i.ptx_line for i in module.instructions if i.opcode == "nanosleep"}
@@ -60,8 +60,17 @@ def _access(module: Module, functions: Sequence[Function], line: int) -> Instruc
     for body in (*sorted(bodies, key=len), inside):
         strong = [code[pc] for pc in body if _is_strong(code[pc])]
         if strong:
-            return next((i for i in strong if i.pc >= at), strong[0])
+            found = next((i for i in strong if i.pc >= at), strong[0])
+            if body == inside and not function.is_entry:  # it yields where it begins
+                before = (code[pc] for pc in range(at, found.pc))
+                found = next((i for i in before if _is_access(i)), found)
+            return found
     return None
+
+
+def _is_access(instruction: Instruction) -> bool:
+    """Whether it is a load or store of memory."""
+    return instruction.opcode in ("ld", "st") and "param" not in instruction.modifiers
 
 
 def _is_strong(instruction: Instruction) -> bool:

@@ -48,12 +48,6 @@ _KIND_OPTIONS: Mapping[BuildKind, tuple[str, ...]] = {
     "as_written": ("-G",),
     "as_compiled": ("-lineinfo",),
 }
-# What threads may wait for each other with: only then machine code yields, and as-written builds
-# ask for it. It takes ptxas 50 ms and more.
-_MAY_YIELD = re.compile(
-    r"atomic|(?<!asm )(?<!asm__ )\bvolatile\b|\b__ldc|\b(?:atom|red)\.|_wait\b|nanosleep"
-    r"|\.(?:relaxed|acquire|release)\b|<cuda/|<cooperative_groups"
-)
 _NO_DEFINES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -63,7 +57,8 @@ class Build:
 
     `instances` has the PTX name of the instance that it was made for, by its name in the source.
     `accesses` are the loads and stores in the machine code of optimised kernels, by PTX name, and
-    `yields` the lines of the PTX at which machine code lets a warp's other lanes go first.
+    `yields` the lines of the PTX at which machine code lets a warp's other lanes go first, `saves`
+    how many registers each function saves for its caller, by PTX name.
     `compiler` is what made it, such as "clang 22.1.8"; "" for NVRTC.
     """
 
@@ -79,6 +74,7 @@ class Build:
     instances: Mapping[str, str] = field(default_factory=lambda: _NO_DEFINES)
     accesses: Mapping[str, tuple[MachineAccess, ...]] = field(default_factory=dict)
     yields: tuple[int, ...] = ()
+    saves: tuple[tuple[str, int], ...] = ()
     compiler: str = ""
 
     @property
@@ -121,22 +117,20 @@ def compile_ptx(
         whole = (f"{ARCHITECTURE}{target}", *options)
         return Request(source, source_name, items[0], whole, "PTX", kernel, items[1])
 
-    may_yield = any(_MAY_YIELD.search(text) for text in (source, *headers.values()))
     optimised = kind == "as_compiled"
-    compiled = _with_machine_code if optimised or may_yield else compile_request
     first = asked(architecture or architecture_for(source, headers))
 
     def build() -> Build:
         request, begun = first, time.monotonic()
         try:
-            made = compiled(first)
+            made = _with_machine_code(first)
         except CompileError as error:
             asks = any(_ASKS_TARGET.search(text) for text in (source, *headers.values()))
             if architecture or not asks or time.monotonic() - begun > _PATIENT_S:
                 raise
             request = asked(OLDER_ARCHITECTURE)
             try:
-                older = compiled(request)
+                older = _with_machine_code(request)
             except CompileError:
                 raise error from None
             note = f"{DEFAULT_ARCHITECTURE} refuses it: compiled for {OLDER_ARCHITECTURE}"
@@ -158,6 +152,7 @@ def compile_ptx(
             instances=MappingProxyType({kernel: made.entry} if made.entry else {}),
             accesses=_accesses(made.machine_code, entries) if optimised else {},
             yields=made.yields or _yields(made.machine_code),
+            saves=made.saves or _saves(made.machine_code),
             compiler=made.compiler,
         )
 
@@ -262,6 +257,16 @@ def _yields(image: bytes) -> tuple[int, ...]:
 
     try:
         return machine_yields(image) if image else ()
+    except TilescopeError:
+        return ()
+
+
+def _saves(image: bytes) -> tuple[tuple[str, int], ...]:
+    """What functions save on the stack; () where there is no machine code to be had."""
+    from core.compiler.cubin import machine_saves
+
+    try:
+        return machine_saves(image) if image else ()
     except TilescopeError:
         return ()
 

@@ -166,13 +166,17 @@ OPCODES: Mapping[int, str] = {
     0x15B: "KILL",
     0x180: "LD",
     0x181: "LDG",
+    0x183: "LDL",
     0x184: "LDS",
     0x185: "ST",
     0x186: "STG",
+    0x187: "STL",
     0x188: "STS",
     0x1AE: "LDGSTS",
 }
-ACCESSES = frozenset({"LD", "LDG", "LDS", "ST", "STG", "STS"})  # loads and stores that are counted
+ACCESSES = frozenset(
+    {"LD", "LDG", "LDL", "LDS", "ST", "STG", "STL", "STS"}
+)  # loads and stores that are counted
 _LEAVING = frozenset({"BRA", "BRX", "JMP", "JMX", "EXIT", "RET", "KILL"})  # nothing follows these
 _WIDTHS = (1, 1, 2, 2, 4, 8, 16, 16)  # bytes a lane, by the field of an access
 _LINES = ".nv_debug_line_sass"
@@ -181,6 +185,7 @@ _ALWAYS = 7  # the predicate that is always true
 _REGISTERS = 0x200  # the form in which all three factors are registers
 _BY_LANES = 0x800  # the form of a branch without a uniform predicate
 _FORMS = 0xE00
+_STACK = 1  # the register that points to a thread's stack
 _ZERO = 255  # the register that is always zero
 _FIRST_SPLIT = (9, 0)  # compute capability since which the lowest bits of a target stand apart
 
@@ -236,8 +241,7 @@ def machine_code(image: bytes, entry: str) -> tuple[MachineInstruction, ...]:
 
 def _code(elf: ELFFile, entry: str) -> tuple[MachineInstruction, ...]:
     data, version = _text(elf, entry)
-    if version < (7, 0):
-        raise TilescopeError("The machine code of compute capability 6.x and before is not read.")
+    _must_be_read(version)
     words = struct.iter_unpack("<QQ", data)
     return tuple(_decoded(SIZE * i, low, high, version) for i, (low, high) in enumerate(words))
 
@@ -277,6 +281,40 @@ def machine_yields(image: bytes) -> tuple[int, ...]:
         line_of = _line_finder(lines)
         found |= {line_of(one.address) for one in _code(elf, name) if one.name == "YIELD"}
     return tuple(sorted(found))
+
+
+def machine_saves(image: bytes) -> tuple[tuple[str, int], ...]:
+    """How many registers each function of a cubin saves for its caller, by its name in the PTX.
+
+    It stores them on the stack where it begins (`STL [R1+0x4], R21`) and loads them from there
+    before it returns. Functions that save none are left out. Raises as `machine_code` does.
+    """
+    elf = elf_of(image)
+    symbols: Any = elf.get_section_by_name(".symtab")
+    _must_be_read(_version(elf.header["e_flags"]))
+    found = {}
+    for symbol in symbols.iter_symbols():
+        if symbol["st_info"]["type"] != "STT_FUNC" or not isinstance(symbol["st_shndx"], int):
+            continue
+        data, first = elf.get_section(symbol["st_shndx"]).data(), symbol["st_value"]
+        code = data[first : first + symbol["st_size"]]
+        name = symbol.name.rpartition("$")[2] if symbol.name.startswith("$") else symbol.name
+        if registers := _saved(code):  # `$kernel$function` lies within its kernel's code
+            found[name] = registers
+    return tuple(sorted(found.items()))
+
+
+def _saved(code: bytes) -> int:
+    """How many registers are stored on the stack and loaded from the same place."""
+    stored, loaded = set[tuple[int, int]](), set[tuple[int, int]]()
+    for low, high in struct.iter_unpack("<QQ", code[: len(code) // SIZE * SIZE]):
+        name = OPCODES.get(low & 0x1FF)
+        if (low >> 24) & 0xFF == _STACK and _WIDTHS[(high >> 9) & 7] == 4:
+            if name == "STL":
+                stored.add((low >> 40, (low >> 32) & 0xFF))
+            elif name == "LDL":
+                loaded.add((low >> 40, (low >> 16) & 0xFF))
+    return len(stored & loaded)
 
 
 def _line_finder(lines: Mapping[int, int]) -> Callable[[int], int]:
@@ -350,6 +388,11 @@ def _text(elf: ELFFile, entry: str) -> tuple[bytes, tuple[int, int]]:
     if section is None:
         raise TilescopeError(f"The cubin has no kernel {entry}.")
     return section.data(), _version(elf.header["e_flags"])
+
+
+def _must_be_read(version: tuple[int, int]) -> None:
+    if version < (7, 0):
+        raise TilescopeError("The machine code of compute capability 6.x and before is not read.")
 
 
 def _version(flags: int) -> tuple[int, int]:

@@ -75,7 +75,7 @@ class Compiled:
     """What was made. `entry` is the instance's name in it, "" if none was asked for.
 
     `compiler` is "" for NVRTC. `machine_code` is the cubin that comes with PTX for a real
-    architecture, such as "sm_90"; of what came with the program only its `yields` are known.
+    architecture, such as "sm_90"; of what came with the program its `yields` and `saves` alone.
     """
 
     image: bytes
@@ -84,6 +84,7 @@ class Compiled:
     compiler: str = ""
     machine_code: bytes = b""
     yields: tuple[int, ...] = ()
+    saves: tuple[tuple[str, int], ...] = ()
 
 
 def define_items(defines: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -142,8 +143,8 @@ def shipped_answer(request: Request) -> Compiled | None:
     found = shipped.find(request.source, asked)
     if found is None:
         return None
-    ptx, instance, yields = found
-    return Compiled(ptx.encode(), (), instance, yields=yields)
+    ptx, instance, yields, saves = found
+    return Compiled(ptx.encode(), (), instance, yields=yields, saves=saves)
 
 
 def _must_be_text(request: Request) -> None:

@@ -23,14 +23,17 @@ Asked = tuple[tuple[tuple[str, str], ...], tuple[str, ...], str, str]
 """Macros, options, kernel and the source's name."""
 
 
-Answer = tuple[str, str, tuple[int, ...]]
-"""The PTX of a source, its instance's name in it ("" for none), and its lines that yield."""
+Answer = tuple[str, str, tuple[int, ...], tuple[tuple[str, int], ...]]
+"""The PTX of a source, its instance's name in it ("" for none), its lines that yield, its saves."""
 
 
 def find(source: str, asked: Asked) -> Answer | None:
     """What was made of a source; None: it is not among these."""
     found = _entry(source_digest(source)).get(asked_digest(asked))
-    return None if found is None else (found[0], found[1], tuple(found[2]))
+    if found is None:
+        return None
+    ptx, instance, yields, saves = found
+    return ptx, instance, tuple(yields), tuple((name, count) for name, count in saves)
 
 
 def source_digest(source: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.barriers import Barriers
-from core.emulator.events import CallEvent, Mask
+from core.emulator.events import CallEvent, Mask, SaveEvent
 from core.emulator.frame import Frame
 from core.emulator.groups import Group
 from core.emulator.host_calls import host_call
@@ -163,8 +163,17 @@ class Calls:
         event = CallEvent(self.state.tick - 1, pc, group.mask, base, nbytes)
         for observer in self.state.observers:
             observer.on_call(event)
+        self._tell_saved("store", inner, function)
         self.queue.enter(inner)
         return False
+
+    def _tell_saved(self, kind: str, group: Group, function: Function) -> None:
+        """Tells of the registers that lanes of a function save, or take back."""
+        if function.saves:
+            site = self.state.site(function.first_pc, group.depth, group.mask)
+            event = SaveEvent(kind, site, group.mask, function.saves)
+            for observer in self.state.observers:
+                observer.on_save(event)
 
     def set_results(self, frame: Frame, call: Call, mask: Mask | None) -> None:
         """Results that go to registers, not to parameter variables."""
@@ -188,6 +197,7 @@ class Calls:
     def leave(self, frame: Frame, group: Group) -> None:
         """Goes on after the call, each lane where it came from."""
         function = frame.code.function
+        self._tell_saved("load", group, function)
         targets = self.state.return_to[group.depth - 1]
         lanes = group.lanes(self.state.count)
         alone = self.queue.alone()

@@ -283,6 +283,19 @@ class CallEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class SaveEvent:
+    """Lanes that enter a function store `registers` on the stack; those that leave it load them.
+
+    `kind`: "store", "load". `site` as in `AccessEvent`.
+    """
+
+    kind: str
+    site: int
+    mask: Mask | None
+    registers: int
+
+
+@dataclass(frozen=True, slots=True)
 class FaultEvent:
     """Lanes did something a GPU would stop the kernel for; their access has no effect."""
 
@@ -337,6 +350,9 @@ class Observer:
 
     def on_call(self, event: CallEvent) -> None:
         """Lanes entered a function."""
+
+    def on_save(self, event: SaveEvent) -> None:
+        """Lanes saved registers as they entered a function, or took them back."""
 
     def on_reuse(self, region: Region, start: int, nbytes: int) -> None:
         """`malloc` gives bytes of a region again that were freed before."""

@@ -147,6 +147,7 @@ class Parties:
                 left = turns[warp] if warp in turns else furthest[warp][1]
             self._elder[left] = party[warp]
             self._made[warp] += 1
+            self._elder[left] = party[warp]
             self._number[left] = self._made[warp]
             self._waits[lanes[self._warp[lanes] == warp]] = True
         return bool(coming or turns or furthest)

@@ -197,6 +197,7 @@ class Function:
     most_threads: tuple[int, ...] = ()  # .maxntid: x, y, z of the largest block
     wanted_threads: tuple[int, ...] = ()  # .reqntid: x, y, z of the only block
     cluster: tuple[int, ...] = ()  # .reqnctapercluster: blocks of a cluster in x, y, z
+    saves: int = field(default=0, kw_only=True)  # registers of the caller that its code stores
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,7 @@ MEASURES: tuple[Measure, ...] = (
         ideal="requests",
         metric="",
         noun="requests",
-        rule="Memory instructions of a warp.",
+        rule="Memory instructions of a warp, one for each 4 bytes of a lane.",
     ),
     Measure(
         name="sectors",
@@ -131,7 +131,7 @@ MEASURES: tuple[Measure, ...] = (
         ways=_ALL_WAYS[:2],
         figure="units",
         ideal="ideal",
-        metric="",  # the hardware's also counts what the assembler saves around calls
+        metric="",  # the hardware's also counts registers that the assembler spills
         noun="sectors",
         rule="32-byte sectors, summed over the requests: the same word of all lanes lies together.",
     ),

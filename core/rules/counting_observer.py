@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import AccessEvent, BarrierEvent, Observer, Span, TransferEvent
+from core.emulator.events import (
+    AccessEvent,
+    BarrierEvent,
+    Observer,
+    SaveEvent,
+    Span,
+    TransferEvent,
+)
 from core.emulator.groups import Geometry, active_rows, warp_rows
 from core.emulator.memory import RANK_BITS, SHARED_WINDOW
 from core.rules import atomics, global_memory, shared_memory
@@ -143,7 +150,20 @@ class CountingObserver(Observer):
     def _local(self, event: AccessEvent, rows: _Rows) -> None:
         units = global_memory.local_sectors(rows.address, rows.active, event.width)
         ideal = global_memory.ideal_sectors(units, rows.lanes, event.width)
-        self._add(event, "", f"local_{_SHORT[event.kind]}", rows, units=units, ideal=ideal)
+        name, words = f"local_{_SHORT[event.kind]}", max(1, event.width // global_memory.LOCAL_WORD)
+        self._add(event, "", name, rows, requests_each=words, units=units, ideal=ideal)
+
+    def on_save(self, event: SaveEvent) -> None:
+        """Counts registers that a function saves: each a word of the stack, the same for a warp."""
+        active = active_rows(event.mask, self.geometry)
+        place = warp_rows(np.zeros(self.geometry.lanes, np.int64), self.geometry, 0)
+        lanes = np.full(len(place), 32) if active is None else active.sum(axis=1)
+        units = global_memory.local_sectors(place, active, 4)
+        ideal = global_memory.ideal_sectors(units, lanes, 4)
+        sums = figures(
+            requests=int(np.count_nonzero(lanes)), units=int(units.sum()), ideal=int(ideal.sum())
+        )
+        self.tally.add(event.site, "", f"local_{_SHORT[event.kind]}", sums * event.registers)
 
     def _collect(self, event: AccessEvent, rows: _Rows) -> None:
         """Adds lanes to a copy. Those that copy less than the whole load byte by byte."""
@@ -378,12 +398,15 @@ class CountingObserver(Observer):
         name: str,
         rows: _Rows,
         before: _Rows | None = None,
+        *,
+        requests_each: int = 1,
         **found: NDArray[np.int64],
     ) -> None:
-        """Adds figures of each warp, and the request of each warp that takes part, not `before`."""
+        """Adds figures of each warp, and the requests of each that takes part, but not `before`."""
         sums = {figure: int(values.sum()) for figure, values in found.items()}
         begins = rows.lanes if before is None else rows.lanes * (before.lanes == 0)
-        told = self._tell(event, array, name, requests=int(np.count_nonzero(begins)), **sums)
+        requests = requests_each * int(np.count_nonzero(begins))
+        told = self._tell(event, array, name, requests=requests, **sums)
         lane = 0 if event.mask is None else int(event.mask.argmax())
         self._last = _Repeated(array, name, told, lane)
 

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 SECTOR = 32
 LINE = 128
+LOCAL_WORD = 4
+"""Bytes of local memory that a request brings each lane: 16 bytes a lane take four of them."""
 _FAR = np.iinfo(np.int64).max
 
 Rows = NDArray[np.int64]
@@ -58,10 +60,10 @@ def local_sectors(address: Rows, active: Active, width: int) -> NDArray[np.int64
     The same 4-byte word of all lanes lies side by side, a line for each word of a warp's stack:
     seen in `l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum` (and `_st`) on an H200.
     """
-    own = np.arange(address.shape[1]) * 4
+    own = np.arange(address.shape[1]) * LOCAL_WORD
     found = np.zeros(len(address), np.int64)
-    for at in range(0, max(width, 4), 4):
-        found += sectors((address + at) // 4 * 128 + own, active)
+    for at in range(0, max(width, LOCAL_WORD), LOCAL_WORD):
+        found += sectors((address + at) // LOCAL_WORD * LINE + own, active)
     return found
 
 

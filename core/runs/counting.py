@@ -21,7 +21,7 @@ from core.compiler.compiler import Build, BuildKind, build_of, find_entry
 from core.emulator.affine.dependences import DependsOnData
 from core.emulator.affine.machine import AffineMachine
 from core.emulator.affine.values import Affine, Dependence
-from core.emulator.events import AccessEvent, BarrierEvent, Observer
+from core.emulator.events import AccessEvent, BarrierEvent, Observer, SaveEvent
 from core.emulator.groups import Geometry, clusters
 from core.emulator.image import Image
 from core.emulator.machine import Limits, Machine
@@ -127,14 +127,17 @@ def count(
     return Counted(workload, build, counter.counters(), (), note, assembly, alike)
 
 
-class _OnlyBarriers(Observer):
-    """Hears of barriers alone: accesses are counted once it is known how they move."""
+class _WithoutAccesses(Observer):
+    """Hears of what each block does alike: accesses count once it is known how they move."""
 
     def __init__(self, observer: CountingObserver) -> None:
         self._observer = observer
 
     def on_barrier(self, event: BarrierEvent) -> None:
         self._observer.on_barrier(event)
+
+    def on_save(self, event: SaveEvent) -> None:
+        self._observer.on_save(event)
 
 
 class _Counter:
@@ -215,7 +218,7 @@ class _Counter:
         observer = self._observer(run.tally, geometry)
         part = self._part(geometry)
         record = None if part is None else part.record
-        arrivals = _OnlyBarriers(observer)
+        arrivals = _WithoutAccesses(observer)
         machine = AffineMachine(self.image, geometry, (arrivals,), record, self.limits)
         grid = self.image.launch.grid
         index = np.stack([blocks % grid.x, blocks // grid.x % grid.y, blocks // (grid.x * grid.y)])
