@@ -145,7 +145,6 @@ class Parties:
                 left = np.concatenate(coming[warp])
             else:
                 left = turns[warp] if warp in turns else furthest[warp][1]
-            self._elder[left] = party[warp]
             self._made[warp] += 1
             self._elder[left] = party[warp]
             self._number[left] = self._made[warp]
