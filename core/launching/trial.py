@@ -301,10 +301,13 @@ def _to_its_end(launch: FileLaunch, found: Reach, tried: _Trials) -> FileLaunch:
 
 
 def _alike(tried: _Trials) -> Iterator[tuple[int, FileLaunch]]:
-    """The guess anew with one value for all sizes: a kernel may be meant for square matrices."""
+    """The guess anew with one value for all sizes: a kernel may be meant for square matrices.
+
+    Small ones are none of these: channels, heads.
+    """
     guess = tried.guess
     texts = {n: t for n, t in guess.launch.arguments if n in guess.sizes and not is_pitch(n)}
-    values = {name: int(text) for name, text in texts.items() if text.isdecimal()}
+    values = {n: int(t) for n, t in texts.items() if t.isdecimal() and int(t) >= _SMALL}
     several = sorted(set(values.values()))
     for value in several if len(several) > 1 and len(values) <= _MOST_ALIKE else ():
         numbers = dict.fromkeys(values, str(value))
@@ -313,11 +316,11 @@ def _alike(tried: _Trials) -> Iterator[tuple[int, FileLaunch]]:
 
 
 def _small_numbers(launch: FileLaunch, guess: Guess) -> dict[str, str]:
-    """The numbers that may as well be smaller, so small."""
+    """The numbers that may as well be smaller, so small; no strides, with which rows overlap."""
     return {
         n: str(_SMALL)
         for n, text in launch.arguments
-        if n in guess.open and text.isdecimal() and int(text) > _SMALL
+        if n in guess.open and not is_pitch(n) and text.isdecimal() and int(text) > _SMALL
     }
 
 
