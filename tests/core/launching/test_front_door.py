@@ -214,12 +214,13 @@ def test_a_model_has_few_heads():
 def test_a_stride_stays_where_numbers_are_made_small():
     """With a smaller one a block would write what another one has."""
     source = """
-    __global__ void steps(float* rows, int n, int stride_row) {
+    __global__ void steps(float* rows, float* last, int n, int stride_row) {
         float* own = rows + blockIdx.x * stride_row;
         for (int round = 0; round < 3 * n; round++)
             for (int i = threadIdx.x; i < 64; i += 2) own[i] += 1.0f;
+        if (threadIdx.x == 0) last[blockIdx.x * 128] = own[63];
     }
-    void run(float* rows, int n) { steps<<<n, 2>>>(rows, n, n * 64); }
+    void run(float* rows, float* last, int n) { steps<<<n, 2>>>(rows, last, n, n * 64); }
     """
     launch = launch_of(source)
     assert int(dict(launch.arguments)["stride_row"]) >= 64
