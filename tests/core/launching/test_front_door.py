@@ -211,21 +211,6 @@ def test_a_model_has_few_heads():
     assert (numbers["h"], numbers["d_model"]) == ("4", "64")
 
 
-def test_a_stride_stays_where_numbers_are_made_small():
-    """With a smaller one a block would write what another one has."""
-    source = """
-    __global__ void steps(float* rows, float* last, int n, int stride_row) {
-        float* own = rows + blockIdx.x * stride_row;
-        for (int round = 0; round < 3 * n; round++)
-            for (int i = threadIdx.x; i < 64; i += 2) own[i] += 1.0f;
-        if (threadIdx.x == 0) last[blockIdx.x * 128] = own[63];
-    }
-    void run(float* rows, float* last, int n) { steps<<<n, 2>>>(rows, last, n, n * 64); }
-    """
-    launch = launch_of(source)
-    assert int(dict(launch.arguments)["stride_row"]) >= 64
-
-
 def test_a_pitch_is_no_size_of_a_square():
     """With one value for width and pitch the rows of bytes would lie in each other."""
     source = """__global__ void paint(unsigned char* to, int width, int height, int pitch) {

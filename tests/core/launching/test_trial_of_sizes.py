@@ -13,6 +13,7 @@ from core.launching.file_launch import FileLaunch, file_workload
 from core.launching.guess import completed, guess_launch
 from core.launching.ptx_files import read_ptx
 from core.launching.ptx_guess import complete_ptx
+from core.launching.trial import trial_of
 from core.runs.fitting import fitted
 from core.runs.recording import record
 
@@ -373,6 +374,22 @@ __global__ void product(int M, int N, int K, const float* A, const float* B, flo
             C[(row + i) * N + col + j] = sums[i * TN + j];
 }
 """
+
+
+def test_a_stride_stays_where_numbers_are_made_small(tmp_path) -> None:
+    """With a smaller one a block would write what another one has."""
+    source = """
+    __global__ void steps(float* rows, float* last, int n, int stride_row) {
+        float* own = rows + blockIdx.x * stride_row;
+        for (int round = 0; round < 3 * n; round++)
+            for (int i = threadIdx.x; i < 64; i += 2) own[i] += 1.0f;
+        if (threadIdx.x == 0) last[blockIdx.x * 128] = own[63];
+    }
+    void run(float* rows, float* last, int n) { steps<<<n, 2>>>(rows, last, n, n * 64); }
+    """
+    guess = completed(source, FileLaunch(str(tmp_path / "steps.cu"), "", "", "", ""))
+    numbers = dict(trial_of(source, guess, 0).arguments)
+    assert (int(numbers["n"]) < 64, int(numbers["stride_row"]) >= 64) == (True, True)
 
 
 def test_a_row_of_threads_that_shares_a_tile():
