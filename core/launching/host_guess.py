@@ -503,8 +503,12 @@ class _Small:
         """Whether the kernel compares a number that is larger in `more`, other than in a loop."""
         then = self._scalars(more)
         larger = (n for n, v in self._scalars(now).items() if then.get(n) == v + 1)
+        return any(self._is_compared(n) for n in larger)
+
+    def _is_compared(self, name: str) -> bool:
+        """Whether the kernel compares a number, other than in a loop."""
         body = re.sub(r"\bfor\s*\([^;{}]*;[^;{}]*;", "", self.device)
-        return any(re.search(rf"[<>]=?\s*{n}\b|\b{n}\s*[<>]=?", body) for n in larger)
+        return re.search(rf"[<>]=?\s*{name}\b|\b{name}\s*[<>]=?", body) is not None
 
     def _legal_block(self, values: HostValues) -> Size | None:
         """The host's block; one that CUDA refuses gets smaller where what it rests on is free."""
@@ -743,7 +747,9 @@ class _Small:
             value = None if parameter.is_array else values.value(text)
             if value is None:
                 continue
-            if _REPEATS.fullmatch(parameter.name.replace("-", "_")):
+            name = parameter.name
+            is_size = name.endswith("samples") and self._is_compared(name)
+            if _REPEATS.fullmatch(name.replace("-", "_")) and not is_size:
                 value = min(value, _FEW_REPEATS)
             found[parameter.name] = value
         symbols = {name: values.symbols[name] for name in self.symbols if name in values.symbols}

@@ -26,7 +26,7 @@ RADIUS = 2
 WINDOW = re.compile(
     r"(?!.*(input|output|image|_in|in_|out_|_out))\w*(mask|filter|kernel|window)_?"
     r"([whd]|width|height|depth|rows|cols|columns|size|len(gth)?|dim|sz)"
-    r"|[kf]_?(size|h|w)|k_[drc]|ksz|taps",
+    r"|[kf]_?(size|h|w)|k_([drc]|width|height|depth|rows|cols|columns)|ksz|taps",
     re.IGNORECASE,
 )
 """How far a filter that goes over an array reaches."""
@@ -39,7 +39,7 @@ _KNOWN_BY_NAME = (
     (re.compile(r"\w*(tile|group)_?(size|dim)", re.IGNORECASE), 16),
     (re.compile(r"\w*threads\w*|block_?(size|dim)\w*", re.IGNORECASE), 128),
     (re.compile(r"\w*(blocks|grid)\w*", re.IGNORECASE), 4),
-    (re.compile(r"n|\w*(size|len|length|count|elements|total|num)", re.IGNORECASE), 1024),
+    (re.compile(r"n|\w*(size|len|length|count|elements|total|num|samples)", re.IGNORECASE), 1024),
 )
 _MODEL = re.compile(r"(d|dim)_?model|(embed(ding)?|hidden)_?(dim|size)", re.IGNORECASE)
 _PITCH = re.compile(r"pitch|stride|bytes|^ld[abc]?$", re.IGNORECASE)

@@ -184,7 +184,10 @@ def test_another_file_calls_what_launches(tmp_path):
     guess = arguments(kernel.read_text(), str(kernel))
     rows, cols = int(guess["rows"]), int(guess["cols"])
     assert cols == rows + 4
-    (tmp_path / "main.cpp").unlink()
+    own = "void run(float *, float *, int, int) {}\n"  # that file calls its own
+    (tmp_path / "main.cpp").write_text(
+        f"{own}int main() {{ int h = 96, width = 100; {ALLOCATED} run(a, b, h, width); }}"
+    )
     guess = arguments(kernel.read_text(), str(kernel))
     assert guess["rows"] == guess["cols"]
 

@@ -156,7 +156,7 @@ def test_a_type_of_a_missing_header_does_not_crash_the_compiler():
         guess_launch(source, "k.cu")
 
 
-@pytest.mark.parametrize("names", ["k_d k_h k_w", "kernel_depth kernel_rows kernel_cols"])
+@pytest.mark.parametrize("names", ["k_d k_r kw", "kernel_depth k_rows mask_cols"])
 def test_a_filter_whose_size_nobody_says_is_small(names):
     """The tile has a border for a filter of five at most."""
     depth, rows, columns = names.split()
@@ -209,6 +209,22 @@ def test_a_model_has_few_heads():
     }""")
     numbers = dict(launch.arguments)
     assert (numbers["h"], numbers["d_model"]) == ("4", "64")
+
+
+@pytest.mark.parametrize(
+    ("work", "most"),
+    [
+        ("if (i < n_samples) to[i] = from[i];", 4096),
+        ("for (int s = 0; s < n_samples; s++) to[i] += from[i];", 16),
+    ],
+)
+def test_samples_are_elements_where_threads_are_compared_with_them(work, most):
+    kernel = COPY.format(f"int i = blockIdx.x * blockDim.x + threadIdx.x; {work}")
+    kernel = kernel.replace("int n)", "int n_samples)")
+    host = "copy<<<(n_samples + 127) / 128, 128>>>(to, from, n_samples);"
+    run = f"void run(float* to, float* from, int n_samples) {{ {host} }}"
+    number = int(dict(launch_of(kernel + run).arguments)["n_samples"])
+    assert most // 16 < number <= most
 
 
 def test_a_pitch_is_no_size_of_a_square():

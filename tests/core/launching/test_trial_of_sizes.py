@@ -324,6 +324,35 @@ def test_an_assertion_that_the_hosts_own_numbers_break_fails(tmp_path) -> None:
     assert "assert" in _faults(ASSERTED + main, tmp_path / "k.cu")
 
 
+def test_a_size_with_which_a_trial_does_not_end_is_a_part_of_it(tmp_path) -> None:
+    """Each thread looks at all points, of three numbers each: the last of them may reach far."""
+    source = """
+    __global__ void nearest(const float *points, float *found, int n) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i >= n) return;
+        float least = 1e30f;
+        for (int j = 0; j < n; j++) {
+            float sum = 0;
+            for (int c = 0; c < 3; c++) {
+                float apart = points[3 * i + c] - points[3 * j + c];
+                sum += apart * apart;
+            }
+            if (i != j) least = fminf(least, sum);
+        }
+        found[i] = least;
+    }
+    void run(const float *points, float *found, int n) {
+        nearest<<<(n + 63) / 64, 64>>>(points, found, n);
+    }
+    """
+    launch = _tried(source, tmp_path / "nearest.cu")
+    numbers = dict(launch.arguments)
+    count = int(numbers["n"])
+    assert count >= 32
+    assert int(launch.grid) == -(-count // 64)
+    assert numbers["points"] == f"random:float32[{3 * count}]"
+
+
 @pytest.mark.slow
 def test_one_number_gets_small_where_all_of_them_may_not(tmp_path) -> None:
     """Too many layers for a trial: it does not come to where the arrays end."""
