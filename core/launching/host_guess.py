@@ -622,9 +622,8 @@ class _Small:
 
         grid = self._size(0, values)
         steering = deciding(lambda found: self._size(0, found)) if grid is not None else []
-        if self.divisors:
-            parted = deciding(lambda found: not self._is_whole(values, found))
-            large = {n: v for n, v in large.items() if n not in parted}
+        parted = deciding(lambda found: not self._is_whole(values, found))
+        large = {n: v for n, v in large.items() if n not in parted}
         chosen: list[str] = []
         if grid is not None and _count(grid) > _blocks(block):
             chosen = [n for n in steering if n in large]
@@ -646,7 +645,13 @@ class _Small:
         return [n for n, v in large.items() if n in chosen or (v in same and n not in alone)]
 
     def _is_whole(self, now: HostValues, half: HostValues) -> bool:
-        """Whether host and kernel can divide half of a size as they divide all of it."""
+        """Whether host and kernel can divide half of a size as they divide all of it.
+
+        Neither does what they make of it fall to 0, as `width - filter + 1` may.
+        """
+        left = self._scalars(half)
+        if any(value > 0 >= left.get(name, 1) for name, value in self._scalars(now).items()):
+            return False
         for name, divisor in self.divisors.items():
             whole, less = (int(values.value(name) or 0) for values in (now, half))
             is_less = less < _TILES_AT_LEAST * divisor
