@@ -342,14 +342,14 @@ def test_a_size_with_which_a_trial_does_not_end_is_a_part_of_it(tmp_path) -> Non
         found[i] = least;
     }
     void run(const float *points, float *found, int n) {
-        nearest<<<(n + 63) / 64, 64>>>(points, found, n);
+        nearest<<<(n + 255) / 256, 256>>>(points, found, n);
     }
     """
     launch = _tried(source, tmp_path / "nearest.cu")
     numbers = dict(launch.arguments)
     count = int(numbers["n"])
     assert count >= 32
-    assert int(launch.grid) == -(-count // 64)
+    assert int(launch.grid) == -(-count // 256)
     assert numbers["points"] == f"random:float32[{3 * count}]"
 
 
