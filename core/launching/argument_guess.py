@@ -15,7 +15,7 @@ import numpy as np
 
 from core.compiler.kernel_signature import EMPTY, SignatureParameter
 from core.launching.host_guess import HostGuess
-from core.launching.host_values import RADIUS, TENSOR_EXTENT
+from core.launching.host_values import RADIUS, TENSOR_EXTENT, WINDOW
 from core.launching.indices import is_row_pitch, only_axis, strides
 from core.launching.texture_guess import guess_texture
 from core.source.plain_text import closing
@@ -31,11 +31,6 @@ _ONE = re.compile(
 _FEW = re.compile(
     r"\w*(iter(ation)?s?|steps|rounds|repeats?|times|samples|tries|per(_?(thread|row|block))?"
     r"|batch(_?(size|count|es))?)|\w*walk\w*",
-    re.IGNORECASE,
-)
-_WINDOW = re.compile(  # of a filter that goes over an array
-    r"(?!.*(in|out|image))\w*(mask|filter|kernel|window)_?(w|h|d|width|height|size|len(gth)?|dim|sz)"
-    r"|[kf]size|ksz|taps",
     re.IGNORECASE,
 )
 _LOOP = ("i", "j", "k", "t", "s", "it")  # a step of a loop of the host's, beside a size
@@ -129,7 +124,7 @@ def guess_scalar(parameter: SignatureParameter, extents: Extents, has_size: bool
     if _ONE.fullmatch(name) and len(extents.lengths) > 1 and is_row_pitch(name, extents.text):
         in_bytes = _BYTES.search(extents.text)  # and an element may have more than one
         return str(extents.length * (_PIXEL_BYTES if in_bytes else 1))
-    for pattern, value in ((_FEW, 4), (_ZERO, 0), (_ONE, 1), (_WINDOW, 5)):
+    for pattern, value in ((_FEW, 4), (_ZERO, 0), (_ONE, 1), (WINDOW, 5)):
         if pattern.fullmatch(name):
             whole = _PITCHES.fullmatch(name) and "." in parameter.name  # a matrix's own
             return str(extents.length if whole else value)
@@ -202,7 +197,7 @@ def is_size(parameter: SignatureParameter) -> bool:
         and parameter.dtype is not None
         and parameter.dtype.kind in "iu"
         and name not in _LOOP
-        and not any(p.fullmatch(name) for p in (_FEW, _ZERO, _ONE, _ENDS, _WINDOW))
+        and not any(p.fullmatch(name) for p in (_FEW, _ZERO, _ONE, _ENDS, WINDOW))
         and not parameter.type.startswith("enum ")
     )
 

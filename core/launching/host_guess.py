@@ -496,8 +496,12 @@ class _Small:
         """Whether the kernel compares a number that is larger in `more`, other than in a loop."""
         then = self._scalars(more)
         larger = (n for n, v in self._scalars(now).items() if then.get(n) == v + 1)
+        return any(self._is_compared(n) for n in larger)
+
+    def _is_compared(self, name: str) -> bool:
+        """Whether the kernel compares a number, other than in a loop."""
         body = re.sub(r"\bfor\s*\([^;{}]*;[^;{}]*;", "", self.device)
-        return any(re.search(rf"[<>]=?\s*{n}\b|\b{n}\s*[<>]=?", body) for n in larger)
+        return re.search(rf"[<>]=?\s*{name}\b|\b{name}\s*[<>]=?", body) is not None
 
     def _legal_block(self, values: HostValues) -> Size | None:
         """The host's block; one that CUDA refuses gets smaller where what it rests on is free."""
@@ -611,9 +615,8 @@ class _Small:
 
         grid = self._size(0, values)
         steering = deciding(lambda found: self._size(0, found)) if grid is not None else []
-        if self.divisors:
-            parted = deciding(lambda found: not self._is_whole(values, found))
-            large = {n: v for n, v in large.items() if n not in parted}
+        parted = deciding(lambda found: not self._is_whole(values, found))
+        large = {n: v for n, v in large.items() if n not in parted}
         chosen: list[str] = []
         if grid is not None and _count(grid) > _blocks(block):
             chosen = [n for n in steering if n in large]
@@ -635,7 +638,13 @@ class _Small:
         return [n for n, v in large.items() if n in chosen or (v in same and n not in alone)]
 
     def _is_whole(self, now: HostValues, half: HostValues) -> bool:
-        """Whether host and kernel can divide half of a size as they divide all of it."""
+        """Whether host and kernel can divide half of a size as they divide all of it.
+
+        Neither does what they make of it fall to 0, as `width - filter + 1` may.
+        """
+        left = self._scalars(half)
+        if any(value > 0 >= left.get(name, 1) for name, value in self._scalars(now).items()):
+            return False
         for name, divisor in self.divisors.items():
             whole, less = (int(values.value(name) or 0) for values in (now, half))
             is_less = less < _TILES_AT_LEAST * divisor
@@ -736,7 +745,9 @@ class _Small:
             value = None if parameter.is_array else values.value(text)
             if value is None:
                 continue
-            if _REPEATS.fullmatch(parameter.name.replace("-", "_")):
+            name = parameter.name
+            is_size = name.endswith("samples") and self._is_compared(name)
+            if _REPEATS.fullmatch(name.replace("-", "_")) and not is_size:
                 value = min(value, _FEW_REPEATS)
             found[parameter.name] = value
         symbols = {name: values.symbols[name] for name in self.symbols if name in values.symbols}

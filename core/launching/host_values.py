@@ -23,16 +23,25 @@ TENSOR_EXTENT = 16
 """Elements along each dimension of a PyTorch tensor that a kernel gets as an accessor."""
 RADIUS = 2
 """Of a window around a place."""
+WINDOW = re.compile(
+    r"(?!.*(input|output|image|_in|in_|out_|_out))\w*(mask|filter|kernel|window)_?"
+    r"([whd]|width|height|depth|rows|cols|columns|size|len(gth)?|dim|sz)"
+    r"|[kf]_?(size|h|w)|k_([drc]|width|height|depth|rows|cols|columns)|ksz|taps",
+    re.IGNORECASE,
+)
+"""How far a filter that goes over an array reaches."""
 _KNOWN_BY_NAME = (
     (re.compile(r"(pad(ding)?|stride|dil(ation)?)_?([hwd]|height|width)", re.IGNORECASE), 1),
-    (re.compile(r"(kernel|filter)_?([hwd]|height|width|size)|k_?(size|h|w)", re.IGNORECASE), 3),
+    (WINDOW, 3),
     (re.compile(r"r|\w*radius", re.IGNORECASE), RADIUS),
     (re.compile(r"\w*batch(_?(size|count))?|batches", re.IGNORECASE), 4),
-    (re.compile(r"\w*(splits|gpus|devices|streams|ranks)", re.IGNORECASE), 4),
+    (re.compile(r"\w*(splits|gpus|devices|streams|ranks|heads?)", re.IGNORECASE), 4),
+    (re.compile(r"\w*(tile|group)_?(size|dim)", re.IGNORECASE), 16),
     (re.compile(r"\w*threads\w*|block_?(size|dim)\w*", re.IGNORECASE), 128),
     (re.compile(r"\w*(blocks|grid)\w*", re.IGNORECASE), 4),
-    (re.compile(r"n|\w*(size|len|length|count|elements|total|num)", re.IGNORECASE), 1024),
+    (re.compile(r"n|\w*(size|len|length|count|elements|total|num|samples)", re.IGNORECASE), 1024),
 )
+_MODEL = re.compile(r"(d|dim)_?model|(embed(ding)?|hidden)_?(dim|size)", re.IGNORECASE)
 _PITCH = re.compile(r"pitch|stride|bytes|^ld[abc]?$", re.IGNORECASE)
 _OF_BYTES = re.compile(r"pitch|bytes", re.IGNORECASE)
 SIZE = re.compile(
@@ -169,6 +178,8 @@ class Run:
     def put_unknown(self, cells: Sequence[Cell]) -> None:
         """Whole numbers that somebody else decides about: widths before the pitches of rows."""
         names = {cell.key: own_name(cell.key) for cell in cells}
+        if any(_MODEL.fullmatch(name) for name in names.values()):  # which heads divide
+            names = {key: "heads" if name in ("h", "H") else name for key, name in names.items()}
         for cell in sorted(cells, key=lambda c: _PITCH.search(names[c.key]) is not None):
             name = names[cell.key]
             if _PITCH.search(name) and usual(name) == _UNKNOWN:

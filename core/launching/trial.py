@@ -48,6 +48,7 @@ _MOST_ALIKE = 6  # sizes: more are not those of matrices
 _MODEST = 512  # a side up to which the blocks that a trial did not come to reach no further
 _ASSERTS = re.compile(r"\bassert\s*\(")
 _LOOP_ENDS = re.compile(r"\bfor\s*\([^;]{0,200};[^;<]{0,200}<=?\s*(\w+)\s*;")
+_PARTS = (4, 16)  # of sizes with which a trial does not end
 _LARGER = (2, 4, 8, 16, 32)  # times as large sizes, tried where an assertion fails
 _WARP = 32
 _BUFFER = re.compile(
@@ -283,11 +284,19 @@ def _that_holds(tried: _Trials) -> FileLaunch | None:
 def _to_its_end(launch: FileLaunch, found: Reach, tried: _Trials) -> FileLaunch:
     """The launch, or one with smaller numbers if only that ends: what did not run may reach far.
 
-    All of them are made small, and where that does not help each that ends a loop alone.
+    Sizes become parts of what they are, with the grid that follows. Where that does not help all
+    numbers are made small, and then each that ends a loop alone.
     """
     numbers = _small_numbers(launch, tried.guess)
     if found.ended or not numbers:
         return launch
+    sizes = {n: int(t) for n, t in launch.arguments if n in numbers.keys() & tried.guess.sizes}
+    for part in _PARTS if sizes else ():
+        parts = {n: str(max(value // part, _SMALL)) for n, value in sizes.items()}
+        other = replace(tried, guess=_anew(tried, parts))
+        less, again = _grown(other.guess.launch, other)
+        if again.touched and again.ended and not again.astray and not again.sizes:
+            return less
     alone = ({name: str(_FEW)} for name in numbers.keys() & set(_LOOP_ENDS.findall(tried.source)))
     longer = _MORE_OF_FEW * _INSTRUCTIONS
     for changed, most in ((numbers, _INSTRUCTIONS), *((one, longer) for one in alone)):
@@ -298,23 +307,31 @@ def _to_its_end(launch: FileLaunch, found: Reach, tried: _Trials) -> FileLaunch:
 
 
 def _alike(tried: _Trials) -> Iterator[tuple[int, FileLaunch]]:
-    """The guess anew with one value for all sizes: a kernel may be meant for square matrices."""
+    """The guess anew with one value for all sizes: a kernel may be meant for square matrices.
+
+    Small ones are none of these: channels, heads.
+    """
     guess = tried.guess
     texts = {n: t for n, t in guess.launch.arguments if n in guess.sizes and not is_pitch(n)}
-    values = {name: int(text) for name, text in texts.items() if text.isdecimal()}
+    values = {n: int(t) for n, t in texts.items() if t.isdecimal() and int(t) >= _SMALL}
     several = sorted(set(values.values()))
     for value in several if len(several) > 1 and len(values) <= _MOST_ALIKE else ():
-        numbers = dict.fromkeys(values, str(value))
-        given = tuple(numbers.items()) + guess.asked.arguments
-        yield value, completed(tried.source, replace(guess.asked, arguments=given)).launch
+        yield value, _anew(tried, dict.fromkeys(values, str(value))).launch
+
+
+def _anew(tried: _Trials, numbers: Mapping[str, str]) -> Guess:
+    """The guess anew, with these numbers given."""
+    asked = tried.guess.asked
+    given = (*numbers.items(), *asked.arguments)
+    return completed(tried.source, replace(asked, arguments=given))
 
 
 def _small_numbers(launch: FileLaunch, guess: Guess) -> dict[str, str]:
-    """The numbers that may as well be smaller, so small."""
+    """The numbers that may as well be smaller, so small; no strides, with which rows overlap."""
     return {
         n: str(_SMALL)
         for n, text in launch.arguments
-        if n in guess.open and text.isdecimal() and int(text) > _SMALL
+        if n in guess.open and not is_pitch(n) and text.isdecimal() and int(text) > _SMALL
     }
 
 

@@ -76,8 +76,9 @@ def _user_of(own: Path, root: Path, kernel: str, state: int) -> User | None:
 def callers_of(path: str, function: str) -> str:
     """The text of the file nearest to the one at `path` that calls a function.
 
-    Behind it come the files beside it whose functions it calls and which allocate. "" where no file
-    calls it, or where the file lies in no repository.
+    One that defines a function of that name itself does not count. Behind it come the files beside
+    it whose functions it calls and which allocate. "" where no file calls it, or where the file
+    lies in no repository.
     """
     own = Path(path).resolve()
     root = repository_of(own)
@@ -92,7 +93,7 @@ def _callers_of(own: Path, root: Path, function: str, state: int) -> str:
             continue
         text = _read(place)
         caller = host_syntax(without_comments(text))
-        if not caller.is_called(function):
+        if not caller.is_called(function) or function in caller.by_name:  # it calls its own
             continue
         beside, room = [text], _MOST_BESIDE
         for other in sorted(place.parent.iterdir()):

@@ -63,7 +63,6 @@ _QUERY = """
 (template_type) @instance
 (template_function) @instance
 (template_method) @instance
-(concept_definition) @concept
 (struct_specifier name: (_) @type)
 (class_specifier name: (_) @type)
 (union_specifier name: (_) @type)

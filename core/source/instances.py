@@ -48,6 +48,7 @@ _BUILT_IN = (
     r"(?:unsigned\s+|signed\s+|long\s+)*(?:float|double|int|char|short|long|unsigned|bool|half"
     r"|__half|size_t|u?int(?:8|16|32|64)_t|(?:float|double|int|uint|uchar)[234])"
 )
+_USUAL = "64"  # what the host guess takes for a number that nobody says
 _LONGEST_NAME = 4000  # characters, template arguments included
 _DEEPEST_CONSTANTS = 12  # constants of constants
 _DEEPEST_AUTO = 3  # variables made of variables
@@ -251,7 +252,12 @@ class _Reader:
             return text
         if parameter.type.endswith(")"):  # a function
             return self._nameable(text, outer)
-        return self._in_namespace(text) if "::" in text else ""
+        if "::" in text:
+            return self._in_namespace(text)
+        # Of a macro that chooses among several, as for the length of a row that is not known.
+        set_to = rf"\bconst\w*[^;=]*\b{re.escape(text)}\s*=\s*(\d+)\s*;"
+        chosen = re.findall(set_to, self._syntax.text)
+        return _USUAL if _USUAL in chosen else next(iter(chosen), "")
 
     def _constants_before(
         self, launch: HostLaunch, expression: str, outer: Mapping[str, str]

@@ -19,7 +19,7 @@ from core.source.host_syntax import (
     host_syntax,
     template_of,
 )
-from core.source.parser import around, field_of, text_in, text_of
+from core.source.parser import around, field_of, text_of
 from core.source.plain_text import plain_text, split_at_commas
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ ROUND = "([{)]}"
 MOST_CALLS = 64
 """Calls of a function or a macro that are looked at."""
 _NAMESPACE = re.compile(r"\bnamespace\s+([\w:]*)\s*$")
+_CONCEPTS = re.compile(r"\bconcept\s+(\w+)\s*=")
 _CONCEPT = re.compile(  # of the standard library, for types of values
     r"(?:::)?std::(?:((?:(?:un)?signed_)?integral)|floating_point|(?:semi)?regular|copyable|movable"
     r"|totally_ordered|equality_comparable)"
@@ -217,7 +218,7 @@ def _kernels(source: str, headers: str = "") -> Iterator[KernelText]:
     if "__global__" not in text:
         return
     syntax = host_syntax(text)
-    concepts = {text_in(node, "name") for node in syntax.nodes("concept")}
+    concepts = {*_CONCEPTS.findall(source), *_CONCEPTS.findall(headers)}
     spaces = _namespaces(text, [node.start_byte for node in syntax.kernels])
     for node, inside in zip(syntax.kernels, spaces, strict=True):
         if (kernel := _kernel(node, concepts, inside, text)) is not None:

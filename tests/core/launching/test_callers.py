@@ -184,7 +184,10 @@ def test_another_file_calls_what_launches(tmp_path):
     guess = arguments(kernel.read_text(), str(kernel))
     rows, cols = int(guess["rows"]), int(guess["cols"])
     assert cols == rows + 4
-    (tmp_path / "main.cpp").unlink()
+    own = "void run(float *, float *, int, int) {}\n"  # that file calls its own
+    (tmp_path / "main.cpp").write_text(
+        f"{own}int main() {{ int h = 96, width = 100; {ALLOCATED} run(a, b, h, width); }}"
+    )
     guess = arguments(kernel.read_text(), str(kernel))
     assert guess["rows"] == guess["cols"]
 
@@ -385,6 +388,37 @@ def test_what_is_divided_stays_divisible():
     rows = int(arguments(source)["rows"])
     assert rows % 100 == 0
     assert 100 <= rows < 9600
+
+
+def test_what_is_left_of_a_size_stays_above_zero():
+    """The filter is not halved with the row that it goes over."""
+    guess = arguments("""
+    __global__ void filtered(const float *from, const float *filters, float *to,
+                             int depth, int part, int row, int left) {
+      int across = (left + 15) / 16;
+      int x = blockIdx.z % across * 16 + threadIdx.x, y = blockIdx.z / across * 16 + threadIdx.y;
+      if (x >= left || y >= left) return;
+      float sum = 0;
+      for (int d = 0; d < depth; d++)
+        for (int j = 0; j < part; j++)
+          for (int i = 0; i < part; i++)
+            sum += from[((blockIdx.x * depth + d) * row + y + j) * row + x + i]
+              * filters[((blockIdx.y * depth + d) * part + j) * part + i];
+      to[((blockIdx.x * gridDim.y + blockIdx.y) * left + y) * left + x] = sum;
+    }
+    void run(int images, int depth, int made, int row, int part) {
+      const int left = row - part + 1;
+      float *from, *filters, *to;
+      cudaMalloc(&from, images * depth * row * row * 4);
+      cudaMalloc(&filters, made * depth * part * part * 4);
+      cudaMalloc(&to, images * made * left * left * 4);
+      int across = (left + 15) / 16;
+      dim3 grid(images, made, across * across);
+      filtered<<<grid, dim3(16, 16, 1)>>>(from, filters, to, depth, part, row, left);
+    }
+    """)
+    row, part, left = (int(guess[name]) for name in ("row", "part", "left"))
+    assert left == row - part + 1 > 0
 
 
 def test_a_given_number_says_what_the_variable_is_that_it_comes_from():

@@ -164,6 +164,77 @@ def test_a_type_of_a_missing_header_does_not_crash_the_compiler():
         guess_launch(source, "k.cu")
 
 
+@pytest.mark.parametrize("names", ["k_d k_r kw", "kernel_depth k_rows mask_cols"])
+def test_a_filter_whose_size_nobody_says_is_small(names):
+    """The tile has a border for a filter of five at most."""
+    depth, rows, columns = names.split()
+    launch = launch_of(f"""
+    __constant__ float weights[128];
+    __global__ void filtered(const float* from, float* to, int d, int h, int w,
+                             int {depth}, int {rows}, int {columns}) {{
+        __shared__ float part[8][12][12];
+        int x = blockIdx.x * 8 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
+        int z = blockIdx.z * 4 + threadIdx.z;
+        for (int k = threadIdx.z; k < 8; k += 4)
+            for (int j = threadIdx.y; j < 12; j += 8)
+                for (int i = threadIdx.x; i < 12; i += 8) {{
+                    int a = blockIdx.z * 4 + k, b = blockIdx.y * 8 + j, c = blockIdx.x * 8 + i;
+                    part[k][j][i] = a < d && b < h && c < w ? from[(a * h + b) * w + c] : 0;
+                }}
+        __syncthreads();
+        if (z > d - {depth} || y > h - {rows} || x > w - {columns}) return;
+        float sum = 0;
+        for (int k = 0; k < {depth}; k++)
+            for (int j = 0; j < {rows}; j++)
+                for (int i = 0; i < {columns}; i++)
+                    sum += part[threadIdx.z + k][threadIdx.y + j][threadIdx.x + i]
+                        * weights[(k * {rows} + j) * {columns} + i];
+        to[(z * h + y) * w + x] = sum;
+    }}
+    extern "C" void solve(const float* from, const float* taken, float* to, int d, int h, int w,
+                          int {depth}, int {rows}, int {columns}) {{
+        filtered<<<dim3(w / 8, h / 8, d / 4), dim3(8, 8, 4)>>>(
+            from, to, d, h, w, {depth}, {rows}, {columns});
+    }}""")
+    numbers = dict(launch.arguments)
+    assert {int(numbers[name]) for name in (depth, rows, columns)} <= {2, 3, 4, 5}
+
+
+def test_a_model_has_few_heads():
+    """They are no side of a square either."""
+    launch = launch_of("""
+    __global__ void scores(const float* q, const float* k, float* out, int n, int d_model, int h) {
+        int each = d_model / h, begin = blockIdx.y * each;
+        for (int row = threadIdx.x; row < n; row += blockDim.x) {
+            float sum = 0;
+            for (int i = begin; i < begin + each; i++)
+                sum += q[blockIdx.x * d_model + i] * k[row * d_model + i];
+            out[(blockIdx.y * n + blockIdx.x) * n + row] = sum;
+        }
+    }
+    void solve(const float* q, const float* k, float* out, int n, int d_model, int h) {
+        scores<<<dim3(n, h), 64>>>(q, k, out, n, d_model, h);
+    }""")
+    numbers = dict(launch.arguments)
+    assert (numbers["h"], numbers["d_model"]) == ("4", "64")
+
+
+@pytest.mark.parametrize(
+    ("work", "most"),
+    [
+        ("if (i < n_samples) to[i] = from[i];", 4096),
+        ("for (int s = 0; s < n_samples; s++) to[i] += from[i];", 16),
+    ],
+)
+def test_samples_are_elements_where_threads_are_compared_with_them(work, most):
+    kernel = COPY.format(f"int i = blockIdx.x * blockDim.x + threadIdx.x; {work}")
+    kernel = kernel.replace("int n)", "int n_samples)")
+    host = "copy<<<(n_samples + 127) / 128, 128>>>(to, from, n_samples);"
+    run = f"void run(float* to, float* from, int n_samples) {{ {host} }}"
+    number = int(dict(launch_of(kernel + run).arguments)["n_samples"])
+    assert most // 16 < number <= most
+
+
 def test_a_pitch_is_no_size_of_a_square():
     """With one value for width and pitch the rows of bytes would lie in each other."""
     source = """__global__ void paint(unsigned char* to, int width, int height, int pitch) {

@@ -13,6 +13,7 @@ from core.launching.file_launch import FileLaunch, file_workload
 from core.launching.guess import completed, guess_launch
 from core.launching.ptx_files import read_ptx
 from core.launching.ptx_guess import complete_ptx
+from core.launching.trial import trial_of
 from core.runs.fitting import fitted
 from core.runs.recording import record
 
@@ -323,6 +324,35 @@ def test_an_assertion_that_the_hosts_own_numbers_break_fails(tmp_path) -> None:
     assert "assert" in _faults(ASSERTED + main, tmp_path / "k.cu")
 
 
+def test_a_size_with_which_a_trial_does_not_end_is_a_part_of_it(tmp_path) -> None:
+    """Each thread looks at all points, of three numbers each: the last of them may reach far."""
+    source = """
+    __global__ void nearest(const float *points, float *found, int n) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i >= n) return;
+        float least = 1e30f;
+        for (int j = 0; j < n; j++) {
+            float sum = 0;
+            for (int c = 0; c < 3; c++) {
+                float apart = points[3 * i + c] - points[3 * j + c];
+                sum += apart * apart;
+            }
+            if (i != j) least = fminf(least, sum);
+        }
+        found[i] = least;
+    }
+    void run(const float *points, float *found, int n) {
+        nearest<<<(n + 255) / 256, 256>>>(points, found, n);
+    }
+    """
+    launch = _tried(source, tmp_path / "nearest.cu")
+    numbers = dict(launch.arguments)
+    count = int(numbers["n"])
+    assert count >= 32
+    assert int(launch.grid) == -(-count // 256)
+    assert numbers["points"] == f"random:float32[{3 * count}]"
+
+
 @pytest.mark.slow
 def test_one_number_gets_small_where_all_of_them_may_not(tmp_path) -> None:
     """Too many layers for a trial: it does not come to where the arrays end."""
@@ -373,6 +403,22 @@ __global__ void product(int M, int N, int K, const float* A, const float* B, flo
             C[(row + i) * N + col + j] = sums[i * TN + j];
 }
 """
+
+
+def test_a_stride_stays_where_numbers_are_made_small(tmp_path) -> None:
+    """With a smaller one a block would write what another one has."""
+    source = """
+    __global__ void steps(float* rows, float* last, int n, int stride_row) {
+        float* own = rows + blockIdx.x * stride_row;
+        for (int round = 0; round < 3 * n; round++)
+            for (int i = threadIdx.x; i < 64; i += 2) own[i] += 1.0f;
+        if (threadIdx.x == 0) last[blockIdx.x * 128] = own[63];
+    }
+    void run(float* rows, float* last, int n) { steps<<<n, 2>>>(rows, last, n, n * 64); }
+    """
+    guess = completed(source, FileLaunch(str(tmp_path / "steps.cu"), "", "", "", ""))
+    numbers = dict(trial_of(source, guess, 0).arguments)
+    assert (int(numbers["n"]) < 64, int(numbers["stride_row"]) >= 64) == (True, True)
 
 
 def test_a_row_of_threads_that_shares_a_tile():

@@ -45,6 +45,23 @@ def test_a_parameter_of_a_concept_is_a_type():
     assert (first.kind, second.kind, second.type) == ("type", "value", "auto")
 
 
+def test_a_concept_may_be_in_a_header():
+    source = "template <Number T> __global__ void k(T*) {}"
+    first = kernels(source, "template <class T>\nconcept Number = true;")[0].template[0]
+    assert (first.kind, first.type) == ("type", "")
+
+
+@pytest.mark.parametrize(("wide", "instance"), [(64, "k<64>"), (48, "k<16>")])
+def test_a_number_that_a_macro_chooses_is_one_of_those_that_it_sets(wide, instance):
+    switch = (
+        "#define WITH_ROW(n, ...) [&] { if (n <= 16) { constexpr int kRow = 16; __VA_ARGS__(); } "
+        f"else {{ constexpr static int kRow = {wide}; __VA_ARGS__(); }} }}()\n"
+    )
+    launch = "void run(float* x, int n) { WITH_ROW(n, [&] { k<kRow><<<1, 32>>>(x); }); }"
+    source = f"{switch}template <int N> __global__ void k(float* x) {{ x[N] = 0; }}\n{launch}"
+    assert asked_for(source, "k") == (instance,)
+
+
 @pytest.mark.parametrize(
     ("concept", "instance"),
     [
