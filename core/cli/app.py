@@ -25,8 +25,8 @@ WINDOW_OPTIONS = ("--fresh", "--lesson", "--theme", "--size", "--set", "--sessio
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status. Without arguments the window opens."""
-    _fill_closed_streams()
     try:
+        _fill_closed_streams()
         from core.cli.interrupting import quietly_interrupted
         from core.gc_control import seldom_collected
 

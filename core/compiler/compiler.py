@@ -247,6 +247,10 @@ def _with_machine_code(request: Request) -> Compiled:
         return compile_request(replace(request, options=real))
     except (Cancelled, TooMuchWork):
         raise
+    except CompileError as error:
+        if any(said.severity == "error" and said.line for said in error.diagnostics):
+            raise  # ptxas names no lines
+        return compile_request(request)
     except TilescopeError:
         return compile_request(request)
 

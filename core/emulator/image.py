@@ -226,8 +226,10 @@ def _shared_layout(
     ]
     variables = [v for v in (*module.variables.values(), *bodies) if v.space == "shared"]
     begins, size = _laid_out(module, [v for v in variables if v.nbytes])
-    unsized = {v.name: -(-size // v.align) * v.align for v in variables if not v.nbytes}
-    begins = {**begins, **unsized}
+    for variable in variables:
+        if not variable.nbytes:  # the unsized come last, and begin at one place
+            size = -(-size // variable.align) * variable.align
+            begins[variable.name] = size
     return {v.name: (begins[v.name], v) for v in variables}, size
 
 

@@ -136,7 +136,12 @@ def test_templates_structures_and_intrinsics(tmp_path, monkeypatch, capfd):
     theirs, ours = traced(), traced("--compiler", "clang")
     assert (theirs["compiler"], theirs["is_nvidias_compiler"]) == ("NVRTC", True)
     assert (ours["compiler"], ours["is_nvidias_compiler"]) == (clang.version(), False)
-    assert ours["counters"] == theirs["counters"]
+    # What functions save on the stack stands in NVIDIA's machine code alone.
+    of_clang, of_nvrtc = (
+        {n: c for n, c in found["counters"].items() if not n.startswith("local_")}
+        for found in (ours, theirs)
+    )
+    assert of_clang == of_nvrtc
     assert ours["outputs"] == theirs["outputs"]
 
 
