@@ -296,7 +296,7 @@ _EVENTS = {  # by the name of the record's list
     "barriers": _Rows(BarrierEvent, "tick pc mask? released# met?"),
     "transfers": _Rows(
         TransferEvent,
-        "tick pc site kind lanes# reads+ writes+ agent number barrier outside? is_multicast",
+        "tick pc site kind lanes# reads+ writes+ agent number barrier outside? is_multicast homes",
     ),
     "landings": _Rows(LandEvent, "tick number data#"),
     "phases": _Rows(PhaseEvent, "kind places# lanes# tick pc is_relaxed site"),
