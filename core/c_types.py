@@ -1,13 +1,13 @@
-"""The number types of CUDA C++ by their names, and its vectors of them, as NumPy has them."""
+"""The number types of CUDA C++ by their names, and its vectors of them, as NumPy calls them.
+
+It imports no NumPy: the process that compiles has this module, too.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
-
-import numpy as np
 
 NUMBERS: Mapping[str, str] = MappingProxyType(
     {
@@ -36,18 +36,22 @@ VECTOR = re.compile(f"({'|'.join(VECTOR_BASES)})([1-4])")
 """CUDA's vector types: `float4`, `uchar2`."""
 
 
-def numbers_in(name: str) -> tuple[np.dtype[Any], int] | None:
-    """The type of a number, or of a vector's, and how many there are; None for any other type."""
+def numbers_in(name: str) -> tuple[str, int] | None:
+    """NumPy's name of a type of numbers or vectors, and how many there are; None for any other."""
     if name in NUMBERS:
-        return np.dtype(NUMBERS[name]), 1
+        return NUMBERS[name], 1
     found = VECTOR.fullmatch(name)
     if found is None:
         return None
     base = found[1].replace("longlong", "long long").replace("ulong", "unsigned long")
-    return np.dtype(NUMBERS[base]), int(found[2])
+    return NUMBERS[base], int(found[2])
 
 
 def bytes_of(name: str) -> int | None:
     """The size of a number or a vector; None for any other type."""
     found = numbers_in(name)
-    return None if found is None else found[0].itemsize * found[1]
+    if found is None:
+        return None
+    kind, count = found
+    bits = re.search(r"\d+", kind)
+    return count * (int(bits[0]) // 8 if bits is not None else 1)

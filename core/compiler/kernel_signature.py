@@ -362,7 +362,7 @@ def _plain(
     dtype = np.dtype(_NUMBERS[kind]) if kind in _NUMBERS else None
     vector = numbers_in(kind) if VECTOR.fullmatch(kind) else None
     if vector is not None:
-        dtype, lanes = vector
+        dtype, lanes = np.dtype(vector[0]), vector[1]
     elif kind in _PAIRS:
         dtype, lanes = np.dtype(_PAIRS[kind]), 2
     if not star and (dtype is None or vector is not None or lanes > 1):

@@ -191,5 +191,5 @@ def _element(ctype: str) -> tuple[np.dtype[Any] | None, int]:
     found = numbers_in(plain)
     if found is None:
         return None, 1
-    dtype, lanes = found
-    return (np.dtype(np.uint8), lanes) if dtype.kind == "b" else found  # it may hold any bits
+    kind, lanes = found
+    return np.dtype("uint8" if kind == "bool" else kind), lanes  # a bool may hold any bits
