@@ -72,7 +72,7 @@ def local_equals(totals, counters):
     for way in ("ld", "st"):
         sectors = counters[f"l1tex__t_sectors_pipe_lsu_mem_local_op_{way}"]
         assert totals[f"local_{way}_sectors"].value == sectors > 0
-        requests = counters[f"smsp__sass_inst_executed_op_local_{way}"]
+        requests = counters[f"l1tex__t_requests_pipe_lsu_mem_local_op_{way}"]
         assert totals[f"local_{way}_requests"].value == requests
 
 
