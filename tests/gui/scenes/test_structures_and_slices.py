@@ -165,7 +165,7 @@ def test_blocks_and_threads_have_z_where_the_launch_has_it():
 SPILL = """
 __global__ void spill(const float* p, int n)
 {
-    __shared__ float a[64], b[64];
+    __shared__ float b[64], a[64];  // a build without optimisation places the last one first
     int t = threadIdx.x;
     a[t] = p[t]; b[t] = -p[t];
     __syncthreads();
