@@ -174,9 +174,8 @@ OPCODES: Mapping[int, str] = {
     0x188: "STS",
     0x1AE: "LDGSTS",
 }
-ACCESSES = frozenset(
-    {"LD", "LDG", "LDL", "LDS", "ST", "STG", "STL", "STS"}
-)  # loads and stores that are counted
+# Loads and stores that are counted.
+ACCESSES = frozenset({"LD", "LDG", "LDL", "LDS", "ST", "STG", "STL", "STS"})
 _LEAVING = frozenset({"BRA", "BRX", "JMP", "JMX", "EXIT", "RET", "KILL"})  # nothing follows these
 _WIDTHS = (1, 1, 2, 2, 4, 8, 16, 16)  # bytes a lane, by the field of an access
 _LINES = ".nv_debug_line_sass"

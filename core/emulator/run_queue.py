@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -136,7 +135,16 @@ class RunQueue:
                 assert group.mask is not None
                 assert other.mask is not None
                 mask = group.mask | other.mask
-                group = self.enter(replace(group, mask=mask, _lanes=None))
+                group = self.enter(
+                    Group(
+                        group.pc,
+                        group.depth,
+                        mask,
+                        group.warp,
+                        yielded=group.yielded,
+                        latch=group.latch,
+                    )
+                )
         return group
 
     def starved(self) -> Group | None:
@@ -158,7 +166,7 @@ class RunQueue:
         for warp in np.unique(self._warp_of_lane[lanes]):
             mask = self._warp_of_lane == warp
             mask = mask if group.mask is None else mask & group.mask
-            one = replace(group, mask=mask, warp=int(warp), _lanes=None)
+            one = Group(group.pc, group.depth, mask, int(warp), latch=group.latch)
             self.groups += self.parties.entered(one)
         return group
 

@@ -158,8 +158,8 @@ class CountingObserver(Observer):
         active = active_rows(event.mask, self.geometry)
         place = warp_rows(np.zeros(self.geometry.lanes, np.int64), self.geometry, 0)
         lanes = np.full(len(place), 32) if active is None else active.sum(axis=1)
-        units = global_memory.local_sectors(place, active, 4)
-        ideal = global_memory.ideal_sectors(units, lanes, 4)
+        units = global_memory.local_sectors(place, active, global_memory.LOCAL_WORD)
+        ideal = global_memory.ideal_sectors(units, lanes, global_memory.LOCAL_WORD)
         sums = figures(
             requests=int(np.count_nonzero(lanes)), units=int(units.sum()), ideal=int(ideal.sum())
         )
@@ -261,16 +261,13 @@ class CountingObserver(Observer):
 
         Lanes that access several arrays make one request together.
         """
-        before = self._asked_before(event, rows)
+        before = None
+        if self._asked is not None and self._asked[:2] == (event.tick, event.pc):
+            before = self._asked[2]
+            if (before.mask & rows.mask).any():  # a fragment's next element
+                before = None
         self._asked = event.tick, event.pc, rows if before is None else before.with_(rows)
         return before
-
-    def _asked_before(self, event: AccessEvent, rows: _Rows) -> _Rows | None:
-        if self._asked is None or self._asked[:2] != (event.tick, event.pc):
-            return None
-        before = self._asked[2]
-        is_next = (before.mask & rows.mask).any()  # a fragment's next element
-        return None if is_next else before
 
     def _shared(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
         if issue.is_copy:
