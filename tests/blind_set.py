@@ -19,13 +19,8 @@ from core.rules.counters import METRICS
 
 RECORDED = Path(__file__).parent / "data" / "blind_h200.json"
 BUILDS = {"as_written": ("-G",), "as_compiled": ("-lineinfo",)}
-# Beyond the counters that Tilescope names: its local ones, and what helps to explain a difference.
+# Beyond the counters that Tilescope names: what helps to explain a difference.
 FURTHER = {
-    **{
-        f"local_{way}_{what}": f"l1tex__t_{what}_pipe_lsu_mem_local_op_{way}.sum"
-        for way in ("ld", "st")
-        for what in ("requests", "sectors")
-    },
     "global_ld_hits": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum",
     "shared_ldsm": "smsp__sass_inst_executed_op_ldsm.sum",
     "shared_ldgsts": "smsp__sass_inst_executed_op_ldgsts.sum",

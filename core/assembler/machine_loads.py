@@ -1,4 +1,11 @@
-"""Faults of the stack that the optimiser has removed, so that they are found only as written."""
+"""What the assembler makes of the loads and stores of a kernel, read off its machine code.
+
+ptxas says which line of the PTX each machine instruction comes from. So it is seen where a loop of
+unknown length is taken several turns at a time, which loads a register stands for (a value that was
+stored or loaded just before), and which accesses are joined into a wide one. The PTX is changed to
+do the same: then requests are counted as the hardware counts them. What still differs is told line
+by line, and so are faults of the stack that the optimiser has removed.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +25,6 @@ from core.ptx.types import PRED, TYPES
 
 if TYPE_CHECKING:
     from core.compiler.compiler import Build
-
-
-# What the assembler makes of the loads and stores of a kernel, read off its machine code.
-#
-# ptxas says which line of the PTX each machine instruction comes from. So it is seen where a loop
-# of unknown length is taken several turns at a time, which loads a register stands for (a value
-# that was stored or loaded just before), and which accesses are joined into a wide one. The PTX is
-# changed to do the same: then requests are counted as the hardware counts them. What still differs
-# is told line by line.
-
 
 _COUNTED = ("global", "local", "shared")
 _NEAR = 4  # lines of PTX

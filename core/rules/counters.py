@@ -121,7 +121,7 @@ MEASURES: tuple[Measure, ...] = (
         ways=_ALL_WAYS[:2],
         figure="requests",
         ideal="requests",
-        metric="",
+        metric="l1tex__t_requests_pipe_lsu_mem_local_op_{}.sum",
         noun="requests",
         rule="Memory instructions of a warp, one for each 4 bytes of a lane.",
     ),
@@ -131,7 +131,7 @@ MEASURES: tuple[Measure, ...] = (
         ways=_ALL_WAYS[:2],
         figure="units",
         ideal="ideal",
-        metric="",  # the hardware's also counts registers that the assembler spills
+        metric="l1tex__t_sectors_pipe_lsu_mem_local_op_{}.sum",
         noun="sectors",
         rule="32-byte sectors, summed over the requests: the same word of all lanes lies together.",
     ),

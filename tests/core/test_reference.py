@@ -58,22 +58,8 @@ def test_equals_the_hardware(launch, kind):
         near(trace.outputs, row["outputs"], launch.approximate)
     if launch.suite == "kernels" and not has_atomics(launch.name, kind):
         ideal(totals, row["counters"])
-    if (launch.name, kind) in LOCAL:
-        local_equals(totals, row["counters"])
     if probe is not None:
         hits_equal(probe.estimate(), row["counters"])
-
-
-LOCAL = {("local-array", "as_written"), ("dynamic-shared-float4", "as_written")}
-"""With arrays in local memory and without calls, around which the assembler saves registers."""
-
-
-def local_equals(totals, counters):
-    for way in ("ld", "st"):
-        sectors = counters[f"l1tex__t_sectors_pipe_lsu_mem_local_op_{way}"]
-        assert totals[f"local_{way}_sectors"].value == sectors > 0
-        requests = counters[f"l1tex__t_requests_pipe_lsu_mem_local_op_{way}"]
-        assert totals[f"local_{way}_requests"].value == requests
 
 
 def exact(outputs, digests):

@@ -16,7 +16,6 @@ from core.runs.recording import record
 from tests import blind_set
 
 TRUTH = json.loads(blind_set.RECORDED.read_text("utf-8"))["rows"]
-COUNTERS = [*METRICS, *(name for name in blind_set.FURTHER if name.startswith("local_"))]
 QUICK = ("structures returned", "shared words, atomics", "half2 axpy")
 LAUNCHES = {(w.title, build): (name, w) for name, build, w in blind_set.launches()}
 
@@ -53,7 +52,7 @@ EXCEPTIONS = {
 
 def expected(row: dict[str, int]) -> dict[str, int]:
     """A row's counters as Tilescope has them: `ldmatrix` and `cp.async` among loads and stores."""
-    truth = {name: row.get(name, 0) for name in COUNTERS}
+    truth = {name: row.get(name, 0) for name in METRICS}
     truth["shared_ld_requests"] += row.get("shared_ldsm", 0)
     truth["shared_st_requests"] += row.get("shared_ldgsts", 0)
     if "shared_ldgsts" in row:  # no counter has the wavefronts of copies
