@@ -30,6 +30,7 @@ from core.ladder.rung import Rung
 from core.launch import Workload
 from core.lessons.course import course_lesson, load_course
 from core.lessons.lesson import Edit
+from core.plain_data import plain
 
 MOST = 64
 """Of more builds than so many, those are made in which one parameter is not the default."""
@@ -99,8 +100,8 @@ def entries() -> dict[str, dict[str, list[Any]]]:
         if build.diagnostics:
             continue  # it says something that only NVRTC may say
         instance = build.instances.get(workload.kernel, "")
-        saves = [[*one] for one in build.saves]
-        made = [shipped.placeless(build.ptx), instance, list(build.yields), saves]
+        spills = plain([*build.accesses.items()])
+        made = [shipped.placeless(build.ptx), instance, [*build.yields], plain(build.saves), spills]
         entry[shipped.asked_digest(asked)] = made
     return {name: entry for name, entry in found.items() if entry}
 

@@ -713,6 +713,98 @@ K { __shared__ char flag[3]; __shared__ int s[70]; __shared__ double d[33]; int 
   const char *p = b[I & 1023] & 1 ? (const char *)s : flag; int v = p[t % 3] + s[(t * 3) % 70] + (int)d[(t * 2) % 33]; int i = I; if (i < n) out[i] = v + c1[i % 5] + (int)c2[b[i & 1023] % 6] + c3[i % 7] + c4[b[i & 1023] % 40]; }
 """, *ODD)
 
+# -- registers that spill -------------------------------------------------------------------------
+
+FEW = '\nextern "C" __global__ void __launch_bounds__(1024, 2) kernel(const int *a, const int *b, int *out, int n)'
+"""With 32 registers a thread."""
+
+_add("spills, straight", FEW + r""" { int s[52];
+  for (int k = 0; k < 52; k++) s[k] = a[(I + k * 67) & 16383];
+  int x = b[n & 4095]; for (int k = 0; k < 52; k++) x = (x ^ s[(k * 11) % 52]) * 33 + s[(k * 7 + 3) % 52]; out[I] = x; }
+""", At(1, 32, 3), At(2, 77, 5))
+_add("spills in a loop", FEW + r""" { float s[48]; const float *f = (const float *)b;
+  for (int k = 0; k < 48; k++) s[k] = (a[I + k * 64] & 255) * 0.01f;
+  for (int j = 0; j < n; j++) { for (int k = 0; k < 48; k++) s[k] = s[k] * (b[j * 48 + k] & 3) + s[(k + 7) % 48]; }
+  for (int k = 0; k < 48; k++) out[I + k * 128] = (int)s[k]; }
+""", At(1, 32, 5), At(1, 77, 3))
+_add("spills around a loop", FEW + r""" { int s[40], x = 0;
+  for (int k = 0; k < 40; k++) s[k] = a[(I * 3 + k * 65) & 16383];
+#pragma unroll 1
+  for (int j = 0; j < n; j++) { int y = b[(x + j) & 4095];
+#pragma unroll 1
+    for (int k = 0; k < (y & 3); k++) x += a[(y + k * 37 + I) & 16383]; x ^= y; }
+  for (int k = 0; k < 40; k++) x = x * 5 + s[(k * 9) % 40]; out[I] = x; }
+""", At(1, 32, 6), At(2, 45, 4))
+_add("spills of some lanes", FEW + r""" { int x = a[I]; if (b[I & 4095] % 3 == 1) { int s[44];
+    for (int k = 0; k < 44; k++) s[k] = a[(x + k * 67) & 16383];
+    for (int k = 0; k < 44; k++) x = (x ^ s[(k * 13) % 44]) * 3 + s[(k * 7 + 3) % 44]; }
+  else x *= n; out[I] = x; }
+""", At(1, 64, 7), At(2, 77, 9))
+_add("spilled doubles", FEW + r""" { double s[26]; for (int k = 0; k < 26; k++) s[k] = a[(I + k * 67) & 16383];
+  for (int j = 0; j < n; j++) for (int k = 0; k < 26; k++) s[k] = s[k] * 0.5 + s[(k + 11) % 26];
+  double x = 0; for (int k = 0; k < 26; k++) x += s[k]; out[I] = (int)x; }
+""", At(1, 32, 3), At(2, 77, 2))
+_add("spills and a local array", FEW + r""" { int s[40], t[9]; for (int k = 0; k < 9; k++) t[k] = k; for (int k = 0; k < 9; k++) t[(b[k] + k) % 9] = a[I + k];
+  for (int k = 0; k < 40; k++) s[k] = a[(I + k * 67) & 16383];
+  int x = n; for (int k = 0; k < 40; k++) x = (x ^ s[(k * 11) % 40]) * 33 + t[(unsigned)x % 9u]; out[I] = x; }
+""", At(1, 32, 3), At(2, 77, 5))
+_add("a tile whose sums spill", r"""
+extern "C" __global__ void __launch_bounds__(64, 32) kernel(const int *a, const int *b, int *out, int n)
+{ __shared__ int s[64 * 9], t[8 * 64]; int sums[36], y = T / 8, x = T % 8; for (int k = 0; k < 36; k++) sums[k] = 0;
+  for (int tile = 0; tile < n; tile++) { for (int k = 0; k < 8; k++) { s[T * 9 + k] = a[(T * 64 + tile * 8 + k) & 16383]; t[k * 64 + T] = b[(tile * 512 + k * 64 + T) & 4095]; } __syncthreads();
+    for (int k = 0; k < 8; k++) for (int i = 0; i < 6; i++) for (int j = 0; j < 6; j++) sums[i * 6 + j] += s[(y * 8 + i) * 9 + k] * t[k * 64 + x * 8 + j];
+    __syncthreads(); }
+  for (int i = 0; i < 36; i++) out[T * 40 + i] = sums[i]; }
+""", At(1, 64, 3), At(2, 64, 2))
+_add("spills and calls", r"""
+__device__ __noinline__ int mixed(int x, const int *a) { for (int k = 0; k < (x & 3); k++) x += a[(x + k) & 16383]; return x * 3; }
+extern "C" __global__ void __launch_bounds__(1024, 2) kernel(const int *a, const int *b, int *out, int n)
+{ int s[40]; for (int k = 0; k < 40; k++) s[k] = a[(I + k * 67) & 16383];
+  int x = mixed(b[I & 4095], a); for (int k = 0; k < 40; k++) x = (x ^ s[(k * 11) % 40]) * 33 + s[(k * 7 + 3) % 40]; out[I] = mixed(x, a) + n; }
+""", At(1, 32, 3), At(2, 77, 5))
+_add("spills in an unrolled loop", FEW + r""" { int s[36], x = 0; for (int k = 0; k < 36; k++) s[k] = a[(I * 3 + k * 65) & 16383];
+#pragma unroll 4
+  for (int j = 0; j < n; j++) { x += a[(I + j * 33) & 16383] * s[j & 1 ? 3 : 5]; for (int k = 0; k < 36; k++) s[k] = s[k] * 3 + x; }
+  for (int k = 0; k < 36; k++) x = x * 5 + s[(k * 9) % 36]; out[I] = x; }
+""", At(1, 32, 11), At(2, 45, 6))
+_add("spills in inner loops", FEW + r""" { int s[30], x = 0; for (int k = 0; k < 30; k++) s[k] = a[(I * 5 + k * 65) & 16383];
+  for (int j = 0; j < n; j++) { for (int k = 0; k < 30; k++) s[k] += x; int stop = b[(j + x) & 4095] % 3;
+    for (int i = 0; i < stop; i++) { for (int k = 0; k < 30; k++) s[k] = s[k] * 3 + s[(k + 11) % 30]; x += s[i]; } x ^= s[7]; }
+  for (int k = 0; k < 30; k++) x = x * 5 + s[(k * 7) % 30]; out[I] = x; }
+""", At(1, 32, 7), At(2, 45, 4))
+_add("spills around branches", FEW + r""" { int s[40], x = n; for (int k = 0; k < 40; k++) s[k] = a[(I + k * 67) & 16383];
+  for (int k = 0; k < 40; k++) { if (s[k] & 1) x += s[(k * 3) % 40]; else x ^= s[(k * 7) % 40] * 5; if ((x & 15) == 3) x += b[(x >> 4) & 4095]; }
+  for (int k = 0; k < 40; k++) x = x * 3 + s[(k * 11) % 40]; out[I] = x; }
+""", At(1, 32, 7), At(2, 77, 4))
+_add("spills and barriers", FEW + r""" { __shared__ float t[128 * 5]; float s[40]; for (int k = 0; k < 40; k++) s[k] = (b[(I + k * 67) & 4095] & 63) * .5f;
+  for (int j = 0; j < n; j++) { for (int k = 0; k < 5; k++) t[T * 5 + k] = s[k * 8]; __syncthreads(); float y = t[((T * 3 + j) % THREADS) * 5]; __syncthreads();
+    for (int k = 0; k < 40; k++) s[k] = s[k] * y + s[(k + 9) % 40]; }
+  float x = 0; for (int k = 0; k < 40; k++) x += s[k]; out[I] = (int)x; }
+""", At(1, 64, 3), At(2, 77, 2))
+_add("spills of float4", FEW + r""" { const int4 *p = (const int4 *)a; int4 s[11]; for (int k = 0; k < 11; k++) s[k] = p[(I + k * 67) & 4095]; int x = n;
+  while (x != 0) { int4 v = s[0]; for (int k = 0; k < 10; k++) { s[k].x += s[k + 1].y ^ x; s[k].w -= s[k + 1].z; } s[10] = v; x--; if (v.x & 1) continue; s[3].x += p[(v.y >> 3) & 4095].x; }
+  for (int k = 0; k < 11; k++) x += s[k].x ^ s[k].y * 3 ^ s[k].z ^ s[k].w; out[I] = x; }
+""", At(1, 32, 5), At(2, 45, 3))
+_add("spills in a switch", FEW + r""" { int s[36], x = 0; for (int k = 0; k < 36; k++) s[k] = a[(I + k * 67) & 16383];
+  for (int j = 0; j < n; j++) switch (b[(I * 3 + j) & 4095] % 4) { case 0: for (int k = 0; k < 36; k++) s[k] += s[(k + 5) % 36]; break; case 1: x += s[3] * s[4]; case 2: for (int k = 0; k < 36; k++) s[k] ^= x; break; default: x -= j; }
+  for (int k = 0; k < 36; k++) x = x * 3 + s[(k * 11) % 36]; out[I] = x; }
+""", At(1, 32, 4), At(2, 45, 3))
+_add("spills and a short loop", FEW + r""" { int s[40], x = 0; for (int k = 0; k < 40; k++) s[k] = a[(I + k * 67) & 16383];
+  for (int j = 0; j < n; j++) x = x * 3 + a[(x + j) & 16383];
+  for (int j = 0; j < (n & 3); j++) x ^= j * x + 7;
+  for (int k = 0; k < 40; k++) x = (x ^ s[(k * 11) % 40]) * 33 + s[(k * 7 + 3) % 40]; out[I] = x; }
+""", At(1, 32, 9), At(2, 77, 6))
+_add("spills and early ends", FEW + r""" { int s[40], x = 0, i = I; for (int k = 0; k < 40; k++) s[k] = a[(i + k * 67) & 16383];
+  if (b[i & 4095] % 5 == 0) return; for (int k = 0; k < 40; k++) { x = (x ^ s[(k * 11) % 40]) * 33 + s[(k * 7 + 3) % 40]; if (k == 20 && (x & 7) == 1) return; }
+  for (int k = 0; k < 40; k++) x = x * 3 + s[(k * 13) % 40]; out[i] = x; }
+""", At(1, 64, 9), At(2, 77, 6))
+_add("two functions that spill", r"""
+__device__ __noinline__ int many(int x, const int *a) { int s[36]; for (int k = 0; k < 36; k++) s[k] = a[(x + k * 67) & 16383]; for (int k = 0; k < 36; k++) x = (x ^ s[(k * 11) % 36]) * 33 + s[(k * 7 + 3) % 36]; return x; }
+__device__ __noinline__ int more(int x, const int *a, int n) { for (int k = 0; k < n; k++) x += many(x ^ k, a); return x; }
+extern "C" __global__ void __launch_bounds__(1024, 2) kernel(const int *a, const int *b, int *out, int n)
+{ int x = b[I & 4095]; if (x & 1) x = many(x, a); out[I] = more(x, a, n & 3); }
+""", At(1, 32, 3), At(2, 77, 6))
+
 
 # fmt: on
 # -- launches ----------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ LARGE = 1 << 18
 
 @dataclass(frozen=True)
 class _Made:
-    """What the assembler made of a kernel; `kernel` and `accesses` of optimised code only."""
+    """What the assembler made of a kernel; no `kernel` of a file that is run as it stands."""
 
     yields: tuple[int, ...]
     saves: tuple[tuple[str, int], ...]
@@ -51,7 +51,7 @@ _reached = lru_cache(maxsize=4)(without_unreached)
 def _module(build: Build, text: str, kernel: str) -> Module:
     own_lines = build.ptx == build.source
     made = _Made(build.yields, build.saves, build.kind == "as_written" and not own_lines)
-    if build.kind != "as_written" and not own_lines:
+    if not own_lines:
         made = replace(made, kernel=kernel, accesses=build.accesses.get(kernel, ()))
     if not is_kept(text):
         return _assembled(kept(text, own_lines), made)
@@ -60,15 +60,21 @@ def _module(build: Build, text: str, kernel: str) -> Module:
 
 def _assembled(module: Module, made: _Made) -> Module:
     module = saving(yielding(module, made.yields), made.saves)
-    if made.as_written:
-        return without_unused_loads(module)
     if not made.kernel:
         return module
-    from core.assembler.contraction import contracted
-    from core.assembler.machine_loads import assembled
-    from core.assembler.unrolling import unrolled
+    if made.as_written:
+        module = without_unused_loads(module)
+    else:
+        from core.assembler.contraction import contracted
+        from core.assembler.machine_loads import assembled
+        from core.assembler.unrolling import unrolled
 
-    return unrolled(contracted(assembled(module, made.kernel, made.accesses)))
+        module = unrolled(contracted(assembled(module, made.kernel, made.accesses)))
+    if any(access.is_spill for access in made.accesses):
+        from core.assembler.spilling import spilling
+
+        module = spilling(module, made.kernel, made.accesses)
+    return module
 
 
 @lru_cache(maxsize=4)

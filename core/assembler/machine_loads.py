@@ -32,7 +32,7 @@ _KINDS = {name: name[:2].lower() for name in ACCESSES}
 
 
 @dataclass(frozen=True)
-class _Loop:
+class Loop:
     """A loop of the PTX, from the pc of its first instruction to that of its jump back."""
 
     first: int
@@ -73,12 +73,13 @@ def attributed(
 ) -> tuple[MachineAccess, ...]:
     """The accesses with their lines put right: ptxas may name a line next to that of the access.
 
-    What comes from an atomic, or from another space of memory, is left out.
+    What spills a register, or comes from an atomic or from another space of memory, is left out.
     """
     code = [
         i for f in _functions(module, kernel) for i in module.instructions[f.first_pc : f.end_pc]
     ]
     by_line = {i.ptx_line: i for i in code}
+    accesses = [access for access in accesses if not access.is_spill]
     claimed = {access.line for access in accesses}
     free = [i for i in code if is_counted(i) and i.ptx_line not in claimed]
     found = []
@@ -187,7 +188,7 @@ def _filling(one: Instruction, gone: Sequence[Instruction], width: int) -> tuple
 def _staged(module: Module, kernel: str, accesses: Sequence[MachineAccess]) -> Module:
     rewriting = Rewriting(module)
     for function in _functions(module, kernel):
-        loops = _loops(module, function)
+        loops = loops_of(module, function)
         for loop in loops:
             if any(other is not loop and other.first in loop for other in loops):
                 continue  # it holds another one: ptxas takes only inner loops together
@@ -197,9 +198,10 @@ def _staged(module: Module, kernel: str, accesses: Sequence[MachineAccess]) -> M
     return rewriting.module()
 
 
-def _loops(module: Module, function: Function) -> list[_Loop]:
+def loops_of(module: Module, function: Function) -> list[Loop]:
+    """The loops of a function: a jump back, and all from where it goes."""
     return [
-        _Loop(target, one)
+        Loop(target, one)
         for one in module.instructions[function.first_pc : function.end_pc]
         if one.opcode == "bra"
         for target in module.targets(one)
@@ -207,12 +209,12 @@ def _loops(module: Module, function: Function) -> list[_Loop]:
     ]
 
 
-def _around(loops: Sequence[_Loop], pc: int) -> list[_Loop]:
+def around(loops: Sequence[Loop], pc: int) -> list[Loop]:
     """The loops around an instruction, outermost first."""
     return sorted((x for x in loops if pc in x), key=lambda x: (x.first, -x.jump.pc))
 
 
-def _stages(module: Module, loop: _Loop, accesses: Sequence[MachineAccess]) -> list[_Stage]:
+def _stages(module: Module, loop: Loop, accesses: Sequence[MachineAccess]) -> list[_Stage]:
     """The machine code of an innermost loop, piece by piece in order of its addresses."""
     body = module.instructions[loop.first : loop.jump.pc + 1]
     lines = {i.ptx_line for i in body}
@@ -245,7 +247,7 @@ class _Staging:
         self,
         module: Module,
         function: Function,
-        loop: _Loop,
+        loop: Loop,
         stages: Sequence[_Stage],
         accesses: Sequence[MachineAccess],
         rewriting: Rewriting,
@@ -396,13 +398,13 @@ def differences(
         code = module.instructions[function.first_pc : function.end_pc]
         if function.name != kernel and not any(i.ptx_line in there for i in code):
             continue
-        loops = _loops(module, function)
+        loops = loops_of(module, function)
         for one in code:
             by_line.setdefault(one.ptx_line, one)
             if not is_counted(one) or one.silent or one.pc in joined:
                 continue
             width = wide[one.pc].width if one.pc in wide else _width(one)
-            depth = tuple(loop.jump.ptx_line for loop in _around(loops, one.pc))
+            depth = tuple(loop.jump.ptx_line for loop in around(loops, one.pc))
             row = ours.setdefault(one.position.line, Counter())
             row[one.opcode.replace("ldu", "ld"), width, depth] += 1
     for access in known:
@@ -490,16 +492,19 @@ class Assembly:
     """How far counts of an optimised build are those of its machine code.
 
     `lines` has what is counted and what the machine code has, where they differ, by source line.
-    `known` is False where there is no machine code to compare with.
+    `known` is False where there is no machine code to compare with. `spilled` and `lost` are how
+    many words of registers it moves to and from local memory, and how many of them do not count.
     """
 
     known: bool
     lines: Mapping[int, tuple[str, str]]
+    spilled: int = 0
+    lost: int = 0
 
     @property
     def exact(self) -> bool:
         """Whether every load and store is that of the machine code."""
-        return self.known and not self.lines
+        return self.known and not self.lines and not self.lost
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -509,12 +514,23 @@ class Assembly:
                 "Counts are of the PTX: there is no machine code here to compare its loads and "
                 "stores with.",
             )
+        found = []
+        if self.spilled:
+            lost = f" {self.lost} of these, in loops that it has unrolled, do not count here."
+            found.append(
+                "The kernel has too few registers: its machine code moves them to local memory and "
+                f"back in {self.spilled} places, and each counts as a request there."
+                f"{lost if self.lost else ''}"
+            )
         if not self.lines:
-            return ("Loads and stores equal the machine code's, line by line.",)
-        return tuple(
-            f"Line {line} is counted as the PTX has it ({ptx}); the machine code has {machine} "
-            "there, so that a GPU may count otherwise."
-            for line, (ptx, machine) in self.lines.items()
+            return (*found, "Loads and stores equal the machine code's, line by line.")
+        return (
+            *found,
+            *(
+                f"Line {line} is counted as the PTX has it ({ptx}); the machine code has {machine} "
+                "there, so that a GPU may count otherwise."
+                for line, (ptx, machine) in self.lines.items()
+            ),
         )
 
 
@@ -526,7 +542,12 @@ def assembly_of(build: Build, module: Module, kernel: str) -> Assembly | None:
     if build.kind == "as_written":
         return None
     accesses = build.accesses.get(kernel, ())
-    return Assembly(bool(accesses), differences(module, kernel, accesses) if accesses else {})
+    if not accesses:
+        return Assembly(False, {})
+    spilled = sum(access.words for access in accesses if access.is_spill)
+    counted = sum(sum(one.spills) for one in module.instructions)
+    differ = differences(module, kernel, accesses)
+    return Assembly(True, differ, spilled, spilled - counted)
 
 
 def removed_faults(

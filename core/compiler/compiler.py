@@ -150,7 +150,9 @@ def compile_ptx(
             diagnostics=tuple(d for d in made.diagnostics if optimised or not _is_ptxas(d)),
             entries=entries,
             instances=MappingProxyType({kernel: made.entry} if made.entry else {}),
-            accesses=_accesses(made.machine_code, entries) if optimised else {},
+            accesses=MappingProxyType(
+                dict(made.spills) or _accesses(made.machine_code, entries, optimised)
+            ),
             yields=made.yields or _yields(made.machine_code),
             saves=made.saves or _saves(made.machine_code),
             compiler=made.compiler,
@@ -275,14 +277,20 @@ def _saves(image: bytes) -> tuple[tuple[str, int], ...]:
         return ()
 
 
-def _accesses(image: bytes, entries: Sequence[str]) -> Mapping[str, tuple[MachineAccess, ...]]:
-    """The loads and stores of each kernel's machine code; {} where there is none to be had."""
-    from core.compiler.cubin import machine_accesses
+def _accesses(
+    image: bytes, entries: Sequence[str], optimised: bool
+) -> Mapping[str, tuple[MachineAccess, ...]]:
+    """The loads and stores of each kernel's machine code; {} where there is none to be had.
 
-    if not image:
-        return {}
+    Of code as written, of kernels with spills alone: others access memory as their PTX does.
+    """
+    from core.compiler.cubin import machine_accesses, spills
+
     try:
-        return MappingProxyType({entry: machine_accesses(image, entry) for entry in entries})
+        if not optimised:
+            found = ((entry, spills(image, entry)) for entry in entries if image)
+            return {entry: accesses for entry, accesses in found if accesses}
+        return {entry: machine_accesses(image, entry) for entry in entries if image}
     except TilescopeError:
         return {}
 

@@ -26,6 +26,8 @@ _SIZED = 0x04  # format: the value follows, as long as the two bytes say
 _REGCOUNT = 0x2F  # symbol, registers of a thread
 _FRAME_SIZE = 0x11  # symbol, bytes of its stack frame
 _PARAMETER = 0x17  # index, ordinal, offset, and more: KPARAM_INFO
+_NOTES = 0x55  # pairs: what nvdisasm prints beside an instruction, and its address
+_SPILL = 1  # "SpillRefill"
 _MAX_THREADS = 0x05  # x, y, z of __launch_bounds__
 _VARIABLES = (".nv.constant", ".nv.global")
 _SHARED_RESERVED = 1024  # from compute capability 9.0 the section begins with what is the driver's
@@ -220,7 +222,9 @@ class MachineAccess:
     """A load or store in the machine code, and where it comes from.
 
     `line` is that of the PTX. `loops` are the loops around it, outermost first: the PTX line of the
-    jump back and the address that it goes to. `stretch` numbers the basic block.
+    jump back and the address that it goes to. `stretch` numbers the basic block; `middle` is the
+    middle of the lines that the block comes from, spills apart. `is_spill`: it keeps a register in
+    local memory, or takes it back. `is_staged`: code outside the innermost loop does turns of it.
     """
 
     name: str
@@ -228,6 +232,14 @@ class MachineAccess:
     line: int
     stretch: int
     loops: tuple[tuple[int, int], ...]
+    middle: int = 0
+    is_spill: bool = False
+    is_staged: bool = False
+
+    @property
+    def words(self) -> int:
+        """Requests that it makes of local memory: one for each 4 bytes of a lane."""
+        return max(1, self.width // 4)
 
 
 def machine_code(image: bytes, entry: str) -> tuple[MachineInstruction, ...]:
@@ -254,8 +266,18 @@ def machine_accesses(image: bytes, entry: str) -> tuple[MachineAccess, ...]:
     code = _code(elf, entry)
     line_of = _line_finder(_ptx_lines(elf).get(entry, {}))
     jumps = [one for one in code if one.target is not None]
-    starts = sorted({one.target or 0 for one in jumps} | {one.address + SIZE for one in jumps})
+    ends = [one for one in code if one.target is not None or _never_passes(one)]
+    starts = sorted({one.target or 0 for one in jumps} | {one.address + SIZE for one in ends})
     bodies = _loops(code)
+    staged = {jump.target for jump, body in bodies.items() if _is_staged(body, code, line_of)}
+    spills = _spills(elf, entry)
+    lines: dict[int, list[int]] = {}
+    for one in code:
+        if one.address not in spills:
+            lines.setdefault(bisect.bisect_right(starts, one.address), []).append(
+                line_of(one.address)
+            )
+    middles = {stretch: sorted(found)[len(found) // 2] for stretch, found in lines.items()}
     found = []
     for one in code:
         if one.name not in ACCESSES:
@@ -264,8 +286,48 @@ def machine_accesses(image: bytes, entry: str) -> tuple[MachineAccess, ...]:
         around.sort(key=lambda j: (j.target or 0, -j.address))
         loops = tuple((line_of(j.address), j.target or 0) for j in around)
         stretch = bisect.bisect_right(starts, one.address)
-        found.append(MachineAccess(one.name, one.width, line_of(one.address), stretch, loops))
+        found.append(
+            MachineAccess(
+                one.name,
+                one.width,
+                line_of(one.address),
+                stretch,
+                loops,
+                middles.get(stretch, 0),
+                one.address in spills,
+                bool(loops) and loops[-1][1] in staged,
+            )
+        )
     return tuple(found)
+
+
+def spills(image: bytes, entry: str) -> tuple[MachineAccess, ...]:
+    """The accesses by which a kernel keeps registers in local memory, as it has too few."""
+    if not _spills(elf_of(image), entry):
+        return ()
+    return tuple(access for access in machine_accesses(image, entry) if access.is_spill)
+
+
+def _spills(elf: ELFFile, entry: str) -> frozenset[int]:
+    """The addresses of the accesses by which code keeps registers in local memory."""
+    section: Any = elf.get_section_by_name(f".nv.info.{entry}")
+    records = () if section is None else _records(section.data())
+    notes = (struct.iter_unpack("<2I", value) for number, value in records if number == _NOTES)
+    return frozenset(address for some in notes for kind, address in some if kind == _SPILL)
+
+
+def _never_passes(one: MachineInstruction) -> bool:
+    """Whether what stands below an instruction never follows it."""
+    return one.name in _LEAVING and not one.guarded
+
+
+def _is_staged(
+    body: set[int], code: Sequence[MachineInstruction], line_of: Callable[[int], int]
+) -> bool:
+    """Whether most of a loop's lines of PTX have machine code outside it as well."""
+    inside = {line_of(address) for address in body}
+    outside = {line_of(one.address) for one in code if one.address not in body}
+    return 2 * len(inside & outside) > len(inside)
 
 
 def machine_yields(image: bytes) -> tuple[int, ...]:
@@ -295,18 +357,23 @@ def machine_saves(image: bytes) -> tuple[tuple[str, int], ...]:
     for symbol in symbols.iter_symbols():
         if symbol["st_info"]["type"] != "STT_FUNC" or not isinstance(symbol["st_shndx"], int):
             continue
-        data, first = elf.get_section(symbol["st_shndx"]).data(), symbol["st_value"]
-        code = data[first : first + symbol["st_size"]]
+        section, first = elf.get_section(symbol["st_shndx"]), symbol["st_value"]
+        spilled = _spills(elf, section.name.removeprefix(".text."))
+        code = [
+            words
+            for at, words in enumerate(struct.iter_unpack("<QQ", section.data()))
+            if first <= SIZE * at < first + symbol["st_size"] and SIZE * at not in spilled
+        ]
         name = symbol.name.rpartition("$")[2] if symbol.name.startswith("$") else symbol.name
         if registers := _saved(code):  # `$kernel$function` lies within its kernel's code
             found[name] = registers
     return tuple(sorted(found.items()))
 
 
-def _saved(code: bytes) -> int:
+def _saved(code: Sequence[tuple[int, int]]) -> int:
     """How many registers are stored on the stack and loaded from the same place."""
     stored, loaded = set[tuple[int, int]](), set[tuple[int, int]]()
-    for low, high in struct.iter_unpack("<QQ", code[: len(code) // SIZE * SIZE]):
+    for low, high in code:
         name = OPCODES.get(low & 0x1FF)
         if (low >> 24) & 0xFF == _STACK and _WIDTHS[(high >> 9) & 7] == 4:
             if name == "STL":
@@ -335,7 +402,7 @@ def _loops(code: Sequence[MachineInstruction]) -> dict[MachineInstruction, set[i
     """
     before: dict[int, list[int]] = {}
     for one in code:
-        if one.guarded or one.name not in _LEAVING:
+        if not _never_passes(one):
             before.setdefault(one.address + SIZE, []).append(one.address)
         if one.target is not None:
             before.setdefault(one.target, []).append(one.address)

@@ -21,6 +21,7 @@ from typing import Literal
 from core.cancelling import is_cancellable
 from core.compiler import clang, disk_cache, shipped
 from core.compiler.choice import CompilerName, chosen
+from core.compiler.cubin import MachineAccess
 from core.compiler.nvrtc_library import include_folders, library_path
 from core.errors import Diagnostic, TilescopeError
 from core.source.host_headers import FIRST, FOLDER, HELD_BY_NVCC
@@ -75,7 +76,8 @@ class Compiled:
     """What was made. `entry` is the instance's name in it, "" if none was asked for.
 
     `compiler` is "" for NVRTC. `machine_code` is the cubin that comes with PTX for a real
-    architecture, such as "sm_90"; of what came with the program its `yields` and `saves` alone.
+    architecture, such as "sm_90"; of what came with the program its `yields`, `saves` and, by
+    kernel, `spills` alone.
     """
 
     image: bytes
@@ -85,6 +87,7 @@ class Compiled:
     machine_code: bytes = b""
     yields: tuple[int, ...] = ()
     saves: tuple[tuple[str, int], ...] = ()
+    spills: tuple[tuple[str, tuple[MachineAccess, ...]], ...] = ()
 
 
 def define_items(defines: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -143,8 +146,8 @@ def shipped_answer(request: Request) -> Compiled | None:
     found = shipped.find(request.source, asked)
     if found is None:
         return None
-    ptx, instance, yields, saves = found
-    return Compiled(ptx.encode(), (), instance, yields=yields, saves=saves)
+    ptx, instance, yields, saves, spills = found
+    return Compiled(ptx.encode(), (), instance, yields=yields, saves=saves, spills=spills)
 
 
 def _must_be_text(request: Request) -> None:

@@ -15,6 +15,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from core.compiler.cubin import MachineAccess
+from core.plain_data import typed
+
 FILE = Path(__file__).resolve().parents[2] / "resources" / "compiled.zip"
 ABOUT = "about.json"
 _FILE_LINE = re.compile(r'^(\s*\.file\s+\d+ )"[^"\n]*?([^"/\\\n]*)"', re.MULTILINE)
@@ -23,8 +26,10 @@ Asked = tuple[tuple[tuple[str, str], ...], tuple[str, ...], str, str]
 """Macros, options, kernel and the source's name."""
 
 
-Answer = tuple[str, str, tuple[int, ...], tuple[tuple[str, int], ...]]
-"""The PTX of a source, its instance's name in it ("" for none), its lines that yield, its saves."""
+Spills = tuple[tuple[str, tuple[MachineAccess, ...]], ...]
+Answer = tuple[str, str, tuple[int, ...], tuple[tuple[str, int], ...], Spills]
+"""The PTX of a source, its instance's name in it ("" for none), its lines that yield, its saves,
+and by kernel its spills."""
 
 
 def find(source: str, asked: Asked) -> Answer | None:
@@ -32,8 +37,8 @@ def find(source: str, asked: Asked) -> Answer | None:
     found = _entry(source_digest(source)).get(asked_digest(asked))
     if found is None:
         return None
-    ptx, instance, yields, saves = found
-    return ptx, instance, tuple(yields), tuple((name, count) for name, count in saves)
+    answer: Answer = typed(Answer, found)
+    return answer
 
 
 def source_digest(source: str) -> str:

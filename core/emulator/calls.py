@@ -163,15 +163,15 @@ class Calls:
         event = CallEvent(self.state.tick - 1, pc, group.mask, base, nbytes)
         for observer in self.state.observers:
             observer.on_call(event)
-        self._tell_saved("store", inner, function)
+        self.tell_saved("store", function.first_pc, inner, function.saves)
         self.queue.enter(inner)
         return False
 
-    def _tell_saved(self, kind: str, group: Group, function: Function) -> None:
-        """Tells of the registers that lanes of a function save, or take back."""
-        if function.saves:
-            site = self.state.site(function.first_pc, group.depth, group.mask)
-            event = SaveEvent(kind, site, group.mask, function.saves)
+    def tell_saved(self, kind: str, pc: int, group: Group, registers: int) -> None:
+        """Tells of the registers that lanes keep on the stack ("store"), or take back ("load")."""
+        if registers:
+            site = self.state.site(pc, group.depth, group.mask)
+            event = SaveEvent(kind, site, group.mask, registers)
             for observer in self.state.observers:
                 observer.on_save(event)
 
@@ -197,7 +197,7 @@ class Calls:
     def leave(self, frame: Frame, group: Group) -> None:
         """Goes on after the call, each lane where it came from."""
         function = frame.code.function
-        self._tell_saved("load", group, function)
+        self.tell_saved("load", function.first_pc, group, function.saves)
         targets = self.state.return_to[group.depth - 1]
         lanes = group.lanes(self.state.count)
         alone = self.queue.alone()

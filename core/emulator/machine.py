@@ -128,7 +128,7 @@ class Machine:
                         queue.enter(group)
                         return
                 op = ops[pc - first]
-                if op.yields and self._yields(frame, group, op, pc):
+                if op.is_special and self._lets_others_go(frame, group, op, pc):
                     state.segment(start_tick, start_pc, pc, group)
                     queue.enter(group)
                     return
@@ -193,9 +193,13 @@ class Machine:
             state.segment(start_tick, start_pc, pc, group)
             raise
 
-    def _yields(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
-        """Whether the lanes of a group that yield here let others go first."""
+    def _lets_others_go(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
+        """Whether the lanes of a group yield here, so that others go first. Tells of spills."""
         group.pc = pc
+        for kind, registers in zip(("store", "load"), op.instruction.spills, strict=True):
+            self.calls.tell_saved(kind, pc, group, registers)
+        if not op.instruction.yields:
+            return False
         mask, any_left = self.state.effective(frame, group, op)
         group.yielded = self.queue.yields(group, mask) if any_left else False
         return group.yielded

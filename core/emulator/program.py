@@ -56,10 +56,10 @@ class Op:
     target: int = -1  # pc of a branch
     latch: int = -1  # of a jump back to where several lead: the pc of the last of them
     payload: Any = None  # a MemoryAccess, Call, ParameterAccess, IndexedBranch, …
-    yields: bool = field(init=False)  # as the instruction does
+    is_special: bool = field(init=False)  # it yields or spills
 
     def __post_init__(self) -> None:
-        self.yields = self.instruction.yields
+        self.is_special = self.instruction.yields or self.instruction.spills != (0, 0)
 
 
 @dataclass(slots=True)
@@ -160,4 +160,6 @@ def run_ends(ops: Sequence[Op]) -> list[int]:
         if ops[i].kind is not Kind.COMPUTE or ops[i].guard >= 0:
             end = i
         ends[i] = end
+        if ops[i].is_special:
+            end = i
     return ends

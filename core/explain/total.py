@@ -88,6 +88,14 @@ def explain_total(
         example = explain_access(chosen, _busy(chosen, warp))
         sections.append(Section("One of these requests", f"{example.title}, step {chosen.step}."))
         sections += example.sections
+    elif place.space == "local" and requests:
+        sections.append(
+            Section(
+                "Registers",
+                "No step of this block shows these requests: the compiler moves registers to local "
+                "memory and back where a kernel has too few of them, or a function is called.",
+            )
+        )
     return Explanation(title, tuple(sections))
 
 

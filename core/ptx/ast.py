@@ -132,7 +132,8 @@ class Instruction:
 
     `silent`: the machine code has no load or store for it, so that it makes no request. `joined`:
     it has a wide one instead, so many bytes from this one's address, of so many bytes a lane.
-    `yields`: the machine code lets the warp's other lanes go first before it.
+    `yields`: the machine code lets the warp's other lanes go first before it. `spills`: before it
+    the machine code keeps so many registers in local memory, and takes so many back.
     """
 
     pc: int
@@ -147,6 +148,7 @@ class Instruction:
     silent: bool = False
     joined: tuple[int, int] | None = None
     yields: bool = False
+    spills: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)

@@ -145,5 +145,7 @@ def counters_caption(session: Session) -> str:
     if met is not None and met.value:
         waits = [f"Its warps came to {plural(met.value, 'barrier')}, summed over the warps."]
     assembly = None if session.trace is None else session.trace.assembly
-    doubts = () if assembly is None or assembly.exact else assembly.sentences
+    doubts: tuple[str, ...] = ()
+    if assembly is not None and (assembly.spilled or not assembly.exact):
+        doubts = assembly.sentences
     return " ".join((capital(f"{scope} moved {said}."), *waits, *doubts))

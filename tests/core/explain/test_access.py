@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 
+from core.assembler.machine_loads import Assembly
 from core.explain.access import explain_access
 from core.explain.total import Place, explain_total
 from core.ladder import load_ladder
@@ -210,6 +211,31 @@ def test_a_place_that_the_block_never_touched() -> None:
     trace = record(LADDER["vector_add"].workload(n=4, block_x=32))
     found = explain_total({}, Place("shared", "ld"), trace.block(0))
     assert [s.heading for s in found.sections] == ["Wavefronts = 0", "Ideal = 0"]
+
+
+def test_registers_that_spill_have_no_step() -> None:
+    source = """extern "C" __global__ void __launch_bounds__(1024, 2) k(const int* a, int* out) {
+    int s[52], x = 0;
+    for (int i = 0; i < 52; i++) s[i] = a[(threadIdx.x + i * 67) & 4095];
+    for (int i = 0; i < 52; i++) x = (x ^ s[(i * 11) % 52]) * 33 + s[(i * 7 + 3) % 52];
+    out[threadIdx.x] = x; }"""
+    made = (
+        ArrayArgument("a", np.arange(4096, dtype=np.int32)),
+        ArrayArgument("out", np.zeros(32, np.int32), "inout"),
+    )
+    launched = Workload("k", source, "k.cu", "k", Launch(Dim3(1), Dim3(32), made))
+    trace = record(launched, kind="as_compiled")
+    line = next(n for n, c in trace.counters.by_line.items() if c["local_ld_requests"].value)
+    place = Place("local", "ld", line=line)
+    found = explain_total(trace.counters.by_line[line], place, trace.block(0))
+    assert "No step of this block shows" in section(found, "Registers").text
+    moved = trace.counters.totals
+    places = sum(moved[f"local_{way}_requests"].value for way in ("ld", "st"))
+    assert f"and back in {places} places" in trace.assembly.sentences[0]
+    assert trace.assembly.exact
+    lost = Assembly(known=True, lines={}, spilled=7, lost=3)
+    assert "3 of these" in lost.sentences[0]
+    assert not lost.exact
 
 
 def shared_access(statement: str, kind: str, block: int = 32):
