@@ -11,6 +11,7 @@ import bisect
 import io
 import math
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -269,14 +270,13 @@ def machine_accesses(image: bytes, entry: str) -> tuple[MachineAccess, ...]:
     ends = [one for one in code if one.target is not None or _never_passes(one)]
     starts = sorted({one.target or 0 for one in jumps} | {one.address + SIZE for one in ends})
     bodies = _loops(code)
-    staged = {jump.target for jump, body in bodies.items() if _is_staged(body, code, line_of)}
     spills = _spills(elf, entry)
+    staged = _staged(code, bodies, line_of) if spills else set()
     lines: dict[int, list[int]] = {}
-    for one in code:
+    for one in code if spills else ():
         if one.address not in spills:
-            lines.setdefault(bisect.bisect_right(starts, one.address), []).append(
-                line_of(one.address)
-            )
+            stretch = bisect.bisect_right(starts, one.address)
+            lines.setdefault(stretch, []).append(line_of(one.address))
     middles = {stretch: sorted(found)[len(found) // 2] for stretch, found in lines.items()}
     found = []
     for one in code:
@@ -316,18 +316,25 @@ def _spills(elf: ELFFile, entry: str) -> frozenset[int]:
     return frozenset(address for some in notes for kind, address in some if kind == _SPILL)
 
 
+def _staged(
+    code: Sequence[MachineInstruction],
+    bodies: Mapping[MachineInstruction, set[int]],
+    line_of: Callable[[int], int],
+) -> set[int | None]:
+    """Where the loops begin most of whose lines of PTX have machine code outside them as well."""
+    lines = {one.address: line_of(one.address) for one in code}
+    every = Counter(lines.values())
+    found = set()
+    for jump, body in bodies.items():
+        inside = Counter(lines[address] for address in body)
+        if 2 * sum(every[line] > n for line, n in inside.items()) > len(inside):
+            found.add(jump.target)
+    return found
+
+
 def _never_passes(one: MachineInstruction) -> bool:
     """Whether what stands below an instruction never follows it."""
     return one.name in _LEAVING and not one.guarded
-
-
-def _is_staged(
-    body: set[int], code: Sequence[MachineInstruction], line_of: Callable[[int], int]
-) -> bool:
-    """Whether most of a loop's lines of PTX have machine code outside it as well."""
-    inside = {line_of(address) for address in body}
-    outside = {line_of(one.address) for one in code if one.address not in body}
-    return 2 * len(inside & outside) > len(inside)
 
 
 def machine_yields(image: bytes) -> tuple[int, ...]:
