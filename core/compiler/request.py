@@ -22,8 +22,10 @@ from typing import Literal
 from core.cancelling import is_cancellable
 from core.compiler import clang, disk_cache, shipped
 from core.compiler.choice import CompilerName, chosen
+from core.compiler.cubin import MachineFacts
 from core.compiler.nvrtc_library import include_folders, library_path
 from core.errors import Diagnostic, TilescopeError
+from core.plain_data import plain, typed
 from core.source.host_headers import FIRST, FOLDER, HELD_BY_NVCC
 
 LARGE = 1 << 14
@@ -75,17 +77,15 @@ def _held_headers(source: str) -> tuple[str, ...]:
 class Compiled:
     """What was made. `entry` is the instance's name in it, "" if none was asked for.
 
-    `compiler` is "" for NVRTC. `machine_code` is the cubin that comes with PTX for a real
-    architecture, such as "sm_90"; of what came with the program its `yields` and `saves` alone.
+    `compiler` is "" for NVRTC. `machine` is told of the machine code that comes with PTX for a real
+    architecture, such as "sm_90"; of what came with the program all but its accesses.
     """
 
     image: bytes
     diagnostics: tuple[Diagnostic, ...]
     entry: str = ""
     compiler: str = ""
-    machine_code: bytes = b""
-    yields: tuple[int, ...] = ()
-    saves: tuple[tuple[str, int], ...] = ()
+    machine: MachineFacts = field(default_factory=MachineFacts)
 
 
 def define_items(defines: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -145,7 +145,7 @@ def shipped_answer(request: Request) -> Compiled | None:
     if found is None:
         return None
     ptx, instance, yields, saves = found
-    return Compiled(ptx.encode(), (), instance, yields=yields, saves=saves)
+    return Compiled(ptx.encode(), (), instance, machine=MachineFacts(yields, saves))
 
 
 def _must_be_text(request: Request) -> None:
@@ -193,15 +193,15 @@ def _tool_files(compiler: CompilerName) -> Iterator[Path]:
     spec = find_spec("tree_sitter_cuda")
     if spec is not None and spec.origin:
         yield Path(spec.origin)
-    for package in ("compiler", "source"):
+    for package in ("compiler", "ptx/debug", "source"):  # the second reads lines of machine code
         yield from sorted((Path(__file__).resolve().parents[1] / package).glob("*.py"))
     yield from sorted(FOLDER.iterdir())
 
 
 def _packed(made: Compiled) -> bytes:
     said = [(d.severity, d.line, d.column, d.message) for d in made.diagnostics]
-    head = json.dumps((made.entry, said, made.compiler, len(made.image))).encode()
-    whole = len(head).to_bytes(4, "little") + head + made.image + made.machine_code
+    head = json.dumps((made.entry, said, made.compiler, plain(made.machine))).encode()
+    whole = len(head).to_bytes(4, "little") + head + made.image
     return zlib.compress(whole, 1)  # to a sixth, so that the folder holds six times as much
 
 
@@ -210,6 +210,6 @@ def _unpacked(content: bytes | None) -> Compiled | None:
         return None
     content = zlib.decompress(content)
     start = 4 + int.from_bytes(content[:4], "little")
-    entry, said, compiler, length = json.loads(content[4:start])
-    image, machine_code = content[start : start + length], content[start + length :]
-    return Compiled(image, tuple(Diagnostic(*row) for row in said), entry, compiler, machine_code)
+    entry, said, compiler, machine = json.loads(content[4:start])
+    diagnostics = tuple(Diagnostic(*row) for row in said)
+    return Compiled(content[start:], diagnostics, entry, compiler, typed(MachineFacts, machine))
