@@ -150,11 +150,9 @@ def compile_ptx(
             diagnostics=tuple(d for d in made.diagnostics if optimised or not _is_ptxas(d)),
             entries=entries,
             instances=MappingProxyType({kernel: made.entry} if made.entry else {}),
-            accesses=MappingProxyType(
-                dict(made.spills) or _accesses(made.machine_code, entries, optimised)
-            ),
-            yields=made.yields or _yields(made.machine_code),
-            saves=made.saves or _saves(made.machine_code),
+            accesses=MappingProxyType(dict(made.machine.accesses)),
+            yields=made.machine.yields,
+            saves=made.machine.saves,
             compiler=made.compiler,
         )
 
@@ -255,44 +253,6 @@ def _with_machine_code(request: Request) -> Compiled:
         return compile_request(request)
     except TilescopeError:
         return compile_request(request)
-
-
-def _yields(image: bytes) -> tuple[int, ...]:
-    """Where machine code yields; () where there is none to be had."""
-    from core.compiler.cubin import machine_yields
-
-    try:
-        return machine_yields(image) if image else ()
-    except TilescopeError:
-        return ()
-
-
-def _saves(image: bytes) -> tuple[tuple[str, int], ...]:
-    """What functions save on the stack; () where there is no machine code to be had."""
-    from core.compiler.cubin import machine_saves
-
-    try:
-        return machine_saves(image) if image else ()
-    except TilescopeError:
-        return ()
-
-
-def _accesses(
-    image: bytes, entries: Sequence[str], optimised: bool
-) -> Mapping[str, tuple[MachineAccess, ...]]:
-    """The loads and stores of each kernel's machine code; {} where there is none to be had.
-
-    Of code as written, of kernels with spills alone: others access memory as their PTX does.
-    """
-    from core.compiler.cubin import machine_accesses, spills
-
-    try:
-        if not optimised:
-            found = ((entry, spills(image, entry)) for entry in entries if image)
-            return {entry: accesses for entry, accesses in found if accesses}
-        return {entry: machine_accesses(image, entry) for entry in entries if image}
-    except TilescopeError:
-        return {}
 
 
 def compile_cubin(

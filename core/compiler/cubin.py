@@ -258,27 +258,65 @@ def _code(elf: ELFFile, entry: str) -> tuple[MachineInstruction, ...]:
     return tuple(_decoded(SIZE * i, low, high, version) for i, (low, high) in enumerate(words))
 
 
-def machine_accesses(image: bytes, entry: str) -> tuple[MachineAccess, ...]:
-    """The loads and stores of kernel `entry` of a cubin that was compiled with `-lineinfo`.
+@dataclass(frozen=True)
+class MachineFacts:
+    """What is told of the machine code that comes with PTX; () where it cannot be read.
 
-    Raises as `machine_code` does, and TilescopeError where the cubin tells no lines of the PTX.
+    `yields` are the lines of the PTX at which it lets a warp's other lanes go first, `saves` the
+    registers that each function saves for its caller, `accesses` its loads and stores; both by
+    names in the PTX. Of code as written, which accesses memory as its PTX does, `accesses` are
+    those of kernels that spill registers, and these alone.
     """
+
+    yields: tuple[int, ...] = ()
+    saves: tuple[tuple[str, int], ...] = ()
+    accesses: tuple[tuple[str, tuple[MachineAccess, ...]], ...] = ()
+
+
+def machine_facts(image: bytes, entries: Sequence[str], *, optimised: bool) -> MachineFacts:
+    """Of a cubin and its kernels; of optimised code it must tell the lines (`-lineinfo`)."""
     elf = elf_of(image)
-    code = _code(elf, entry)
-    line_of = _line_finder(_ptx_lines(elf).get(entry, {}))
+
+    def found(read: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
+        try:
+            return read()
+        except TilescopeError:
+            return ()
+
+    return MachineFacts(
+        found(lambda: _yields(elf)),
+        found(lambda: _saves(elf)),
+        found(lambda: tuple(_accesses(elf, entries, optimised))),
+    )
+
+
+def _accesses(
+    elf: ELFFile, entries: Sequence[str], optimised: bool
+) -> Iterator[tuple[str, tuple[MachineAccess, ...]]]:
+    """Raises as `machine_code` does, and TilescopeError where the cubin has no lines of the PTX."""
+    spilled = {entry: _spills(elf, entry) for entry in entries}
+    asked = [entry for entry in entries if optimised or spilled[entry]]
+    lines = _ptx_lines(elf) if asked else {}
+    for entry in asked:
+        found = _accesses_of(_code(elf, entry), lines.get(entry, {}), spilled[entry])
+        yield entry, tuple(access for access in found if optimised or access.is_spill)
+
+
+def _accesses_of(
+    code: Sequence[MachineInstruction], lines: Mapping[int, int], spills: frozenset[int]
+) -> Iterator[MachineAccess]:
+    line_of = _line_finder(lines)
     jumps = [one for one in code if one.target is not None]
     ends = [one for one in code if one.target is not None or _never_passes(one)]
     starts = sorted({one.target or 0 for one in jumps} | {one.address + SIZE for one in ends})
     bodies = _loops(code)
-    spills = _spills(elf, entry)
     staged = _staged(code, bodies, line_of) if spills else set()
-    lines: dict[int, list[int]] = {}
+    from_lines: dict[int, list[int]] = {}
     for one in code if spills else ():
         if one.address not in spills:
             stretch = bisect.bisect_right(starts, one.address)
-            lines.setdefault(stretch, []).append(line_of(one.address))
-    middles = {stretch: sorted(found)[len(found) // 2] for stretch, found in lines.items()}
-    found = []
+            from_lines.setdefault(stretch, []).append(line_of(one.address))
+    middles = {stretch: sorted(found)[len(found) // 2] for stretch, found in from_lines.items()}
     for one in code:
         if one.name not in ACCESSES:
             continue
@@ -286,26 +324,16 @@ def machine_accesses(image: bytes, entry: str) -> tuple[MachineAccess, ...]:
         around.sort(key=lambda j: (j.target or 0, -j.address))
         loops = tuple((line_of(j.address), j.target or 0) for j in around)
         stretch = bisect.bisect_right(starts, one.address)
-        found.append(
-            MachineAccess(
-                one.name,
-                one.width,
-                line_of(one.address),
-                stretch,
-                loops,
-                middles.get(stretch, 0),
-                one.address in spills,
-                bool(loops) and loops[-1][1] in staged,
-            )
+        yield MachineAccess(
+            one.name,
+            one.width,
+            line_of(one.address),
+            stretch,
+            loops,
+            middles.get(stretch, 0),
+            one.address in spills,
+            bool(loops) and loops[-1][1] in staged,
         )
-    return tuple(found)
-
-
-def spills(image: bytes, entry: str) -> tuple[MachineAccess, ...]:
-    """The accesses by which a kernel keeps registers in local memory, as it has too few."""
-    if not _spills(elf_of(image), entry):
-        return ()
-    return tuple(access for access in machine_accesses(image, entry) if access.is_spill)
 
 
 def _spills(elf: ELFFile, entry: str) -> frozenset[int]:
@@ -337,27 +365,34 @@ def _never_passes(one: MachineInstruction) -> bool:
     return one.name in _LEAVING and not one.guarded
 
 
-def machine_yields(image: bytes) -> tuple[int, ...]:
+def _yields(elf: ELFFile) -> tuple[int, ...]:
     """The lines of the PTX at which the machine code of a cubin yields, ascending.
 
     `YIELD` lets the warp's other lanes go first, and these no longer wait for the lanes that have
     yielded. ptxas puts it into loops in which a thread may wait for another, and into functions
-    with atomics. Raises as `machine_accesses` does.
+    with atomics. Raises as `_accesses` does, where there is one.
     """
-    elf, found = elf_of(image), set()
+    texts = (s.data() for s in elf.iter_sections() if s.name.startswith(".text."))
+    if not any(OPCODES.get(low & 0x1FF) == "YIELD" for t in texts for low in _lows(t)):
+        return ()  # to read the lines takes longest
+    found = set()
     for name, lines in _ptx_lines(elf).items():
         line_of = _line_finder(lines)
         found |= {line_of(one.address) for one in _code(elf, name) if one.name == "YIELD"}
     return tuple(sorted(found))
 
 
-def machine_saves(image: bytes) -> tuple[tuple[str, int], ...]:
+def _lows(code: bytes) -> Iterator[int]:
+    """The lower half of each instruction."""
+    return (low for low, _ in struct.iter_unpack("<QQ", code[: len(code) // SIZE * SIZE]))
+
+
+def _saves(elf: ELFFile) -> tuple[tuple[str, int], ...]:
     """How many registers each function of a cubin saves for its caller, by its name in the PTX.
 
     It stores them on the stack where it begins (`STL [R1+0x4], R21`) and loads them from there
     before it returns. Functions that save none are left out. Raises as `machine_code` does.
     """
-    elf = elf_of(image)
     symbols: Any = elf.get_section_by_name(".symtab")
     _must_be_read(_version(elf.header["e_flags"]))
     found = {}

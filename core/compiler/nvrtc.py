@@ -11,6 +11,7 @@ from pathlib import Path
 
 from core.compiler import clang
 from core.compiler.choice import CompilerName
+from core.compiler.cubin import machine_facts
 from core.compiler.device_part import (
     HOST_LIBRARIES,
     compile_part,
@@ -281,8 +282,13 @@ def _compile_text(
         entry = program.lowered_name(instance) if instance else ""
         by = clang.version() if request.compiler == "clang" else ""
         is_real = request.options[0].startswith(f"{ARCHITECTURE}sm_") and not by
-        code = program.read("CUBIN") if is_real and request.output == "PTX" else b""
-        return Compiled(program.read(request.output), diagnostics, entry, by, code)
+        made = Compiled(program.read(request.output), diagnostics, entry, by)
+        if not is_real or request.output != "PTX":
+            return made
+        entries = re.findall(r"\.entry\s+([\w$.]+)", made.image.decode())
+        optimised = "-lineinfo" in request.options
+        machine = machine_facts(program.read("CUBIN"), entries, optimised=optimised)
+        return replace(made, machine=machine)
 
 
 def _are_alone(text: str, is_debug: bool) -> bool:

@@ -11,6 +11,7 @@ import json
 import re
 import sys
 import threading
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
@@ -21,9 +22,10 @@ from typing import Literal
 from core.cancelling import is_cancellable
 from core.compiler import clang, disk_cache, shipped
 from core.compiler.choice import CompilerName, chosen
-from core.compiler.cubin import MachineAccess
+from core.compiler.cubin import MachineFacts
 from core.compiler.nvrtc_library import include_folders, library_path
 from core.errors import Diagnostic, TilescopeError
+from core.plain_data import plain, typed
 from core.source.host_headers import FIRST, FOLDER, HELD_BY_NVCC
 
 LARGE = 1 << 14
@@ -75,19 +77,15 @@ def _held_headers(source: str) -> tuple[str, ...]:
 class Compiled:
     """What was made. `entry` is the instance's name in it, "" if none was asked for.
 
-    `compiler` is "" for NVRTC. `machine_code` is the cubin that comes with PTX for a real
-    architecture, such as "sm_90"; of what came with the program its `yields`, `saves` and, by
-    kernel, `spills` alone.
+    `compiler` is "" for NVRTC. `machine` is told of the machine code that comes with PTX for a real
+    architecture, such as "sm_90"; or of what came with the program.
     """
 
     image: bytes
     diagnostics: tuple[Diagnostic, ...]
     entry: str = ""
     compiler: str = ""
-    machine_code: bytes = b""
-    yields: tuple[int, ...] = ()
-    saves: tuple[tuple[str, int], ...] = ()
-    spills: tuple[tuple[str, tuple[MachineAccess, ...]], ...] = ()
+    machine: MachineFacts = field(default_factory=MachineFacts)
 
 
 def define_items(defines: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -146,8 +144,8 @@ def shipped_answer(request: Request) -> Compiled | None:
     found = shipped.find(request.source, asked)
     if found is None:
         return None
-    ptx, instance, yields, saves, spills = found
-    return Compiled(ptx.encode(), (), instance, yields=yields, saves=saves, spills=spills)
+    ptx, instance, machine = found
+    return Compiled(ptx.encode(), (), instance, machine=machine)
 
 
 def _must_be_text(request: Request) -> None:
@@ -195,21 +193,23 @@ def _tool_files(compiler: CompilerName) -> Iterator[Path]:
     spec = find_spec("tree_sitter_cuda")
     if spec is not None and spec.origin:
         yield Path(spec.origin)
-    for package in ("compiler", "source"):
+    for package in ("compiler", "ptx/debug", "source"):  # the second reads lines of machine code
         yield from sorted((Path(__file__).resolve().parents[1] / package).glob("*.py"))
     yield from sorted(FOLDER.iterdir())
 
 
 def _packed(made: Compiled) -> bytes:
     said = [(d.severity, d.line, d.column, d.message) for d in made.diagnostics]
-    head = json.dumps((made.entry, said, made.compiler, len(made.image))).encode()
-    return len(head).to_bytes(4, "little") + head + made.image + made.machine_code
+    head = json.dumps((made.entry, said, made.compiler, plain(made.machine))).encode()
+    whole = len(head).to_bytes(4, "little") + head + made.image
+    return zlib.compress(whole, 1)  # to a sixth, so that the folder holds six times as much
 
 
 def _unpacked(content: bytes | None) -> Compiled | None:
     if content is None:
         return None
+    content = zlib.decompress(content)
     start = 4 + int.from_bytes(content[:4], "little")
-    entry, said, compiler, length = json.loads(content[4:start])
-    image, machine_code = content[start : start + length], content[start + length :]
-    return Compiled(image, tuple(Diagnostic(*row) for row in said), entry, compiler, machine_code)
+    entry, said, compiler, machine = json.loads(content[4:start])
+    diagnostics = tuple(Diagnostic(*row) for row in said)
+    return Compiled(content[start:], diagnostics, entry, compiler, typed(MachineFacts, machine))

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from core.compiler.cubin import MachineAccess
+from core.compiler.cubin import MachineFacts
 from core.plain_data import typed
 
 FILE = Path(__file__).resolve().parents[2] / "resources" / "compiled.zip"
@@ -26,10 +26,8 @@ Asked = tuple[tuple[tuple[str, str], ...], tuple[str, ...], str, str]
 """Macros, options, kernel and the source's name."""
 
 
-Spills = tuple[tuple[str, tuple[MachineAccess, ...]], ...]
-Answer = tuple[str, str, tuple[int, ...], tuple[tuple[str, int], ...], Spills]
-"""The PTX of a source, its instance's name in it ("" for none), its lines that yield, its saves,
-and by kernel its spills."""
+Answer = tuple[str, str, MachineFacts]
+"""The PTX of a source, its instance's name in it ("" for none), and of its machine code."""
 
 
 def find(source: str, asked: Asked) -> Answer | None:
@@ -37,8 +35,8 @@ def find(source: str, asked: Asked) -> Answer | None:
     found = _entry(source_digest(source)).get(asked_digest(asked))
     if found is None:
         return None
-    answer: Answer = typed(Answer, found)
-    return answer
+    ptx, instance, *machine = found
+    return ptx, instance, typed(MachineFacts, machine)
 
 
 def source_digest(source: str) -> str:

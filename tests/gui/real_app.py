@@ -47,7 +47,8 @@ def display(tmp_path, size):
     read, write = os.pipe()
     command = ["Xvfb", "-displayfd", str(write), "-screen", "0", f"{size[0]}x{size[1]}x24"]
     server = subprocess.Popen(
-        [*command, "-fbdir", str(tmp_path), "-nolisten", "tcp"],
+        # With no client it would begin anew, and each look for a window is the last client's end.
+        [*command, "-fbdir", str(tmp_path), "-nolisten", "tcp", "-noreset"],
         pass_fds=[write],
         stderr=subprocess.DEVNULL,
     )
