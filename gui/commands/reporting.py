@@ -222,6 +222,9 @@ class Reporter(QObject):
             f"{plural(launch.grid.count, 'block')} of {plural(launch.block.count, 'thread')}, "
             f"{plural(threads, 'thread')} in all; {scope}."
         )
+        others = 0 if trace.workload.rung else self.main.form.file.kernels - 1
+        if others > 0:
+            words += f" The file has {plural(others, 'more kernel')}: choose one above."
         if trace.build.compiler:
             words += f" Compiled {trace.build.compiler_note}."
         if self.session.order != "lockstep":

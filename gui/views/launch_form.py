@@ -586,6 +586,11 @@ class FileForm(Fields):
         """What is said below each field, by the field's name."""
         return self._rows.errors if self._rows is not None else {}
 
+    @property
+    def kernels(self) -> int:
+        """How many kernels there are to choose from."""
+        return self._rows.kernel.count() if self._rows is not None else 0
+
     def minimumSizeHint(self) -> QSize:
         return QScrollArea.minimumSizeHint(self)
 

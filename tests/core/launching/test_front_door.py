@@ -12,7 +12,7 @@ import pytest
 from core.cli.app import main
 from core.compiler.compiler import compile_ptx
 from core.launching.file_launch import FileLaunch, at_its_kernels, file_workload, split_defines
-from core.launching.guess import completed, guess_launch
+from core.launching.guess import completed, first_kernel, guess_launch
 from core.launching.user_files import local_headers
 from core.runs.fitting import fitted
 from core.runs.recording import record
@@ -391,3 +391,44 @@ def test_what_a_part_of_a_build_cannot_compile_names_the_build(tmp_path, capsys)
     path.write_text('#include "own.cuh"\n__global__ void k(int* v) { *v = TWO(1); }\n')
     assert main(["trace", str(path)]) == 2
     assert "if nvcc compiles it, name what its build defines with -D" in capsys.readouterr().err
+
+
+def test_a_kernel_that_only_fills_arrays_comes_after_those_that_load():
+    fills = (
+        "__global__ void fill(float* a, float v, int n) {"
+        " int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] = v; }\n"
+        "__global__ void warm() { float x = 0; x += 1; }\n"
+    )
+    host = "int main() { int n = 512; float *a, *b; cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4);\n"
+    first = "warm<<<1, 1>>>(); fill<<<2, 256>>>(b, 1.0f, n); "
+    source = f"{fills}{COPY.format(GUARDED)}{host}{first}copy<<<2, 256>>>(a, b, n); }}"
+    guess = completed(source, FileLaunch("k.cu", "", "", "", ""))
+    assert guess.launch.kernel == "copy"
+    assert guess.left_out == "fill and warm are left out: they load nothing from memory."
+    asked = completed(source, FileLaunch("k.cu", "fill", "", "", ""))
+    assert (asked.launch.kernel, asked.left_out) == ("fill", "")
+    assert (
+        completed(fills + COPY.format(GUARDED), FileLaunch("k.cu", "", "", "", "")).launch.kernel
+        == "copy"
+    )
+    alone = completed(fills, FileLaunch("k.cu", "", "", "", ""))
+    assert (alone.launch.kernel, alone.left_out) == ("fill", "")
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "to[threadIdx.x] += 1;",
+        "to[0]++;",
+        "*to = *to + 1;",
+        "(*to)++;",
+        "atomicAdd(to, 1);",
+        "to[threadIdx.x] = __ldg(to + 1);",
+        "if (to[0] == 1) to[1] = 2;",
+        "work(to, n);",
+    ],
+)
+def test_a_kernel_that_may_load_is_taken_as_the_first(work):
+    source = f"__global__ void first(float* to, int n) {{ {work} }}\n"
+    source += COPY.format(GUARDED)
+    assert first_kernel(["first", "copy"], source) == "first"
