@@ -108,7 +108,10 @@ class Reporter(QObject):
         if not errors:
             bench = self.workbench
             offer = bench.run_alone if bench.stands_alone else None
-            self.main.message.show_message(str(error), label="Run it by itself", action=offer)
+            kind = "info" if isinstance(error, Stopped) else "error"
+            self.main.message.show_message(
+                str(error), kind=kind, label="Run it by itself", action=offer
+            )
             return
         line = errors[0].line
         source.edit.reveal(line)

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from core.devices.numbers import counted, number
-from gui.scenes.text import grouped
+from gui.scenes.text import grouped, plural
 from gui.scenes.text import spaced as with_spaces
 
 if TYPE_CHECKING:
@@ -191,8 +191,16 @@ def headline(found: Ceilings) -> str:
     block = block_text((sides.x, sides.y, sides.z))
     return spaced(
         f"With {block}, {low.title} binds at {number(low.gflops)} GFLOPS, "
-        f"{low.gflops / found.device.peak_gflops:.2%} of the FP32 peak."
+        f"{low.gflops / found.device.peak_gflops:.2%} of the FP32 peak.{_few_blocks(found)}"
     )
+
+
+def _few_blocks(found: Ceilings) -> str:
+    """That a launch is too small for the device, as one to look at mostly is."""
+    blocks, sms = found.counts.workload.launch.grid.count, found.device.sms
+    if blocks >= sms:
+        return ""
+    return f" A small launch: {plural(blocks, 'block')} for {sms} SMs."
 
 
 def placing(placed: int, of: int) -> str:
