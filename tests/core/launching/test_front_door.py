@@ -432,3 +432,47 @@ def test_a_kernel_that_may_load_is_taken_as_the_first(work):
     source = f"__global__ void first(float* to, int n) {{ {work} }}\n"
     source += COPY.format(GUARDED)
     assert first_kernel(["first", "copy"], source) == "first"
+
+
+ADD = "__global__ void {0}(T* x, int n) {{ int i = threadIdx.x; if (i < n) x[i] += 1; }}\n"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "#define GLUED_(a, b) a##_##b\n#define GLUED(a, b) GLUED_(a, b)\n"
+        f"#define MAKE(op, T) {ADD.format('GLUED(op, T)')}MAKE(add, float)\n",
+        "#define HEAD(T) __global__ void add_##T(T* x, int n)\n"
+        "#define MAKE(T) HEAD(T) { int i = threadIdx.x; if (i < n) x[i] += 1; }\nMAKE(float)\n",
+        f"#define EACH(X) X(float) X(int)\n#define MAKE(T) {ADD.format('add_##T')}EACH(MAKE)\n",
+        f"#define FOR(F, ...) F(__VA_ARGS__)\n#define MAKE(name, T) {ADD.format('name')}"
+        "FOR(MAKE, add_float, float)\n",
+    ],
+)
+def test_kernels_that_macros_make_by_way_of_others_are_found(source):
+    launch = launch_of(source)
+    assert (launch.kernel, dict(launch.arguments)["x"][-12:-4]) == ("add_float", ":float32")
+    assert not record(file_workload(source, launch)).findings
+
+
+def test_arrays_that_one_of_two_sizes_bounds_have_that_size_alone():
+    body = """int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i >= N) return;
+        float sum = 0;
+        for (int c = 0; c < C; c++) sum += x[i * C + c] * weight[c] + bias[(i + c) % C];
+        mean[i] = sum; flat[i * C] = sum; if (threadIdx.x == 0) parts[blockIdx.x] = sum;"""
+    names = ("x", "weight", "bias", "mean", "flat", "parts")
+    parameters = ", ".join(f"float* {name}" for name in names)
+    kernel = f"__global__ void rows({parameters}, int N, int C) {{ {body} }}\n"
+    host = f"void run({parameters}, int N, int C) {{\n"
+    launch = f"rows<<<(N + 63) / 64, 64>>>({', '.join(names)}, N, C); }}\n"
+    guess = launch_of(kernel + host + launch)
+    shapes = {name: text.partition("[")[2].rstrip("]") for name, text in guess.arguments}
+    n, c = (dict(guess.arguments)[name] for name in "NC")
+    assert n != c
+    assert shapes["x"] == f"{n},{c}"
+    assert (shapes["weight"], shapes["bias"], shapes["mean"]) == (c, c, n)
+    assert shapes["parts"] == guess.grid
+    wrong = kernel.replace("c < C", "c <= C")
+    found = record(file_workload(wrong + host + launch, launch_of(wrong + host + launch))).findings
+    assert any(f.array == "weight" and f.kind == "out_of_bounds" for f in found)
