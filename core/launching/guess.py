@@ -265,7 +265,7 @@ def _of_halves(source: str, asked: FileLaunch) -> str:
     """
     headers = _headers_text(source, asked)
     there = {k.called: k for k in kernels(source, headers)}
-    first = there[first_kernel([*there], source)] if there else None
+    first = there[first_kernel([*there], source)[0]] if there else None
     if asked.kernel or first is None or not (first.template and _HALVES.search(source)):
         return ""
     whole = f"{headers}\n{source}"
@@ -300,23 +300,34 @@ def _callers(text: str, kernel: str, path: str) -> str:
     return callers_of(path, launch.function)
 
 
-def first_kernel(names: Sequence[str], source: str, launching: str = "") -> str:
+def first_kernel(names: Sequence[str], source: str, launching: str = "") -> tuple[str, list[str]]:
     """The first kernel that the source, or else the launching text, launches; or the first.
 
-    One that only fills arrays, or warms a GPU up, counts where there is no other; so does a launch
-    that the program does not come to.
+    One that only fills arrays, or warms a GPU up, counts where there is no other: those before the
+    found one are given, too. So does a launch that the program does not come to.
     """
     text = source if host_launches(source) else launching
-    found = reached = ""
+    found, reached, fills = "", "", list[str]()
     for launch in sorted(host_launches(text), key=lambda launch: launch.position):
         name = _asked_for(names, text, launch)
         if name and is_reached(text, launch):
             if not _only_fills(kernel_called(source, name, launching)):
-                return name
+                return name, list(dict.fromkeys(fills))
             reached = reached or name
+            fills.append(name)
         found = found or name
-    others = (n for n in names if not _only_fills(kernel_called(source, n, launching)))
-    return reached or found or next(others, names[0])
+    if reached or found:
+        return reached or found, []
+    for name in names:
+        if not _only_fills(kernel_called(source, name, launching)):
+            return name, fills
+        fills.append(name)
+    return names[0], []
+
+
+def _left_out(fills: list[str]) -> str:
+    said = "is left out: it loads" if len(fills) == 1 else "are left out: they load"
+    return f"{listing(fills)} {said} nothing from memory." if fills else ""
 
 
 def _only_fills(kernel: KernelText | None) -> bool:
@@ -333,16 +344,6 @@ def _only_fills(kernel: KernelText | None) -> bool:
     taken = {word for p in kernel.parameters if "*" in p for word in re.findall(r"\w+", p)[-1:]}
     used = r"(?<!\w\s)(?<!\w)\*\s*{0}\b(?!\s*=[^=])|\(\s*\*\s*{0}\b|[(,]\s*&?\s*{0}\s*[,)+]"
     return not any(re.search(used.format(name), body) for name in taken)
-
-
-def _filling(source: str, headers: str, chosen: str) -> str:
-    """Which kernels before the chosen one only fill arrays, in a sentence; "" for none."""
-    there = [k for k in kernels(source, headers) if k.is_defined]
-    names = [k.called for k in there if k.name != unscoped(chosen) and _only_fills(k)]
-    if not names or _only_fills(kernel_called(source, chosen, headers)):
-        return ""
-    said = "is left out: it loads" if len(names) == 1 else "are left out: they load"
-    return f"{listing(names)} {said} nothing from memory."
 
 
 def _asked_for(names: Sequence[str], text: str, launch: HostLaunch) -> str:
@@ -372,7 +373,7 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
             f"{asked.name} has {len(meant)} kernels that {asked.kernel} may be: say which by its "
             f"name, one of {listing([*meant], 'or')}."
         )
-    name = first_kernel(meant or [asked.kernel], source, launching)
+    name, fills = first_kernel(meant or [asked.kernel], source, launching)
     given_defines = {**switches(source, name, headers), **given_defines}
     device = without_comments(without_host_code(source))
     text = _body(source, name, before) or device
@@ -488,7 +489,7 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
         uncut=_typed(host.uncut, dimensions) if host else "",
         host_grid=_typed(host.own, dimensions) if host else "",
         host_grids=host_grids,
-        left_out="" if asked.kernel else _filling(source, before, name),
+        left_out=_left_out(fills),
     )
     return with_host_grid(guess, host.cluster) if host and host.cluster else guess
 

@@ -82,8 +82,7 @@ def only_bound(name: str, text: str, numbers: Collection[str]) -> str:
             found.add(whole)
         else:
             compared = rf"(?<![\w.+*-]){index}(?:<=?|>=?)(\w+)\b(?![*/+.(-])"
-            found.update(re.findall(compared, plain) if index.isidentifier() else ())
-            found.update(() if index.isidentifier() else ("",))
+            found |= {*(re.findall(compared, plain) if index.isidentifier() else ())} or {""}
     bound = found.pop() if len(found) == 1 else ""
     return bound if bound in numbers or bound.startswith("blockIdx_") else ""
 

@@ -67,7 +67,7 @@ class ArrayField(QWidget):
         super().__init__()
         self._dtype = parameter.dtype.name if parameter.dtype is not None else ""
         holds = f"What {parameter.name} holds at first"
-        self.fill = Choice(holds, "What the array holds before the launch", 6)
+        self.fill = Choice(holds, "What the array holds before the launch", 4)
         self.fill.addItems([*FILLS, FILE, NULL] if parameter.is_pointer else [*FILLS, FILE])
         self.shape = named(QLineEdit(), f"Shape of {parameter.name}")
         self.shape.setMinimumWidth(30)

@@ -404,7 +404,7 @@ def test_a_kernel_that_only_fills_arrays_comes_after_those_that_load():
     source = f"{fills}{COPY.format(GUARDED)}{host}{first}copy<<<2, 256>>>(a, b, n); }}"
     guess = completed(source, FileLaunch("k.cu", "", "", "", ""))
     assert guess.launch.kernel == "copy"
-    assert guess.left_out == "fill and warm are left out: they load nothing from memory."
+    assert guess.left_out == "warm and fill are left out: they load nothing from memory."
     asked = completed(source, FileLaunch("k.cu", "fill", "", "", ""))
     assert (asked.launch.kernel, asked.left_out) == ("fill", "")
     assert (
@@ -431,7 +431,7 @@ def test_a_kernel_that_only_fills_arrays_comes_after_those_that_load():
 def test_a_kernel_that_may_load_is_taken_as_the_first(work):
     source = f"__global__ void first(float* to, int n) {{ {work} }}\n"
     source += COPY.format(GUARDED)
-    assert first_kernel(["first", "copy"], source) == "first"
+    assert first_kernel(["first", "copy"], source) == ("first", [])
 
 
 ADD = "__global__ void {0}(T* x, int n) {{ int i = threadIdx.x; if (i < n) x[i] += 1; }}\n"
