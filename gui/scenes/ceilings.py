@@ -187,11 +187,13 @@ def run_of(runs: Iterable[Run], rung: str, parameters: Mapping[str, int]) -> Run
 
 def headline(found: Ceilings) -> str:
     """Which ceiling binds."""
+    from core.models.ceilings import share_of_peak  # it loads the emulator
+
     low, sides = found.lowest, found.counts.workload.launch.block
     block = block_text((sides.x, sides.y, sides.z))
     return spaced(
         f"With {block}, {low.title} binds at {number(low.gflops)} GFLOPS, "
-        f"{low.gflops / found.device.peak_gflops:.2%} of the FP32 peak.{_few_blocks(found)}"
+        f"{share_of_peak(low, found.device)}.{_few_blocks(found)}"
     )
 
 

@@ -83,6 +83,15 @@ def test_a_launch_of_few_blocks_is_said_to_be_small(ladder, coalesced) -> None:
     assert scene.headline(coalesced).endswith("of the FP32 peak.")
 
 
+def test_a_ceiling_above_the_fp32_peak_is_told_in_times_it_and_within_the_frame(ladder) -> None:
+    parameters = {"n": 1024, "tile_m": 64, "tile_n": 64}
+    found = ceilings(measure_rung(ladder["wgmma"], parameters), H200)
+    times = found.lowest.gflops / H200.peak_gflops
+    assert times > 8
+    assert f" GFLOPS, {times:.1f} times the FP32 peak." in scene.headline(found)
+    assert roofline.roofline(found, H200, ()).top > 2 * found.lowest.gflops
+
+
 def test_why_a_run_beats_the_textbook(coalesced, runs) -> None:
     run = scene.run_of(runs, "coalesced", {"n": 4096, "block_x": 32, "block_y": 32})
     assert run is not None
