@@ -93,6 +93,7 @@ _LOADLESS = re.compile(
 )
 _SMALL = 1 << 12  # a size that can be followed
 _MOST_THREADS = 1 << 27  # of a grid beyond which some blocks run at most: it says no size
+_MOST_FILLS = 16  # launches that only fill arrays: where there are more no other one is looked for
 _MOST_OTHERS = 4  # kernels that are tried where the first cannot be launched
 _PATIENT_S = 20.0  # of a processor, until no further one is tried
 _PATIENT_WALL_S = 60.0  # the same on the clock: compilers work elsewhere
@@ -315,10 +316,12 @@ def first_kernel(names: Sequence[str], source: str, launching: str = "") -> tupl
                 return name, list(dict.fromkeys(fills))
             reached = reached or name
             fills.append(name)
+            if len(fills) == _MOST_FILLS:
+                break
         found = found or name
     if reached or found:
         return reached or found, []
-    for name in names:
+    for name in names[:_MOST_FILLS]:
         if not _only_fills(kernel_called(source, name, launching)):
             return name, fills
         fills.append(name)
