@@ -106,7 +106,7 @@ def _with_kernels(text: str) -> str:
     text = DEFINE.sub(lambda macro: "" if macro[1] in making else macro[0], text)
     for _ in range(_DEEPEST_MACROS if making else 0):
         before = text
-        for macro in map(macros.get, making):
+        for macro in (macros[name] for name in making):
             text = expanded(text, macro[1], macro[2], macro[3])
         if text == before:
             break

@@ -531,8 +531,9 @@ class CeilingsView(PageView):
         self._show_other(Configuration(run.rung, dict(run.parameters)))
 
     def _ask_for_full_size(self) -> None:
-        self.caption.setText("Looking for the sizes that the program launches it with …")
-        self._sizer.submit(work.full_size_job, self.session.configuration)
+        if self.session.configuration is not None:
+            self.caption.setText("Looking for the sizes that the program launches it with …")
+            self._sizer.submit(work.full_size_job, self.session.configuration)
 
     def _choose_ceiling(self, name: str) -> None:
         self.session.ceiling = "" if name == self.list.chosen else name
