@@ -599,7 +599,7 @@ class Reporter:
             return ""
         return "write" if writes_into(plain, hazard.space) else "read"
 
-    def _atomic(self, pc: int) -> str:
+    def _atomic(self, pc: int, deep: int = 4) -> str:
         """`atomically updates` for an atomic, or a call of a function that has one; "" for none."""
         module = self._program.module
         one = module.instructions[pc]
@@ -608,8 +608,8 @@ class Reporter:
                 o.name for part in one.operands for o in elements(part) if isinstance(o, Symbol)
             ]
             called = [f for f in map(module.functions.get, names) if f is not None]
-            found = (self._atomic(pc) for f in called for pc in range(f.first_pc, f.end_pc))
-            return max(found, default="")  # an update rather than a read
+            pcs = (pc for f in called if deep for pc in range(f.first_pc, f.end_pc))
+            return max((self._atomic(pc, deep - 1) for pc in pcs), default="")  # rather an update
         if not opcode_of(one).is_memory or manner(one).how != "atomic":
             return ""
         return "atomically updates" if opcode_of(one).stores else "atomically reads"
