@@ -84,8 +84,8 @@ def test_a_launch_of_few_blocks_is_said_to_be_small(ladder, coalesced) -> None:
 
 
 def test_a_ceiling_above_the_fp32_peak_is_told_in_times_it_and_within_the_frame(ladder) -> None:
-    parameters = {"n": 1024, "tile_m": 64, "tile_n": 64}
-    found = ceilings(measure_rung(ladder["wgmma"], parameters), H200)
+    parameters = {"m": 2048, "k": 2048, "n": 2048}
+    found = ceilings(measure_rung(ladder["tma_pipeline"], parameters), H200)
     times = found.lowest.gflops / H200.peak_gflops
     assert times > 8
     assert f" GFLOPS, {times:.1f} times the FP32 peak." in scene.headline(found)
