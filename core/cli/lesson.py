@@ -182,7 +182,8 @@ def _play(one: Lesson | TilescopeError, seed: int) -> None:
     console, recorder = Terminal(highlight=False, markup=False), Recorder(one.ladder)
     console.say(f"{one.name}  {one.title}\n{one.aim}\n")
     console.say(
-        "? asks for a hint, Ctrl-D ends. An empty line goes on; after a wrong answer it tells.\n"
+        "? asks for a hint, Ctrl-D ends. An empty line goes on; after a wrong answer it first "
+        "shows the right one.\n"
     )
     printed = set()
     for step in one.steps:

@@ -665,7 +665,7 @@ def trace(
             "leave out one of them."
         )
     if more and not is_file(kernel):
-        raise ArgumentError(f"{more[0]} is a file too many: {kernel} is launched by itself.")
+        raise ArgumentError(f"{kernel} is a rung, which takes no files: leave out {more[0]}.")
     if counters_only:
         wrong: dict[str, object] = {
             "--save": save, "--save-outputs": save_outputs, "--blocks": blocks,

@@ -19,10 +19,10 @@ from core.compiler.device_part import (
     refuse_what_is_elsewhere,
     warnings,
 )
-from core.compiler.nvrtc_library import CURAND, include_folders
+from core.compiler.nvrtc_library import CURAND, architectures, include_folders, version
 from core.compiler.nvrtc_library import Program as Translation
 from core.compiler.request import ARCHITECTURE, Compiled, Request
-from core.errors import CompileError, Diagnostic
+from core.errors import CompileError, Diagnostic, TilescopeError
 from core.source.constants import with_defines
 from core.source.diagnostics import parse_log
 from core.source.host_headers import (
@@ -275,6 +275,8 @@ def _compile_text(
         diagnostics = tuple(one for one in said if not _UNCALLED.search(one.message))
         if failure and is_alone:
             return _compile_text(request, instance, is_doubtful=is_doubtful, may_be_alone=False)
+        if failure and has_runtime and "--gpu-architecture" in log:
+            raise TilescopeError(_unknown_target(request))
         if failure:
             raise CompileError(_unlocated(log, request) or failure, diagnostics)
         if _READ_ONLY in request.options:
@@ -305,6 +307,12 @@ def _by_pattern(text: str) -> dict[str, str]:
         TORCH: torch_header(has_halves=has_halves),
         **{name: content for name, content in found.items() if content is not None},
     }
+
+
+def _unknown_target(request: Request) -> str:
+    known = ", ".join(f"sm_{one}" for one in architectures())
+    asked = request.options[0].removeprefix(ARCHITECTURE).replace("compute_", "sm_")
+    return f"NVRTC {version()} does not compile for {asked}: choose one of {known}."
 
 
 def _unlocated(log: str, request: Request) -> str:

@@ -11,12 +11,12 @@ from core.emulator.events import FaultEvent, Observer
 from core.emulator.groups import WARP, Geometry
 from core.emulator.heap import Piece
 from core.findings.async_copies import Pending
-from core.findings.hazards import AGENTS, UNFENCED, Hazard
+from core.findings.hazards import AGENTS, UNFENCED, Hazard, manner
 from core.findings.initialised import OVER
 from core.findings.places import Place, Places, index_text
-from core.ptx.ast import Address
+from core.ptx.ast import Address, Symbol, elements
 from core.ptx.makers import is_used
-from core.ptx.opcodes import writes_into
+from core.ptx.opcodes import opcode_of, writes_into
 from core.trace.finding import Finding
 from core.trace.program_info import ProgramInfo
 
@@ -386,7 +386,7 @@ class Reporter:
                 f"{self._writer(hazard)} uses it; let the threads meet before it begins."
             )
         else:
-            verb = "writes" if hazard.is_store else "reads"
+            verb = self._atomic(hazard.pc) or ("writes" if hazard.is_store else "reads")
             sentence = f"{who} {verb} {place.text}{self._clash(hazard)}"
         block, thread = self._where(hazard.lane)
         return Finding(
@@ -546,6 +546,8 @@ class Reporter:
         is_called = instruction.opcode == "call"  # its function may load or store
         loads = hazard.is_store and not is_called and not writes_into(instruction, hazard.space)
         verb = "reads" if loads else "uses" if is_called and hazard.is_store else "writes"
+        verb = self._atomic(hazard.other_pc) or verb
+        plain = self._plain_beside_atomic(hazard)
         other = f"thread {index_text(thread, self._geometry.block)}"
         line = self._line(hazard.other_pc)
         where = f"line {line}" if line else f"`{instruction.text.strip()}`"
@@ -562,6 +564,11 @@ class Reporter:
                     f" with no barrier of their cluster after {other} {verb} it ({where}); a "
                     "cluster.sync() (barrier.cluster, not .relaxed) between them is missing."
                 )
+            if plain:
+                return (
+                    f", which {other} {verb} ({where}), and nothing orders two blocks; the {plain} "
+                    f"is not atomic: {_FOR_PLAIN[plain]}."
+                )
             return (
                 f", which {other} {verb} too ({where}), and nothing orders two blocks; make both "
                 "accesses atomic, or give each element to one block."
@@ -570,15 +577,42 @@ class Reporter:
             return f", which {other} writes too with another value; which one stays is undefined."
         if self._is_update(hazard):
             cure = "make the update atomic, with atomicAdd() or its like"
-        elif hazard.space == "global":
+        elif hazard.space == "global" and not plain:
             cure = "an atomic, or a barrier between them, is missing"
         elif thread // WARP == own // WARP and not hazard.is_across:
             cure = "a __syncwarp() (or __syncthreads()) between them is missing"
         else:
             cure = "a __syncthreads() between them is missing"
+        if plain:
+            cure = f"the {plain} is not atomic, and {cure}"
+            if hazard.space == "global" and self._geometry.grid.count > 1:
+                cure += f" (for threads of several blocks: {_FOR_PLAIN[plain]})"
         if hazard.copy is not None:
             verb, cure = "waits for its copy of", cure.replace("between them", "after that wait")
         return f" with no barrier after {other} {verb} it ({where}); {cure}."
+
+    def _plain_beside_atomic(self, hazard: Hazard) -> str:
+        """What the plain one of two accesses does, "read" or "write"; "" if both or none are."""
+        mine, other = self._atomic(hazard.pc), self._atomic(hazard.other_pc)
+        plain = self._program.module.instructions[hazard.other_pc if mine else hazard.pc]
+        if bool(mine) == bool(other):
+            return ""
+        return "write" if writes_into(plain, hazard.space) else "read"
+
+    def _atomic(self, pc: int, deep: int = 4) -> str:
+        """`atomically updates` for an atomic, or a call of a function that has one; "" for none."""
+        module = self._program.module
+        one = module.instructions[pc]
+        if one.opcode == "call":
+            names = [
+                o.name for part in one.operands for o in elements(part) if isinstance(o, Symbol)
+            ]
+            called = [f for f in map(module.functions.get, names) if f is not None]
+            pcs = (pc for f in called if deep for pc in range(f.first_pc, f.end_pc))
+            return max((self._atomic(pc, deep - 1) for pc in pcs), default="")  # rather an update
+        if not opcode_of(one).is_memory or manner(one).how != "atomic":
+            return ""
+        return "atomically updates" if opcode_of(one).stores else "atomically reads"
 
     def _is_update(self, hazard: Hazard) -> bool:
         """Whether a line loads an element and stores it again: x[i]++ by two threads at once.
@@ -593,6 +627,12 @@ class Reporter:
 
 def _verb(event: FaultEvent) -> str:
     return {"load": "reads", "store": "writes"}.get(event.access, "updates")
+
+
+_FOR_PLAIN = {
+    "read": "read it in a later kernel, or by an atomic as well",
+    "write": "write it before the launch, or by an atomic as well",
+}
 
 
 # Of each kind of fault the sentence, or what writes it.

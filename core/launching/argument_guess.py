@@ -16,7 +16,7 @@ import numpy as np
 from core.compiler.kernel_signature import EMPTY, SignatureParameter
 from core.launching.host_guess import HostGuess
 from core.launching.host_values import RADIUS, TENSOR_EXTENT, WINDOW
-from core.launching.indices import is_row_pitch, only_axis, strides
+from core.launching.indices import is_row_pitch, only_axis, only_bound, strides
 from core.launching.texture_guess import guess_texture
 from core.source.plain_text import closing
 
@@ -337,6 +337,9 @@ def _elements(parameter: SignatureParameter, text: str, extents: Extents) -> lis
     size = parameter.dtype.itemsize if parameter.dtype is not None else 4
     nbytes = extents.host.nbytes.get(parameter.name) if extents.host else None
     product = _matrix(parameter.name, text, extents)
+    one = _one_dimension(parameter.name, text, extents)
+    if one and (not nbytes or parameter.name not in (extents.host or _NOBODY).said):
+        return [one]
     if nbytes:
         count = max(1, nbytes // (size * parameter.lanes))
         for shape in (product, rows_and_columns(extents.scalars)):
@@ -368,6 +371,16 @@ def _elements(parameter: SignatureParameter, text: str, extents: Extents) -> lis
         if re.search(rf"\b{re.escape(last)}\s*\[[^\]]*[A-Za-z_]\w*\s*\*\s*[A-Za-z_]\w*", plain):
             return [*lengths, *lengths]  # `A[row * N + k]` means a matrix
     return lengths
+
+
+def _one_dimension(name: str, text: str, extents: Extents) -> int:
+    """How long an array is that one of several sizes bounds, or the host's grid; 0 for others."""
+    sizes = {n: value for n, value in extents.scalars.items() if value > 0}
+    bound = only_bound(name.rpartition(".")[2], text, sizes) if len(sizes) > 1 else ""
+    grid = extents.host.grid if extents.host is not None else None
+    if bound in sizes or grid is None:
+        return sizes.get(bound, 0)
+    return grid["xyz".index(bound[-1])] if bound else 0
 
 
 def _matrix(name: str, text: str, extents: Extents) -> list[int] | None:

@@ -73,6 +73,7 @@ from core.source.host_syntax import host_syntax
 from core.source.instances import class_constants, instance_of, instances, launched
 from core.source.kernel_text import (
     HostLaunch,
+    KernelText,
     host_launches,
     kernel_called,
     kernels,
@@ -80,13 +81,19 @@ from core.source.kernel_text import (
     types_said,
     unscoped,
 )
-from core.source.plain_text import without_comments
+from core.source.plain_text import closing, without_comments
 from core.source.slicing import without_host_code
 
 _BLANK = re.compile(r"FIX_?ME|TO_?DO|XXX+|FILL_?(ME_?)?(IN)?|YOUR_\w+")
 _HALVES = re.compile(r"\b(?:__)?half2?\b")
+_STORED = re.compile(r"\s*(?:\[|(?:\.\s*\w+\s*)?=(?!=))")
+_LOADLESS = re.compile(
+    r"if|for|while|switch|return|sizeof|float|double|int|unsigned|size_t|printf|__(?!ld)\w+|make_\w+"
+    r"|f?(?:min|max|sin|cos|sqrt|exp|pow|abs)f?"
+)
 _SMALL = 1 << 12  # a size that can be followed
 _MOST_THREADS = 1 << 27  # of a grid beyond which some blocks run at most: it says no size
+_MOST_FILLS = 16  # launches that only fill arrays: where there are more no other one is looked for
 _MOST_OTHERS = 4  # kernels that are tried where the first cannot be launched
 _PATIENT_S = 20.0  # of a processor, until no further one is tried
 _PATIENT_WALL_S = 60.0  # the same on the clock: compilers work elsewhere
@@ -259,7 +266,7 @@ def _of_halves(source: str, asked: FileLaunch) -> str:
     """
     headers = _headers_text(source, asked)
     there = {k.called: k for k in kernels(source, headers)}
-    first = there[_first([*there], source)] if there else None
+    first = there[first_kernel([*there], source)[0]] if there else None
     if asked.kernel or first is None or not (first.template and _HALVES.search(source)):
         return ""
     whole = f"{headers}\n{source}"
@@ -294,18 +301,52 @@ def _callers(text: str, kernel: str, path: str) -> str:
     return callers_of(path, launch.function)
 
 
-def _first(names: Sequence[str], source: str, launching: str = "") -> str:
+def first_kernel(names: Sequence[str], source: str, launching: str = "") -> tuple[str, list[str]]:
     """The first kernel that the source, or else the launching text, launches; or the first.
 
-    A launch that the program does not come to counts where there is no other.
+    One that only fills arrays, or warms a GPU up, counts where there is no other: those before the
+    found one are given, too. So does a launch that the program does not come to.
     """
     text = source if host_launches(source) else launching
-    found = ""
+    found, reached, fills = "", "", list[str]()
     for launch in sorted(host_launches(text), key=lambda launch: launch.position):
-        if (name := _asked_for(names, text, launch)) and is_reached(text, launch):
-            return name
+        name = _asked_for(names, text, launch)
+        if name and is_reached(text, launch):
+            if not _only_fills(kernel_called(source, name, launching)):
+                return name, list(dict.fromkeys(fills))
+            reached = reached or name
+            fills.append(name)
+            if len(fills) == _MOST_FILLS:
+                break
         found = found or name
-    return found or names[0]
+    if reached or found:
+        return reached or found, []
+    for name in names[:_MOST_FILLS]:
+        if not _only_fills(kernel_called(source, name, launching)):
+            return name, fills
+        fills.append(name)
+    return names[0], []
+
+
+def _left_out(fills: list[str]) -> str:
+    said = "is left out: it loads" if len(fills) == 1 else "are left out: they load"
+    return f"{listing(fills)} {said} nothing from memory." if fills else ""
+
+
+def _only_fills(kernel: KernelText | None) -> bool:
+    """Whether a kernel's body shows that it loads nothing: it stores plainly, if at all."""
+    body = re.sub(r"\bcurand_init\s*\([^;]*;", "", kernel.body) if kernel is not None else ""
+    if kernel is None or not body or re.search(r"__shared__|\basm\b|->", body):
+        return False
+    ends = (closing(body, m.end(), "[]") + 1 for m in re.finditer(r"\w\s*\[|\]\s*\[", body))
+    called = re.findall(r"\b([A-Za-z_]\w*)\s*(?:<[^<>;]*>)?\s*\(", body)
+    if not all(_STORED.match(body, end) for end in ends) or not all(
+        map(_LOADLESS.fullmatch, called)
+    ):
+        return False
+    taken = {word for p in kernel.parameters if "*" in p for word in re.findall(r"\w+", p)[-1:]}
+    used = r"(?<!\w\s)(?<!\w)\*\s*{0}\b(?!\s*=[^=])|\(\s*\*\s*{0}\b|[(,]\s*&?\s*{0}\s*[,)+]"
+    return not any(re.search(used.format(name), body) for name in taken)
 
 
 def _asked_for(names: Sequence[str], text: str, launch: HostLaunch) -> str:
@@ -335,7 +376,7 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
             f"{asked.name} has {len(meant)} kernels that {asked.kernel} may be: say which by its "
             f"name, one of {listing([*meant], 'or')}."
         )
-    name = _first(meant or [asked.kernel], source, launching)
+    name, fills = first_kernel(meant or [asked.kernel], source, launching)
     given_defines = {**switches(source, name, headers), **given_defines}
     device = without_comments(without_host_code(source))
     text = _body(source, name, before) or device
@@ -451,6 +492,7 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
         uncut=_typed(host.uncut, dimensions) if host else "",
         host_grid=_typed(host.own, dimensions) if host else "",
         host_grids=host_grids,
+        left_out=_left_out(fills),
     )
     return with_host_grid(guess, host.cluster) if host and host.cluster else guess
 

@@ -64,6 +64,29 @@ def strides(name: str, text: str, numbers: Collection[str]) -> tuple[str, str] |
     return rows_name, columns_name
 
 
+def only_bound(name: str, text: str, numbers: Collection[str]) -> str:
+    """The number that bounds an array's one index: C for `bias[i]` where `i < C`, or `bias[i % C]`.
+
+    "blockIdx_x" for `sums[blockIdx.x]`. "" where the array has other indices or uses as well.
+    """
+    plain = INDEX.sub(r"\1_\2", re.sub(r"\s+", "", text))
+    variables, found = local_values(INDEX.sub(r"\1_\2", text)), set()
+    indices = [*_indices(name, plain)]
+    if len(indices) != len(re.findall(rf"(?<![\w.>]){re.escape(name)}\b", plain)):
+        return ""
+    for index in indices:
+        whole = re.sub(r"\s+", "", variables.get(index, index))
+        if rest := re.fullmatch(r"[^%]+%(\w+)", whole):
+            found.add(rest[1])
+        elif whole.startswith("blockIdx_") and whole.isidentifier():
+            found.add(whole)
+        else:
+            compared = rf"(?<![\w.+*-]){index}(?:<=?|>=?)(\w+)\b(?![*/+.(-])"
+            found |= {*(re.findall(compared, plain) if index.isidentifier() else ())} or {""}
+    bound = found.pop() if len(found) == 1 else ""
+    return bound if bound in numbers or bound.startswith("blockIdx_") else ""
+
+
 def indexed_alike(names: Collection[str], text: str) -> Mapping[str, frozenset[str]]:
     """The arrays that have an index in common with each, by name: `Q[row + x]`, `O[row + x]`."""
     found = {name: {re.sub(r"\s+", "", index) for index in _indices(name, text)} for name in names}

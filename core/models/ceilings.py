@@ -381,10 +381,15 @@ def ceilings(counts: Counts, device: Device) -> Ceilings:
     return Ceilings(counts, device, found, binding, _why(counts, device, found, binding), left_out)
 
 
+def share_of_peak(ceiling: Ceiling, device: Device) -> str:
+    """`8.08% of the FP32 peak`, or `14.3 times` it, as tensor cores have more."""
+    share = ceiling.gflops / device.peak_gflops
+    return f"{share:.2%} of the FP32 peak" if share <= 1 else f"{share:.1f} times the FP32 peak"
+
+
 def _why(counts: Counts, device: Device, found: Mapping[str, Ceiling], binding: str) -> str:
     low = found[binding]
-    peak = low.gflops / device.peak_gflops
-    text = f"{low.title}: binds at {number(low.gflops)} GFLOPS, {peak:.2%} of the FP32 peak."
+    text = f"{low.title}: binds at {number(low.gflops)} GFLOPS, {share_of_peak(low, device)}."
     textbook = found.get("textbook")
     if textbook is None or binding == "textbook" or textbook.gflops >= low.gflops:
         return text

@@ -56,16 +56,61 @@ def plain_text(source: str, headers: str = "") -> str:
     does not use stays in the macro's meaning.
     """
     text = without_comments(source)
-    marks = [m for name, m in _marks(headers).items() if re.search(rf"\b{name}\b", text)]
-    text = with_macros("\n".join([*marks, text]), _HEADS)[len(marks) :]
+    marks = _marks(headers)
+    lines = [m for m in marks.values() if not marks.keys().isdisjoint(re.findall(r"\w+", text))]
+    text = _with_kernels("\n".join([*lines, text]))[len(lines) :]
     return with_macros(text, _LAUNCHES, used=True)
 
 
 @lru_cache(maxsize=4)
 def _marks(headers: str) -> Mapping[str, str]:
     """The definitions of macros for kernels, and heads of such, by their names."""
-    found = DEFINE.finditer(without_comments(headers)) if "__global__" in headers else ()
-    return {macro[1]: macro[0] for macro in found if _HEADS.search(macro[3])}
+    macros = _macros(without_comments(headers)) if "__global__" in headers else {}
+    return {name: macros[name][0] for name in _making(macros)}
+
+
+def _macros(text: str) -> dict[str, re.Match[str]]:
+    """The macros of a text by their names; of several meanings the first counts."""
+    found: dict[str, re.Match[str]] = {}
+    for macro in DEFINE.finditer(text):
+        found.setdefault(macro[1], macro)
+    return found
+
+
+def _making(macros: Mapping[str, re.Match[str]], text: str = "") -> list[str]:
+    """The macros that make kernels, or heads of such, in the order of the text.
+
+    So do those that call them, those that get them in the text, and those that glue names for them.
+    """
+    words = {name: {*re.findall(r"\w+", macro[3])} for name, macro in macros.items()}
+
+    def with_callers(names: set[str]) -> set[str]:
+        while more := {n for n in macros.keys() - names if words[n] & names}:
+            names |= more
+        return names
+
+    making = with_callers({name for name, macro in macros.items() if _HEADS.search(macro[3])})
+    if making:
+        given = rf"\b(\w+)\s*\((?=[^()]*\b(?:{'|'.join(making)})\b)"
+        making |= {*re.findall(given, text)} & {n for n, macro in macros.items() if macro[2]}
+    glue = with_callers({name for name, macro in macros.items() if macro[2] and "##" in macro[3]})
+    while more := (glue & set().union(*(words[n] for n in making))) - making:
+        making |= more
+    return [name for name in macros if name in making]
+
+
+def _with_kernels(text: str) -> str:
+    """A text without comments, its macros for kernels and heads of such expanded."""
+    macros = _macros(text)
+    making = _making(macros, text)
+    text = DEFINE.sub(lambda macro: "" if macro[1] in making else macro[0], text)
+    for _ in range(_DEEPEST_MACROS if making else 0):
+        before = text
+        for macro in (macros[name] for name in making):
+            text = expanded(text, macro[1], macro[2], macro[3])
+        if text == before:
+            break
+    return text
 
 
 def with_macros(text: str, words: re.Pattern[str], *, used: bool = False) -> str:

@@ -191,10 +191,8 @@ class Program:
     def makes_code(self, part: Part) -> bool:
         """Whether something that is no declaration may expand to one for the GPU."""
         text = self.text(part)
-        word = WORD.search(text)
-        return bool(
-            (word and word[0] in self._macros.makers) or re.search(r"__(?:global|device)__", text)
-        )
+        makes = not self._macros.makers.isdisjoint(WORD.findall(text))
+        return makes or re.search(r"__(?:global|device)__", text) is not None
 
     def roots(self, kernel: str) -> tuple[Part, ...]:
         """The kernel of that name with what its template arguments name, all kernels for "".

@@ -108,7 +108,10 @@ class Reporter(QObject):
         if not errors:
             bench = self.workbench
             offer = bench.run_alone if bench.stands_alone else None
-            self.main.message.show_message(str(error), label="Run it by itself", action=offer)
+            kind = "info" if isinstance(error, Stopped) else "error"
+            self.main.message.show_message(
+                str(error), kind=kind, label="Run it by itself", action=offer
+            )
             return
         line = errors[0].line
         source.edit.reveal(line)
@@ -222,6 +225,9 @@ class Reporter(QObject):
             f"{plural(launch.grid.count, 'block')} of {plural(launch.block.count, 'thread')}, "
             f"{plural(threads, 'thread')} in all; {scope}."
         )
+        others = 0 if trace.workload.rung else self.main.form.file.kernels - 1
+        if others > 0:
+            words += f" The file has {plural(others, 'more kernel')}: choose one above."
         if trace.build.compiler:
             words += f" Compiled {trace.build.compiler_note}."
         if self.session.order != "lockstep":

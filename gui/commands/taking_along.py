@@ -32,7 +32,7 @@ KINDS = (
     *("Film, GIF (*.gif)", "Film, WebP (*.webp)"),
 )
 LONGEST_MS = 3000  # that a process may take to end
-REPORTS = ("Report (*.html)", "Report, Markdown (*.md)")
+REPORTS = ("Report (*.html)", "Report, Markdown (*.md)", "Report, PDF (*.pdf)")
 BANKS = (
     *("Worksheet with its key (*.pdf)", "Question bank, GIFT for Moodle (*.gift)"),
     *("Question bank, QTI 2.1 (*.zip)", "Table of questions (*.csv)"),
@@ -100,7 +100,9 @@ class Taker(QObject):
         session = self.main.session
         if session.trace is None or self._waits("a report"):
             return
-        self.worker.submit(report_job, session.trace, session.counted, path)
+        from gui.takeaway.document import pdf_of  # loads QtSvg: for this alone
+
+        self.worker.submit(report_job, session.trace, session.counted, path, pdf_of)
 
     def ask_and_export_lessons(self, shown: Lesson | None) -> None:
         """Ask which lesson (at first the one `shown`) and for a file; write its questions."""

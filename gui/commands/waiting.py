@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from core.errors import TilescopeError
 from gui.background.work import Worker
+from gui.commands.recording import Stopped
 from gui.commands.window import Window
 
 CALM_MS = 300
@@ -39,7 +39,7 @@ class Waiting(QObject):
         if self.opener.busy:
             self.opener.cancel()
             before = f": {_BEFORE}" if self.main.session.trace is not None else ""
-            self.opener.failed.emit(TilescopeError(f"Opening the file was stopped{before}."))
+            self.opener.failed.emit(Stopped(f"Opening the file was stopped{before}."))
         self.recorder.stop()
         self.stopped.emit()
 

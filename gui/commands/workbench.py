@@ -375,7 +375,9 @@ class Workbench(QObject):
 
     def _refuse(self, error: object) -> None:
         self.session.trouble = NOTHING_OPEN
-        self._say(sentence_of(error, "The file could not be opened"))
+        kind = "info" if isinstance(error, Stopped) else "error"
+        said = sentence_of(error, "The file could not be opened")
+        self.main.message.show_message(said, kind=kind)
 
     def _say(self, sentence: str) -> None:
         self.main.message.show_message(sentence)

@@ -103,13 +103,9 @@ def file_job(_: Progress, path: Path) -> tuple[str, str, FileLaunch]:
 
     The launch has `{n}` and `{tile}` where they can be made out. Raises TilescopeError.
     """
-    from core.compiler.kernel_signature import kernel_names
     from core.launching.guess import guess_launch
     from core.launching.user_files import read_source
     from gui.scenes.benchmark import templated
 
     source = read_source(path)
-    names = kernel_names(source)
-    if not names:
-        raise TilescopeError(f"{path.name} has no kernel: mark a function __global__.")
-    return path.name, source, templated(guess_launch(source, str(path), names[0]))
+    return path.name, source, templated(guess_launch(source, str(path)))

@@ -41,6 +41,45 @@ def sized(ladder: Ladder, wanted: Configuration, size: int | None) -> Configurat
     return replace(wanted, parameters=values)
 
 
+MATRIX, VECTOR = "1024", "1048576"
+"""Sizes of a large launch where nothing says its own."""
+
+
+def full_size_job(_: Progress, wanted: Configuration) -> Configuration:
+    """The work of finding a user's launch as its program launches it; gives a `Configuration`.
+
+    Where the file does not say its sizes they are large ones. What the form's block and macros are
+    stays, where they are no guess. Raises TilescopeError where the launch has no size.
+    """
+    from core.launching.guess import completed
+    from core.launching.user_files import read_source
+    from core.runs.fitting import fitted
+    from core.side_process.client import apart
+
+    assert wanted.own is not None
+    source = wanted.source if wanted.source is not None else read_source(Path(wanted.own.path))
+    own = wanted.own
+    blank = replace(own, grid="", block="", shared="", defines="", arguments=(), cluster="")
+    small = apart(completed, source, blank)
+    if own.defines != small.launch.defines:
+        blank = replace(blank, defines=own.defines)
+        small = apart(completed, source, blank)
+    block = own.block if own.block != small.launch.block else ""
+    if small.host_grid:
+        large = apart(completed, source, replace(blank, grid=small.host_grid))
+        numbers = tuple((n, text) for n, text in large.launch.arguments if text.isdecimal())
+    elif small.sizes:
+        is_vector = len(small.sizes) == 1 and small.launch.grid.count(",") == 0
+        numbers = tuple((n, VECTOR if is_vector else MATRIX) for n in sorted(small.sizes))
+    else:
+        raise TilescopeError(
+            "Nothing in the file says how large the launch is: set grid and arrays at the left."
+        )
+    if block or not small.host_grid:
+        large = apart(completed, source, replace(blank, block=block, arguments=numbers))
+    return replace(wanted, own=fitted(source, large))
+
+
 def key_of(wanted: Configuration) -> Key:
     """Names a launch and its source: of a user's file also what lies on disk by now."""
     parameters = tuple(sorted(wanted.parameters.items()))

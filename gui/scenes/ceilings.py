@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from core.devices.numbers import counted, number
-from gui.scenes.text import grouped
+from gui.scenes.text import grouped, plural
 from gui.scenes.text import spaced as with_spaces
 
 if TYPE_CHECKING:
@@ -187,12 +187,22 @@ def run_of(runs: Iterable[Run], rung: str, parameters: Mapping[str, int]) -> Run
 
 def headline(found: Ceilings) -> str:
     """Which ceiling binds."""
+    from core.models.ceilings import share_of_peak  # it loads the emulator
+
     low, sides = found.lowest, found.counts.workload.launch.block
     block = block_text((sides.x, sides.y, sides.z))
     return spaced(
         f"With {block}, {low.title} binds at {number(low.gflops)} GFLOPS, "
-        f"{low.gflops / found.device.peak_gflops:.2%} of the FP32 peak."
+        f"{share_of_peak(low, found.device)}.{_few_blocks(found)}"
     )
+
+
+def _few_blocks(found: Ceilings) -> str:
+    """That a launch is too small for the device, as one to look at mostly is."""
+    blocks, sms = found.counts.workload.launch.grid.count, found.device.sms
+    if blocks >= sms:
+        return ""
+    return f" A small launch: {plural(blocks, 'block')} for {sms} SMs."
 
 
 def placing(placed: int, of: int) -> str:

@@ -241,7 +241,8 @@ class Grid:
         return self.array.fields[inside] if self.plane[0] == 1 else str(inside)
 
 
-WRAP_BYTES = 128  # a 1-D array is wrapped at a whole number of these: rows are cache lines
+WRAP_BYTES = 128  # a 1-D array is wrapped at a whole number of these: rows are cache lines,
+WRAP_ELEMENTS = 32  # or sectors where elements are small: a warp's are a row
 MOST_ROWS = 16  # structures below each other, a row each; more stand side by side, too
 
 
@@ -413,7 +414,7 @@ def _plain(trace: Trace, array: Array, place: int, count: int) -> Grid:
         rows, columns = size // shape[-1], shape[-1]
     else:
         line = max(1, WRAP_BYTES // array.dtype.itemsize)
-        columns = min(size, line)
+        columns = min(size, line, WRAP_ELEMENTS)
         while size > columns and columns < 1.6 * count * -(-size // (2 * columns)):
             columns *= 2
         rows = -(-size // columns)

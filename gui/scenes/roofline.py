@@ -246,7 +246,7 @@ def roofline(
 ) -> Roofline:
     """The frame for a device, the marks, and the ceilings within eight times its peak.
 
-    `names` are the ceilings that are shown, None for all of them.
+    So is the one that binds. `names` are the ceilings that are shown, None for all of them.
     """
     textbook = found.ceilings.get("textbook") if found is not None else None
     x = textbook.intensity if textbook is not None else None
@@ -256,7 +256,8 @@ def roofline(
     rates = [mark.run.gflops for mark in shown] + [device.peak_gflops, device.bandwidth_gbs / 8]
     if found is not None:
         rates += [c.gflops for n, c in found.ceilings.items() if names is None or n in names]
-    top = max(rate for rate in rates if rate <= 8 * device.peak_gflops)
+    most = max(8 * device.peak_gflops, found.lowest.gflops if found is not None else 0)
+    top = max(rate for rate in rates if rate <= most)
     return Roofline(
         x, left, right, min(rates) / 2, top * 2.2, device.bandwidth_gbs, device.peak_gflops
     )

@@ -243,7 +243,10 @@ def _caption(access: Access | None, banks: BankScene | None, grids: tuple[Shared
         empty = all(not g.written.any() for g in grids)
         if empty:
             return "Shared memory holds nothing yet."
-        return "Bulk copies have filled shared memory; no lane has loaded or stored there."
+        return (
+            "Bulk copies have filled shared memory; no lane has loaded or stored there. "
+            "“By bank” shows what a wgmma reads."
+        )
     before = "" if banks.live else "Last access: "
     idle = f"No lane of warp {banks.warp} takes part in this access"
     fault = f"; {banks.fault}" if banks.fault else ""

@@ -228,7 +228,7 @@ def compare_page(window: Window) -> ComparePage:
     """The page, shown."""
     from gui.shell.compare_page import ComparePage
 
-    window.show_page("compare")
+    window.look_at_page("compare")
     page = window.pages.made("compare")
     assert isinstance(page, ComparePage)
     return page

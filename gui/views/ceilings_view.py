@@ -28,7 +28,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.background.work import Worker
+from gui.background.work import Worker, sentence_of
 from gui.jobs import ceilings_work as work
 from gui.jobs.ceilings_model import CeilingsModel
 from gui.looks.style import fill, named, side_by_side, stacked, styled_label
@@ -322,6 +322,7 @@ class CeilingsView(PageView):
         super().__init__(session)
         self._ladder = ladder
         self.model = CeilingsModel(ladder, results, self)
+        self._sizer = Worker(self, "full size", self._show_other, self._on_no_size)
         self._other: Configuration | None = None  # a run chosen in the plot, not the window's
         self.found: Ceilings | None = None
         self._later = QTimer(self, singleShot=True, interval=TOGETHER_MS)
@@ -363,6 +364,7 @@ class CeilingsView(PageView):
         self.when_painted(self.device_box.look_for_gpus)
         if names & {"configuration", "size"}:
             self._other = None
+            self._sizer.cancel()
         self._follow_settings()
         self._name_wanted()
         self._find()
@@ -393,6 +395,8 @@ class CeilingsView(PageView):
             return
         self.size_box.offer(wanted.own is None)
         self.back.setVisible(self._other is not None)
+        is_source = wanted.own is not None and not wanted.own.path.endswith(".ptx")
+        self.full_size.setVisible(is_source and self._other is None)
         self.subject.setText(launch_title(self._ladder, wanted))
 
     def _ask(self) -> None:
@@ -520,8 +524,16 @@ class CeilingsView(PageView):
         self.caption.setText(error)
         self._draw()
 
+    def _on_no_size(self, error: object) -> None:
+        self.caption.setText(sentence_of(error, "The sizes could not be found"))
+
     def _choose_run(self, run: scene.Run) -> None:
         self._show_other(Configuration(run.rung, dict(run.parameters)))
+
+    def _ask_for_full_size(self) -> None:
+        if self.session.configuration is not None:
+            self.caption.setText("Looking for the sizes that the program launches it with …")
+            self._sizer.submit(work.full_size_job, self.session.configuration)
 
     def _choose_ceiling(self, name: str) -> None:
         self.session.ceiling = "" if name == self.list.chosen else name
@@ -538,6 +550,7 @@ class CeilingsView(PageView):
     def shut_down(self) -> None:
         super().shut_down()
         self._later.stop()
+        self._sizer.close()
         self.device_box.close_worker()
         self.model.close()
 
@@ -551,9 +564,12 @@ class CeilingsView(PageView):
     def _make_parts(self) -> None:
         self.caption = Caption("Choose a kernel.")
         self.subject = Subject()
-        tip = "Leave the measured run that was clicked"
+        tip = "Leave the other launch, that of the run that was clicked or of the full size"
         self.back = action_button("Back to the configured launch", tip)
         self.back.hide()
+        tip = "The sizes that the program launches it with, or large ones where it says none"
+        self.full_size = action_button("At full size", tip)
+        self.full_size.hide()
         self.progress = QProgressBar(textVisible=False)
         self.progress.setFixedHeight(3)
         self.progress.hide()
@@ -574,7 +590,7 @@ class CeilingsView(PageView):
 
     def _lay_out(self) -> None:
         space = current_theme().spacing
-        choices = (self.back, self.size_box.label, self.size_box, self.device_box)
+        choices = (self.back, self.full_size, self.size_box.label, self.size_box, self.device_box)
         controls = subject_row(self.subject, choices, below=2)
         upper, words = QWidget(), (self.legend, self.hover, self.against, self.transfers)
         below = stacked(None, *words, gap=4, edges=(space.margin, 0, space.margin, 0))
@@ -616,6 +632,7 @@ class CeilingsView(PageView):
         self.model.placed.connect(self._later.start)  # one run after another
         self.device_box.found.connect(self._ask)
         self.back.clicked.connect(self._leave_run)
+        self.full_size.clicked.connect(self._ask_for_full_size)
         self.size_box.currentTextChanged.connect(lambda _: self._take_size())
         self.device_box.currentIndexChanged.connect(lambda _: self._take_device())
         self.plot.run_chosen.connect(self._choose_run)

@@ -67,7 +67,7 @@ class ArrayField(QWidget):
         super().__init__()
         self._dtype = parameter.dtype.name if parameter.dtype is not None else ""
         holds = f"What {parameter.name} holds at first"
-        self.fill = Choice(holds, "What the array holds before the launch", 6)
+        self.fill = Choice(holds, "What the array holds before the launch", 4)
         self.fill.addItems([*FILLS, FILE, NULL] if parameter.is_pointer else [*FILLS, FILE])
         self.shape = named(QLineEdit(), f"Shape of {parameter.name}")
         self.shape.setMinimumWidth(30)
@@ -585,6 +585,11 @@ class FileForm(Fields):
     def errors(self) -> Mapping[str, QLabel]:
         """What is said below each field, by the field's name."""
         return self._rows.errors if self._rows is not None else {}
+
+    @property
+    def kernels(self) -> int:
+        """How many kernels there are to choose from."""
+        return self._rows.kernel.count() if self._rows is not None else 0
 
     def minimumSizeHint(self) -> QSize:
         return QScrollArea.minimumSizeHint(self)

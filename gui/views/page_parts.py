@@ -88,7 +88,7 @@ class DeviceBox(Choice):
     LEAST = 12  # digits that it is wide where there is less room, its arrow included
 
     found = Signal()
-    """The driver has told of GPUs, and the first of them is chosen."""
+    """The driver has told of GPUs; the first of them is chosen, if nothing else was."""
 
     def __init__(self, name: str, tip: str, first: str, *, capabilities: bool = False) -> None:
         """`first`: the device to begin with, by name."""
@@ -122,7 +122,10 @@ class DeviceBox(Choice):
         return QSize(min(self.LEAST * digit, hint.width()), hint.height())
 
     def offer(self) -> None:
-        """Fill it, without a signal. A GPU of this machine is chosen, else the first."""
+        """Fill it, without a signal. What was chosen stays, else a GPU of this machine is."""
+        chosen = self.currentData()
+        if chosen in (None, self._first):
+            chosen = 0 if self.live else self._first
         with QSignalBlocker(self):
             self.clear()
             for place, device in enumerate(self.live):
@@ -131,7 +134,7 @@ class DeviceBox(Choice):
                 self.addItem(device.name, device.name)
             for name, one in load_capabilities().items() if self._capabilities else ():
                 self.addItem(f"compute capability {name}" if one.major else name, name)
-            self.setCurrentIndex(0 if self.live else max(0, self.findData(self._first)))
+            self.setCurrentIndex(max(0, self.findData(chosen)))
 
     @property
     def device(self) -> Device:

@@ -40,6 +40,7 @@ from gui.scenes.shared import (
 from gui.scenes.text import (
     decimals_of,
     element_name,
+    grouped,
     name_of_thread,
     numbers_name,
     spaced,
@@ -534,14 +535,14 @@ class SharedPainter:
     def _sizes(grid: SharedGrid) -> list[str]:
         """An array's size with how much of it is written, the longest form first."""
         done, whole = int(np.count_nonzero(grid.written)), grid.size
-        size = " × ".join(str(n) for n in grid.array.shape)
+        size = " × ".join(map(grouped, grid.array.shape))
         if not done:
             states = ["empty"]
         elif done == whole:
             states = ["all written", "full"]
         else:  # a share takes less room than two counts, and says as much
             share = f"{100 * done // whole} %"
-            states = [f"{done} of {whole} written", f"{share} written", share]
+            states = [f"{grouped(done)} of {grouped(whole)} written", f"{share} written", share]
         return [*(f"{size}   {state}" for state in states), size]
 
     def _draw_grid(self, grid: SharedGrid, place: ArrayPlace) -> None:

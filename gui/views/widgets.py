@@ -494,11 +494,15 @@ def ask_where(
 ) -> tuple[Path, str] | None:
     """Ask for a file to write and its kind, one of `kinds` such as "Report (*.html)".
 
-    A path without an ending gets that of the kind, or of `first`. None where nobody wants one.
+    A path without an ending gets that of the kind, or of `first`; if there is such a file, the
+    question is asked again with its name, as only then Qt warns of it. None where nobody wants one.
     """
     file, kind = QFileDialog.getSaveFileName(parent, title, first, ";;".join(kinds))
     if not file:
         return None
     path, ending = Path(file), re.search(r"\*(\.\w+)\)", kind)
     suffix = ending[1] if ending else Path(first).suffix
-    return path if path.suffix else path.with_suffix(suffix), kind
+    if path.suffix:
+        return path, kind
+    path = path.with_suffix(suffix)
+    return ask_where(parent, title, str(path), [kind]) if path.exists() else (path, kind)

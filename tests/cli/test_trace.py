@@ -322,7 +322,7 @@ def test_unsupported_instruction_is_named(refused, tmp_path):
         (["tiled", "--blocks", "9"], "block numbers from 0 to 3"),
         (["tiled", "--only"], "name them, as in --blocks 0"),
         (["tiled", "--blocks", "0", "--only", "--l1"], "--only leaves out blocks"),
-        (["tiled", "more.cu"], "more.cu is a file too many"),
+        (["tiled", "more.cu"], "takes no files: leave out more.cu"),
         (["tiled", "--counters-only", "--save", "t.npz"], "records nothing: leave out --save"),
         (["tiled", "--save", "gone/t.npz"], "there is no folder gone"),
         (["FOLDER"], "is a folder: name a file in it"),
@@ -491,4 +491,4 @@ def test_other_files_of_a_program_are_named_behind_the_first(capsys, tmp_path):
     assert main(["trace", str(path), str(other), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["kernel"] == "k"
     assert main(["trace", "tiled", str(other)]) == 2
-    assert "is a file too many" in capsys.readouterr().err
+    assert "takes no files: leave out " in capsys.readouterr().err

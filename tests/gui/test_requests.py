@@ -218,6 +218,7 @@ def test_a_file_that_takes_long_to_read_is_stopped_at_once(window, qtbot, file, 
     window.message.go.click()
     assert not opener.busy
     assert window.message.sentence.startswith("Opening the file was stopped")
+    assert window.message.property("kind") == "info", "who asked for it is told of no error"
     recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 2}))
     assert window.session.trace is not shown
     assert window.message.sentence == ""

@@ -43,6 +43,18 @@ def test_a_race_of_two_blocks_in_global_memory_wants_both_to_be_atomic():
     assert "nothing orders two blocks; make both accesses atomic" in message
 
 
+def test_a_plain_access_beside_an_atomic_is_named_and_the_atomic_is_called_one():
+    (message,) = said("read_beside_atomics")
+    assert "atomically updates it (line 297); the read is not atomic, and a __sync" in message
+    assert "several blocks" not in message
+    message = " ".join(said("plain_against_atomic"))
+    assert "nothing orders two blocks; the read is not atomic: read it in a later" in message
+    assert "make both accesses atomic" not in message
+    (message,) = said("atomic_before_clear")
+    assert "atomically updates bins" in message
+    assert "; the write is not atomic, and a __syncthreads() between them" in message
+
+
 def test_an_update_by_two_threads_wants_to_be_atomic_where_a_barrier_could_not_help():
     (case,) = (case for case in CASES if case.kernel == "reduction")
     source = (

@@ -329,7 +329,7 @@ def test_template_arguments_of_host_functions_and_classes_are_passed_on():
 
 
 def test_the_first_kernel_is_the_first_that_is_launched():
-    source = "__global__ void old(float *a, int n) { a[n] = threadIdx.x; }\n" + SCALE + RUN
+    source = "__global__ void old(float *a, int n) { a[n] += threadIdx.x; }\n" + SCALE + RUN
     assert guess_launch(source, "k.cu").kernel == "scale"
     assert guess_launch(source.replace("<<<", "("), "k.cu").kernel == "old"
 

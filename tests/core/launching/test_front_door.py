@@ -12,7 +12,7 @@ import pytest
 from core.cli.app import main
 from core.compiler.compiler import compile_ptx
 from core.launching.file_launch import FileLaunch, at_its_kernels, file_workload, split_defines
-from core.launching.guess import completed, guess_launch
+from core.launching.guess import completed, first_kernel, guess_launch
 from core.launching.user_files import local_headers
 from core.runs.fitting import fitted
 from core.runs.recording import record
@@ -391,3 +391,88 @@ def test_what_a_part_of_a_build_cannot_compile_names_the_build(tmp_path, capsys)
     path.write_text('#include "own.cuh"\n__global__ void k(int* v) { *v = TWO(1); }\n')
     assert main(["trace", str(path)]) == 2
     assert "if nvcc compiles it, name what its build defines with -D" in capsys.readouterr().err
+
+
+def test_a_kernel_that_only_fills_arrays_comes_after_those_that_load():
+    fills = (
+        "__global__ void fill(float* a, float v, int n) {"
+        " int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] = v; }\n"
+        "__global__ void warm() { float x = 0; x += 1; }\n"
+    )
+    host = "int main() { int n = 512; float *a, *b; cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4);\n"
+    first = "warm<<<1, 1>>>(); fill<<<2, 256>>>(b, 1.0f, n); "
+    source = f"{fills}{COPY.format(GUARDED)}{host}{first}copy<<<2, 256>>>(a, b, n); }}"
+    guess = completed(source, FileLaunch("k.cu", "", "", "", ""))
+    assert guess.launch.kernel == "copy"
+    assert guess.left_out == "warm and fill are left out: they load nothing from memory."
+    asked = completed(source, FileLaunch("k.cu", "fill", "", "", ""))
+    assert (asked.launch.kernel, asked.left_out) == ("fill", "")
+    assert (
+        completed(fills + COPY.format(GUARDED), FileLaunch("k.cu", "", "", "", "")).launch.kernel
+        == "copy"
+    )
+    alone = completed(fills, FileLaunch("k.cu", "", "", "", ""))
+    assert (alone.launch.kernel, alone.left_out) == ("fill", "")
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "to[threadIdx.x] += 1;",
+        "to[0]++;",
+        "*to = *to + 1;",
+        "(*to)++;",
+        "atomicAdd(to, 1);",
+        "to[threadIdx.x] = __ldg(to + 1);",
+        "if (to[0] == 1) to[1] = 2;",
+        "work(to, n);",
+    ],
+)
+def test_a_kernel_that_may_load_is_taken_as_the_first(work):
+    source = f"__global__ void first(float* to, int n) {{ {work} }}\n"
+    source += COPY.format(GUARDED)
+    assert first_kernel(["first", "copy"], source) == ("first", [])
+
+
+ADD = "__global__ void {0}(T* x, int n) {{ int i = threadIdx.x; if (i < n) x[i] += 1; }}\n"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "#define GLUED_(a, b) a##_##b\n#define GLUED(a, b) GLUED_(a, b)\n"
+        f"#define MAKE(op, T) {ADD.format('GLUED(op, T)')}MAKE(add, float)\n",
+        "#define HEAD(T) __global__ void add_##T(T* x, int n)\n"
+        "#define MAKE(T) HEAD(T) { int i = threadIdx.x; if (i < n) x[i] += 1; }\nMAKE(float)\n",
+        f"#define EACH(X) X(float) X(int)\n#define MAKE(T) {ADD.format('add_##T')}EACH(MAKE)\n",
+        f"#define FOR(F, ...) F(__VA_ARGS__)\n#define MAKE(name, T) {ADD.format('name')}"
+        "FOR(MAKE, add_float, float)\n",
+    ],
+)
+def test_kernels_that_macros_make_by_way_of_others_are_found(source):
+    launch = launch_of(source)
+    assert (launch.kernel, dict(launch.arguments)["x"][-12:-4]) == ("add_float", ":float32")
+    assert not record(file_workload(source, launch)).findings
+
+
+def test_arrays_that_one_of_two_sizes_bounds_have_that_size_alone():
+    body = """int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i >= N) return;
+        float sum = 0;
+        for (int c = 0; c < C; c++) sum += x[i * C + c] * weight[c] + bias[(i + c) % C];
+        mean[i] = sum; flat[i * C] = sum; if (threadIdx.x == 0) parts[blockIdx.x] = sum;"""
+    names = ("x", "weight", "bias", "mean", "flat", "parts")
+    parameters = ", ".join(f"float* {name}" for name in names)
+    kernel = f"__global__ void rows({parameters}, int N, int C) {{ {body} }}\n"
+    host = f"void run({parameters}, int N, int C) {{\n"
+    launch = f"rows<<<(N + 63) / 64, 64>>>({', '.join(names)}, N, C); }}\n"
+    guess = launch_of(kernel + host + launch)
+    shapes = {name: text.partition("[")[2].rstrip("]") for name, text in guess.arguments}
+    n, c = (dict(guess.arguments)[name] for name in "NC")
+    assert n != c
+    assert shapes["x"] == f"{n},{c}"
+    assert (shapes["weight"], shapes["bias"], shapes["mean"]) == (c, c, n)
+    assert shapes["parts"] == guess.grid
+    wrong = kernel.replace("c < C", "c <= C")
+    found = record(file_workload(wrong + host + launch, launch_of(wrong + host + launch))).findings
+    assert any(f.array == "weight" and f.kind == "out_of_bounds" for f in found)

@@ -93,7 +93,7 @@ def test_the_step_page_is_had_from_another_page(window, qtbot, tmp_path):
 @pytest.mark.slow
 def test_scales(window, qtbot, tmp_path, monkeypatch):
     for kind, scale in pictures.SCALES.items():
-        path = tmp_path / "x"
+        path = tmp_path / f"x{scale:g}"  # a file that is there is asked about
         monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, k=kind, p=path: (str(p), k))
         with qtbot.waitSignal(window.exporter.writer.finished, timeout=MS):
             window.exporter.export("Scrub bar")

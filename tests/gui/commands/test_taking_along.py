@@ -94,6 +94,21 @@ def test_the_report_of_the_launch_is_written(recorded, qtbot, tmp_path, monkeypa
     text = out.read_text("utf-8")
     assert "No fault was found" in text
     assert "| parameters | n = 6, tile = 3 |" in text
+    asked, answers = [], iter([(str(out.with_suffix("")), "Report, Markdown (*.md)"), ("", "")])
+    monkeypatch.setattr(
+        QFileDialog, "getSaveFileName", lambda *given: asked.append(given[2]) or next(answers)
+    )
+    recorded.message.clear()
+    taker.ask_and_report()
+    assert asked == ["tiled.html", str(out)], "a file that is there is asked for by its whole name"
+    assert not taker.worker.busy
+    pdf = tmp_path / "r.pdf"
+    taker.report(pdf)
+    qtbot.waitUntil(lambda: recorded.message.sentence == f"Saved {pdf}", timeout=60_000)
+    assert pdf.read_bytes().startswith(b"%PDF")
+    taker.report(tmp_path / "r.docx")
+    qtbot.waitUntil(lambda: "end its name with" in recorded.message.sentence, timeout=60_000)
+    assert not (tmp_path / "r.docx").exists()
     recorded.session.update(veiled={"counters"})
     out.unlink()
     taker.report(out)

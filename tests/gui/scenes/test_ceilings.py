@@ -10,10 +10,12 @@ import pytest
 
 from core.devices.occupancy import Resources, occupancy
 from core.devices.table import find_capability, load_devices
+from core.errors import TilescopeError
 from core.gpu.result import load_recorded
+from core.launching.file_launch import FileLaunch
 from core.models.ceilings import Ceilings, ceilings
 from core.models.counts import measure, measure_rung
-from gui.jobs.ceilings_work import choose_device, first_order_job, sized
+from gui.jobs.ceilings_work import choose_device, first_order_job, full_size_job, sized
 from gui.scenes import ceilings as scene
 from gui.scenes import occupancy as sm
 from gui.scenes import roofline
@@ -49,6 +51,45 @@ def test_rows_are_the_ceilings_the_lowest_first(coalesced) -> None:
     assert "Counted as compiled." in l1.remark
     said = "With block 32 × 32, L1: distinct lines binds at 8\u202f303.7 GFLOPS"
     assert scene.headline(coalesced).startswith(said)
+
+
+KERNEL = """__global__ void twice(float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] *= 2; }\n"""
+HOST = """int main() { int n = 1 << 16; float* x; cudaMalloc(&x, n * sizeof(float));
+    twice<<<(n + 255) / 256, 256>>>(x, n); }"""
+
+
+@pytest.mark.parametrize(
+    ("host", "typed", "grid", "n"),
+    [(HOST, "256", "256", "65536"), (HOST, "128", "512", "65536"), ("", "64", "16384", "1048576")],
+)
+def test_a_file_is_counted_at_its_programs_sizes_or_at_large_ones(host, typed, grid, n) -> None:
+    shown = FileLaunch("k.cu", "twice", "2", typed, arguments=(("x", "random:float32[64]"),))
+    large = full_size_job(print, Configuration("", {}, KERNEL + host, shown)).own
+    assert (large.grid, large.block, dict(large.arguments)["n"]) == (grid, typed, n)
+
+
+def test_a_file_that_says_no_size_is_told_of() -> None:
+    text = "__global__ void one(int* x) { x[threadIdx.x] += 1; }"
+    shown = Configuration("", {}, text, FileLaunch("k.cu", "one", "1", "32"))
+    with pytest.raises(TilescopeError, match="Nothing in the file says how large"):
+        full_size_job(print, shown)
+
+
+def test_a_launch_of_few_blocks_is_said_to_be_small(ladder, coalesced) -> None:
+    small = {"n": 64, "block_x": 32, "block_y": 32}
+    said = scene.headline(ceilings(measure_rung(ladder["coalesced"], small), H200))
+    assert said.endswith("of the FP32 peak. A small launch: 4 blocks for 132 SMs.")
+    assert scene.headline(coalesced).endswith("of the FP32 peak.")
+
+
+def test_a_ceiling_above_the_fp32_peak_is_told_in_times_it_and_within_the_frame(ladder) -> None:
+    parameters = {"m": 2048, "k": 2048, "n": 2048}
+    found = ceilings(measure_rung(ladder["tma_pipeline"], parameters), H200)
+    times = found.lowest.gflops / H200.peak_gflops
+    assert times > 8
+    assert f" GFLOPS, {times:.1f} times the FP32 peak." in scene.headline(found)
+    assert roofline.roofline(found, H200, ()).top > 2 * found.lowest.gflops
 
 
 def test_why_a_run_beats_the_textbook(coalesced, runs) -> None:

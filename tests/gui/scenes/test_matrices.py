@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from core.ladder import load_ladder
+from core.launching.file_launch import FileLaunch, file_workload
 from core.runs.recording import record
 from gui.scenes.grids import bounding_box, close_up, grids_of, owned_by, rectangles
 from gui.scenes.matrices import heat_caption, heat_levels, matrix_scene
@@ -45,6 +46,15 @@ def test_one_dimensional_arrays_are_wrapped_at_cache_lines():
     assert grids[0].columns % 32 == 0
     assert grids[0].flat(*divmod(999, grids[0].columns)) == 999
     assert grids[0].flat(*divmod(1000, grids[0].columns)) == -1
+
+
+def test_rows_of_bytes_are_sectors_so_that_a_warps_are_a_row():
+    source = """__global__ void copy(unsigned char* to, const unsigned char* from) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x; to[i] = from[i]; }"""
+    texts = (("to", "zeros:uint8[256]"), ("from", "random:uint8[256]"))
+    launch = FileLaunch("k.cu", "copy", "2", "128", arguments=texts)
+    grids = grids_of(record(file_workload(source, launch)))
+    assert [(g.rows, g.columns) for g in grids] == [(8, 32), (8, 32)]
 
 
 def test_both_mappings_own_their_elements():

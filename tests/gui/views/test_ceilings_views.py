@@ -176,6 +176,15 @@ def test_a_gpu_of_this_machine_comes_first(qtbot, ceilings, occupancy) -> None:
 
 
 @pytest.mark.slow
+def test_a_device_that_was_chosen_stays_when_the_driver_answers(occupancy) -> None:
+    occupancy.sm_box.choose("T4")
+    occupancy.sm_box.take((live(990.0),))
+    assert occupancy.sm_box.currentText() == "T4"
+    assert occupancy.sm_box.itemText(0) == "NVIDIA H200 (this machine)"
+    assert occupancy.session.device == "T4"
+
+
+@pytest.mark.slow
 def test_a_run_is_chosen_in_the_plot_and_left_again(qtbot, ceilings) -> None:
     counted(qtbot, ceilings)
     run = next(r for r in ceilings.runs() if r.rung == "tiled" and r.parameters["tile"] == 16)
