@@ -723,9 +723,9 @@ K { __shared__ char flag[3]; __shared__ int s[70]; __shared__ double d[33]; int 
 # -- launches ----------------------------------------------------------------------------------------
 
 
-def launches() -> Iterator[tuple[str, str, Workload]]:
+def launches(kernels: Mapping[str, Kernel] = KERNELS) -> Iterator[tuple[str, str, Workload]]:
     """Each launch: its name, its build and the workload."""
-    for name, kernel in KERNELS.items():
+    for name, kernel in kernels.items():
         for at in kernel.launches:
             block = at.block if isinstance(at.block, tuple) else (at.block,)
             shape = f"{at.grid} x {'x'.join(map(str, block))}, n {at.n}"
