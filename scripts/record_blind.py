@@ -49,7 +49,9 @@ def prepare(folder: Path) -> None:
 
     known = json.loads(blind_set.RECORDED.read_text("utf-8"))["rows"]
     new = {
-        work.title for name, build, work in blind_more.all_launches() if f"{name}, {build}" not in known
+        work.title
+        for name, build, work in blind_more.all_launches()
+        if f"{name}, {build}" not in known
     }
     made: Cubins = {}
     for name, build, workload in launches(new):

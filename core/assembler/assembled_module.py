@@ -6,6 +6,7 @@ import contextlib
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from core.assembler.passing import passing
 from core.assembler.saving import saving
 from core.assembler.unused_loads import without_unused_loads
 from core.assembler.yielding import yielding
@@ -35,8 +36,8 @@ def module_of(build: Build, kernel: str) -> Module:
 
     Optimised code bears what the assembler does to it: fused products and sums, and unrolled loops
     over shared memory. Code with debug information, and a PTX file that is stepped through as it
-    stands, keep their instructions, but it is noted where lanes yield, what functions save, and
-    which loads the assembler leaves out. A build that is launched again gives the same module,
+    stands, keep their instructions, but it is noted where lanes yield, what functions save, what
+    calls pass on the stack, and which loads the assembler leaves out. A build that is launched again gives the same module,
     unless it is large. Raises as `core.ptx.parser.parse` does.
     """
     if len(build.ptx) > LARGE:
@@ -61,7 +62,7 @@ def _module(build: Build, text: str, kernel: str) -> Module:
 def _assembled(module: Module, made: _Made) -> Module:
     module = saving(yielding(module, made.yields), made.saves)
     if made.as_written:
-        return without_unused_loads(module)
+        return without_unused_loads(passing(module))
     if not made.kernel:
         return module
     from core.assembler.contraction import contracted

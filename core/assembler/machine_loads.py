@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from core.assembler.leading import leading
 from core.assembler.rewriting import Rewriting
 from core.assembler.wide_loads import wide_loads
 from core.compiler.cubin import ACCESSES, MachineAccess
@@ -63,8 +64,9 @@ class _Stage:
 def assembled(module: Module, kernel: str, accesses: Sequence[MachineAccess]) -> Module:
     """The module in which `kernel` makes the requests that its machine code makes.
 
-    `accesses` are the machine code's loads and stores; without any the module is left as it is.
+    `accesses` are those of the machine code; without any the module is left as it is.
     """
+    module = leading(module, kernel, accesses)
     known = attributed(module, kernel, accesses)
     if not known:
         return module
@@ -82,6 +84,7 @@ def attributed(
         i for f in _functions(module, kernel) for i in module.instructions[f.first_pc : f.end_pc]
     ]
     by_line = {i.ptx_line: i for i in code}
+    accesses = [access for access in accesses if access.name in ACCESSES]
     claimed = {access.line for access in accesses}
     free = [i for i in code if is_counted(i) and i.ptx_line not in claimed]
     found = []

@@ -172,10 +172,17 @@ OPCODES: Mapping[int, str] = {
     0x186: "STG",
     0x187: "STL",
     0x188: "STS",
+    0x18A: "ATOM",
+    0x18C: "ATOMS",
+    0x18D: "ATOMS",
+    0x18E: "REDG",
+    0x1A6: "REDG",
+    0x1A8: "ATOMG",
     0x1AE: "LDGSTS",
 }
 # Loads and stores that are counted.
 ACCESSES = frozenset({"LD", "LDG", "LDL", "LDS", "ST", "STG", "STL", "STS"})
+ATOMICS = frozenset({"ATOM", "ATOMG", "ATOMS", "REDG"})
 _LEAVING = frozenset({"BRA", "BRX", "JMP", "JMX", "EXIT", "RET", "KILL"})  # nothing follows these
 _WIDTHS = (1, 1, 2, 2, 4, 8, 16, 16)  # bytes a lane, by the field of an access
 _LINES = ".nv_debug_line_sass"
@@ -217,10 +224,11 @@ class MachineInstruction:
 
 @dataclass(frozen=True)
 class MachineAccess:
-    """A load or store in the machine code, and where it comes from.
+    """A load, store or atomic in the machine code, and where it comes from.
 
     `line` is that of the PTX. `loops` are the loops around it, outermost first: the PTX line of the
-    jump back and the address that it goes to. `stretch` numbers the basic block.
+    jump back and the address that it goes to. `stretch` numbers the basic block. `guarded`: whether
+    a predicate decides if it takes effect.
     """
 
     name: str
@@ -228,6 +236,7 @@ class MachineAccess:
     line: int
     stretch: int
     loops: tuple[tuple[int, int], ...]
+    guarded: bool = False
 
 
 def machine_code(image: bytes, entry: str) -> tuple[MachineInstruction, ...]:
@@ -246,7 +255,7 @@ def _code(elf: ELFFile, entry: str) -> tuple[MachineInstruction, ...]:
 
 
 def machine_accesses(image: bytes, entry: str) -> tuple[MachineAccess, ...]:
-    """The loads and stores of kernel `entry` of a cubin that was compiled with `-lineinfo`.
+    """The loads, stores and atomics of kernel `entry` of a cubin compiled with `-lineinfo`.
 
     Raises as `machine_code` does, and TilescopeError where the cubin tells no lines of the PTX.
     """
@@ -258,13 +267,14 @@ def machine_accesses(image: bytes, entry: str) -> tuple[MachineAccess, ...]:
     bodies = _loops(code)
     found = []
     for one in code:
-        if one.name not in ACCESSES:
+        if one.name not in ACCESSES | ATOMICS:
             continue
         around = [jump for jump, body in bodies.items() if one.address in body]
         around.sort(key=lambda j: (j.target or 0, -j.address))
         loops = tuple((line_of(j.address), j.target or 0) for j in around)
         stretch = bisect.bisect_right(starts, one.address)
-        found.append(MachineAccess(one.name, one.width, line_of(one.address), stretch, loops))
+        line = line_of(one.address)
+        found.append(MachineAccess(one.name, one.width, line, stretch, loops, one.guarded))
     return tuple(found)
 
 

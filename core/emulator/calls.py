@@ -60,6 +60,10 @@ class Calls:
         mask, any_left = self.state.effective(frame, group, op)
         if not any_left:
             return
+        if op.instruction.on_stack and not op.instruction.silent:
+            nbytes = access.types.nbytes * max(len(op.destinations), len(access.values))
+            kind = "load" if access.is_load else "store"
+            self._tell_stacked(kind, op.instruction.pc, group.depth, mask, max(1, nbytes // 4))
         keep = None if op.guard < 0 and self.state.exclusive else mask
         for i, slot in enumerate(op.destinations):
             value = self._read_parameter(frame, op, (name, offset + i * access.types.nbytes))
@@ -170,10 +174,12 @@ class Calls:
     def _tell_saved(self, kind: str, group: Group, function: Function) -> None:
         """Tells of the registers that lanes of a function save, or take back."""
         if function.saves:
-            site = self.state.site(function.first_pc, group.depth, group.mask)
-            event = SaveEvent(kind, site, group.mask, function.saves)
-            for observer in self.state.observers:
-                observer.on_save(event)
+            self._tell_stacked(kind, function.first_pc, group.depth, group.mask, function.saves)
+
+    def _tell_stacked(self, kind: str, pc: int, depth: int, mask: Mask | None, words: int) -> None:
+        event = SaveEvent(kind, self.state.site(pc, depth, mask), mask, words)
+        for observer in self.state.observers:
+            observer.on_save(event)
 
     def set_results(self, frame: Frame, call: Call, mask: Mask | None) -> None:
         """Results that go to registers, not to parameter variables."""

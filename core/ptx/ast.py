@@ -132,7 +132,9 @@ class Instruction:
 
     `silent`: the machine code has no load or store for it, so that it makes no request. `joined`:
     it has a wide one instead, so many bytes from this one's address, of so many bytes a lane.
-    `yields`: the machine code lets the warp's other lanes go first before it.
+    `yields`: the machine code lets the warp's other lanes go first before it. `on_stack`: it gives
+    or takes a parameter that the machine code passes on the stack. `led`: one lane does the atomic
+    for "any" lanes of its warp, or for all if it is "whole" ("": each lane does its own).
     """
 
     pc: int
@@ -147,6 +149,8 @@ class Instruction:
     silent: bool = False
     joined: tuple[int, int] | None = None
     yields: bool = False
+    on_stack: bool = False
+    led: str = ""
 
 
 @dataclass(frozen=True)
