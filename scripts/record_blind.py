@@ -1,6 +1,6 @@
 """Takes the counters of kernels that no rule was made for: tests/data/blind_h200.json.
 
-    python scripts/record_blind.py prepare FOLDER    compile what has no row yet (needs NVRTC, no GPU)
+    python scripts/record_blind.py prepare FOLDER    compile what has no row yet (needs NVRTC)
     python scripts/record_blind.py run FOLDER OUT    launch it, then count it under ncu
     python scripts/record_blind.py write OUT         add what was found to the tests' data
 

@@ -467,6 +467,59 @@ K { __shared__ float4 s[32]; __shared__ float part[8]; int t = T; u32 me = __clu
   if (t < (int)blocks) *(float *)__cluster_map_shared_rank(&part[me], t) = me + 0.5f; JOIN if (t < (int)blocks) ((float *)out)[4000 + I] = part[t]; }
 """, At(2, 64, 0, 0, 2), At(4, 33, 0, 0, 4))
 
+# -- written after the first record, before the rules that it led to were tried on them ------------
+
+_add("one counter", r"""
+__device__ u32 every;
+K { __shared__ u32 s[8]; if (T < 8) s[T] = 0; __syncthreads(); int i = I; if (i < n) { atomicAdd(&s[0], (u32)a[i] & 7); u32 at = atomicAdd(&s[1], 1u); if (a[i] & 1) atomicMax(&s[2], at); atomicAdd((u32 *)out + 4000, 1u); if (b[i] & 2) atomicAdd((u32 *)out + 4001 + blockIdx.x, 3u); }
+  u32 was = atomicOr(&s[3], 1u << (i & 31)); atomicAdd(&every, 2u); __syncthreads(); if (T < 8) out[blockIdx.x * 8 + T] = s[T] * 0 + (was > 5 ? 0 : 0); }
+""", *ODD, free=True)
+_add("lengths added up", r"""
+K { __shared__ int used, most; if (T == 0) used = most = 0; __syncthreads(); int i = I, len = b[i & 4095] & 3, at = -1; if (i < n) at = atomicAdd(&used, len); atomicMax(&most, len); atomicMin((int *)out + 9000, i);
+  int slot = atomicAdd(out + 9100, b[i & 4095] & 1); __syncthreads(); if (at >= 0) out[i] = at - at + slot * 0; if (T == 0) out[2000 + blockIdx.x] = used * 0 + most; }
+""", At(1, 64, 64), At(1, 64, 50), At(2, 103, 150), free=True)
+_add("sums of kinds", r"""
+K { __shared__ unsigned long long w; __shared__ int s[4]; __shared__ float f; if (T < 4) s[T] = 0; if (T == 0) { w = 0; f = 0; } __syncthreads(); int i = I; atomicAnd(&s[0], a[i]); atomicXor(&s[1], a[i]); atomicSub(&s[2], 5); atomicInc((u32 *)&s[3], 1000u);
+  if (T < 32) { atomicAdd(&w, 1ull); atomicAdd(&f, 1.f); } atomicAdd((u64 *)out + 2000, 7ull); atomicAdd((u64 *)out + 2001, (u64)i); atomicMax((u64 *)out + 2002, (u64)i); atomicAdd((float *)out + 4100, 0.f); atomicDec((u32 *)out + 4200, 50u);
+  __syncthreads(); if (T < 4) out[blockIdx.x * 4 + T] = s[T]; if (T == 4) out[100 + blockIdx.x] = (int)w + (int)f; }
+""", At(1, 32, 0), At(2, 50, 0), free=True)
+_add("one element a warp", r"""
+K { __shared__ int s[8]; if (T < 8) s[T] = 0; __syncthreads(); int i = I, w = T / 32; if (a[i] & 1) atomicAdd(&s[w], 2); for (int k = 0; k < n; k++) { atomicAdd(&s[k], k + 1); atomicAdd(out + 1000 + k, a[i] & 3); if ((a[i] >> k) & 1) atomicMax(out + 2000 + k * 8, i); } __syncthreads(); if (T < 8) out[blockIdx.x * 8 + T] = s[T]; }
+""", At(1, 32, 3), At(2, 103, 5))
+_add("thirteen words", r"""
+struct V { int v[13]; }; struct W { double d[4]; short s[3]; };
+__device__ __noinline__ V made(W w, int k, const int *p) { V v; for (int j = 0; j < 13; j++) v.v[j] = p[j] + (int)w.d[j & 3] + w.s[k % 3]; return v; }
+__device__ __noinline__ int read(int k, V v, short m, V u, long long q) { return v.v[k] + u.v[(k + m) % 13] + (int)q; }
+K { int i = I; if (i >= n) return; W w; for (int k = 0; k < 4; k++) w.d[k] = b[i + k]; for (int k = 0; k < 3; k++) w.s[k] = i * k; V v = made(w, b[i], a + i); V u = v; u.v[i % 13] = 3; out[i] = read(i % 13, v, 2, u, 5); if (b[i] & 1) out[i] += read(b[i] % 13, u, 1, v, 7); }
+""", *ODD)
+_add("fifteen parameters", r"""
+__device__ __noinline__ int mixed(int a, char b, long long c, short d, float e, double f, int g, u8 h, long long i, int j, int k, const int *p) { return a + b + (int)c + d + (int)e + (int)f + g + h + (int)i + j + p[k & 63]; }
+__device__ __noinline__ double longs(double a, int b, double c, double d, int e, double f, double g, int h) { return a + b * c - d + e * f + g + h; }
+K { int i = I; if (i >= n) return; out[i] = mixed(i, 2, 3, b[i], 5.f, 6., 7, 8, 9, i, b[i], a); ((double *)out)[2000 + i] = longs(i, b[i], 2., 3., i, 4., 5., 6); }
+""", *ODD)
+_add("into a loop", r"""
+K { int i = I; if (i >= n) return; int v = b[i & 4095], k = 0, s = 0; if (v & 1) goto middle; if (v & 2) goto end;
+top: s += a[(i + k * 32) & 4095]; if (s & 64) { out[4000 + i] = k; }
+middle: k++; s ^= b[(i * 3 + k) & 4095]; if (k < (v & 7) + 1) goto top;
+end: out[i] = s * 16 + k; }
+""", *ODD)
+_add("past the end of a search", r"""
+K { int i = I; if (i >= n) return; int at = -1, v = b[i & 4095] & 255; for (int k = 0; k < 9; k++) { int w = a[(v + k * 7) & 4095] & 63; if (w == 3) goto out_of_it; if (w < 9) { at = k; break; } if (w > 60) return; } out[2000 + i] = at; if (at > 3) { out[4000 + i * 2] = v; }
+out_of_it: out[i] = at; }
+""", *ODD)
+_add("or else", r"""
+K { int i = I; if (i >= n) return; int v = a[i], w = b[i & 4095], r; if ((v & 3) == 0 || (w & 7) == 1 && a[i + 64] > 0 || (w & 8) && b[(i + 5) & 4095] & 1) { r = a[i + 128]; out[3000 + i] = r; } else if (w & 16 && a[i + 256] & 1) r = out[5000 + i]; else r = b[(i * 3) & 4095] + b[(i + 9) & 4095]; out[i] = r; }
+""", *ODD)
+_add("tests in a loop", r"""
+K { int i = I, s = 0; for (int k = i; k < n; k += ALL) { int v = a[k]; bool big = (v & 15) > 9 && b[k & 4095] & 3 || (v & 64 && a[k + 1000] & 1); if (big ? b[(k + 7) & 4095] & 1 : v & 128) { s += a[k + 2000]; if (s & 1 && v & 2) continue; out[6000 + k] = s; } s ^= k; } out[i] = s; }
+""", At(1, 33, 200), At(2, 103, 700))
+_add("pairs stored, twofold", r"""
+K { __shared__ u64 s[256]; int t = T & 31; u64 v = ((const u64 *)a)[t]; int x = (t / n) * 2 * n + t % n; s[x] = v; s[x + n] = v + 1; __syncwarp(); u64 w = s[t]; __syncwarp(); s[x + 64] = w; __syncwarp(); s[x + 64 + n] = w + 2; __syncwarp(); s[x] = s[t + 64]; __syncwarp(); ((u64 *)out)[t] = s[t * 2 + (n & 1)] + w; }
+""", At(1, 32, 2), At(1, 32, 4), At(1, 32, 8))
+_add("updates in two branches", r"""
+K { int i = I; for (int k = i; k < n; k += ALL) { int c = b[k] & 31; if (a[k] & 1) atomicAdd(out + c, k); else atomicMax(out + 100 + c, k); out[4000 + k] = c; } }
+""", At(1, 32, 60), At(1, 96, 200))
+
 # fmt: on
 
 

@@ -1,7 +1,7 @@
 """Atomics that one lane does for all of its warp.
 
 Where all lanes update one element, and ptxas knows it, optimised code puts their values together
-first (`REDUX`, or the lanes counted, `VOTE` and `POPC`), and then a predicate lets one lane through.
+first (`REDUX`, or the lanes counted, `VOTE` and `POPC`); then a predicate lets one lane through.
 Read off the machine code of 30 atomics (NVRTC 13.5, compute capability 9.0), in shared and in
 global memory: additions, and where nobody uses the old value also minima, maxima and `and`, `or`,
 `xor`. If the lanes want the old value of an addition of different values, this is done only where

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from core.assembler.rewriting import Rewriting
-from core.ptx.ast import Address, Function, Group, Instruction, Module, Operand, Symbol, Variable
+from core.ptx.ast import Address, Function, Group, Instruction, Module, Operand, Symbol
 
 _REGISTERS = 12
 _WORD = 4
@@ -84,9 +84,13 @@ def _call(
     """The function that is called by its name, and the names of arguments and results."""
     at = next((i for i, o in enumerate(one.operands) if not isinstance(o, Group)), 0)
     callee = one.operands[at]
-    lists = [[_name(e) for e in o.elements] if isinstance(o, Group) else [] for o in one.operands]
     function = module.functions.get(callee.name) if isinstance(callee, Symbol) else None
-    return function, tuple(sum(lists[at + 1 : at + 2], [])), tuple(sum(lists[:at], []))
+    return function, _names(one.operands[at + 1 : at + 2]), _names(one.operands[:at])
+
+
+def _names(lists: Sequence[Operand]) -> tuple[str, ...]:
+    """The names in the list of a call, if it has one."""
+    return tuple(_name(e) for o in lists if isinstance(o, Group) for e in o.elements)
 
 
 def _name(operand: Operand) -> str:

@@ -58,7 +58,8 @@ class Build:
     `instances` has the PTX name of the instance that it was made for, by its name in the source.
     `accesses` are the loads and stores in the machine code of optimised kernels, by PTX name, and
     `yields` the lines of the PTX at which machine code lets a warp's other lanes go first, `saves`
-    how many registers each function saves for its caller, by PTX name.
+    how many registers each function saves for its caller, by PTX name. `ways` are the lines that
+    machine code branches to, and those where lanes have waited for each other.
     `compiler` is what made it, such as "clang 22.1.8"; "" for NVRTC.
     """
 
@@ -75,6 +76,7 @@ class Build:
     accesses: Mapping[str, tuple[MachineAccess, ...]] = field(default_factory=dict)
     yields: tuple[int, ...] = ()
     saves: tuple[tuple[str, int], ...] = ()
+    ways: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
     compiler: str = ""
 
     @property
@@ -153,6 +155,7 @@ def compile_ptx(
             accesses=_accesses(made.machine_code, entries) if optimised else {},
             yields=made.yields or _yields(made.machine_code),
             saves=made.saves or _saves(made.machine_code),
+            ways=_ways(made.machine_code),
             compiler=made.compiler,
         )
 
@@ -263,6 +266,16 @@ def _yields(image: bytes) -> tuple[int, ...]:
         return machine_yields(image) if image else ()
     except TilescopeError:
         return ()
+
+
+def _ways(image: bytes) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Where machine code branches to, and where lanes have met; nothing where there is none."""
+    from core.compiler.cubin import machine_ways
+
+    try:
+        return machine_ways(image) if image else ((), ())
+    except TilescopeError:
+        return (), ()
 
 
 def _saves(image: bytes) -> tuple[tuple[str, int], ...]:

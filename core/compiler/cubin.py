@@ -154,6 +154,7 @@ OPCODES: Mapping[int, str] = {
     0x023: "FFMA",
     0x03C: "HMMA",
     0x11D: "BAR",
+    0x141: "BSYNC",
     0x143: "CALL",
     0x144: "CALL",
     0x146: "YIELD",
@@ -290,6 +291,28 @@ def machine_yields(image: bytes) -> tuple[int, ...]:
         line_of = _line_finder(lines)
         found |= {line_of(one.address) for one in _code(elf, name) if one.name == "YIELD"}
     return tuple(sorted(found))
+
+
+def machine_ways(image: bytes) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Lines of the PTX to which the machine code of a cubin branches, and those behind `BSYNC`.
+
+    At a `BSYNC` lanes wait for each other. Where a branch leads to something else, lanes do not
+    meet. Of what is behind a `BSYNC` there are all lines up to the next branch. Raises as
+    `machine_accesses` does.
+    """
+    elf, led, met = elf_of(image), set[int](), set[int]()
+    for name, lines in _ptx_lines(elf).items():
+        line_of, is_behind = _line_finder(lines), False
+        code = _code(elf, name)
+        waits = {one.address for one in code if one.name == "BSYNC"}
+        jumps = (one for one in code if one.target not in (None, one.address))  # not the last one
+        targets = {one.target or 0 for one in jumps} - waits
+        led |= {line_of(address) for address in targets}
+        for one in code:
+            if is_behind:
+                met.add(line_of(one.address))
+            is_behind = one.name == "BSYNC" or (is_behind and one.name not in _LEAVING)
+    return tuple(sorted(led)), tuple(sorted(met))
 
 
 def machine_saves(image: bytes) -> tuple[tuple[str, int], ...]:

@@ -135,6 +135,7 @@ class Instruction:
     `yields`: the machine code lets the warp's other lanes go first before it. `on_stack`: it gives
     or takes a parameter that the machine code passes on the stack. `led`: one lane does the atomic
     for "any" lanes of its warp, or for all if it is "whole" ("": each lane does its own).
+    `apart`: lanes that come here one after another do not wait for each other.
     """
 
     pc: int
@@ -151,6 +152,7 @@ class Instruction:
     yields: bool = False
     on_stack: bool = False
     led: str = ""
+    apart: bool = False
 
 
 @dataclass(frozen=True)
