@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a statement of a kernel stays in one line
-"""A second blind set: what people write, of kinds that tests/blind_set.py does not have.
+"""A further blind set: what people write, of kinds that tests/blind_set.py does not have.
 
 Sparse matrices, scans, sorts, histograms, convolutions, norms, attention, matrix products in
 pieces, transforms, particles, tables, objects and lambdas, pipelines. Written without a look at the
