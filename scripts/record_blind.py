@@ -1,12 +1,12 @@
 """Takes the counters of kernels that no rule was made for: tests/data/blind_h200.json.
 
-    python scripts/record_blind.py prepare FOLDER    compile both builds (needs NVRTC, no GPU)
-    python scripts/record_blind.py run FOLDER OUT    launch them, then count them under ncu
-    python scripts/record_blind.py write OUT         put what was found into the tests' data
+    python scripts/record_blind.py prepare FOLDER    compile what has no row yet (needs NVRTC)
+    python scripts/record_blind.py run FOLDER OUT    launch it, then count it under ncu
+    python scripts/record_blind.py write OUT         add what was found to the tests' data
 
 `run` needs PyCUDA or cuda-bindings, and Nsight Compute (`ncu`, allowed to read counters). It writes
 OUT/found.json after each part of the set, and begins none after `PATIENCE_S`. The launches are
-those of tests/blind_set.py.
+those of tests/blind_set.py and tests/blind_more.py. A kernel whose rows are deleted is taken again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pickle
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ import gpu_tools as tools
 import numpy as np
 
 from core.launch import ArrayArgument, ScalarArgument, Workload
-from tests import blind_set
+from tests import blind_more, blind_set
 
 CUBINS, FOUND = "blind.pickle.xz", "found.json"
 PATIENCE_S = 400
@@ -38,26 +38,37 @@ _OF_CLUSTERS = 11, 12, 13  # CUfunction_attribute REQUIRED_CLUSTER_WIDTH, _HEIGH
 Cubins = dict[tuple[str, str], bytes]
 
 
+def launches(titles: Collection[str]) -> list[tuple[str, str, Workload]]:
+    """The launches of some kernels."""
+    return [found for found in blind_more.all_launches() if found[2].title in titles]
+
+
 def prepare(folder: Path) -> None:
-    """Compiles each kernel in both builds."""
+    """Compiles each kernel that lacks a row, in both builds."""
     from core.compiler import nvrtc_library
 
+    known = json.loads(blind_set.RECORDED.read_text("utf-8"))["rows"]
+    new = {
+        work.title
+        for name, build, work in blind_more.all_launches()
+        if f"{name}, {build}" not in known
+    }
     made: Cubins = {}
-    for name, build, workload in blind_set.launches():
+    for name, build, workload in launches(new):
         key = workload.title, build
         if key not in made:
             made[key] = tools.cubin_of(workload, blind_set.BUILDS[build])[0]
             print(name, build)
     folder.mkdir(parents=True, exist_ok=True)
-    raw = pickle.dumps(({"nvrtc": nvrtc_library.version(), "inputs": inputs()}, made))
+    raw = pickle.dumps(({"nvrtc": nvrtc_library.version(), "inputs": inputs(new)}, made))
     (folder / CUBINS).write_bytes(lzma.compress(raw))
     print(f"{len(made)} cubins")
 
 
-def inputs() -> str:
+def inputs(titles: Collection[str]) -> str:
     """A hash of what all arrays hold at first: two versions of NumPy should draw the same."""
     found = hashlib.sha256()
-    for _, _, workload in blind_set.launches():
+    for _, _, workload in launches(titles):
         for array in workload.launch.arrays:
             found.update(array.data.tobytes())
     return found.hexdigest()[:16]
@@ -69,14 +80,20 @@ def launched(folder: Path, first: int, last: int) -> Iterator[dict[str, Any]]:
 
     cuda = load_driver()
     context = cuda.Device(0).make_context()
-    _, cubins = pickle.loads(lzma.decompress((folder / CUBINS).read_bytes()))  # we wrote it
+    _, cubins = _prepared(folder)
     modules = dict[tuple[str, str], Any]()
-    for _, build, workload in [*blind_set.launches()][first:last]:
+    for _, build, workload in launches({title for title, _ in cubins})[first:last]:
         key = workload.title, build
         if key not in modules:
             modules[key] = cuda.module_from_buffer(cubins[key])
         yield _launched(cuda, modules[key].get_function(workload.kernel), workload)
     context.pop()
+
+
+def _prepared(folder: Path) -> tuple[dict[str, str], Cubins]:
+    found: tuple[dict[str, str], Cubins]
+    found = pickle.loads(lzma.decompress((folder / CUBINS).read_bytes()))  # we wrote it
+    return found
 
 
 def _launched(cuda: Any, function: Any, workload: Workload) -> dict[str, Any]:
@@ -107,13 +124,14 @@ def _launched(cuda: Any, function: Any, workload: Workload) -> dict[str, Any]:
 def run(folder: Path, out: Path) -> None:
     """Launches all, then counts them part by part."""
     started = time.monotonic()
-    names = [f"{name}, {build}" for name, build, _ in blind_set.launches()]
+    made, cubins = _prepared(folder)
+    titles = {title for title, _ in cubins}
+    names = [f"{name}, {build}" for name, build, _ in launches(titles)]
     plain = [dict[str, Any]() for _ in names]
     for at, found in enumerate(launched(folder, 0, len(names))):
         plain[at] = found
         print(f"{names[at]}: {found['out']}", flush=True)  # who hangs is the one after the last
-    made, _ = pickle.loads(lzma.decompress((folder / CUBINS).read_bytes()))
-    if made["inputs"] != inputs():
+    if made["inputs"] != inputs(titles):
         raise SystemExit("NumPy draws other inputs here than where the set was prepared.")
     rows = dict[str, Any]()
     metrics = blind_set.ALL_METRICS
@@ -139,10 +157,12 @@ def _number(text: str) -> int | None:
 
 
 def write(out: Path) -> None:
-    """One row a line; counters that are 0 are left out."""
+    """One row a line, in the order of the launches; counters that are 0 are left out."""
     found = json.loads((out / FOUND).read_text("utf-8"))
+    known = json.loads(blind_set.RECORDED.read_text("utf-8"))["rows"] | found.pop("rows")
+    names = [f"{name}, {build}" for name, build, _ in blind_more.all_launches()]
     head = json.dumps({**found, "rows": None}, indent=1).removesuffix("null\n}")
-    rows = (f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in found["rows"].items())
+    rows = (f"  {json.dumps(name)}: {json.dumps(known[name])}" for name in names if name in known)
     text = f"{head}{{\n" + ",\n".join(rows) + "\n }\n}\n"
     blind_set.RECORDED.write_text(text, encoding="utf-8")
 

@@ -810,9 +810,9 @@ extern "C" __global__ void __launch_bounds__(1024, 2) kernel(const int *a, const
 # -- launches ----------------------------------------------------------------------------------------
 
 
-def launches() -> Iterator[tuple[str, str, Workload]]:
+def launches(kernels: Mapping[str, Kernel] = KERNELS) -> Iterator[tuple[str, str, Workload]]:
     """Each launch: its name, its build and the workload."""
-    for name, kernel in KERNELS.items():
+    for name, kernel in kernels.items():
         for at in kernel.launches:
             block = at.block if isinstance(at.block, tuple) else (at.block,)
             shape = f"{at.grid} x {'x'.join(map(str, block))}, n {at.n}"

@@ -6,6 +6,8 @@ import contextlib
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from core.assembler.parting import parting
+from core.assembler.passing import passing
 from core.assembler.saving import saving
 from core.assembler.unused_loads import without_unused_loads
 from core.assembler.yielding import yielding
@@ -24,6 +26,7 @@ class _Made:
     """What the assembler made of a kernel; no `kernel` of a file that is run as it stands."""
 
     yields: tuple[int, ...]
+    ways: tuple[tuple[int, ...], tuple[int, ...]]
     saves: tuple[tuple[str, int], ...]
     as_written: bool
     kernel: str = ""
@@ -35,9 +38,9 @@ def module_of(build: Build, kernel: str) -> Module:
 
     Optimised code bears what the assembler does to it: fused products and sums, and unrolled loops
     over shared memory. Code with debug information, and a PTX file that is stepped through as it
-    stands, keep their instructions, but it is noted where lanes yield, what functions save, and
-    which loads the assembler leaves out. A build that is launched again gives the same module,
-    unless it is large. Raises as `core.ptx.parser.parse` does.
+    stands, keep their instructions, but it is noted where lanes yield, what functions save, what
+    calls pass on the stack, and which loads the assembler leaves out. A build that is launched
+    again gives the same module, unless it is large. Raises as `core.ptx.parser.parse` does.
     """
     if len(build.ptx) > LARGE:
         with contextlib.suppress(PtxSyntaxError):  # one that is told of the whole text
@@ -50,7 +53,9 @@ _reached = lru_cache(maxsize=4)(without_unreached)
 
 def _module(build: Build, text: str, kernel: str) -> Module:
     own_lines = build.ptx == build.source
-    made = _Made(build.yields, build.saves, build.kind == "as_written" and not own_lines)
+    made = _Made(
+        build.yields, build.ways, build.saves, build.kind == "as_written" and not own_lines
+    )
     if not own_lines:
         made = replace(made, kernel=kernel, accesses=build.accesses.get(kernel, ()))
     if not is_kept(text):
@@ -59,11 +64,11 @@ def _module(build: Build, text: str, kernel: str) -> Module:
 
 
 def _assembled(module: Module, made: _Made) -> Module:
-    module = saving(yielding(module, made.yields), made.saves)
+    module = parting(saving(yielding(module, made.yields), made.saves), *made.ways)
     if not made.kernel:
         return module
     if made.as_written:
-        module = without_unused_loads(module)
+        module = without_unused_loads(passing(module))
     else:
         from core.assembler.contraction import contracted
         from core.assembler.machine_loads import assembled

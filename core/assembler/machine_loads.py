@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from core.assembler.leading import leading
 from core.assembler.rewriting import Rewriting
 from core.assembler.wide_loads import wide_loads
 from core.compiler.cubin import ACCESSES, MachineAccess
@@ -60,8 +61,9 @@ class _Stage:
 def assembled(module: Module, kernel: str, accesses: Sequence[MachineAccess]) -> Module:
     """The module in which `kernel` makes the requests that its machine code makes.
 
-    `accesses` are the machine code's loads and stores; without any the module is left as it is.
+    `accesses` are those of the machine code; without any the module is left as it is.
     """
+    module = leading(module, kernel, accesses)
     known = attributed(module, kernel, accesses)
     if not known:
         return module
@@ -79,7 +81,7 @@ def attributed(
         i for f in _functions(module, kernel) for i in module.instructions[f.first_pc : f.end_pc]
     ]
     by_line = {i.ptx_line: i for i in code}
-    accesses = [access for access in accesses if not access.is_spill]
+    accesses = [one for one in accesses if one.name in ACCESSES and not one.is_spill]
     claimed = {access.line for access in accesses}
     free = [i for i in code if is_counted(i) and i.ptx_line not in claimed]
     found = []

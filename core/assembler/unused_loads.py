@@ -23,7 +23,8 @@ def without_unused_loads(module: Module) -> Module:
         for one in code:
             mentioned.update(registers(*one.operands, *(() if one.guard is None else (one.guard,))))
         for one in code:
-            if one.opcode == "ld" and "param" not in one.modifiers and not _KEPT & {*one.modifiers}:
+            is_of_memory = "param" not in one.modifiers or one.on_stack
+            if one.opcode == "ld" and is_of_memory and not _KEPT & {*one.modifiers}:
                 results = [*registers(one.operands[0])]
                 if all(mentioned[name] == 1 for name in results):
                     rewriting.replace(one.pc, (replace(one, silent=True),))

@@ -58,7 +58,8 @@ class Build:
     `instances` has the PTX name of the instance that it was made for, by its name in the source.
     `accesses` are the loads and stores in the machine code of optimised kernels, by PTX name, and
     `yields` the lines of the PTX at which machine code lets a warp's other lanes go first, `saves`
-    how many registers each function saves for its caller, by PTX name.
+    how many registers each function saves for its caller, by PTX name. `ways` are the lines that
+    machine code branches to, and those where lanes have waited for each other.
     `compiler` is what made it, such as "clang 22.1.8"; "" for NVRTC.
     """
 
@@ -75,6 +76,7 @@ class Build:
     accesses: Mapping[str, tuple[MachineAccess, ...]] = field(default_factory=dict)
     yields: tuple[int, ...] = ()
     saves: tuple[tuple[str, int], ...] = ()
+    ways: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
     compiler: str = ""
 
     @property
@@ -153,6 +155,7 @@ def compile_ptx(
             accesses=MappingProxyType(dict(made.machine.accesses)),
             yields=made.machine.yields,
             saves=made.machine.saves,
+            ways=made.machine.ways,
             compiler=made.compiler,
         )
 

@@ -157,6 +157,7 @@ OPCODES: Mapping[int, str] = {
     0x023: "FFMA",
     0x03C: "HMMA",
     0x11D: "BAR",
+    0x141: "BSYNC",
     0x143: "CALL",
     0x144: "CALL",
     0x146: "YIELD",
@@ -175,10 +176,17 @@ OPCODES: Mapping[int, str] = {
     0x186: "STG",
     0x187: "STL",
     0x188: "STS",
+    0x18A: "ATOM",
+    0x18C: "ATOMS",
+    0x18D: "ATOMS",
+    0x18E: "REDG",
+    0x1A6: "REDG",
+    0x1A8: "ATOMG",
     0x1AE: "LDGSTS",
 }
 # Loads and stores that are counted.
 ACCESSES = frozenset({"LD", "LDG", "LDL", "LDS", "ST", "STG", "STL", "STS"})
+ATOMICS = frozenset({"ATOM", "ATOMG", "ATOMS", "REDG"})
 _LEAVING = frozenset({"BRA", "BRX", "JMP", "JMX", "EXIT", "RET", "KILL"})  # nothing follows these
 _WIDTHS = (1, 1, 2, 2, 4, 8, 16, 16)  # bytes a lane, by the field of an access
 _LINES = ".nv_debug_line_sass"
@@ -220,12 +228,13 @@ class MachineInstruction:
 
 @dataclass(frozen=True)
 class MachineAccess:
-    """A load or store in the machine code, and where it comes from.
+    """A load, store or atomic in the machine code, and where it comes from.
 
     `line` is that of the PTX. `loops` are the loops around it, outermost first: the PTX line of the
     jump back and the address that it goes to. `stretch` numbers the basic block; `middle` is the
     middle of the lines that the block comes from, spills apart. `is_spill`: it keeps a register in
     local memory, or takes it back. `is_staged`: code outside the innermost loop does turns of it.
+    `guarded`: whether a predicate decides if it takes effect.
     """
 
     name: str
@@ -233,6 +242,7 @@ class MachineAccess:
     line: int
     stretch: int
     loops: tuple[tuple[int, int], ...]
+    guarded: bool = False
     middle: int = 0
     is_spill: bool = False
     is_staged: bool = False
@@ -265,12 +275,14 @@ class MachineFacts:
     `yields` are the lines of the PTX at which it lets a warp's other lanes go first, `saves` the
     registers that each function saves for its caller, `accesses` its loads and stores; both by
     names in the PTX. Of code as written, which accesses memory as its PTX does, `accesses` are
-    those of kernels that spill registers, and these alone.
+    those of kernels that spill registers, and these alone. `ways` are the lines to which it
+    branches, and those at which lanes have met.
     """
 
     yields: tuple[int, ...] = ()
     saves: tuple[tuple[str, int], ...] = ()
     accesses: tuple[tuple[str, tuple[MachineAccess, ...]], ...] = ()
+    ways: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
 
 
 def machine_facts(image: bytes, entries: Sequence[str], *, optimised: bool) -> MachineFacts:
@@ -287,6 +299,7 @@ def machine_facts(image: bytes, entries: Sequence[str], *, optimised: bool) -> M
         found(lambda: _yields(elf)),
         found(lambda: _saves(elf)),
         found(lambda: tuple(_accesses(elf, entries, optimised))),
+        found(lambda: _ways(elf)) or ((), ()),
     )
 
 
@@ -318,7 +331,7 @@ def _accesses_of(
             from_lines.setdefault(stretch, []).append(line_of(one.address))
     middles = {stretch: sorted(found)[len(found) // 2] for stretch, found in from_lines.items()}
     for one in code:
-        if one.name not in ACCESSES:
+        if one.name not in ACCESSES | ATOMICS:
             continue
         around = [jump for jump, body in bodies.items() if one.address in body]
         around.sort(key=lambda j: (j.target or 0, -j.address))
@@ -330,6 +343,7 @@ def _accesses_of(
             line_of(one.address),
             stretch,
             loops,
+            one.guarded,
             middles.get(stretch, 0),
             one.address in spills,
             bool(loops) and loops[-1][1] in staged,
@@ -385,6 +399,28 @@ def _yields(elf: ELFFile) -> tuple[int, ...]:
 def _lows(code: bytes) -> Iterator[int]:
     """The lower half of each instruction."""
     return (low for low, _ in struct.iter_unpack("<QQ", code[: len(code) // SIZE * SIZE]))
+
+
+def _ways(elf: ELFFile) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Lines of the PTX to which the machine code of a cubin branches, and those behind `BSYNC`.
+
+    At a `BSYNC` lanes wait for each other. Where a branch leads to something else, lanes do not
+    meet. Of what is behind a `BSYNC` there are all lines up to the next branch. Raises as
+    `_accesses` does.
+    """
+    led, met = set[int](), set[int]()
+    for name, lines in _ptx_lines(elf).items():
+        line_of, is_behind = _line_finder(lines), False
+        code = _code(elf, name)
+        waits = {one.address for one in code if one.name == "BSYNC"}
+        jumps = (one for one in code if one.target not in (None, one.address))  # not the last one
+        targets = {one.target or 0 for one in jumps} - waits
+        led |= {line_of(address) for address in targets}
+        for one in code:
+            if is_behind:
+                met.add(line_of(one.address))
+            is_behind = one.name == "BSYNC" or (is_behind and one.name not in _LEAVING)
+    return tuple(sorted(led)), tuple(sorted(met))
 
 
 def _saves(elf: ELFFile) -> tuple[tuple[str, int], ...]:

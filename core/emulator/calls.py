@@ -60,6 +60,10 @@ class Calls:
         mask, any_left = self.state.effective(frame, group, op)
         if not any_left:
             return
+        if op.instruction.on_stack and not op.instruction.silent:
+            nbytes = access.types.nbytes * max(len(op.destinations), len(access.values))
+            kind = "load" if access.is_load else "store"
+            self.tell_stacked(kind, op.instruction.pc, group.depth, mask, max(1, nbytes // 4))
         keep = None if op.guard < 0 and self.state.exclusive else mask
         for i, slot in enumerate(op.destinations):
             value = self._read_parameter(frame, op, (name, offset + i * access.types.nbytes))
@@ -163,15 +167,18 @@ class Calls:
         event = CallEvent(self.state.tick - 1, pc, group.mask, base, nbytes)
         for observer in self.state.observers:
             observer.on_call(event)
-        self.tell_saved("store", function.first_pc, inner, function.saves)
+        self._tell_saved("store", inner, function)
         self.queue.enter(inner)
         return False
 
-    def tell_saved(self, kind: str, pc: int, group: Group, registers: int) -> None:
-        """Tells of the registers that lanes keep on the stack ("store"), or take back ("load")."""
-        if registers:
-            site = self.state.site(pc, group.depth, group.mask)
-            event = SaveEvent(kind, site, group.mask, registers)
+    def _tell_saved(self, kind: str, group: Group, function: Function) -> None:
+        """Tells of the registers that lanes of a function save, or take back."""
+        self.tell_stacked(kind, function.first_pc, group.depth, group.mask, function.saves)
+
+    def tell_stacked(self, kind: str, pc: int, depth: int, mask: Mask | None, words: int) -> None:
+        """Tells of words that lanes keep on the stack ("store"), or take back ("load")."""
+        if words:
+            event = SaveEvent(kind, self.state.site(pc, depth, mask), mask, words)
             for observer in self.state.observers:
                 observer.on_save(event)
 
@@ -197,7 +204,7 @@ class Calls:
     def leave(self, frame: Frame, group: Group) -> None:
         """Goes on after the call, each lane where it came from."""
         function = frame.code.function
-        self.tell_saved("load", function.first_pc, group, function.saves)
+        self._tell_saved("load", group, function)
         targets = self.state.return_to[group.depth - 1]
         lanes = group.lanes(self.state.count)
         alone = self.queue.alone()

@@ -284,9 +284,10 @@ class CallEvent:
 
 @dataclass(frozen=True, slots=True)
 class SaveEvent:
-    """Lanes that enter a function store `registers` on the stack; those that leave it load them.
+    """Lanes store `registers` on the stack, or load them, as calls do that no PTX shows.
 
-    `kind`: "store", "load". `site` as in `AccessEvent`.
+    They save what their caller has in registers, and pass parameters. `kind`: "store", "load".
+    `site` as in `AccessEvent`.
     """
 
     kind: str

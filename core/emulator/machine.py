@@ -196,8 +196,8 @@ class Machine:
     def _lets_others_go(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
         """Whether the lanes of a group yield here, so that others go first. Tells of spills."""
         group.pc = pc
-        for kind, registers in zip(("store", "load"), op.instruction.spills, strict=True):
-            self.calls.tell_saved(kind, pc, group, registers)
+        for kind, words in zip(("store", "load"), op.instruction.spills, strict=True):
+            self.calls.tell_stacked(kind, pc, group.depth, group.mask, words)
         if not op.instruction.yields:
             return False
         mask, any_left = self.state.effective(frame, group, op)

@@ -126,6 +126,8 @@ class RunQueue:
         number = self.parties.number
         group = max(groups, key=lambda g: (number(g), g.depth, -g.stands))
         party = number(group)
+        if self.state.op_at(group.pc).instruction.apart:
+            return group
         for other in [g for g in groups if g is not group]:
             if (other.pc, other.depth, other.latch) != (group.pc, group.depth, group.latch):
                 continue
@@ -188,9 +190,13 @@ class RunQueue:
         return [g for g in self.groups if g.warp == group.warp]
 
     def boundary(self, group: Group) -> int:
-        """The lowest pc ahead at which another group of the same depth stands."""
+        """The lowest pc ahead at which another group of the same depth stands.
+
+        One that stays apart at the same pc comes along instruction by instruction.
+        """
         peers = self.peers(group)
         ahead = [math.ceil(g.stands) for g in peers if g.depth == group.depth]
+        ahead += [pc + 1 for pc in ahead if pc == group.pc]
         return min((pc for pc in ahead if pc > group.pc), default=1 << 60)
 
     def alone(self) -> bool:

@@ -133,7 +133,10 @@ class Instruction:
     `silent`: the machine code has no load or store for it, so that it makes no request. `joined`:
     it has a wide one instead, so many bytes from this one's address, of so many bytes a lane.
     `yields`: the machine code lets the warp's other lanes go first before it. `spills`: before it
-    the machine code keeps so many registers in local memory, and takes so many back.
+    the machine code keeps so many registers in local memory, and takes so many back. `on_stack`: it
+    gives or takes a parameter that the machine code passes on the stack. `led`: one lane does the
+    atomic for "any" lanes of its warp, or for all if it is "whole" ("": each lane does its own).
+    `apart`: lanes that come here one after another do not wait for each other.
     """
 
     pc: int
@@ -149,6 +152,9 @@ class Instruction:
     joined: tuple[int, int] | None = None
     yields: bool = False
     spills: tuple[int, int] = (0, 0)
+    on_stack: bool = False
+    led: str = ""
+    apart: bool = False
 
 
 @dataclass(frozen=True)

@@ -129,8 +129,8 @@ class Dependences:
     ) -> tuple[NDArray[Any], Affine | Mark | None]:
         """The value of a source operand, as its instruction reads it, and its dependence."""
         operand = op.instruction.operands[index + 1]
-        kinds = [TYPES[m] for m in op.instruction.modifiers if m in TYPES]
-        kind = kinds[-1]
+        named = [TYPES[m] for m in op.instruction.modifiers if m in TYPES]
+        kind = named[-1] if named else TYPES["b64"]  # of an address: isspacep names no type
         if isinstance(operand, Immediate):  # an unsigned factor may be printed as a negative one
             return np.array([operand.value]).astype(kind.dtype), None
         if isinstance(operand, Register):
