@@ -23,6 +23,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout, like `pytho
 
 from core.compiler import disk_cache, shipped
 from core.compiler.compiler import compile_ptx
+from core.compiler.cubin import MachineFacts
 from core.compiler.nvrtc_library import version as nvrtc_version
 from core.errors import TilescopeError
 from core.ladder import load_ladder
@@ -100,9 +101,9 @@ def entries() -> dict[str, dict[str, list[Any]]]:
         if build.diagnostics:
             continue  # it says something that only NVRTC may say
         instance = build.instances.get(workload.kernel, "")
-        spills = plain([*build.accesses.items()])
-        made = [shipped.placeless(build.ptx), instance, [*build.yields], plain(build.saves), spills]
-        entry[shipped.asked_digest(asked)] = made
+        machine = MachineFacts(build.yields, build.saves, (*build.accesses.items(),), build.ways)
+        facts = [*plain(machine).values()]
+        entry[shipped.asked_digest(asked)] = [shipped.placeless(build.ptx), instance, *facts]
     return {name: entry for name, entry in found.items() if entry}
 
 
