@@ -88,19 +88,14 @@ class CountingObserver(Observer):
         """Counts one access; a repetition counts as much as the access that it repeats."""
         shared = event.region.space in ("shared", "cluster")
         pattern = event.pattern
-        if (
-            pattern is None
-            or self._issues[event.pc].is_copy
-            or (event.kind == "atomic" and event.region.space != "shared")
-        ):
-            self._count(event)
-            return
         grain = shared_memory.WORD if shared else global_memory.SECTOR
         part = event.shift % grain  # the part of the shift that counts depend on
-        if part not in pattern.notes:
+        if pattern is None or part not in pattern.notes:
             self._last: _Repeated | None = None
             self._count(event)
-            pattern.notes[part] = self._last
+            atomic = event.kind == "atomic" and event.region.space != "shared"
+            if not (pattern is None or atomic or self._issues[event.pc].is_copy):
+                pattern.notes[part] = self._last
         elif (known := pattern.notes[part]) is not None:
             array = known.array
             if shared:
