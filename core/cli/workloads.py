@@ -74,7 +74,7 @@ def rung_workload(
     """The launch of a rung with random `inputs` or others; its arrays are empty where `blank`."""
     from core.ladder import load_ladder, rung_of
 
-    if name not in load_ladder() and Path(name).exists():
+    if Path(name).exists() and name not in load_ladder():
         what = "a folder: name a file in it" if Path(name).is_dir() else "no source: name a file"
         raise ArgumentError(f"{name} is {what} that ends with .cu, .cuh or .ptx.")
     rung = rung_of(name)

@@ -320,10 +320,15 @@ class MemoryUnit:
         return self._access(op, registers, mask, tick, address, region, first, pattern)
 
     def _key(self, pc: int, address: NDArray[np.int64], mask: Mask | None) -> Hashable:
-        """The key of an access's pattern; a narrow machine keeps them all."""
-        if not self._narrow:
+        """The key of an access's pattern; a narrow machine keeps them all.
+
+        On a stack few places are used again and again: each has a pattern of its own.
+        """
+        is_local = self._guess.get(pc) is self.local
+        if not self._narrow and not (is_local and address.size == 1):
             return pc
-        return pc, (address - address[0]).tobytes(), None if mask is None else mask.tobytes()
+        where = address if is_local else address - address[0]
+        return pc, where.tobytes(), None if mask is None else mask.tobytes()
 
     def _shift(
         self, pattern: Pattern, access: MemoryAccess, address: NDArray[np.int64], mask: Mask | None
@@ -351,10 +356,10 @@ class MemoryUnit:
         misses = self._misses[pc] = self._misses.get(pc, -1) + 1
         if access.kind == "atomic" or region.name == HEAP_NAME:  # a heap's pieces come and go
             return None
-        if misses > MOST_MISSES:
+        if misses > MOST_MISSES and region is not self.local:
             self._patterns.pop(key, None)
             return None
-        if len(self._patterns) >= _MOST_PATTERNS:
+        if len(self._patterns) * max(self.count, _NARROW) >= _MOST_PATTERNS * _NARROW:
             self._patterns.clear()
         low, high = int(address.min()), int(address.max()) + access.width
         pattern = Pattern(access, region, mask, address, low, high, first)

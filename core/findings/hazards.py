@@ -1315,6 +1315,7 @@ class Hazards(Observer):
         self._stores_since = False  # any store since the last barrier of all blocks
         self._local: Shadow | None = None
         self._local_stride = 0
+        self._unwritings = 0  # times that parts of the stacks have come to hold nothing
         self._carried: dict[tuple[int, int], _Carried] = {}  # by the load's pc and element
         # How the tile is laid out that a bulk copy put into each piece: its swizzle + 1, or 0.
         self._layouts = np.zeros(stride * blocks // _PIECE + 1, np.int16)
@@ -1596,6 +1597,7 @@ class Hazards(Observer):
     def on_call(self, event: CallEvent) -> None:
         """A function's stack frame holds nothing yet."""
         if self._local is not None and self._local.written is not None and event.nbytes:
+            self._unwritings += 1
             lanes = self._lanes if event.mask is None else np.flatnonzero(event.mask)
             granule = self._local.granule
             rows = self._local.written[: self._geometry.lanes * self._local_stride // granule]
@@ -1815,15 +1817,17 @@ class Hazards(Observer):
 
     def _read_unwritten(
         self, shadow: Shadow, event: AccessEvent, offset: NDArray[np.int64], lanes: NDArray[np.intp]
-    ) -> None:
+    ) -> bool:
+        """Notes reads of what was never written; whether there are any."""
         shadow.refine(granule_of(event))
-        size = element_bytes(event)
+        size, found = element_bytes(event), False
         used = self._state.module.used_bytes.get(event.pc, -1)  # the rest is padding of a struct
         for start in range(0, event.width, size):
             if not (used >> start) & ((1 << size) - 1):
                 continue
             first = (offset + start) // shadow.granule
             bad = shadow.unwritten(first, max(size // shadow.granule, 1))
+            found |= bool(bad.any())
             key = event.pc, start // size
             if shadow is self._local and key in self._state.copies(event.pc).loads:
                 self._carried.pop(key, None)
@@ -1831,6 +1835,7 @@ class Hazards(Observer):
                     self._carried[key] = _Carried(event, bad, offset + start, lanes)
             else:
                 self._note("uninitialised", event, bad, offset + start, lanes)
+        return found
 
     def _brought(
         self, event: AccessEvent, lanes: NDArray[np.intp]
@@ -1846,18 +1851,25 @@ class Hazards(Observer):
 
     def _touch_local(self, event: AccessEvent) -> None:
         region, count = event.region, self._geometry.lanes
+        pattern = None if event.shift or self._carried else event.pattern
+        if pattern is not None and pattern.notes.get("written") == self._unwritings:
+            return  # nothing changes
         if self._local is None or region.nbytes > self._local_stride:
             self._grow_local(region.nbytes, count)
         assert self._local is not None
         assert self._local.written is not None
         self._local.refine(granule_of(event))
         offset, lanes = self._where(event)
+        is_written = True
         if event.kind != "store":
-            self._read_unwritten(self._local, event, offset, lanes)
+            is_written = not self._read_unwritten(self._local, event, offset, lanes)
+        if pattern is not None and is_written:
+            pattern.notes["written"] = self._unwritings
         if event.kind != "load":
             for start in range(0, event.width, self._local.granule):
                 self._local.written[(offset + start) // self._local.granule] = True
             for element, _, bad in self._brought(event, lanes):
+                self._unwritings += 1
                 size = element_bytes(event)
                 for start in range(element * size, (element + 1) * size, self._local.granule):
                     self._local.written[(offset[bad] + start) // self._local.granule] = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,6 +24,7 @@ from core.rules.issue import Issue, IssueTable
 
 SharedNamer = Callable[[int], str]
 _SHORT = {"load": "ld", "store": "st"}
+_MOST_FORMS = 256  # of accesses of stacks, each of 8 bytes a lane, whose counts are kept
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ class CountingObserver(Observer):
         self._issues = issues
         # By pc: what a `cp.async` has loaded; it counts when it stores.
         self._copied: dict[int, tuple[AccessEvent, _Rows]] = {}
+        self._local_sums: dict[Hashable, NDArray[np.int64]] = {}  # of accesses of stacks, by form
         # Of the last atomic among a cluster's blocks, which comes block by block: its tick and pc,
         # which warps' parts are counted, and the rounds of each warp's loop.
         self._atomic = -1, -1
@@ -88,19 +90,14 @@ class CountingObserver(Observer):
         """Counts one access; a repetition counts as much as the access that it repeats."""
         shared = event.region.space in ("shared", "cluster")
         pattern = event.pattern
-        if (
-            pattern is None
-            or self._issues[event.pc].is_copy
-            or (event.kind == "atomic" and event.region.space != "shared")
-        ):
-            self._count(event)
-            return
         grain = shared_memory.WORD if shared else global_memory.SECTOR
         part = event.shift % grain  # the part of the shift that counts depend on
-        if part not in pattern.notes:
+        if pattern is None or part not in pattern.notes:
             self._last: _Repeated | None = None
             self._count(event)
-            pattern.notes[part] = self._last
+            atomic = event.kind == "atomic" and event.region.space != "shared"
+            if not (pattern is None or atomic or self._issues[event.pc].is_copy):
+                pattern.notes[part] = self._last
         elif (known := pattern.notes[part]) is not None:
             array = known.array
             if shared:
@@ -111,6 +108,9 @@ class CountingObserver(Observer):
     def _count(self, event: AccessEvent) -> None:
         if event.pc in self._issues.joined:
             return  # another load brings its word along
+        if event.region.space == "local":
+            self._local(event)
+            return
         issue = self._issues[event.pc]
         space = event.region.space
         if space == "const" and issue.generic:
@@ -138,8 +138,6 @@ class CountingObserver(Observer):
         if space == "global":
             found = _Rows(rows, active, lanes)
             (self._global_atomic if event.kind == "atomic" else self._global)(event, issue, found)
-        elif space == "local":
-            self._local(event, _Rows(rows - event.region.base, active, lanes))
         else:
             found = _Rows(rows - event.region.base, active, lanes)
             (self._shared_atomic if event.kind == "atomic" else self._shared)(event, issue, found)
@@ -154,11 +152,26 @@ class CountingObserver(Observer):
         before = self._ask(event, rows)
         self._add(event, event.region.name, name, rows, before, units=units, ideal=ideal)
 
-    def _local(self, event: AccessEvent, rows: _Rows) -> None:
-        units = global_memory.local_sectors(rows.address, rows.active, event.width)
-        ideal = global_memory.ideal_sectors(units, rows.lanes, event.width)
-        name, words = f"local_{_SHORT[event.kind]}", max(1, event.width // global_memory.LOCAL_WORD)
-        self._add(event, "", name, rows, requests_each=words, units=units, ideal=ideal)
+    def _local(self, event: AccessEvent) -> None:
+        """Counts an access of stacks: as much as any other of its form, whole words away."""
+        address, width = event.address, event.width
+        first, mask = int(address[0]), None if event.mask is None else event.mask.tobytes()
+        form = width, first % global_memory.LOCAL_WORD, (address - first).tobytes(), mask
+        sums = self._local_sums.get(form)
+        if sums is None:
+            rows = warp_rows(np.broadcast_to(address, self.geometry.lanes), self.geometry, 0)
+            active = active_rows(event.mask, self.geometry)
+            lanes = np.full(len(rows), 32) if active is None else active.sum(axis=1)
+            units = global_memory.local_sectors(rows - event.region.base, active, width)
+            ideal = global_memory.ideal_sectors(units, lanes, width)
+            requests = max(1, width // global_memory.LOCAL_WORD) * int(np.count_nonzero(lanes))
+            sums = figures(requests=requests, units=int(units.sum()), ideal=int(ideal.sum()))
+            if len(self._local_sums) >= _MOST_FORMS:
+                self._local_sums.clear()
+            self._local_sums[form] = sums
+        name = f"local_{_SHORT[event.kind]}"
+        self.tally.add(_site(event), "", name, sums)
+        self._last = _Repeated("", name, sums, 0)
 
     def on_save(self, event: SaveEvent) -> None:
         """Counts registers that a function saves: each a word of the stack, the same for a warp."""
@@ -402,14 +415,12 @@ class CountingObserver(Observer):
         name: str,
         rows: _Rows,
         before: _Rows | None = None,
-        *,
-        requests_each: int = 1,
         **found: NDArray[np.int64],
     ) -> None:
         """Adds figures of each warp, and the requests of each that takes part, but not `before`."""
         sums = {figure: int(values.sum()) for figure, values in found.items()}
         begins = rows.lanes if before is None else rows.lanes * (before.lanes == 0)
-        requests = requests_each * int(np.count_nonzero(begins))
+        requests = int(np.count_nonzero(begins))
         told = self._tell(event, array, name, requests=requests, **sums)
         lane = 0 if event.mask is None else int(event.mask.argmax())
         self._last = _Repeated(array, name, told, lane)

@@ -120,9 +120,23 @@ def bulk_sectors(
 
 def _sectors_of_parts(keys: NDArray[np.int64], sector: NDArray[np.int64], least: int) -> int:
     """How many sectors the parts have, at least so many each; pieces with equal `keys` are one."""
-    parts, part = np.unique(keys, axis=1, return_inverse=True)
-    seen = np.unique(np.stack([part.reshape(-1), sector]), axis=1)[0]
-    return int(np.maximum(np.bincount(seen, minlength=parts.shape[1]), least).sum())
+    if not len(sector):
+        return 0
+    parts, part = np.unique(_joined(*keys), return_inverse=True)
+    _, first = np.unique(_joined(part, sector), return_index=True)
+    return int(np.maximum(np.bincount(part[first], minlength=len(parts)), least).sum())
+
+
+def _joined(*keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """One number for each combination of several, whose spans multiply to less than 2**63.
+
+    `np.unique` finds those in a tenth of the time that it takes for columns.
+    """
+    found = np.zeros_like(keys[0])
+    for key in keys:
+        low = key.min()
+        found = found * (key.max() - low + 1) + key - low
+    return found
 
 
 _FEW = 1 << 20  # more sectors than shared memory has

@@ -43,7 +43,7 @@ def as_many_as_fit(
     large a block's record is.
     """
     yield np.arange(1), True
-    fit = min(total, max(1, most()))
+    fit = min(total, max(1, most())) if total > 1 else 1
     yield from _spans(1, fit, threads, recorded=True)
     if not only:
         yield from _spans(fit, total, threads, recorded=False)

@@ -28,7 +28,15 @@ from core.launch import Workload
 from core.ptx.debug.variables import debug_info
 from core.rules.counters import Tally
 from core.rules.counting_observer import CountingObserver
-from core.runs.blocks import Run, as_many_as_fit, chosen_blocks, cluster_numbers, must_be_runnable
+from core.runs.apart import are_apart, may_meet
+from core.runs.blocks import (
+    LANES,
+    Run,
+    as_many_as_fit,
+    chosen_blocks,
+    cluster_numbers,
+    must_be_runnable,
+)
 from core.trace import Trace
 from core.trace.access import shared_name
 from core.trace.block import with_step
@@ -40,6 +48,7 @@ if TYPE_CHECKING:
 
 _CUT = "The run was cut short: this is the record up to there."
 RECORD_BYTES = 512 << 20
+_AT_ONCE = 50_000  # instructions after which blocks that run at once are run one after the other
 _PATIENCE = 2_000  # instructions before the time is looked at, where only some blocks need run
 TOGETHER = 1 << 16  # threads that may run side by side where blocks wait for each other
 
@@ -118,11 +127,52 @@ def record(
     options = _Options(
         blocks, only_recorded, checks, limits or Limits(), record_bytes, order, seed, seconds
     )
+    if l1 is None and _may_run_at_once(image, options):
+        trace = _at_once(workload, build, image, options)
+        if trace is not None:
+            if progress is not None:
+                progress(1.0)
+            return trace
+        image = _anew(image)
     try:
         return _Recording(workload, build, image, options, progress, l1).trace()
     except _BlocksWait:  # start again, this time with all blocks side by side
-        again = Image(image.module, image.function.name, workload.launch, image.watched)
+        again = _anew(image)
         return _Recording(workload, build, again, options, progress, l1, together=True).trace()
+
+
+def _anew(image: Image) -> Image:
+    """The same before anything ran."""
+    return Image(image.module, image.function.name, image.launch, image.watched)
+
+
+def _may_run_at_once(image: Image, options: _Options) -> bool:
+    """Whether all blocks are to be recorded, and are few enough to run at once."""
+    launch = image.launch
+    return (
+        options.blocks is None
+        and not options.only_recorded
+        and options.seconds is None
+        and options.order == "lockstep"
+        and image.cluster.count == 1 < launch.grid.count
+        and launch.grid.count * launch.block.count <= LANES
+        and not may_meet(image.module.text)
+    )
+
+
+def _at_once(workload: Workload, build: Build, image: Image, options: _Options) -> Trace | None:
+    """The record of all blocks run at once; None where it is not that of a run block by block."""
+    limits = options.limits
+    most, memory = min(_AT_ONCE, limits.instructions), min(options.record_bytes, limits.memory)
+    options = replace(options, limits=replace(limits, instructions=most, memory=memory))
+    try:
+        trace = _Recording(workload, build, image, options, None, together=True).trace()
+    except CutShort:
+        return None
+    (record,) = trace.records
+    if trace.findings or trace.prints or record.nbytes() > options.record_bytes:
+        return None
+    return trace if are_apart(record) else None
 
 
 def image_of(workload: Workload, build: Build) -> Image:

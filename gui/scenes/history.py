@@ -355,7 +355,8 @@ class History:
         self._record = weakref.ref(block_trace)  # the record must not be kept alive from here
         kind = np.asarray(block_trace.kind)
         self._accesses = np.flatnonzero(np.isin(kind, (_LOAD, _STORE, _ATOMIC)))
-        self._writes = np.flatnonzero(np.isin(kind, (_STORE, _ATOMIC)))
+        self._visible = block_trace.access_steps
+        self._writes = self._visible[kind[self._visible] != _LOAD]
         self._loads: dict[str, Loads] = {}
         self._through_shared: dict[str, Loads] = {}
         self._tallies: dict[str, Tally] = {}
@@ -378,9 +379,10 @@ class History:
 
     def last_access(self, step: int, space: str) -> Access | None:
         """The latest access to `space` at or before `step`, None if there was none."""
-        place = int(np.searchsorted(self._accesses, step, side="right")) - 1
+        accesses = self._accesses if space == "local" else self._visible
+        place = int(np.searchsorted(accesses, step, side="right")) - 1
         while place >= 0:
-            at = int(self._accesses[place])
+            at = int(accesses[place])
             if self._space(at) == space:
                 return self._trace.access(at)
             place -= 1
@@ -509,8 +511,8 @@ class History:
 
     def read_all(self) -> None:
         """Read the whole record, 30 µs an access: a jump to its end then need not."""
-        if len(self._accesses):
-            self._scan(int(self._accesses[-1]))
+        if len(self._visible):
+            self._scan(int(self._visible[-1]))
 
     def _space(self, step: int) -> str:
         if step not in self._spaces:
@@ -519,8 +521,8 @@ class History:
         return self._spaces[step]
 
     def _scan(self, step: int) -> None:
-        end = int(np.searchsorted(self._accesses, step, side="right"))
-        for at in self._accesses[self._scanned : end]:
+        end = int(np.searchsorted(self._visible, step, side="right"))
+        for at in self._visible[self._scanned : end]:
             self._keep_for_products(int(at))
             access: Any = self._trace.access(int(at))
             if access is None:

@@ -458,9 +458,11 @@ def _beyond(grid: Grid, rows: Ints, columns: Ints) -> Reach:
 
 
 def _first_and_last_steps(block: BlockTrace) -> list[int]:
-    """The steps at which each load or store is executed for the first and the last time."""
+    """The visible steps at which a load or store is executed for the first and the last time."""
     kind, pc = np.asarray(block.kind), np.asarray(block.pc)
     steps = np.flatnonzero((kind == EventKind.LOAD) | (kind == EventKind.STORE))
     _, first = np.unique(pc[steps], return_index=True)
     _, last = np.unique(pc[steps][::-1], return_index=True)
-    return [int(s) for s in np.unique([*steps[first], *steps[::-1][last]])]
+    ends = np.union1d(steps[first], steps[::-1][last])
+    found: list[int] = np.intersect1d(ends, block.access_steps).tolist()
+    return found
