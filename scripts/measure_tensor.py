@@ -43,11 +43,13 @@ class Product:
     k: int
     factors: str
     sums: str
+    changes: bool = False  # factors in every round: what is done to them alone is done anew
 
     @property
     def name(self) -> str:
         """As PTX has it."""
-        return f"m{self.m}n{self.n}k{self.k} {self.factors} {self.sums}"
+        changing = ", other factors each time" if self.changes else ""
+        return f"m{self.m}n{self.n}k{self.k} {self.factors} {self.sums}{changing}"
 
     @property
     def registers(self) -> tuple[int, int, int]:
@@ -64,7 +66,9 @@ class Product:
         letter = "f" if self.sums == "f32" else "r"
         kind = "float" if self.sums == "f32" else "unsigned"
         outputs = ", ".join(f'"+{letter}"(c[i][{j}])' for j in range(c))
-        inputs = ", ".join([f'"r"(a[{j}])' for j in range(a)] + [f'"r"(b[{j}])' for j in range(b)])
+        # Each chain has its own B: the assembler does a product of two 8-bit factors once for all.
+        inputs = [f'"r"(a[{j}])' for j in range(a)] + [f'"r"(b[i][{j}])' for j in range(b)]
+        change = f"for (int j = 0; j < {b}; j++) b[i][j] ^= round;" if self.changes else ""
         own = ", ".join(f"%{j}" for j in range(c))
         left = ", ".join(f"%{c + j}" for j in range(a))
         right = ", ".join(f"%{c + a + j}" for j in range(b))
@@ -73,19 +77,21 @@ class Product:
         return f"""
 extern "C" __global__ void products(unsigned* x, long long* clocks, int rounds)
 {{
-    unsigned a[{a}], b[{b}];
+    unsigned a[{a}], b[{CHAINS}][{b}];
     {kind} c[{CHAINS}][{c}];
     for (int i = 0; i < {a}; i++) a[i] = x[threadIdx.x + i];
-    for (int i = 0; i < {b}; i++) b[i] = x[threadIdx.x + 64 + i];
+    for (int i = 0; i < {CHAINS * b}; i++) b[i / {b}][i % {b}] = x[threadIdx.x + 64 + i];
     for (int i = 0; i < {CHAINS * c}; i++) c[i / {c}][i % {c}] = x[threadIdx.x + i];
     __syncthreads();
     long long begin = clock64();
     #pragma unroll 1
     for (int round = 0; round < rounds; round++)
         #pragma unroll
-        for (int i = 0; i < {CHAINS}; i++)
+        for (int i = 0; i < {CHAINS}; i++) {{
+            {change}
             asm volatile("mma.sync.aligned.{shape}.row.col.{types} {{{own}}}, {{{left}}}, {{{right}}}, {{{own}}};"
-                         : {outputs} : {inputs});
+                         : {outputs} : {", ".join(inputs)});
+        }}
     long long end = clock64();
     for (int i = 0; i < {CHAINS * c}; i++) x[threadIdx.x + 512 * i] = c[i / {c}][i % {c}];
     if (threadIdx.x % 32 == 0) {{
@@ -100,7 +106,9 @@ PRODUCTS = (
     Product(16, 8, 16, "f16", "f32"), Product(16, 8, 16, "f16", "f16"),
     Product(16, 8, 8, "f16", "f32"), Product(16, 8, 16, "bf16", "f32"),
     Product(16, 8, 8, "tf32", "f32"), Product(16, 8, 4, "tf32", "f32"),
-    Product(16, 8, 32, "e4m3", "f32"), Product(16, 8, 32, "s8", "s32"),
+    Product(16, 8, 32, "e4m3", "f32"), Product(16, 8, 32, "e4m3", "f32", changes=True),
+    Product(16, 8, 32, "e4m3", "f16"), Product(16, 8, 32, "e4m3", "f16", changes=True),
+    Product(16, 8, 32, "s8", "s32"),
 )  # fmt: skip
 
 

@@ -1,4 +1,7 @@
-"""`cp.async.bulk` and `cp.async.bulk.tensor`: copies that one thread begins, and their groups."""
+"""`cp.async.bulk` and its tensor form: copies that one thread begins, and their groups.
+
+`cp.reduce.async.bulk` is a store that updates what it finds, element by element.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core import tensor_maps
+from core.emulator.access import Update, update
 from core.emulator.events import Span
 from core.emulator.groups import WARP
 from core.emulator.lanes import Lanes
@@ -18,9 +22,10 @@ from core.emulator.machine import ActionLanes
 from core.emulator.memory import Region
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Kind, Op, Reader
-from core.ptx.arithmetic.operation import immediate, refuse, unsupported
+from core.ptx.arithmetic.operation import immediate, refuse, type_of, unsupported
 from core.ptx.ast import Address, Instruction, Operand, Vector
-from core.ptx.types import TYPES
+from core.ptx.opcodes import update_of
+from core.ptx.types import TYPES, PtxType
 from core.tensor_maps import TensorMap
 
 _CHUNK = 16  # bytes that plain copies are made of
@@ -45,9 +50,43 @@ class _End:
 Land = Callable[[], None]
 
 
-def _moves(source: _End, target: _End) -> Land:
+@dataclass(frozen=True)
+class Reduction:
+    """What a copy does to the elements that it finds, of one type."""
+
+    kind: PtxType
+    update: Update
+
+
+# What may be done to elements of a type (PTX ISA, "cp.reduce.async.bulk"): in the shared memory of
+# a block of the cluster, and in global memory more. A tensor map's integers do for bits.
+_SHARED = {
+    "add": ("u32", "s32", "u64"),
+    **dict.fromkeys(("min", "max"), ("u32", "s32")),
+    **dict.fromkeys(("inc", "dec"), ("u32",)),
+    **dict.fromkeys(("and", "or", "xor"), ("b32",)),
+}
+_GLOBAL = {
+    "add": ("f16", "bf16", "f32", "f64"),
+    **dict.fromkeys(("min", "max"), ("u64", "s64", "f16", "bf16")),
+    **dict.fromkeys(("and", "or", "xor"), ("b64", "u32", "s32", "u64", "s64")),
+}
+
+
+def _reduction(instruction: Instruction, kind: str, space: str) -> Reduction:
+    """Of elements of a type; refused where there is none such."""
+    name = update_of(instruction)
+    more = _GLOBAL.get(name, ()) if space == "global" else ()
+    if kind not in (*_SHARED.get(name, ()), *more):
+        raise unsupported(instruction, f"has no reduction of {kind} in {space} memory")
+    return Reduction(TYPES[kind], update(name, TYPES[kind], space))
+
+
+def _moves(source: _End, target: _End, reduction: Reduction | None = None) -> Land:
     """What moves the elements when the copy lands; those that lie nowhere become zero."""
     kind = np.dtype(f"u{source.width}") if source.width < _CHUNK else np.dtype("V16")
+    if reduction is not None:
+        kind = reduction.kind.dtype
     aligned = not (source.place[source.place >= 0] % source.width).any()
     if not aligned or (target.place % target.width).any():
         raise AssertionError("elements of copies are aligned")
@@ -58,7 +97,7 @@ def _moves(source: _End, target: _End) -> Land:
     def land() -> None:
         data = source.region.view(kind)[inside[0]]
         view = target.region.writable(kind)
-        view[inside[1]] = data
+        view[inside[1]] = data if reduction is None else reduction.update(view[inside[1]], data)
         if len(outside):
             view[outside] = np.zeros(1, kind)
 
@@ -91,6 +130,7 @@ class BulkCopy:
     source: Reader
     size: Reader
     signal: _Signal
+    reduction: Reduction | None = None
 
     def __call__(self, lanes: ActionLanes) -> bool:
         """Begins each lane's copy."""
@@ -122,7 +162,8 @@ class BulkCopy:
     ) -> None:
         unit = lanes.state.unit
         from_shared, to_shared = self.kind != "load", self.kind != "store"
-        pieces = np.arange(0, nbytes, _CHUNK, dtype=np.int64)
+        width = _CHUNK if self.reduction is None else self.reduction.kind.nbytes
+        pieces = np.arange(0, nbytes, width, dtype=np.int64)
 
         def end(address: int, *, shared: bool, rank: int | None) -> _End | None:
             found = (
@@ -133,7 +174,7 @@ class BulkCopy:
             if found is None:
                 lanes.illegal("out_of_bounds", lane, address, nbytes)
                 return None
-            return _End(found[0], found[1] + pieces, _CHUNK)
+            return _End(found[0], found[1] + pieces, width)
 
         source = end(ends[0], shared=from_shared, rank=None)
         for rank in ranks(blocks):
@@ -147,10 +188,11 @@ class BulkCopy:
                 self.kind,
                 (source.span(),),
                 (target.span(),),
-                _moves(source, target),
+                _moves(source, target, self.reduction),
                 nbytes,
                 place,
                 is_multicast=blocks is not None,
+                is_update=self.reduction is not None,
             )
 
 
@@ -197,6 +239,7 @@ class TensorCopy:
     corner: tuple[Reader, ...]
     shared: Reader
     signal: _Signal
+    reduces: bool = False
 
     def __call__(self, lanes: ActionLanes) -> bool:
         """Begins each lane's copy."""
@@ -260,6 +303,9 @@ class TensorCopy:
             here = _End(found[0], near, what.nbytes)
             ends = (far, here) if self.loads else (here, far)
             place = self.signal.place(lanes, lane, told, rank)
+            reduction = None
+            if self.reduces:
+                reduction = _reduction(lanes.op.instruction, what.kind, "global")
             row = np.arange(len(places)) // what.counts[0]
             outside = np.bincount(row[places < 0], minlength=int(row[-1]) + 1) * what.nbytes
             there = np.flatnonzero(places >= 0)
@@ -274,20 +320,22 @@ class TensorCopy:
                 "load" if self.loads else "store",
                 (reads,),
                 (writes,),
-                _moves(*ends) if self.loads else _stores(*ends),
+                _moves(*ends) if self.loads else _stores(*ends, reduction),
                 what.box_bytes,
                 place,
                 outside,
                 is_multicast=blocks is not None,
+                is_update=self.reduces,
             )
 
 
-def _stores(source: _End, target: _End) -> Land:
+def _stores(source: _End, target: _End, reduction: Reduction | None) -> Land:
     """As `_moves`, of the elements that lie inside the map."""
     there = target.place >= 0
     return _moves(
         _End(source.region, source.place[there], source.width),
         _End(target.region, target.place[there], target.width),
+        reduction,
     )
 
 
@@ -323,9 +371,9 @@ def await_groups(left: int, reads_only: bool, lanes: ActionLanes) -> bool:
 
 
 def bulk_copy(decoder: OperandDecoder, instruction: Instruction) -> Op:
-    """Decodes `cp.async.bulk` in all its forms but those that reduce."""
+    """Decodes `cp.async.bulk` and `cp.reduce.async.bulk` in all their forms."""
     modifiers, operands = instruction.modifiers, list(instruction.operands)
-    refuse(instruction, "reduce", "cp_mask")
+    refuse(instruction, "cp_mask")
     if any(m.startswith(("im2col", "tile::")) for m in modifiers):
         raise unsupported(instruction, "copies no plain tile")
     if "commit_group" in modifiers:
@@ -348,6 +396,9 @@ def bulk_copy(decoder: OperandDecoder, instruction: Instruction) -> Op:
     if not isinstance(to, Address) or not isinstance(source, Address):
         raise unsupported(instruction, "has no address")
     signal = _signal(decoder, instruction, rest)
+    reduces = "reduce" in modifiers
+    if reduces and spaces[1] != "shared":
+        raise unsupported(instruction, "does not reduce what lies in shared memory")
     if tensor:
         loads = spaces[0] == "shared"
         near, far = (to, source) if loads else (source, to)
@@ -365,6 +416,7 @@ def bulk_copy(decoder: OperandDecoder, instruction: Instruction) -> Op:
                 corner,
                 decoder.address(instruction, near, "shared"),
                 signal,
+                reduces,
             ),
         )
     kind = {"global": "load"}.get(spaces[1], "store" if spaces[0] == "global" else "shared")
@@ -376,6 +428,7 @@ def bulk_copy(decoder: OperandDecoder, instruction: Instruction) -> Op:
             decoder.address(instruction, source, spaces[1]),
             decoder.table.read(instruction, operands[2], TYPES["u32"]),
             signal,
+            _reduction(instruction, type_of(instruction).name, spaces[0]) if reduces else None,
         ),
     )
 

@@ -429,6 +429,7 @@ class InFlight:
         outside: NDArray[np.int64] | None = None,
         *,
         is_multicast: bool = False,
+        is_update: bool = False,
     ) -> None:
         """A copy begins: it tells the mbarrier at `place`, or belongs to the lane's next group.
 
@@ -460,6 +461,7 @@ class InFlight:
             place,
             outside,
             is_multicast,
+            is_update=is_update,
         )
         for observer in self.state.observers:
             observer.on_transfer(event)

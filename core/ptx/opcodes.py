@@ -96,8 +96,8 @@ class Opcode:
     def why_left_out(self, modifiers: Sequence[str]) -> str:
         """Why a form is not executed that one modifier tells from the others; "" for another.
 
-        These are forms of which nothing else is read: `st.async`, `st.bulk`, `red.async` and
-        `cp.reduce` (PTX ISA, "Data Movement and Conversion Instructions").
+        These are forms of which nothing else is read: `st.async`, `st.bulk` and `red.async` (PTX
+        ISA, "Data Movement and Conversion Instructions").
         """
         for modifier in modifiers:
             if (self.name, modifier) in _FORMS:
@@ -126,12 +126,11 @@ def _left_out(why: str, *examples: str) -> Opcode:
     return Opcode(name, "left out", refused=tuple((example, why) for example in examples))
 
 
-_FORMS = {("st", "async"), ("st", "bulk"), ("red", "async"), ("cp", "reduce")}
+_FORMS = {("st", "async"), ("st", "bulk"), ("red", "async")}
 _QUERIES = "what a texture is like is asked of the host's objects"
 _CLUSTERS = "launches of further clusters"
 _REMOTE = "stores and updates in another block of which an mbarrier hears"
 _BULK = "the bulk copy engine (TMA)"
-_BULK_SUMS = "updates by the bulk copy engine (TMA)"
 _STACKS = "stacks that grow at run time"
 
 _ROWS = (
@@ -200,10 +199,6 @@ _ROWS = (
             "[%r1], [%d1, {%r2, %r2, %r2}], [%r3], {%h1};",
             "tensor maps of images",
         ),
-        (
-            "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%d1], [%r1], 16;",
-            _BULK_SUMS,
-        ),
     ),
     Opcode("discard", "hint", writes=False, stores=True),
     *_same("prefetch prefetchu applypriority", Opcode("", "hint", writes=False)),
@@ -248,10 +243,6 @@ _ROWS = (
         (
             "mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32 {%r1}, {%r1}, {%r2}, {%r1};",
             "4-bit and 1-bit integers",
-        ),
-        (
-            "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%f1}, {%r1}, {%r2}, {%f1};",
-            "8-bit floats in matrices",
         ),
     ),
     Opcode("wmma", "matrix", writes=_with("load mma"), stores=_with("store")),

@@ -106,8 +106,8 @@ def machine_work(instruction: Instruction) -> tuple[str, int] | None:
         return ("LDGSTS", 1) if _COPIES & modifiers else None
     if instruction.opcode == "wgmma":
         return None
-    if is_tensor(instruction):
-        return ("HMMA", 1) if {"f16", "bf16", "tf32"} & modifiers else None
+    if product := tensor_operations(instruction):
+        return ("HMMA", 1) if product.factors in ("f16", "bf16", "tf32") else None
     if row.kind == "barrier" and not {"warp", "arrive"} & modifiers:
         return ("BAR", 1)
     if row.kind in ("load", "store") and "global" in modifiers:
