@@ -535,7 +535,9 @@ def summed(p: Sum) -> Form:
     def given(blocks: int) -> NDArray[np.uint8]:
         return terms(p.kind, blocks * room // nbytes, rng)
 
-    head = "const char* from, char* bytes, int which, int to, int of, int size, int lanes, int apart"
+    head = (
+        "const char* from, char* bytes, int which, int to, int of, int size, int lanes, int apart"
+    )
     fill = f"for (int i = t; i < {room}; i += 64) tile[i] = from[{room} * blockIdx.x + i];"
     if p.in_cluster:
         source = f"""{HEAD}{_CLUSTER}
@@ -664,7 +666,7 @@ extern "C" __global__ void {p.title}(const __grid_constant__ TensorMap map, cons
 def sum_boxes() -> Iterator[SumBox]:
     """Copies of boxes that reduce: every type, and boxes of all ranks that edges clip."""
     for name, kind in SUMS:
-        for one in (kind,) if kind[0] != "b" or kind == "bf16" else (f"u{kind[1:]}", f"s{kind[1:]}"):
+        for one in {"b32": ("u32", "s32"), "b64": ("u64",)}.get(kind, (kind,)):
             yield SumBox(name, one, (40, 24), (8, 20), (16, 30))
     yield SumBox("add", "u32", (96,), (48,), (64,))
     yield SumBox("max", "f16", (70, 64), (32, 40), (16, 40), 64)
@@ -688,7 +690,11 @@ _ASYNC_STORES = tuple(
     if count < 4 or kind[1:] == "32"
 )
 _ASYNC_SUMS = tuple(
-    (f"red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.{name}.{kind}", kind, 1)
+    (
+        f"red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.{name}.{kind}",
+        kind,
+        1,
+    )
     for name, kind in IN_CLUSTER
 )
 
@@ -696,7 +702,9 @@ _ASYNC_SUMS = tuple(
 def far_stores(which: int) -> Form:
     """Each lane of a warp sends something to the other block of its cluster."""
     instruction, kind, count = (*_ASYNC_STORES, *_ASYNC_SUMS)[which]
-    name = "far_" + "_".join(part.split("::")[0] for part in instruction.split(".") if "mbar" not in part)
+    name = "far_" + "_".join(
+        part.split("::")[0] for part in instruction.split(".") if "mbar" not in part
+    )
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     nbytes = int(kind[1:]) // 8
     letter, element = {4: "r", 8: "l"}[nbytes], {4: "u32", 8: "u64"}[nbytes]

@@ -59,7 +59,8 @@ class Reduction:
 
 
 # What may be done to elements of a type (PTX ISA, "cp.reduce.async.bulk"): in the shared memory of
-# a block of the cluster, and in global memory more. A tensor map's integers do for bits.
+# a block of the cluster, and in global memory more. A tensor map's integers do for bits,
+# but an H200 refuses those of 64 bits that have a sign (an illegal instruction).
 _SHARED = {
     "add": ("u32", "s32", "u64"),
     **dict.fromkeys(("min", "max"), ("u32", "s32")),
@@ -69,7 +70,7 @@ _SHARED = {
 _GLOBAL = {
     "add": ("f16", "bf16", "f32", "f64"),
     **dict.fromkeys(("min", "max"), ("u64", "s64", "f16", "bf16")),
-    **dict.fromkeys(("and", "or", "xor"), ("b64", "u32", "s32", "u64", "s64")),
+    **dict.fromkeys(("and", "or", "xor"), ("b64", "u32", "s32", "u64")),
 }
 
 
@@ -79,7 +80,8 @@ def _reduction(instruction: Instruction, kind: str, space: str) -> Reduction:
     more = _GLOBAL.get(name, ()) if space == "global" else ()
     if kind not in (*_SHARED.get(name, ()), *more):
         raise unsupported(instruction, f"has no reduction of {kind} in {space} memory")
-    return Reduction(TYPES[kind], update(name, TYPES[kind], space))
+    # Sums of float32 keep subnormals, as those of atomics in shared memory do (seen on an H200).
+    return Reduction(TYPES[kind], update(name, TYPES[kind], "shared"))
 
 
 def _moves(source: _End, target: _End, reduction: Reduction | None = None) -> Land:
@@ -139,7 +141,7 @@ class BulkCopy:
         barrier = None if self.signal.barrier is None else lanes.read(self.signal.barrier)
         masks = None if self.signal.blocks is None else lanes.read(self.signal.blocks)
         begun = np.flatnonzero(lanes.active)
-        if self.kind == "store":
+        if self.kind == "store" and self.reduction is None:
             begun = _once_a_warp(lanes, begun, (source, to, size))
         for lane in begun.tolist():
             nbytes = int(size[lane])
@@ -202,8 +204,9 @@ def _once_a_warp(
     """Of the lanes of a warp that store the same bytes to the same place, the first.
 
     The machine code of such a store loops over the operands that a warp's lanes have; that of a
-    copy that an mbarrier counts loops over the lanes (UTMASTG and UBLKCP as NVRTC 13.0 and 13.5
-    make them). CUTLASS has a whole warp store each tile, which an H200 counts once.
+    copy that an mbarrier counts, or that reduces, loops over the lanes (UTMASTG, UBLKCP, UTMAREDG
+    and UBLKRED as NVRTC 13.0 and 13.5 make them). CUTLASS has a whole warp store each tile, which
+    an H200 counts once.
     """
     if len(begun) < 2:
         return begun
@@ -248,7 +251,7 @@ class TensorCopy:
         barrier = None if self.signal.barrier is None else lanes.read(self.signal.barrier)
         masks = None if self.signal.blocks is None else lanes.read(self.signal.blocks)
         begun = np.flatnonzero(lanes.active)
-        if not self.loads:
+        if not self.loads and not self.reduces:
             begun = _once_a_warp(lanes, begun, (maps, shared, *corner.T))
         for lane in begun.tolist():
             found = _map_at(lanes, lane, int(maps[lane]), len(self.corner))

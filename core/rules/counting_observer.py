@@ -430,7 +430,8 @@ class CountingObserver(Observer):
                 requests = 0
             return
         loaded, stored = event.reads[0], event.writes[0]
-        for span, other, name in ((loaded, stored, "tma_ld"), (stored, loaded, "tma_st")):
+        change = "tma_red" if event.is_update else "tma_st"
+        for span, other, name in ((loaded, stored, "tma_ld"), (stored, loaded, change)):
             if span.region.space == "global":
                 shared = other.place % self._stride(other)
                 row = span.row if span.row is not None else np.zeros_like(shared)

@@ -428,7 +428,8 @@ class WorkPart(Observer):
                     by_array = self._sectors[kind]
                     by_array[span.region.name] = by_array.get(span.region.name, 0) + len(sectors)
                     self._sums["l2_sectors"] += len(sectors)
-                    self.touched.add_sectors(span.region, kind, sectors)
+                    for way in ("load", "store") if event.is_update else (kind,):
+                        self.touched.add_sectors(span.region, way, sectors)
 
     def _global(self, event: AccessEvent, address: NDArray[np.int64]) -> None:
         if event.pc in self._issues.joined:

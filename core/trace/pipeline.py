@@ -223,7 +223,8 @@ class _Reading:
             if len(read) and event.kind == "product":
                 yield _Event(event.tick, Moment("read", step, "wgmma", warps), read)
             elif len(read):
-                yield _Event(event.tick, Moment("read", step, "TMA store", warps), read)
+                how = "TMA reduction" if event.is_update else "TMA store"
+                yield _Event(event.tick, Moment("read", step, how, warps), read)
 
     def _origin(self, event: TransferEvent) -> int:
         place = int(event.lanes[0]) // self.block.n_threads

@@ -73,15 +73,6 @@ def test_what_is_left_out_is_refused(text) -> None:
     ("text", "why"),
     [  # as NVIDIA's assembler accepts them
         (
-            "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%d1], [%r1], 128;",
-            "updates",
-        ),
-        (
-            "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group "
-            "[%d1, {%r1, %r2}], [%r3];",
-            "updates by the bulk copy engine",
-        ),
-        (
             "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.inc.u32 "
             "[%r1], %r2, [%r3];",
             "stores and updates in another block of which an mbarrier hears",
