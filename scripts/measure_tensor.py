@@ -132,7 +132,7 @@ extern "C" __global__ void __launch_bounds__(256) products(const uint4* x, float
         asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
         #pragma unroll
         for (int k = 0; k < 4; k++)
-            asm volatile("wgmma.mma_async.sync.aligned.m64n256k16.f32.TYPE.TYPE {OWN}, %128, %129, 1, 1, 1, 0, 0;"
+            asm volatile("wgmma.mma_async.sync.aligned.SHAPE.f32.TYPE.TYPE {OWN}, %128, %129, 1, 1, 1FLIPS;"
                          : OUTPUTS : "l"(a + 2 * k), "l"(b + 2 * k));
         asm volatile("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 1;" ::: "memory");
     }
@@ -151,9 +151,14 @@ def measure_groups(cuda: Any, sms: int) -> Iterator[tuple[str, dict[str, float]]
     values = np.random.default_rng(4).uniform(-1, 1, 24 << 10).astype(np.float32)
     words = {"f16": values.astype(np.float16).view(np.uint16),
              "bf16": (values.view(np.uint32) >> 16).astype(np.uint16)}  # fmt: skip
+    # Of 8-bit floats 48 Ki, of any sign and mantissa and four exponents.
+    words["e4m3"] = values.astype(np.float16).view(np.uint16) & 0x9F9F | 0x2020
     clock, out = SmClock(cuda, sms), cuda.mem_alloc(4 * 256 * sms)
     for kind, random in words.items():
-        source = GROUPS.replace("TYPE", kind).replace("OWN", own).replace("OUTPUTS", outputs)
+        k, flips = (32, "") if kind == "e4m3" else (16, ", 0, 0")
+        shape = f"m64n256k{k}"
+        source = GROUPS.replace("SHAPE", shape).replace("TYPE", kind).replace("FLIPS", flips)
+        source = source.replace("OWN", own).replace("OUTPUTS", outputs)
         image = compile_cubin(source, compute_capability=(9, 0))
         function = cuda.module_from_buffer(image).get_function("products")
         function.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, GROUP_SHARED)
@@ -171,10 +176,10 @@ def measure_groups(cuda: Any, sms: int) -> Iterator[tuple[str, dict[str, float]]
                 ms.append(events[1].time_since(events[0]))
                 mhz.append(clock.mhz(ms[-1]) or 0.0)
                 time.sleep(0.2)
-            flops = 2 * 64 * 256 * 16 * 4 * 2 * GROUP_ROUNDS
+            flops = 2 * 64 * 256 * k * 4 * 2 * GROUP_ROUNDS
             took, ran = float(np.median(ms)), float(np.median(mhz))
             yield (
-                f"m64n256k16 {kind} f32, {factors}",
+                f"{shape} {kind} f32, {factors}",
                 {
                     "tflops": round(flops * sms / took / 1e9, 1),
                     "sm_mhz": round(ran),

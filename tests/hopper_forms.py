@@ -683,62 +683,59 @@ def sum_boxes() -> Iterator[SumBox]:
 
 # -- stores and updates in another block, of which an mbarrier hears ---------------------------
 
-_ASYNC_STORES = tuple(
-    (f"st.async.shared::cluster.mbarrier::complete_tx::bytes{many}.{kind}", kind, count)
-    for kind in ("u32", "s64", "f32", "f64", "b32", "b64")
-    for many, count in (("", 1), (".v2", 2), (".v4", 4))
-    if count < 4 or kind[1:] == "32"
-)
-_ASYNC_SUMS = tuple(
-    (
-        f"red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.{name}.{kind}",
-        kind,
-        1,
-    )
-    for name, kind in IN_CLUSTER
-)
+_FAR = (
+    *(
+        (f"st.async.shared::cluster.mbarrier::complete_tx::bytes{vector}.{kind}", kind, count)
+        for kind in ("u32", "s64", "f32", "f64", "b32", "b64")
+        for vector, count in (("", 1), (".v2", 2), (".v4", 4))
+        if count < 4 or kind[1:] == "32"
+    ),
+    *(
+        (f"red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.{name}.{kind}",
+         kind, 1)
+        for name, kind in IN_CLUSTER
+    ),
+)  # fmt: skip
 
 
-def far_stores(which: int) -> Form:
-    """Each lane of a warp sends something to the other block of its cluster."""
-    instruction, kind, count = (*_ASYNC_STORES, *_ASYNC_SUMS)[which]
-    name = "far_" + "_".join(
-        part.split("::")[0] for part in instruction.split(".") if "mbar" not in part
-    )
+def _far_text(instruction: str, kind: str, count: int) -> str:
+    values = [f"%{i + (2 if kind[1:] == '32' else 6)}" for i in range(count)]
+    vector = f"{{{', '.join(values)}}}" if count > 1 else values[0]
+    return f"{instruction} [%0], {vector}, [%1];"
+
+
+def far_stores(which: int, slots: int = 32) -> Form:
+    """Each lane of a warp sends something to one of the other block's slots of 16 bytes."""
+    instruction, kind, count = _FAR[which]
+    words = [w for w in instruction.split(".") if "::" not in w and w not in ("async", "relaxed")]
+    name = f"far_{'_'.join(w for w in words if w != 'cluster')}_{slots}"
     rng = np.random.default_rng(zlib.crc32(name.encode()))
-    nbytes = int(kind[1:]) // 8
-    letter, element = {4: "r", 8: "l"}[nbytes], {4: "u32", 8: "u64"}[nbytes]
-    operands = ", ".join(f'"{letter}"(v[{i}])' for i in range(count))
-    whole = 32 * count * nbytes
-    moved = (
-        "{ .reg .b%d v<%d>; %s %s [%%0], %s, [%%1]; }"
-        % (
-            8 * nbytes, count,
-            " ".join(f"mov.b{8 * nbytes} v{i}, %{i + 2};" for i in range(count)),
-            instruction,
-            "v0" if count == 1 else "{" + ", ".join(f"v{i}" for i in range(count)) + "}",
-        )
-    )  # fmt: skip
+    operands = '"r"(to), "r"(far(&full, rank ^ 1)), '
+    operands += ", ".join(f'"r"(v[{i}])' for i in range(4))
+    operands += ', "l"((u64)v[1] << 32 | v[0]), "l"((u64)v[3] << 32 | v[2])'
     source = f"""{HEAD}{_CLUSTER}
-extern "C" __global__ void __cluster_dims__(2) {name}(const {element}* from, {element}* bytes) {{
-  __shared__ __align__(16) {element} old[{32 * count}];
-  __shared__ u64 full; u32 rank; {element} v[{count}];
+extern "C" __global__ void __cluster_dims__(2) {name}(const u32* from, u32* bytes, int which,
+    int size, int slots) {{
+  __shared__ __align__(16) u32 old[128];
+  __shared__ u64 full; u32 rank, v[4];
   int t = threadIdx.x;
   asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  for (int i = 0; i < {count}; i++) {{
-    v[i] = from[{32 * count} * blockIdx.x + {count} * t + i];
-    old[{count} * t + i] = bytes[{32 * count} * blockIdx.x + {count} * t + i]; }}
-  if (t == 0) {{ init(&full, 1); expect(&full, {whole}); }}
-  fence(); together();
-  u32 to = far(old + {count} * ((t * 5 + 3) % 32), rank ^ 1);
-  asm volatile("{moved}" :: "r"(to), "r"(far(&full, rank ^ 1)), {operands} : "memory");
+  from += 128 * blockIdx.x + 4 * t; bytes += 128 * blockIdx.x + 4 * t;
+  for (int i = 0; i < 4; i++) {{ v[i] = from[i]; old[4 * t + i] = bytes[i]; }}
+  if (t == 0) {{ init(&full, 1); expect(&full, size); }}
+  together();
+  u32 to = far(old + 4 * ((t * 5 + 3) % slots), rank ^ 1);{
+        _cases([_far_text(*one) for one in _FAR], operands)
+    }
   wait(&full, 0);
-  for (int i = 0; i < {count}; i++) bytes[{32 * count} * blockIdx.x + {count} * t + i] = old[{count} * t + i];
+  for (int i = 0; i < 4; i++) bytes[i] = old[4 * t + i];
   together();
 }}"""
+    numbers = {"which": which, "size": 32 * count * int(kind[1:]) // 8, "slots": slots}
     arguments = (
-        ArrayArgument("from", terms(kind, 64 * count, rng).view(f"u{nbytes}")),
-        ArrayArgument("bytes", terms(kind, 64 * count, rng).view(f"u{nbytes}"), "inout"),
+        ArrayArgument("from", terms("u32", 256, rng).view("u4")),
+        ArrayArgument("bytes", terms("u32", 256, rng).view("u4"), "inout"),
+        *(ScalarArgument(n, np.int32(v)) for n, v in numbers.items()),
     )
     launch = Launch(Dim3(2), Dim3(32), arguments)
     return Form(name, Workload(name, source, "k.cu", name, launch), ("bytes",))
@@ -751,7 +748,10 @@ def updates() -> Iterator[Form]:
             yield from (small_product(d, depth, v) for v in ("plain", "wide", "special", "cancel"))
     yield from (summed(p) for p in sums())
     yield from (summed_box(p) for p in dict.fromkeys(sum_boxes()))
-    yield from (far_stores(i) for i in range(len(_ASYNC_STORES) + len(_ASYNC_SUMS)))
+    yield from (far_stores(i) for i in range(len(_FAR)))
+    for i, (instruction, _, _) in enumerate(_FAR):
+        if instruction.endswith(("add.u32", "add.u64", "xor.b32", "max.s32")):
+            yield far_stores(i, 3)
 
 
 def forms() -> Iterator[Form]:

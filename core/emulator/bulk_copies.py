@@ -61,7 +61,7 @@ class Reduction:
 # What may be done to elements of a type (PTX ISA, "cp.reduce.async.bulk"): in the shared memory of
 # a block of the cluster, and in global memory more. A tensor map's integers do for bits,
 # but an H200 refuses those of 64 bits that have a sign (an illegal instruction).
-_SHARED = {
+IN_CLUSTER = {
     "add": ("u32", "s32", "u64"),
     **dict.fromkeys(("min", "max"), ("u32", "s32")),
     **dict.fromkeys(("inc", "dec"), ("u32",)),
@@ -78,7 +78,7 @@ def _reduction(instruction: Instruction, kind: str, space: str) -> Reduction:
     """Of elements of a type; refused where there is none such."""
     name = update_of(instruction)
     more = _GLOBAL.get(name, ()) if space == "global" else ()
-    if kind not in (*_SHARED.get(name, ()), *more):
+    if kind not in (*IN_CLUSTER.get(name, ()), *more):
         raise unsupported(instruction, f"has no reduction of {kind} in {space} memory")
     # Sums of float32 keep subnormals, as those of atomics in shared memory do (seen on an H200).
     return Reduction(TYPES[kind], update(name, TYPES[kind], "shared"))
@@ -115,12 +115,15 @@ class _Signal:
 
     def place(self, lanes: Lanes, lane: int, address: int, rank: int | None) -> int:
         """The place of the mbarrier at an address; -1 where there is none."""
-        if self.barrier is None:
-            return -1
-        found = lanes.state.unit.shared_bytes(lane, address, 8, rank)
-        if found is None:
-            raise unsupported(lanes.op.instruction, "names no mbarrier object in shared memory")
-        return found[1] // 8
+        return -1 if self.barrier is None else signalled_place(lanes, lane, address, rank)
+
+
+def signalled_place(lanes: Lanes, lane: int, address: int, rank: int | None = None) -> int:
+    """The place of the mbarrier at an address, in a block of the cluster or where it says."""
+    found = lanes.state.unit.shared_bytes(lane, address, 8, rank)
+    if found is None:
+        raise unsupported(lanes.op.instruction, "names no mbarrier object in shared memory")
+    return found[1] // 8
 
 
 @dataclass(frozen=True)

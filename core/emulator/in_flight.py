@@ -28,6 +28,7 @@ from core.emulator.groups import Group
 from core.emulator.lanes import Lanes
 from core.emulator.program import Op
 from core.emulator.state import MachineState
+from core.ptx.opcodes import operation_of
 
 # What an mbarrier object holds.
 #
@@ -479,7 +480,7 @@ class InFlight:
             lanes.pc,
             lanes.group.depth,
             np.array([lane]),
-            detail="begins a bulk copy to",
+            detail=f"begins a {operation_of(lanes.op.instruction)} to",
             region=shared,
             address=np.array([shared.base + place % stride], np.int64),
             width=nbytes,

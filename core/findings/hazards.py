@@ -1457,6 +1457,8 @@ class Hazards(Observer):
         if self._copies.any_in_flight:
             self._begin_in_flight(event, span, shadow, how)
         for kind, found, others in shadow.begin(place, stamp, self._order, event.lanes, how):
+            if kind == "proxy_fence" and not event.reads:  # a lane's update, not the copy engine's
+                continue
             bad = found
             if kind == "race" and shadow is self._shared:
                 bad = self._begin_late(event, span, place, found, others, how)

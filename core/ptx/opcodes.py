@@ -96,8 +96,8 @@ class Opcode:
     def why_left_out(self, modifiers: Sequence[str]) -> str:
         """Why a form is not executed that one modifier tells from the others; "" for another.
 
-        These are forms of which nothing else is read: `st.async`, `st.bulk` and `red.async` (PTX
-        ISA, "Data Movement and Conversion Instructions").
+        These are forms of which nothing else is read: `st.bulk` (PTX ISA, "Data Movement and
+        Conversion Instructions").
         """
         for modifier in modifiers:
             if (self.name, modifier) in _FORMS:
@@ -126,11 +126,11 @@ def _left_out(why: str, *examples: str) -> Opcode:
     return Opcode(name, "left out", refused=tuple((example, why) for example in examples))
 
 
-_FORMS = {("st", "async"), ("st", "bulk"), ("red", "async")}
+_FORMS = {("st", "bulk")}
 _QUERIES = "what a texture is like is asked of the host's objects"
 _CLUSTERS = "launches of further clusters"
-_REMOTE = "stores and updates in another block of which an mbarrier hears"
 _BULK = "the bulk copy engine (TMA)"
+_FILLS = "fills by the bulk copy engine (sm_100)"
 _STACKS = "stacks that grow at run time"
 
 _ROWS = (
@@ -179,20 +179,10 @@ _ROWS = (
     Opcode("ld", "load"),
     Opcode("ldu", "load"),
     Opcode("st", "store", writes=False, stores=True).but(
-        (
-            "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r2, [%r3];",
-            _REMOTE,
-        ),
-        ("st.bulk.weak.shared::cta [%d1], 64, 0;", _BULK),
+        ("st.bulk.weak.shared::cta [%d1], 64, 0;", _FILLS),
     ),
     Opcode("atom", "atomic", stores=True),
-    Opcode("red", "reduction", writes=False, stores=True).but(
-        (
-            "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 "
-            "[%r1], %r2, [%r3];",
-            _REMOTE,
-        )
-    ),
+    Opcode("red", "reduction", writes=False, stores=True),
     Opcode("cp", "copy", writes=False, stores=True).but(
         (
             "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes "
@@ -317,6 +307,16 @@ def space_of(instruction: Instruction) -> str:
     """The state space that it names first, "" for a generic address."""
     names = (modifier.partition("::")[0] for modifier in instruction.modifiers)
     return next((name for name in names if name in SPACES), "")
+
+
+def operation_of(instruction: Instruction) -> str:
+    """What an asynchronous instruction, or a call of one, is called."""
+    if "mma_async" in instruction.modifiers:
+        return "matrix product"
+    if "bulk" in instruction.modifiers:
+        return "bulk copy"
+    remote = {"st": "remote store", "red": "remote update"}
+    return remote.get(instruction.opcode, "asynchronous copy")
 
 
 def update_of(instruction: Instruction) -> str:

@@ -418,7 +418,8 @@ class CountingObserver(Observer):
     def on_transfer(self, event: TransferEvent) -> None:
         """Counts a matrix product's reads of shared memory, or a bulk copy's global memory.
 
-        A product reads each factor once, each of its warps its own rows of A.
+        What goes from block to block counts nothing. A product reads each factor once, each of its
+        warps its own rows of A.
         """
         site = event.site if event.site >= 0 else event.pc
         if event.kind == "product":
@@ -428,6 +429,8 @@ class CountingObserver(Observer):
                 sums = figures(requests=requests, units=units, ideal=units)
                 self.tally.add(site, self._of_span(span), "shared_gmma", sums)
                 requests = 0
+            return
+        if event.kind == "shared":
             return
         loaded, stored = event.reads[0], event.writes[0]
         change = "tma_red" if event.is_update else "tma_st"

@@ -218,6 +218,8 @@ class _Reading:
             warps, step = self._warps(event.lanes), self.block.step_at(event.tick)
             if len(written):
                 how = "TMA box" if "tensor" in instruction.modifiers else "bulk copy"
+                if not event.reads:
+                    how = _name(instruction)
                 moment = Moment("fill", step, how, warps, origin=self._origin(event))
                 yield _Event(event.tick, moment, written, ("barrier", event.barrier))
             if len(read) and event.kind == "product":

@@ -15,6 +15,9 @@ struct alignas(64) TensorMap { u64 words[16]; };
 #define COPY_OUT(to, from, n) asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" :: "l"(to), "r"(ADDRESS(from)), "r"((u32)(n)) : "memory")
 #define SUM_OUT(to, from, n) asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" :: "l"(to), "r"(ADDRESS(from)), "r"((u32)(n)) : "memory")
 #define SUM_IN(to, from, n, b, rank) asm volatile("{ .reg .b32 far, bar; mapa.shared::cluster.u32 far, %0, %4; mapa.shared::cluster.u32 bar, %3, %4; cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [far], [%1], %2, [bar]; }" :: "r"(ADDRESS(to)), "r"(ADDRESS(from)), "r"((u32)(n)), "r"(ADDRESS(&b)), "r"(rank) : "memory")
+#define SEND(what, x, b, v, rank) asm volatile("{ .reg .b32 far, bar; mapa.shared::cluster.u32 far, %0, %3; mapa.shared::cluster.u32 bar, %1, %3; " what " [far], %2, [bar]; }" :: "r"(ADDRESS(&x)), "r"(ADDRESS(&b)), "r"((u32)(v)), "r"(rank) : "memory")
+#define STORE_AT(x, b, v, rank) SEND("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32", x, b, v, rank)
+#define ADD_AT(x, b, v, rank) SEND("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32", x, b, v, rank)
 #define BULK_COMMIT asm volatile("cp.async.bulk.commit_group;" ::: "memory")
 #define BULK_WAIT asm volatile("cp.async.bulk.wait_group 0;" ::: "memory")
 #define BULK_WAIT_READ asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory")
@@ -1292,5 +1295,49 @@ extern "C" __global__ void __cluster_dims__(2) sums_in_another_block_before_it_i
     SUM_IN(sum, tile, 128, full, rank ^ 1);
   WAIT_FOR(full, 0);
   c[32 * blockIdx.x + t] = sum[t];
+  CLUSTER_SYNC;
+}
+
+//@ reads_what_another_block_sends_too_soon grid=2 block=32 c=output:uint32[64]
+extern "C" __global__ void __cluster_dims__(2) reads_what_another_block_sends_too_soon(u32* c) {
+  __shared__ u32 got[32]; __shared__ u64 full; int t = threadIdx.x; u32 rank; RANK_OF(rank);
+  got[t] = 0;
+  if (t == 0) { INIT(full, 1); INIT_FENCE; EXPECT(full, 128); }
+  CLUSTER_SYNC;
+  STORE_AT(got[t], full, 31 - t, rank ^ 1);
+  CLUSTER_SYNC;
+  c[32 * blockIdx.x + t] = got[t];  //! not_awaited got
+  WAIT_FOR(full, 0);
+}
+extern "C" __global__ void __cluster_dims__(2) reads_what_another_block_sends_too_soon_ok(u32* c) {
+  __shared__ u32 got[32]; __shared__ u64 full; int t = threadIdx.x; u32 rank; RANK_OF(rank);
+  got[t] = 0;
+  if (t == 0) { INIT(full, 1); INIT_FENCE; EXPECT(full, 128); }
+  CLUSTER_SYNC;
+  STORE_AT(got[t], full, 31 - t, rank ^ 1);
+  WAIT_FOR(full, 0);
+  c[32 * blockIdx.x + t] = got[t];
+  CLUSTER_SYNC;
+}
+
+//@ sums_of_another_block_that_are_set_meanwhile grid=2 block=32 c=output:uint32[8]
+extern "C" __global__ void __cluster_dims__(2) sums_of_another_block_that_are_set_meanwhile(u32* c) {
+  __shared__ u32 sum[4]; __shared__ u64 full; int t = threadIdx.x; u32 rank; RANK_OF(rank);
+  if (t == 0) { INIT(full, 1); INIT_FENCE; EXPECT(full, 128); }
+  CLUSTER_SYNC;
+  if (t < 4) sum[t] = 7;
+  ADD_AT(sum[t % 4], full, t, rank ^ 1);  //! race sum
+  WAIT_FOR(full, 0);
+  if (t < 4) c[4 * blockIdx.x + t] = sum[t];
+  CLUSTER_SYNC;
+}
+extern "C" __global__ void __cluster_dims__(2) sums_of_another_block_that_are_set_meanwhile_ok(u32* c) {
+  __shared__ u32 sum[4]; __shared__ u64 full; int t = threadIdx.x; u32 rank; RANK_OF(rank);
+  if (t == 0) { INIT(full, 1); INIT_FENCE; EXPECT(full, 128); }
+  if (t < 4) sum[t] = 7;
+  CLUSTER_SYNC;
+  ADD_AT(sum[t % 4], full, t, rank ^ 1);
+  WAIT_FOR(full, 0);
+  if (t < 4) c[4 * blockIdx.x + t] = sum[t];
   CLUSTER_SYNC;
 }
