@@ -152,7 +152,7 @@ def measure_groups(cuda: Any, sms: int) -> Iterator[tuple[str, dict[str, float]]
     words = {"f16": values.astype(np.float16).view(np.uint16),
              "bf16": (values.view(np.uint32) >> 16).astype(np.uint16)}  # fmt: skip
     # Of 8-bit floats 48 Ki, of any sign and mantissa and four exponents.
-    words["e4m3"] = values.astype(np.float16).view(np.uint16) & 0x9F9F | 0x2020
+    words["e4m3"] = words["f16"] & np.uint16(0x9F9F) | np.uint16(0x2020)
     clock, out = SmClock(cuda, sms), cuda.mem_alloc(4 * 256 * sms)
     for kind, random in words.items():
         k, flips = (32, "") if kind == "e4m3" else (16, ", 0, 0")

@@ -314,7 +314,7 @@ def operation_of(instruction: Instruction) -> str:
     if "mma_async" in instruction.modifiers:
         return "matrix product"
     if "bulk" in instruction.modifiers:
-        return "bulk copy"
+        return "bulk reduction" if "reduce" in instruction.modifiers else "bulk copy"
     remote = {"st": "remote store", "red": "remote update"}
     return remote.get(instruction.opcode, "asynchronous copy")
 
