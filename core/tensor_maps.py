@@ -12,6 +12,7 @@ import math
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,15 @@ SWIZZLES = (0, 32, 64, 128)
 MOST_DIMENSIONS = 5
 _MOST_BOX, _MOST_STEP, _CHUNK = 256, 8, 16
 _MAGIC = b"tensmap1"
-_LAYOUT = struct.Struct("<8sQBBB5x5Q4Q5H5B")
+_LAYOUT = struct.Struct("<8sQBBBB4x5Q4Q5H5B")
+KINDS = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf16")
+"""What elements may be, by PTX's names, in the order of `CUtensorMapDataType`."""
+
+
+def kind_of(dtype: np.dtype[Any]) -> str:
+    """The kind of an array's elements; "" where a map has none of that sort."""
+    name = f"{'s' if dtype.kind == 'i' else dtype.kind}{8 * dtype.itemsize}"
+    return name if name in KINDS else ""
 
 
 @dataclass(frozen=True)
@@ -32,7 +41,8 @@ class TensorMap:
 
     `sizes` and `box` in elements, `strides` in bytes, of all dimensions but the innermost; `steps`:
     only every so-manieth element of the box is copied. `nbytes` of an element. `swizzle` 0, 32, 64
-    or 128. Elements of the box outside the array become 0.
+    or 128. Elements of the box outside the array become 0. `kind`, one of `KINDS`, says what a
+    reduction computes with; copies do not mind.
     """
 
     address: int
@@ -42,6 +52,11 @@ class TensorMap:
     box: tuple[int, ...]
     steps: tuple[int, ...]
     swizzle: int = 0
+    kind: str = ""  # unsigned where none is given
+
+    def __post_init__(self) -> None:
+        if not self.kind:
+            object.__setattr__(self, "kind", f"u{8 * self.nbytes}")
 
     @classmethod
     def of_array(
@@ -52,12 +67,14 @@ class TensorMap:
         swizzle: int = 0,
         steps: Sequence[int] = (),
         strides: Sequence[int] = (),
+        kind: str = "",
     ) -> TensorMap:
         """Of an array, row-major but for `strides`; `shape` has the outermost axis first."""
         sizes = tuple(reversed(shape))
         dense = tuple(nbytes * math.prod(sizes[:i]) for i in range(1, len(sizes)))
         every = tuple(steps) or (1,) * len(sizes)
-        return cls(0, nbytes, sizes, tuple(strides) or dense, tuple(box), every, swizzle).checked()
+        apart = tuple(strides) or dense
+        return cls(0, nbytes, sizes, apart, tuple(box), every, swizzle, kind).checked()
 
     def checked(self) -> TensorMap:
         """Itself; raises LaunchError where the driver would refuse it."""
@@ -117,6 +134,7 @@ class TensorMap:
             len(self.sizes),
             self.nbytes,
             self.swizzle,
+            KINDS.index(self.kind),
             *five(self.sizes),
             *five(self.strides, MOST_DIMENSIONS - 1),
             *five(self.box),
@@ -127,7 +145,7 @@ class TensorMap:
     @classmethod
     def decoded(cls, raw: bytes) -> TensorMap | None:
         """The map from its bytes; None where these are none of ours."""
-        magic, address, rank, nbytes, swizzle, *rest = _LAYOUT.unpack(raw[: _LAYOUT.size])
+        magic, address, rank, nbytes, swizzle, kind, *rest = _LAYOUT.unpack(raw[: _LAYOUT.size])
         if magic != _MAGIC:
             return None
         return cls(
@@ -138,6 +156,7 @@ class TensorMap:
             tuple(rest[9 : 9 + rank]),
             tuple(rest[14 : 14 + rank]),
             swizzle,
+            KINDS[kind] if KINDS[kind].endswith(f"{8 * nbytes}") else "",  # an older file's
         )
 
     @property

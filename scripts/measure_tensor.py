@@ -43,11 +43,13 @@ class Product:
     k: int
     factors: str
     sums: str
+    changes: bool = False  # factors in every round: what is done to them alone is done anew
 
     @property
     def name(self) -> str:
         """As PTX has it."""
-        return f"m{self.m}n{self.n}k{self.k} {self.factors} {self.sums}"
+        changing = ", other factors each time" if self.changes else ""
+        return f"m{self.m}n{self.n}k{self.k} {self.factors} {self.sums}{changing}"
 
     @property
     def registers(self) -> tuple[int, int, int]:
@@ -64,7 +66,9 @@ class Product:
         letter = "f" if self.sums == "f32" else "r"
         kind = "float" if self.sums == "f32" else "unsigned"
         outputs = ", ".join(f'"+{letter}"(c[i][{j}])' for j in range(c))
-        inputs = ", ".join([f'"r"(a[{j}])' for j in range(a)] + [f'"r"(b[{j}])' for j in range(b)])
+        # Each chain has its own B: the assembler does a product of two 8-bit factors once for all.
+        inputs = [f'"r"(a[{j}])' for j in range(a)] + [f'"r"(b[i][{j}])' for j in range(b)]
+        change = f"for (int j = 0; j < {b}; j++) b[i][j] ^= round;" if self.changes else ""
         own = ", ".join(f"%{j}" for j in range(c))
         left = ", ".join(f"%{c + j}" for j in range(a))
         right = ", ".join(f"%{c + a + j}" for j in range(b))
@@ -73,19 +77,21 @@ class Product:
         return f"""
 extern "C" __global__ void products(unsigned* x, long long* clocks, int rounds)
 {{
-    unsigned a[{a}], b[{b}];
+    unsigned a[{a}], b[{CHAINS}][{b}];
     {kind} c[{CHAINS}][{c}];
     for (int i = 0; i < {a}; i++) a[i] = x[threadIdx.x + i];
-    for (int i = 0; i < {b}; i++) b[i] = x[threadIdx.x + 64 + i];
+    for (int i = 0; i < {CHAINS * b}; i++) b[i / {b}][i % {b}] = x[threadIdx.x + 64 + i];
     for (int i = 0; i < {CHAINS * c}; i++) c[i / {c}][i % {c}] = x[threadIdx.x + i];
     __syncthreads();
     long long begin = clock64();
     #pragma unroll 1
     for (int round = 0; round < rounds; round++)
         #pragma unroll
-        for (int i = 0; i < {CHAINS}; i++)
+        for (int i = 0; i < {CHAINS}; i++) {{
+            {change}
             asm volatile("mma.sync.aligned.{shape}.row.col.{types} {{{own}}}, {{{left}}}, {{{right}}}, {{{own}}};"
-                         : {outputs} : {inputs});
+                         : {outputs} : {", ".join(inputs)});
+        }}
     long long end = clock64();
     for (int i = 0; i < {CHAINS * c}; i++) x[threadIdx.x + 512 * i] = c[i / {c}][i % {c}];
     if (threadIdx.x % 32 == 0) {{
@@ -100,7 +106,9 @@ PRODUCTS = (
     Product(16, 8, 16, "f16", "f32"), Product(16, 8, 16, "f16", "f16"),
     Product(16, 8, 8, "f16", "f32"), Product(16, 8, 16, "bf16", "f32"),
     Product(16, 8, 8, "tf32", "f32"), Product(16, 8, 4, "tf32", "f32"),
-    Product(16, 8, 32, "e4m3", "f32"), Product(16, 8, 32, "s8", "s32"),
+    Product(16, 8, 32, "e4m3", "f32"), Product(16, 8, 32, "e4m3", "f32", changes=True),
+    Product(16, 8, 32, "e4m3", "f16"), Product(16, 8, 32, "e4m3", "f16", changes=True),
+    Product(16, 8, 32, "s8", "s32"),
 )  # fmt: skip
 
 
@@ -124,7 +132,7 @@ extern "C" __global__ void __launch_bounds__(256) products(const uint4* x, float
         asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
         #pragma unroll
         for (int k = 0; k < 4; k++)
-            asm volatile("wgmma.mma_async.sync.aligned.m64n256k16.f32.TYPE.TYPE {OWN}, %128, %129, 1, 1, 1, 0, 0;"
+            asm volatile("wgmma.mma_async.sync.aligned.SHAPE.f32.TYPE.TYPE {OWN}, %128, %129, 1, 1, 1FLIPS;"
                          : OUTPUTS : "l"(a + 2 * k), "l"(b + 2 * k));
         asm volatile("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 1;" ::: "memory");
     }
@@ -143,9 +151,14 @@ def measure_groups(cuda: Any, sms: int) -> Iterator[tuple[str, dict[str, float]]
     values = np.random.default_rng(4).uniform(-1, 1, 24 << 10).astype(np.float32)
     words = {"f16": values.astype(np.float16).view(np.uint16),
              "bf16": (values.view(np.uint32) >> 16).astype(np.uint16)}  # fmt: skip
+    # Of 8-bit floats 48 Ki, of any sign and mantissa and four exponents.
+    words["e4m3"] = words["f16"] & np.uint16(0x9F9F) | np.uint16(0x2020)
     clock, out = SmClock(cuda, sms), cuda.mem_alloc(4 * 256 * sms)
     for kind, random in words.items():
-        source = GROUPS.replace("TYPE", kind).replace("OWN", own).replace("OUTPUTS", outputs)
+        k, flips = (32, "") if kind == "e4m3" else (16, ", 0, 0")
+        shape = f"m64n256k{k}"
+        source = GROUPS.replace("SHAPE", shape).replace("TYPE", kind).replace("FLIPS", flips)
+        source = source.replace("OWN", own).replace("OUTPUTS", outputs)
         image = compile_cubin(source, compute_capability=(9, 0))
         function = cuda.module_from_buffer(image).get_function("products")
         function.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, GROUP_SHARED)
@@ -163,10 +176,10 @@ def measure_groups(cuda: Any, sms: int) -> Iterator[tuple[str, dict[str, float]]
                 ms.append(events[1].time_since(events[0]))
                 mhz.append(clock.mhz(ms[-1]) or 0.0)
                 time.sleep(0.2)
-            flops = 2 * 64 * 256 * 16 * 4 * 2 * GROUP_ROUNDS
+            flops = 2 * 64 * 256 * k * 4 * 2 * GROUP_ROUNDS
             took, ran = float(np.median(ms)), float(np.median(mhz))
             yield (
-                f"m64n256k16 {kind} f32, {factors}",
+                f"{shape} {kind} f32, {factors}",
                 {
                     "tflops": round(flops * sms / took / 1e9, 1),
                     "sm_mhz": round(ran),

@@ -8,7 +8,7 @@ a layout shows.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -374,8 +374,389 @@ def boxes() -> Iterator[Box]:
         yield Box(**{**vars(box), "stores": True, "odd": box.odd or fails})
 
 
+# -- products of one warp, of 8-bit floats ----------------------------------------------------
+
+SMALL = ("e4m3", "e5m2")
+_THREADS = 256
+
+
+def small_product(d: str, depth: int, values: str) -> Form:
+    """`mma.sync` of all four pairs of 8-bit floats, by eight warps.
+
+    `values` "cancel": the products of two lanes of four are those of the other two with the sign
+    turned, so that little more than C is left.
+    """
+    name = f"mma_{d}_k{depth}_{values}"
+    rng = np.random.default_rng(zlib.crc32(name.encode()))
+    na, nb, nd = depth // 8, depth // 16, 4 if d == "f32" else 2
+    sort = "plain" if values == "cancel" else values
+
+    def factors(registers: int) -> NDArray[np.uint32]:
+        several = [random_factors(kind, sort, 4 * _THREADS * registers, rng) for kind in SMALL]
+        return np.stack(several).view(np.uint32).reshape(2, _THREADS, registers)
+
+    a, b = factors(na), factors(nb)
+    if values == "cancel":
+        late = np.flatnonzero(np.arange(_THREADS) % 4 >= 2)
+        a[:, late], b[:, late] = a[:, late - 2] ^ np.uint32(0x80808080), b[:, late - 2]
+    count = _THREADS * nd
+    if d == "f32":
+        size = rng.integers(-30, 12, count)
+        c = np.ldexp(rng.standard_normal(count), size).astype(np.float32).view(np.uint32)
+    else:
+        c = random_factors("f16", sort, 2 * count, rng).view(np.uint32)
+    letter, kind = ("f", "float") if d == "f32" else ("r", "u32")
+    load, store = ("__uint_as_float", "__float_as_uint") if d == "f32" else ("", "")
+    numbers = [f"%{i}" for i in range(nd + na + nb)]
+    groups = numbers[:nd], numbers[nd : nd + na], numbers[nd + na :], numbers[:nd]
+    operands = ", ".join(f"{{{', '.join(group)}}}" for group in groups)
+    outs = ", ".join(f'"+{letter}"(d[{i}])' for i in range(nd))
+    ins = ", ".join([f'"r"(p[{i}])' for i in range(na)] + [f'"r"(q[{i}])' for i in range(nb)])
+    work = ""
+    for i, first in enumerate(SMALL):
+        for j, second in enumerate(SMALL):
+            work += f"""
+  p = a + {na} * (t + {i * _THREADS}); q = b + {nb} * (t + {j * _THREADS});
+  for (int i = 0; i < {nd}; i++) d[i] = {load}(c[{nd} * t + i]);
+  asm volatile("mma.sync.aligned.m16n8k{depth}.row.col.{d}.{first}.{second}.{d} {operands};"
+    : {outs} : {ins});
+  for (int i = 0; i < {nd}; i++) out[{nd} * (t + {(2 * i + j) * _THREADS}) + i] = {store}(d[i]);"""
+    source = f"""{HEAD}
+extern "C" __global__ void {name}(const u32* a, const u32* b, const u32* c, u32* out) {{
+  int t = threadIdx.x; {kind} d[{nd}]; const u32 *p, *q;{work}
+}}"""
+    arguments = (
+        ArrayArgument("a", a.reshape(-1)),
+        ArrayArgument("b", b.reshape(-1)),
+        ArrayArgument("c", c),
+        ArrayArgument("out", np.zeros(4 * count, np.uint32), "output"),
+    )
+    launch = Launch(Dim3(1), Dim3(_THREADS), arguments)
+    return Form(name, Workload(name, source, "k.cu", name, launch), ("out",))
+
+
+# -- copies that reduce -----------------------------------------------------------------------
+
+_BY_OPERATION = {
+    "add": "u32 s32 u64 f32 f64 f16 bf16",
+    **dict.fromkeys(("min", "max"), "u32 s32 u64 s64 f16 bf16"),
+    **dict.fromkeys(("inc", "dec"), "u32"),
+    **dict.fromkeys(("and", "or", "xor"), "b32 b64"),
+}
+SUMS = tuple((name, kind) for name, kinds in _BY_OPERATION.items() for kind in kinds.split())
+IN_CLUSTER = tuple(
+    (name, kind)
+    for name, kind in SUMS
+    if kind in ("u32", "s32", "b32") or (name, kind) == ("add", "u64")
+)
+_SIZES = {"f16": 12, "bf16": 30, "f32": 30, "f64": 300}  # of a float's exponent
+
+
+def terms(kind: str, count: int, rng: np.random.Generator) -> NDArray[np.uint8]:
+    """Elements of a type, as bytes: of all sizes, and what is special."""
+    if kind not in _SIZES:
+        whole = rng.integers(0, 2**64, count, np.uint64) >> rng.choice([0, 60], count).astype("u8")
+        return whole.astype(f"u{int(kind[1:]) // 8}").view(np.uint8)
+    most = _SIZES[kind]
+    down = {"f16": 12, "bf16": 105, "f32": 115, "f64": 740}[kind]  # to where they are subnormal
+    size = rng.integers(-most, most // 2, count) - down * (rng.random(count) < 0.3)
+    floats = np.ldexp(rng.standard_normal(count), size)
+    odd = rng.choice([np.inf, -np.inf, np.nan, 0.0, -0.0], count)
+    floats = np.where(rng.random(count) < 0.1, odd, floats)
+    if kind == "bf16":
+        return (floats.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16).view(np.uint8)
+    return floats.astype(kind.replace("f", "float")).view(np.uint8)
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A copy that reduces bytes in global memory, or in that of the cluster's other block.
+
+    `to`, `of`: bytes that lie before those that are reduced, in either memory. `lanes` do it, each
+    `apart` bytes further in both.
+    """
+
+    name: str
+    kind: str
+    nbytes: int
+    to: int = 0
+    of: int = 0
+    lanes: int = 1
+    apart: int = 0
+    blocks: int = 1
+    in_cluster: bool = False
+
+    @property
+    def title(self) -> str:
+        """Says it all."""
+        where = "cluster" if self.in_cluster else "global"
+        several = (self.nbytes, self.to, self.of, self.lanes, self.apart, self.blocks)
+        return "_".join(["sum", where, self.name, self.kind, *map(str, several)])
+
+
+def _cases(instructions: Sequence[str], operands: str) -> str:
+    return "".join(
+        f'\n    if (which == {i}) asm volatile("{text}" :: {operands} : "memory");'
+        for i, text in enumerate(instructions)
+    )
+
+
+_WAIT = 'asm volatile("cp.async.bulk.commit_group;\\ncp.async.bulk.wait_group 0;" ::: "memory");'
+_GLOBAL_SUMS = _cases(
+    [
+        f"cp.reduce.async.bulk.global.shared::cta.bulk_group.{name}"
+        f"{'.noftz' if name == 'add' and kind in ('f16', 'bf16') else ''}.{kind} [%0], [%1], %2;"
+        for name, kind in SUMS
+    ],
+    '"l"(bytes + to + t * apart), "r"(at(tile + of + t * apart)), "r"(size)',
+)
+_CLUSTER_SUMS = _cases(
+    [
+        "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes."
+        f"{name}.{kind} [%0], [%1], %2, [%3];"
+        for name, kind in IN_CLUSTER
+    ],
+    '"r"(far(old + to, rank ^ 1)), "r"(at(tile + of)), "r"(size), "r"(far(&full, rank ^ 1))',
+)
+_CLUSTER = r"""
+__device__ __forceinline__ u32 far(const void* p, u32 rank) { u32 found;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(found) : "r"(at(p)), "r"(rank)); return found; }
+__device__ __forceinline__ void together() {
+  asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory"); }
+"""
+
+
+def summed(p: Sum) -> Form:
+    """The launch of copies that reduce."""
+    rng = np.random.default_rng(zlib.crc32(p.title.encode()))
+    nbytes = int(p.kind[-2:]) // 8
+    room = 4096
+
+    def given(blocks: int) -> NDArray[np.uint8]:
+        return terms(p.kind, blocks * room // nbytes, rng)
+
+    head = (
+        "const char* from, char* bytes, int which, int to, int of, int size, int lanes, int apart"
+    )
+    fill = f"for (int i = t; i < {room}; i += 64) tile[i] = from[{room} * blockIdx.x + i];"
+    if p.in_cluster:
+        source = f"""{HEAD}{_CLUSTER}
+extern "C" __global__ void __cluster_dims__(2) {p.title}({head}) {{
+  __shared__ __align__(128) char tile[{room}], old[{room}];
+  __shared__ u64 full; u32 rank;
+  int t = threadIdx.x;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  {fill}
+  for (int i = t; i < {room}; i += 64) old[i] = bytes[{room} * blockIdx.x + i];
+  if (t == 0) {{ init(&full, 1); expect(&full, size); }}
+  fence(); together();
+  if (t == 0) {{{_CLUSTER_SUMS}
+  }}
+  wait(&full, 0);
+  for (int i = t; i < {room}; i += 64) bytes[{room} * blockIdx.x + i] = old[i];
+  together();
+}}"""
+    else:
+        source = f"""{HEAD}
+extern "C" __global__ void {p.title}({head}) {{
+  __shared__ __align__(128) char tile[{room}];
+  int t = threadIdx.x;
+  {fill}
+  fence(); __syncthreads();
+  if (t < lanes) {{{_GLOBAL_SUMS}
+    {_WAIT}
+  }}
+}}"""
+    which = (IN_CLUSTER if p.in_cluster else SUMS).index((p.name, p.kind))
+    numbers = {"which": which, "to": p.to, "of": p.of, "size": p.nbytes, "lanes": p.lanes}
+    arguments = (
+        ArrayArgument("from", given(p.blocks)),
+        ArrayArgument("bytes", given(p.blocks if p.in_cluster else 1), "inout"),
+        *(ScalarArgument(n, np.int32(v)) for n, v in {**numbers, "apart": p.apart}.items()),
+    )
+    launch = Launch(Dim3(p.blocks), Dim3(64), arguments)
+    return Form(p.title, Workload(p.title, source, "k.cu", p.title, launch), ("bytes",))
+
+
+def sums() -> Iterator[Sum]:
+    """Copies that reduce, of plain bytes."""
+    for name, kind in SUMS:
+        yield Sum(name, kind, 1024, 32, 64)
+    for kind in ("u32", "f16", "u64"):
+        for nbytes, to, of in (
+            (16, 0, 0), (16, 16, 0), (32, 16, 0), (48, 16, 16), (128, 0, 0), (128, 64, 0),
+            (128, 0, 64), (144, 112, 16), (512, 32, 0), (528, 48, 80), (2048, 0, 0),
+            (2064, 16, 48), (3200, 96, 112),
+        ):  # fmt: skip
+            if kind == "u32" or to % 48 == 0:
+                yield Sum("add", kind, nbytes, to, of)
+    yield Sum("add", "u32", 64, lanes=3)  # the same by three lanes
+    yield Sum("add", "f32", 64, lanes=40)
+    yield Sum("add", "u32", 80, 16, 32, lanes=5, apart=96)
+    yield Sum("add", "s32", 256, lanes=4, apart=128)  # each overlaps the next
+    yield Sum("xor", "b32", 1024, 64, 16, blocks=5)
+    for name, kind in IN_CLUSTER:
+        yield Sum(name, kind, 528, 48, 80, blocks=2, in_cluster=True)
+
+
+OPERATIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
+
+
+@dataclass(frozen=True)
+class SumBox:
+    """A copy of a box that reduces elements of a type."""
+
+    name: str
+    kind: str
+    shape: tuple[int, ...]
+    box: tuple[int, ...]
+    corner: tuple[int, ...]
+    swizzle: int = 0
+    steps: tuple[int, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """Says it all."""
+        several = (self.shape, self.box, self.corner, self.steps or (1,))
+        sizes = ["x".join(map(str, numbers)) for numbers in several]
+        return "_".join(["sumbox", self.name, self.kind, *sizes, f"swizzle{self.swizzle}"])
+
+
+def summed_box(p: SumBox) -> Form:
+    """The launch of a copy of a box that reduces."""
+    rng = np.random.default_rng(zlib.crc32(p.title.encode()))
+    rank, nbytes = len(p.shape), int(p.kind[-2:]) // 8
+    data = terms(p.kind, int(np.prod(p.shape)), rng).view(f"u{nbytes}").reshape(p.shape)
+    what = TensorMap.of_array(p.shape, nbytes, p.box, p.swizzle, p.steps, kind=p.kind)
+    size = -(-what.extent // 1024) * 1024 + 1024
+    given = terms(p.kind, size // nbytes, rng)
+    names = ", ".join(f"int x{i}" for i in range(rank))
+    registers = ", ".join(f"%{i + 2}" for i in range(rank))
+    values = ", ".join(f'"r"(x{i})' for i in range(rank))
+    boxes = _cases(
+        [
+            f"cp.reduce.async.bulk.tensor.{rank}d.global.shared::cta.{name}.tile.bulk_group "
+            f"[%0, {{{registers}}}], [%1];"
+            for name in OPERATIONS
+        ],
+        f'"l"(&map), "r"(at(tile)), {values}',
+    )
+    source = f"""{HEAD}
+extern "C" __global__ void {p.title}(const __grid_constant__ TensorMap map, const char* from,
+    int which, int size, {names}) {{
+  extern __shared__ __align__(1024) char tile[];
+  int t = threadIdx.x;
+  for (int i = t; i < size; i += 64) tile[i] = from[i];
+  fence(); __syncthreads();
+  if (t == 0) {{{boxes}
+    {_WAIT}
+  }}
+}}"""
+    numbers = {"which": OPERATIONS.index(p.name), "size": size}
+    numbers |= {f"x{i}": c for i, c in enumerate(p.corner)}
+    arguments = (
+        ArrayArgument("map", data, "inout", Member("map", 0, 128, 64), map=what),
+        ArrayArgument("from", given),
+        *(ScalarArgument(name, np.int32(value)) for name, value in numbers.items()),
+    )
+    launch = Launch(Dim3(1), Dim3(64), arguments, size)
+    return Form(p.title, Workload(p.title, source, "k.cu", p.title, launch), ("map",))
+
+
+def sum_boxes() -> Iterator[SumBox]:
+    """Copies of boxes that reduce: every type, and boxes of all ranks that edges clip."""
+    for name, kind in SUMS:
+        for one in {"b32": ("u32", "s32"), "b64": ("u64",)}.get(kind, (kind,)):
+            yield SumBox(name, one, (40, 24), (8, 20), (16, 30))
+    yield SumBox("add", "u32", (96,), (48,), (64,))
+    yield SumBox("max", "f16", (70, 64), (32, 40), (16, 40), 64)
+    yield SumBox("add", "f16", (70, 72), (64, 33), (8, 40), 128)
+    yield SumBox("add", "f32", (40, 24), (8, 20), (4, 5), 32)
+    yield SumBox("add", "u64", (5, 30, 16), (4, 9, 3), (2, 20, 3), 32)
+    yield SumBox("min", "bf16", (3, 5, 9, 32), (16, 4, 3, 2), (16, 7, 3, 1))
+    yield SumBox("add", "f32", (3, 4, 5, 6, 8), (8, 3, 2, 3, 2), (0, 2, 4, 2, 1), 32)
+    yield SumBox("xor", "u32", (64, 64), (8, 30), (8, 6), 32, (1, 3))
+    yield SumBox("add", "f16", (9, 64, 32), (32, 16, 8), (0, 50, 2), 64, (1, 2, 4))
+    yield SumBox("add", "bf16", (128, 128), (64, 128), (64, 0), 128)
+    yield SumBox("add", "f32", (64, 64), (16, 30), (64, 70))  # all of it outside
+
+
+# -- stores and updates in another block, of which an mbarrier hears ---------------------------
+
+_FAR = (
+    *(
+        (f"st.async.shared::cluster.mbarrier::complete_tx::bytes{vector}.{kind}", kind, count)
+        for kind in ("u32", "s64", "f32", "f64", "b32", "b64")
+        for vector, count in (("", 1), (".v2", 2), (".v4", 4))
+        if count < 4 or kind[1:] == "32"
+    ),
+    *(
+        (f"red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.{name}.{kind}",
+         kind, 1)
+        for name, kind in IN_CLUSTER
+    ),
+)  # fmt: skip
+
+
+def _far_text(instruction: str, kind: str, count: int) -> str:
+    values = [f"%{i + (2 if kind[1:] == '32' else 6)}" for i in range(count)]
+    vector = f"{{{', '.join(values)}}}" if count > 1 else values[0]
+    return f"{instruction} [%0], {vector}, [%1];"
+
+
+def far_stores(which: int, slots: int = 32) -> Form:
+    """Each lane of a warp sends something to one of the other block's slots of 16 bytes."""
+    instruction, kind, count = _FAR[which]
+    words = [w for w in instruction.split(".") if "::" not in w and w not in ("async", "relaxed")]
+    name = f"far_{'_'.join(w for w in words if w != 'cluster')}_{slots}"
+    rng = np.random.default_rng(zlib.crc32(name.encode()))
+    operands = '"r"(to), "r"(far(&full, rank ^ 1)), '
+    operands += ", ".join(f'"r"(v[{i}])' for i in range(4))
+    operands += ', "l"((u64)v[1] << 32 | v[0]), "l"((u64)v[3] << 32 | v[2])'
+    source = f"""{HEAD}{_CLUSTER}
+extern "C" __global__ void __cluster_dims__(2) {name}(const u32* from, u32* bytes, int which,
+    int size, int slots) {{
+  __shared__ __align__(16) u32 old[128];
+  __shared__ u64 full; u32 rank, v[4];
+  int t = threadIdx.x;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  from += 128 * blockIdx.x + 4 * t; bytes += 128 * blockIdx.x + 4 * t;
+  for (int i = 0; i < 4; i++) {{ v[i] = from[i]; old[4 * t + i] = bytes[i]; }}
+  if (t == 0) {{ init(&full, 1); expect(&full, size); }}
+  together();
+  u32 to = far(old + 4 * ((t * 5 + 3) % slots), rank ^ 1);{
+        _cases([_far_text(*one) for one in _FAR], operands)
+    }
+  wait(&full, 0);
+  for (int i = 0; i < 4; i++) bytes[i] = old[4 * t + i];
+  together();
+}}"""
+    numbers = {"which": which, "size": 32 * count * int(kind[1:]) // 8, "slots": slots}
+    arguments = (
+        ArrayArgument("from", terms("u32", 256, rng).view("u4")),
+        ArrayArgument("bytes", terms("u32", 256, rng).view("u4"), "inout"),
+        *(ScalarArgument(n, np.int32(v)) for n, v in numbers.items()),
+    )
+    launch = Launch(Dim3(2), Dim3(32), arguments)
+    return Form(name, Workload(name, source, "k.cu", name, launch), ("bytes",))
+
+
+def updates() -> Iterator[Form]:
+    """All of what this file has that a GPU ran later than the first: sums, far stores, products."""
+    for d in ("f32", "f16"):
+        for depth in (16, 32):
+            yield from (small_product(d, depth, v) for v in ("plain", "wide", "special", "cancel"))
+    yield from (summed(p) for p in sums())
+    yield from (summed_box(p) for p in dict.fromkeys(sum_boxes()))
+    yield from (far_stores(i) for i in range(len(_FAR)))
+    for i, (instruction, _, _) in enumerate(_FAR):
+        if instruction.endswith(("add.u32", "add.u64", "xor.b32", "max.s32")):
+            yield far_stores(i, 3)
+
+
 def forms() -> Iterator[Form]:
     """Everything, what is odd at the end: a GPU may stop at it."""
     for odd in (False, True):
         yield from (product(p) for p in dict.fromkeys(products()) if bool(p.base) is odd)
         yield from (copied_box(b) for b in boxes() if b.odd is odd)
+    yield from updates()

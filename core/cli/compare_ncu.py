@@ -111,7 +111,7 @@ def _show(found: Comparison) -> None:
     more = [f"The profile has {found.more} more of it; --id chooses one."] if found.more else []
     for note in (*more, *found.notes):
         console.say(note)
-    if missing := [one.name for one in found.missing if one.ours]:
+    if missing := [one.name for one in found.missing]:
         names = ", ".join(missing)
         console.say(f"Not in the profile: {names}.", "dim")
     there = [one for one in found.counters if one.theirs is not None]

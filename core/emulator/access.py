@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from core.emulator.memory import (
 )
 from core.emulator.program import MemoryAccess, Op, Registers
 from core.ptx.arithmetic import rounding
-from core.ptx.arithmetic.narrow import codec
+from core.ptx.arithmetic.narrow import codec, extremum2
 from core.ptx.arithmetic.rounding import canonical, flush
 from core.ptx.types import PtxType
 
@@ -77,7 +78,11 @@ def update(operation: str, kind: PtxType, space: str) -> Update:
 def _narrow(operation: str, kind: PtxType) -> Update:
     """Half precision: each element rounded once."""
     form = codec(kind)
-    functions: dict[str, Update] = {"add": rounding.add, "min": np.fmin, "max": np.fmax}
+    functions: dict[str, Update] = {
+        "add": rounding.add,
+        "min": partial(extremum2, smallest=True),
+        "max": partial(extremum2, smallest=False),
+    }
     exact = functions[operation]
 
     def function(old: _Values, value: _Values) -> _Values:

@@ -1,4 +1,7 @@
-"""`cp.async.bulk` and `cp.async.bulk.tensor`: copies that one thread begins, and their groups."""
+"""`cp.async.bulk` and its tensor form: copies that one thread begins, and their groups.
+
+`cp.reduce.async.bulk` is a store that updates what it finds, element by element.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core import tensor_maps
+from core.emulator.access import Update, update
 from core.emulator.events import Span
 from core.emulator.groups import WARP
 from core.emulator.lanes import Lanes
@@ -18,9 +22,10 @@ from core.emulator.machine import ActionLanes
 from core.emulator.memory import Region
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Kind, Op, Reader
-from core.ptx.arithmetic.operation import immediate, refuse, unsupported
+from core.ptx.arithmetic.operation import immediate, refuse, type_of, unsupported
 from core.ptx.ast import Address, Instruction, Operand, Vector
-from core.ptx.types import TYPES
+from core.ptx.opcodes import update_of
+from core.ptx.types import TYPES, PtxType
 from core.tensor_maps import TensorMap
 
 _CHUNK = 16  # bytes that plain copies are made of
@@ -45,9 +50,45 @@ class _End:
 Land = Callable[[], None]
 
 
-def _moves(source: _End, target: _End) -> Land:
+@dataclass(frozen=True)
+class Reduction:
+    """What a copy does to the elements that it finds, of one type."""
+
+    kind: PtxType
+    update: Update
+
+
+# What may be done to elements of a type (PTX ISA, "cp.reduce.async.bulk"): in the shared memory of
+# a block of the cluster, and in global memory more. A tensor map's integers do for bits,
+# but an H200 refuses those of 64 bits that have a sign (an illegal instruction).
+IN_CLUSTER = {
+    "add": ("u32", "s32", "u64"),
+    **dict.fromkeys(("min", "max"), ("u32", "s32")),
+    **dict.fromkeys(("inc", "dec"), ("u32",)),
+    **dict.fromkeys(("and", "or", "xor"), ("b32",)),
+}
+_GLOBAL = {
+    "add": ("f16", "bf16", "f32", "f64"),
+    **dict.fromkeys(("min", "max"), ("u64", "s64", "f16", "bf16")),
+    **dict.fromkeys(("and", "or", "xor"), ("b64", "u32", "s32", "u64")),
+}
+
+
+def _reduction(instruction: Instruction, kind: str, space: str) -> Reduction:
+    """Of elements of a type; refused where there is none such."""
+    name = update_of(instruction)
+    more = _GLOBAL.get(name, ()) if space == "global" else ()
+    if kind not in (*IN_CLUSTER.get(name, ()), *more):
+        raise unsupported(instruction, f"has no reduction of {kind} in {space} memory")
+    # Sums of float32 keep subnormals, as those of atomics in shared memory do (seen on an H200).
+    return Reduction(TYPES[kind], update(name, TYPES[kind], "shared"))
+
+
+def _moves(source: _End, target: _End, reduction: Reduction | None = None) -> Land:
     """What moves the elements when the copy lands; those that lie nowhere become zero."""
     kind = np.dtype(f"u{source.width}") if source.width < _CHUNK else np.dtype("V16")
+    if reduction is not None:
+        kind = reduction.kind.dtype
     aligned = not (source.place[source.place >= 0] % source.width).any()
     if not aligned or (target.place % target.width).any():
         raise AssertionError("elements of copies are aligned")
@@ -58,7 +99,7 @@ def _moves(source: _End, target: _End) -> Land:
     def land() -> None:
         data = source.region.view(kind)[inside[0]]
         view = target.region.writable(kind)
-        view[inside[1]] = data
+        view[inside[1]] = data if reduction is None else reduction.update(view[inside[1]], data)
         if len(outside):
             view[outside] = np.zeros(1, kind)
 
@@ -74,12 +115,15 @@ class _Signal:
 
     def place(self, lanes: Lanes, lane: int, address: int, rank: int | None) -> int:
         """The place of the mbarrier at an address; -1 where there is none."""
-        if self.barrier is None:
-            return -1
-        found = lanes.state.unit.shared_bytes(lane, address, 8, rank)
-        if found is None:
-            raise unsupported(lanes.op.instruction, "names no mbarrier object in shared memory")
-        return found[1] // 8
+        return -1 if self.barrier is None else signalled_place(lanes, lane, address, rank)
+
+
+def signalled_place(lanes: Lanes, lane: int, address: int, rank: int | None = None) -> int:
+    """The place of the mbarrier at an address, in a block of the cluster or where it says."""
+    found = lanes.state.unit.shared_bytes(lane, address, 8, rank)
+    if found is None:
+        raise unsupported(lanes.op.instruction, "names no mbarrier object in shared memory")
+    return found[1] // 8
 
 
 @dataclass(frozen=True)
@@ -91,6 +135,7 @@ class BulkCopy:
     source: Reader
     size: Reader
     signal: _Signal
+    reduction: Reduction | None = None
 
     def __call__(self, lanes: ActionLanes) -> bool:
         """Begins each lane's copy."""
@@ -99,7 +144,7 @@ class BulkCopy:
         barrier = None if self.signal.barrier is None else lanes.read(self.signal.barrier)
         masks = None if self.signal.blocks is None else lanes.read(self.signal.blocks)
         begun = np.flatnonzero(lanes.active)
-        if self.kind == "store":
+        if self.kind == "store" and self.reduction is None:
             begun = _once_a_warp(lanes, begun, (source, to, size))
         for lane in begun.tolist():
             nbytes = int(size[lane])
@@ -122,7 +167,8 @@ class BulkCopy:
     ) -> None:
         unit = lanes.state.unit
         from_shared, to_shared = self.kind != "load", self.kind != "store"
-        pieces = np.arange(0, nbytes, _CHUNK, dtype=np.int64)
+        width = _CHUNK if self.reduction is None else self.reduction.kind.nbytes
+        pieces = np.arange(0, nbytes, width, dtype=np.int64)
 
         def end(address: int, *, shared: bool, rank: int | None) -> _End | None:
             found = (
@@ -133,7 +179,7 @@ class BulkCopy:
             if found is None:
                 lanes.illegal("out_of_bounds", lane, address, nbytes)
                 return None
-            return _End(found[0], found[1] + pieces, _CHUNK)
+            return _End(found[0], found[1] + pieces, width)
 
         source = end(ends[0], shared=from_shared, rank=None)
         for rank in ranks(blocks):
@@ -147,10 +193,11 @@ class BulkCopy:
                 self.kind,
                 (source.span(),),
                 (target.span(),),
-                _moves(source, target),
+                _moves(source, target, self.reduction),
                 nbytes,
                 place,
                 is_multicast=blocks is not None,
+                is_update=self.reduction is not None,
             )
 
 
@@ -160,8 +207,9 @@ def _once_a_warp(
     """Of the lanes of a warp that store the same bytes to the same place, the first.
 
     The machine code of such a store loops over the operands that a warp's lanes have; that of a
-    copy that an mbarrier counts loops over the lanes (UTMASTG and UBLKCP as NVRTC 13.0 and 13.5
-    make them). CUTLASS has a whole warp store each tile, which an H200 counts once.
+    copy that an mbarrier counts, or that reduces, loops over the lanes (UTMASTG, UBLKCP, UTMAREDG
+    and UBLKRED as NVRTC 13.0 and 13.5 make them). CUTLASS has a whole warp store each tile, which
+    an H200 counts once.
     """
     if len(begun) < 2:
         return begun
@@ -197,6 +245,7 @@ class TensorCopy:
     corner: tuple[Reader, ...]
     shared: Reader
     signal: _Signal
+    reduces: bool = False
 
     def __call__(self, lanes: ActionLanes) -> bool:
         """Begins each lane's copy."""
@@ -205,7 +254,7 @@ class TensorCopy:
         barrier = None if self.signal.barrier is None else lanes.read(self.signal.barrier)
         masks = None if self.signal.blocks is None else lanes.read(self.signal.blocks)
         begun = np.flatnonzero(lanes.active)
-        if not self.loads:
+        if not self.loads and not self.reduces:
             begun = _once_a_warp(lanes, begun, (maps, shared, *corner.T))
         for lane in begun.tolist():
             found = _map_at(lanes, lane, int(maps[lane]), len(self.corner))
@@ -260,6 +309,9 @@ class TensorCopy:
             here = _End(found[0], near, what.nbytes)
             ends = (far, here) if self.loads else (here, far)
             place = self.signal.place(lanes, lane, told, rank)
+            reduction = None
+            if self.reduces:
+                reduction = _reduction(lanes.op.instruction, what.kind, "global")
             row = np.arange(len(places)) // what.counts[0]
             outside = np.bincount(row[places < 0], minlength=int(row[-1]) + 1) * what.nbytes
             there = np.flatnonzero(places >= 0)
@@ -274,20 +326,22 @@ class TensorCopy:
                 "load" if self.loads else "store",
                 (reads,),
                 (writes,),
-                _moves(*ends) if self.loads else _stores(*ends),
+                _moves(*ends) if self.loads else _stores(*ends, reduction),
                 what.box_bytes,
                 place,
                 outside,
                 is_multicast=blocks is not None,
+                is_update=self.reduces,
             )
 
 
-def _stores(source: _End, target: _End) -> Land:
+def _stores(source: _End, target: _End, reduction: Reduction | None) -> Land:
     """As `_moves`, of the elements that lie inside the map."""
     there = target.place >= 0
     return _moves(
         _End(source.region, source.place[there], source.width),
         _End(target.region, target.place[there], target.width),
+        reduction,
     )
 
 
@@ -323,9 +377,9 @@ def await_groups(left: int, reads_only: bool, lanes: ActionLanes) -> bool:
 
 
 def bulk_copy(decoder: OperandDecoder, instruction: Instruction) -> Op:
-    """Decodes `cp.async.bulk` in all its forms but those that reduce."""
+    """Decodes `cp.async.bulk` and `cp.reduce.async.bulk` in all their forms."""
     modifiers, operands = instruction.modifiers, list(instruction.operands)
-    refuse(instruction, "reduce", "cp_mask")
+    refuse(instruction, "cp_mask")
     if any(m.startswith(("im2col", "tile::")) for m in modifiers):
         raise unsupported(instruction, "copies no plain tile")
     if "commit_group" in modifiers:
@@ -348,6 +402,9 @@ def bulk_copy(decoder: OperandDecoder, instruction: Instruction) -> Op:
     if not isinstance(to, Address) or not isinstance(source, Address):
         raise unsupported(instruction, "has no address")
     signal = _signal(decoder, instruction, rest)
+    reduces = "reduce" in modifiers
+    if reduces and spaces[1] != "shared":
+        raise unsupported(instruction, "does not reduce what lies in shared memory")
     if tensor:
         loads = spaces[0] == "shared"
         near, far = (to, source) if loads else (source, to)
@@ -365,6 +422,7 @@ def bulk_copy(decoder: OperandDecoder, instruction: Instruction) -> Op:
                 corner,
                 decoder.address(instruction, near, "shared"),
                 signal,
+                reduces,
             ),
         )
     kind = {"global": "load"}.get(spaces[1], "store" if spaces[0] == "global" else "shared")
@@ -376,6 +434,7 @@ def bulk_copy(decoder: OperandDecoder, instruction: Instruction) -> Op:
             decoder.address(instruction, source, spaces[1]),
             decoder.table.read(instruction, operands[2], TYPES["u32"]),
             signal,
+            _reduction(instruction, type_of(instruction).name, spaces[0]) if reduces else None,
         ),
     )
 

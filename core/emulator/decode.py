@@ -348,7 +348,9 @@ class Decoder:
     # -- second pass ------------------------------------------------------------------------
 
     def _op(self, instruction: Instruction) -> Op:
-        if instruction.opcode in _SPECIAL:
+        if instruction.opcode in ("st", "red") and "async" in instruction.modifiers:
+            op = _loaded("remote_stores.remote_store")(self.operands, instruction)
+        elif instruction.opcode in _SPECIAL:
             op = _loaded(_SPECIAL[instruction.opcode])(self.operands, instruction)
         elif is_clock(instruction):
             op = _loaded("clocks.read_clock")(self.operands, instruction)

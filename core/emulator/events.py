@@ -192,7 +192,8 @@ class TransferEvent:
     the end, by its place among the 64-bit words of shared memory, or -1. `outside` are the bytes of
     each row of a box that lie outside its map. `is_multicast`: one instruction copies the box to
     several blocks of a cluster, and this is the copy to one of them. `homes` are the places, bytes
-    in a thread's own memory, from which a product's registers were loaded.
+    in a thread's own memory, from which a product's registers were loaded. `is_update`: the copy
+    reduces, and updates each element of its `writes` atomically.
     """
 
     tick: int
@@ -208,6 +209,7 @@ class TransferEvent:
     outside: NDArray[np.int64] | None = None
     is_multicast: bool = False
     homes: tuple[int, ...] = ()
+    is_update: bool = False
 
 
 @dataclass(frozen=True, eq=False)

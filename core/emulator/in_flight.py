@@ -28,6 +28,7 @@ from core.emulator.groups import Group
 from core.emulator.lanes import Lanes
 from core.emulator.program import Op
 from core.emulator.state import MachineState
+from core.ptx.opcodes import operation_of
 
 # What an mbarrier object holds.
 #
@@ -429,6 +430,7 @@ class InFlight:
         outside: NDArray[np.int64] | None = None,
         *,
         is_multicast: bool = False,
+        is_update: bool = False,
     ) -> None:
         """A copy begins: it tells the mbarrier at `place`, or belongs to the lane's next group.
 
@@ -460,6 +462,7 @@ class InFlight:
             place,
             outside,
             is_multicast,
+            is_update=is_update,
         )
         for observer in self.state.observers:
             observer.on_transfer(event)
@@ -477,7 +480,7 @@ class InFlight:
             lanes.pc,
             lanes.group.depth,
             np.array([lane]),
-            detail="begins a bulk copy to",
+            detail=f"begins a {operation_of(lanes.op.instruction)} to",
             region=shared,
             address=np.array([shared.base + place % stride], np.int64),
             width=nbytes,

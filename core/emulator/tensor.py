@@ -29,9 +29,10 @@ from core.ptx.types import TYPES, bits_of
 # All the products of an instruction and C are aligned to the greatest exponent among them, where
 # the exponent of a product is the sum of its factors', cut off 25 bits below it, and added exactly.
 # The sum is cut off to float32, or rounded to nearest float16. Products of 8-bit floats are cut off
-# 13 bits below instead, and so is a sum that becomes a float32. `wmma` of tf32 is done as two
-# halves, one after the other. float64 goes through a chain of fused multiply-adds in order of
-# depth. Integers are exact.
+# 13 bits below instead, and so is a sum that becomes a float32; but so does `wgmma` alone. For
+# `mma.sync` NVIDIA's assembler makes 8-bit floats halves on compute capability 9.0, see
+# `small_floats`. `wmma` of tf32 is done as two halves, one after the other. float64 goes through a
+# chain of fused multiply-adds in order of depth. Integers are exact.
 
 
 Matrices = NDArray[Any]
@@ -63,6 +64,18 @@ def floats(
         part = slice(first, first + block)
         c = _block(left[:, :, part], right[:, :, part], c, result, kept)
     return c
+
+
+def small_floats(left: Matrices, right: Matrices, c: Matrices, result: str) -> Matrices:
+    """Factors of 8 bits in `mma.sync`: two products of halves one after the other, then C is added.
+
+    The first takes the lower two of the four depths in each register, the second the others (the
+    machine code of NVRTC 13.0 and 13.5 for sm_90).
+    """
+    depths = np.argsort(np.arange(left.shape[2]) % 4 // 2, kind="stable")
+    nothing, half = np.zeros_like(c), len(depths) // 2
+    total = floats(left[:, :, depths], right[:, :, depths], nothing, result, half)
+    return round_to(total + c, FORMATS[result], "rn")
 
 
 def _block(left: Matrices, right: Matrices, c: Matrices, result: str, bits: int) -> Matrices:
@@ -358,6 +371,8 @@ _SHAPES: dict[str, dict[str, tuple[tuple[int, int, int], ...]]] = {
         "f64": ((8, 8, 4), (16, 8, 4), (16, 8, 8), (16, 8, 16)),
         "s8": ((8, 8, 16), (16, 8, 16), (16, 8, 32)),
         "u8": ((8, 8, 16), (16, 8, 16), (16, 8, 32)),
+        "e4m3": ((16, 8, 16), (16, 8, 32)),
+        "e5m2": ((16, 8, 16), (16, 8, 32)),
     },
     "wmma": {
         "f16": _SQUARES,
@@ -376,7 +391,10 @@ RESULTS = {
     "f64": ("f64",),
     "s8": ("s32",),
     "u8": ("s32",),
+    "e4m3": ("f16", "f32"),
+    "e5m2": ("f16", "f32"),
 }
+BYTES = ("e4m3", "e5m2"), ("s8", "u8")  # of which A may have one type, and B another
 
 
 @dataclass(frozen=True)
@@ -402,6 +420,8 @@ class Multiply:
             total = integers(left, right, addend, saturate=self.saturate)
         elif d.name == "f64":
             total = doubles(left, right, addend)
+        elif a.name in BYTES[0]:
+            total = small_floats(left, right, addend, d.name)
         else:
             total = floats(left, right, addend, d.name, self.block)
         found = scatter_result(total, d, shape)
@@ -460,8 +480,8 @@ def _operand_types(instruction: Instruction) -> tuple[Element, Element, Element,
     if len(names) != 4 or names[1] not in RESULTS:
         raise unsupported(instruction, "has types that are not supported")
     allowed = RESULTS[names[1]]
-    mixed = {names[1], names[2]} <= {"s8", "u8"} or names[1] == names[2]
-    if not mixed or names[0] not in allowed or names[3] not in allowed:
+    fits = names[1] == names[2] or any({names[1], names[2]} <= {*pair} for pair in BYTES)
+    if not fits or names[0] not in allowed or names[3] not in allowed:
         raise unsupported(instruction, "has types that are not supported")
     d, a, b, c = (ELEMENTS[name] for name in names)
     return d, a, b, c

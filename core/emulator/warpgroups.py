@@ -24,6 +24,7 @@ from core.emulator.meeting import met
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
 from core.emulator.tensor import (
+    BYTES,
     ELEMENTS,
     KEPT_OF_SMALL,
     RESULTS,
@@ -270,7 +271,6 @@ def wait(left: int, lanes: ActionLanes) -> bool:
 # -- decoding ---------------------------------------------------------------------------------
 
 _DEPTHS = {"f16": 16, "bf16": 16, "tf32": 8, "e4m3": 32, "e5m2": 32, "s8": 32, "u8": 32}
-_RESULTS = {**RESULTS, "e4m3": ("f16", "f32"), "e5m2": ("f16", "f32")}
 _TRANSPOSABLE = ("f16", "bf16")
 
 
@@ -334,9 +334,8 @@ def _multiply(decoder: OperandDecoder, instruction: Instruction) -> Op:
 
 def _known(shape: Shape, names: list[str]) -> bool:
     d, a, b = names
-    small = ("e4m3", "e5m2"), ("s8", "u8")
-    mixed = a == b or any(a in pair and b in pair for pair in small)
-    if not mixed or a not in _DEPTHS or d not in _RESULTS[a]:
+    fits = a == b or any({a, b} <= {*pair} for pair in BYTES)
+    if not fits or a not in _DEPTHS or d not in RESULTS[a]:
         return False
     wide = a not in ("s8", "u8") or shape.n in (8, 24) or shape.n % 16 == 0
     return shape.m == 64 and shape.k == _DEPTHS[a] and shape.n in range(8, 257, 8) and wide

@@ -855,7 +855,8 @@ class Order:
 # wrong since Volta.
 
 
-Class = Literal["plain", "volatile", "atomic", "async"]
+Class = Literal["plain", "volatile", "atomic", "async", "reduced"]
+_OF_COPIES = ("async", "reduced")  # which asynchronous agents do, and no thread
 Bad = NDArray[np.bool_]
 
 
@@ -1062,10 +1063,10 @@ class Shadow:
             if rule is None:
                 continue
             found = stamps.take(touch.place)
-            bad = self._suspects(found, touch, order, by_thread=how != "async")
+            bad = self._suspects(found, touch, order, by_thread=how not in _OF_COPIES)
             if bad is None:
                 continue
-            if touch.value is not None and how not in ("atomic", "async"):
+            if touch.value is not None and how not in ("atomic", *_OF_COPIES):
                 bad &= self._values[touch.place] != touch.value
             if rule == "in a warp":
                 bad &= order.same_warp(found, touch.lanes)
@@ -1100,11 +1101,14 @@ class Shadow:
     ) -> Iterator[tuple[str, NDArray[np.intp], Stamps]]:
         """Notes that an asynchronous operation of these lanes reads or writes (`how`) granules.
 
-        Yields what is wrong, in which places, with the stamps of the other accesses.
+        Yields what is wrong, in which places, with the stamps of the other accesses. `how`
+        "update": it reduces, which goes with other reductions and atomics in any order.
         """
         agent = stamp & int(LOW)
-        others: list[tuple[str, Stamps]] = [("write", s) for s in self._writes.values()]
-        if how == "write":
+        harmless = ("atomic", "reduced") if how == "update" else ()
+        writes = (stamps for kind, stamps in self._writes.items() if kind not in harmless)
+        others: list[tuple[str, Stamps]] = [("write", stamps) for stamps in writes]
+        if how != "read":
             reads = [s for kind in self._reads.values() for s in kind.slots()]
             others += [("read", s) for s in (*reads, *self._read_by.values())]
         for what, stamps in others:
@@ -1113,7 +1117,7 @@ class Shadow:
             bad = order.unordered_with(several, lanes) & ((several & LOW) | 1 != agent | 1)
             if bad.any():
                 yield "race", np.flatnonzero(bad[inverse]), found
-            elif what == "write" and how == "read":
+            elif what == "write" and how != "write":
                 hidden = (several != 0) & (several & LOW < AGENTS)
                 hidden &= ~order.has_passed_proxy(several, self._space)
                 if hidden.any():
@@ -1123,10 +1127,14 @@ class Shadow:
                 self._read_by[agent] = np.zeros(self._size(), np.int64)
             self._read_by[agent][place] = stamp
             return
-        if "async" not in self._writes:
-            self._writes["async"] = np.zeros(self._size(), np.int64)
+        mine: Class = "reduced" if how == "update" else "async"
+        if mine not in self._writes:
+            self._writes[mine] = np.zeros(self._size(), np.int64)
         for how_written, stamps in self._writes.items():
-            stamps[place] = stamp if how_written == "async" else 0
+            if how_written == mine:
+                stamps[place] = stamp
+            elif mine == "async":
+                stamps[place] = 0
         if self.written is not None:
             self.written[place] = True
 
@@ -1414,7 +1422,8 @@ class Hazards(Observer):
                 "no_wgmma_fence", event.site, event.tick, lane, "local", region, place, False
             )
             self._add(hazard, written << 32 | int(self._order.thread[lane]))
-        for how, spans, own in (("read", event.reads, stamp + 1), ("write", event.writes, stamp)):
+        change = "update" if event.is_update else "write"
+        for how, spans, own in (("read", event.reads, stamp + 1), (change, event.writes, stamp)):
             for span in spans:
                 self._begin(event, span, own, how)
 
@@ -1431,7 +1440,7 @@ class Hazards(Observer):
         if span.region.space == "shared":
             shadow: Shadow | None = self._shared
         else:
-            shadow = self._state.shadow(span.region, stores=how == "write")
+            shadow = self._state.shadow(span.region, stores=how != "read")
         if shadow is None or not len(span.place):
             return
         shadow.refine(min(span.width, 4))
@@ -1449,6 +1458,8 @@ class Hazards(Observer):
         if self._copies.any_in_flight:
             self._begin_in_flight(event, span, shadow, how)
         for kind, found, others in shadow.begin(place, stamp, self._order, event.lanes, how):
+            if kind == "proxy_fence" and not event.reads:  # a lane's update, not the copy engine's
+                continue
             bad = found
             if kind == "race" and shadow is self._shared:
                 bad = self._begin_late(event, span, place, found, others, how)
@@ -1471,7 +1482,7 @@ class Hazards(Observer):
         tile count from its start.
         """
         piece = span.place // _PIECE
-        if how == "write":
+        if how != "read":
             self._layouts[piece] = span.swizzle + 1
             return np.zeros(0, np.intp)
         known = self._layouts[piece]
@@ -1976,7 +1987,7 @@ class Hazards(Observer):
             region.space,
             region.name,
             offset,
-            how == "write",
+            how != "read",
             begins=True,
             within=span.swizzle if span.is_within else 0,
             count=len(places),

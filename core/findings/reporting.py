@@ -16,7 +16,7 @@ from core.findings.initialised import OVER
 from core.findings.places import Place, Places, index_text
 from core.ptx.ast import Address, Symbol, elements
 from core.ptx.makers import is_used
-from core.ptx.opcodes import opcode_of, writes_into
+from core.ptx.opcodes import opcode_of, operation_of, writes_into
 from core.trace.finding import Finding
 from core.trace.program_info import ProgramInfo
 
@@ -363,7 +363,8 @@ class Reporter:
                 f"wrote; between the two, a {fence} of the writing threads is missing."
             )
         elif hazard.kind == "remote_exit":
-            act = {"arrives": "updates the mbarrier at", "copies": "begins a bulk copy to"}.get(
+            begins = f"begins a {self._operation(hazard.pc)} to"
+            act = {"arrives": "updates the mbarrier at", "copies": begins}.get(
                 hazard.how, hazard.how
             )
             sentence = (
@@ -426,10 +427,7 @@ class Reporter:
 
     def _operation(self, pc: int) -> str:
         """What an asynchronous instruction is called."""
-        modifiers = self._program.module.instructions[pc].modifiers
-        if "mma_async" in modifiers:
-            return "matrix product"
-        return "bulk copy" if "bulk" in modifiers else "asynchronous copy"  # or a call of one
+        return operation_of(self._program.module.instructions[pc])
 
     def _whose(self, hazard: Hazard, who: str) -> str:
         """Whose access it is: a thread's, or that of an operation which it begins."""
@@ -454,7 +452,7 @@ class Reporter:
             read = ", without .read," if hazard.space == "global" else ""
             cure = f"cp.async.bulk.wait_group{read} must come before"
         else:
-            bytes_ = ", with all bytes expected," if other == "bulk copy" else ""
+            bytes_ = "" if other == "asynchronous copy" else ", with all bytes expected,"
             cure = f"a wait for the right phase of its mbarrier{bytes_} must come before"
             cure += self._single_try(hazard.pc)
         if hazard.waited_by >= 0:

@@ -6,11 +6,9 @@ import ctypes
 from typing import Any
 
 from core.errors import TilescopeError
-from core.tensor_maps import ALIGNMENT, BYTES, TensorMap
+from core.tensor_maps import ALIGNMENT, BYTES, KINDS, TensorMap
 
-# CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapL2promotion of cuda.h. Integers do for floats
-# of the same size: a copy changes no bit, and what lies outside becomes 0.
-_TYPES = {1: 0, 2: 1, 4: 2, 8: 4}
+# CUtensorMapSwizzle and CUtensorMapL2promotion of cuda.h.
 _SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}
 _L2_128 = 2
 
@@ -25,7 +23,7 @@ def encoded(driver: Any, what: TensorMap) -> bytes:
     start = -(-ctypes.addressof(raw) // ALIGNMENT) * ALIGNMENT
     status = driver.cuTensorMapEncodeTiled(
         ctypes.c_void_p(start),
-        ctypes.c_int(_TYPES[what.nbytes]),
+        ctypes.c_int(KINDS.index(what.kind)),
         ctypes.c_uint32(rank),
         ctypes.c_void_p(what.address),
         (ctypes.c_uint64 * rank)(*what.sizes),

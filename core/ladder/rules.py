@@ -14,7 +14,7 @@ from core.errors import ParameterError
 from core.ladder.buffers import MAKERS, Inputs, poisoned
 from core.ladder.expressions import IntExpression
 from core.launch import ArrayArgument, Dim3, Role, ScalarArgument
-from core.tensor_maps import TensorMap
+from core.tensor_maps import TensorMap, kind_of
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,8 @@ class MapRule:
     def make(self, data: NDArray[Any], values: Mapping[str, int]) -> TensorMap:
         """Of one array. Raises LaunchError where the driver would refuse it."""
         box = [side.evaluate(values) for side in self.box]
-        return TensorMap.of_array(data.shape, data.itemsize, box, self.swizzle)
+        kind = kind_of(data.dtype)
+        return TensorMap.of_array(data.shape, data.itemsize, box, self.swizzle, kind=kind)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from core.launch import (
     TextureMode,
 )
 from core.launching.user_files import load_array
-from core.tensor_maps import BYTES, TensorMap
+from core.tensor_maps import BYTES, TensorMap, kind_of
 
 if TYPE_CHECKING:
     from core.compiler.kernel_signature import SignatureParameter
@@ -361,6 +361,7 @@ def _mapped(
         int(swizzle[1] or 0),
         lists.get("steps", ()),
         lists.get("strides", ()),
+        "bf16" if _BFLOAT16 in match["buffer"] else kind_of(data.dtype),
     )
     if made.extent_in_memory > data.nbytes:
         raise ArgumentError(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.compiler.kernel_signature import SignatureParameter
-from core.emulator.events import AccessEvent, FaultEvent, Observer
+from core.emulator.events import AccessEvent, FaultEvent, Observer, TransferEvent
 from core.emulator.groups import Geometry
 from core.emulator.image import MAX_SHARED, Image
 from core.emulator.machine import Limits, Machine
@@ -103,6 +103,16 @@ class _Watch(Observer):
             blocks = active // self.threads
             np.maximum.at(self.reach.ends[name], blocks, ends - self.bases[name])
             (self.reach.loads if event.kind == "load" else self.reach.stores)[blocks] = True
+
+    def on_transfer(self, event: TransferEvent) -> None:
+        """Notes how far a bulk copy goes."""
+        block = int(event.lanes[0]) // self.threads
+        for blocks, spans in ((self.reach.loads, event.reads), (self.reach.stores, event.writes)):
+            for span in spans:
+                ends = self.reach.ends.get(span.region.name)
+                if ends is not None and len(span.place):
+                    ends[block] = max(ends[block], int(span.place.max()) + span.width)
+                    blocks[block] = True
 
     def on_fault(self, event: FaultEvent) -> None:
         """Notes that sizes are not known."""

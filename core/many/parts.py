@@ -87,8 +87,10 @@ class Footprints(Observer):
                 _flag(table, region, address, event.width)
 
     def on_transfer(self, event: TransferEvent) -> None:
-        """Notes what an asynchronous copy reads and writes."""
-        for spans, table in ((event.reads, self.read), (event.writes, self.written)):
+        """Notes what an asynchronous copy reads and writes; a reduction does both."""
+        updated = event.writes if event.is_update else ()
+        reads = (*event.reads, *updated)
+        for spans, table in ((reads, self.read), (event.writes, self.written)):
             for span in spans:
                 if span.region.space == "global":
                     _flag(table, span.region, span.place, span.width)

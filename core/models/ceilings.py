@@ -39,12 +39,15 @@ NAMES: Mapping[str, str] = {
 }
 
 # Rates of tensor cores by the type of the factors, over that for halves with float sums; `wgmma`
-# reaches all that they do, and 8-bit factors twice that (NVIDIA H100 whitepaper).
+# reaches all that they do, and 8-bit factors twice that (NVIDIA H100 whitepaper), as those of
+# `mma.sync` do on compute capability 8.9 (NVIDIA Ada whitepaper); on 9.0 the assembler makes halves
+# of 8-bit floats there.
 _TENSOR_RATES: Mapping[str, float] = {"f16": 1, "bf16": 1, "tf32": 0.5}
 _GROUP_RATES: Mapping[str, float] = {
     **{f"wgmma {kind}": rate for kind, rate in _TENSOR_RATES.items()},
     **{f"wgmma {kind}": 2 for kind in ("e4m3", "e5m2", "s8", "u8")},
 }
+_SMALL_FLOATS = ("e4m3", "e5m2")
 _GROUPS_ON = 9  # the major revision that has it
 
 
@@ -250,7 +253,8 @@ def _tensor(case: Case) -> Made:
     if not done:
         return ""
     by_groups = all(name in _GROUP_RATES for name in done)
-    rates = _GROUP_RATES if by_groups else _TENSOR_RATES
+    small = dict.fromkeys(_SMALL_FLOATS, 1 if case.major == _GROUPS_ON else 2)
+    rates = _GROUP_RATES if by_groups else {**_TENSOR_RATES, **small}
     rate = case.device.tensor_per_clock if by_groups else case.device.mma_sync_per_clock
     mhz = case.device.group_mhz if by_groups else case.device.boost_mhz
     if not rate:

@@ -40,7 +40,12 @@ _HIT_RATES = {
     "lts__t_sector_hit_rate.pct": "sectors that L2 is asked for",
 }
 _BY_INSTRUCTION = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
-_BESIDE = ("global_tma_ld_sectors", "global_tma_st_sectors", "shared_gmma_requests")
+_BESIDE = (
+    "global_tma_ld_sectors",
+    "global_tma_st_sectors",
+    "global_tma_red_sectors",
+    "shared_gmma_requests",
+)
 """What uses the banks of shared memory beside loads and stores of threads."""
 _WORDS: Mapping[BuildKind, str] = {"as_compiled": "as compiled", "as_written": "as written (-G)"}
 
@@ -98,8 +103,8 @@ class Comparison:
 
     @property
     def missing(self) -> tuple[Compared, ...]:
-        """The counters that the profile does not have."""
-        return tuple(c for c in self.counters if c.theirs is None)
+        """The counters that are not 0 here, and that the profile does not have."""
+        return tuple(c for c in self.counters if c.theirs is None and c.ours)
 
 
 def read_profile(path: Path) -> tuple[ProfiledLaunch, ...]:

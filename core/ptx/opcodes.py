@@ -96,8 +96,8 @@ class Opcode:
     def why_left_out(self, modifiers: Sequence[str]) -> str:
         """Why a form is not executed that one modifier tells from the others; "" for another.
 
-        These are forms of which nothing else is read: `st.async`, `st.bulk`, `red.async` and
-        `cp.reduce` (PTX ISA, "Data Movement and Conversion Instructions").
+        These are forms of which nothing else is read: `st.bulk` (PTX ISA, "Data Movement and
+        Conversion Instructions").
         """
         for modifier in modifiers:
             if (self.name, modifier) in _FORMS:
@@ -126,12 +126,11 @@ def _left_out(why: str, *examples: str) -> Opcode:
     return Opcode(name, "left out", refused=tuple((example, why) for example in examples))
 
 
-_FORMS = {("st", "async"), ("st", "bulk"), ("red", "async"), ("cp", "reduce")}
+_FORMS = {("st", "bulk")}
 _QUERIES = "what a texture is like is asked of the host's objects"
 _CLUSTERS = "launches of further clusters"
-_REMOTE = "stores and updates in another block of which an mbarrier hears"
 _BULK = "the bulk copy engine (TMA)"
-_BULK_SUMS = "updates by the bulk copy engine (TMA)"
+_FILLS = "fills by the bulk copy engine (sm_100)"
 _STACKS = "stacks that grow at run time"
 
 _ROWS = (
@@ -180,29 +179,15 @@ _ROWS = (
     Opcode("ld", "load"),
     Opcode("ldu", "load"),
     Opcode("st", "store", writes=False, stores=True).but(
-        (
-            "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r2, [%r3];",
-            _REMOTE,
-        ),
-        ("st.bulk.weak.shared::cta [%d1], 64, 0;", _BULK),
+        ("st.bulk.weak.shared::cta [%d1], 64, 0;", _FILLS),
     ),
     Opcode("atom", "atomic", stores=True),
-    Opcode("red", "reduction", writes=False, stores=True).but(
-        (
-            "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 "
-            "[%r1], %r2, [%r3];",
-            _REMOTE,
-        )
-    ),
+    Opcode("red", "reduction", writes=False, stores=True),
     Opcode("cp", "copy", writes=False, stores=True).but(
         (
             "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes "
             "[%r1], [%d1, {%r2, %r2, %r2}], [%r3], {%h1};",
             "tensor maps of images",
-        ),
-        (
-            "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%d1], [%r1], 16;",
-            _BULK_SUMS,
         ),
     ),
     Opcode("discard", "hint", writes=False, stores=True),
@@ -248,10 +233,6 @@ _ROWS = (
         (
             "mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32 {%r1}, {%r1}, {%r2}, {%r1};",
             "4-bit and 1-bit integers",
-        ),
-        (
-            "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%f1}, {%r1}, {%r2}, {%f1};",
-            "8-bit floats in matrices",
         ),
     ),
     Opcode("wmma", "matrix", writes=_with("load mma"), stores=_with("store")),
@@ -326,6 +307,16 @@ def space_of(instruction: Instruction) -> str:
     """The state space that it names first, "" for a generic address."""
     names = (modifier.partition("::")[0] for modifier in instruction.modifiers)
     return next((name for name in names if name in SPACES), "")
+
+
+def operation_of(instruction: Instruction) -> str:
+    """What an asynchronous instruction, or a call of one, is called."""
+    if "mma_async" in instruction.modifiers:
+        return "matrix product"
+    if "bulk" in instruction.modifiers:
+        return "bulk reduction" if "reduce" in instruction.modifiers else "bulk copy"
+    remote = {"st": "remote store", "red": "remote update"}
+    return remote.get(instruction.opcode, "asynchronous copy")
 
 
 def update_of(instruction: Instruction) -> str:

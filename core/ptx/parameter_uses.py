@@ -25,7 +25,7 @@ from core.ptx.ast import (
     Vector,
     registers,
 )
-from core.ptx.opcodes import opcode_of, results, sources
+from core.ptx.opcodes import opcode_of, results, sources, space_of
 from core.ptx.types import PRED, TYPES
 
 Use = Literal["pointer", "integer", "float", "unused"]
@@ -321,10 +321,16 @@ class _Flow:
         is_read = is_written = False
         for instruction in accesses:
             row = opcode_of(instruction).kind
-            is_read |= row in ("load", "atomic", "reduction", "copy")
+            is_read |= row in ("load", "atomic", "reduction")
             is_written |= row in ("store", "atomic", "reduction")
             if row == "copy":
-                elements[self._factors() or _UNKNOWN[4]] += 1
+                stores, reduces = (
+                    space_of(instruction) == "global",
+                    "reduce" in instruction.modifiers,
+                )
+                is_read, is_written = is_read or not stores or reduces, is_written or stores
+                kind = _spelled(instruction.modifiers[-1]) if reduces else self._factors()
+                elements[kind or _UNKNOWN[4]] += 1
                 continue
             width = _type(instruction)
             value = instruction.operands[0 if row == "load" else -1]
@@ -412,9 +418,13 @@ def _memory_address(instruction: Instruction) -> Address | None:
     if not row.is_memory and row.kind != "copy":
         return None
     spaces = {re.split("::", modifier)[0] for modifier in instruction.modifiers}
-    if row.kind != "copy" and spaces & {"shared", "local", "const", "param"}:
-        return None
     found = [o for o in instruction.operands if isinstance(o, Address)]
+    if row.kind == "copy":  # the first two are where to and where from, as the spaces say
+        if "global" not in spaces or "tensor" in instruction.modifiers or len(found) < 2:
+            return None
+        return found[0 if space_of(instruction) == "global" else 1]
+    if spaces & {"shared", "local", "const", "param"}:
+        return None
     return found[-1] if found else None
 
 

@@ -62,7 +62,7 @@ _GROUPS = (
     # asynchronous copies and their barriers
     "commit_group wait_group wait_all mbarrier noinc init inval arrive_drop test_wait try_wait "
     "pending_count noComplete parity expect_tx complete_tx bulk bulk_group tensor tile read "
-    "1d 2d 3d 4d 5d cp_mask prefetch im2col",
+    "reduce 1d 2d 3d 4d 5d cp_mask prefetch im2col",
     # products of warpgroups
     "mma_async fence",
     # textures and surfaces

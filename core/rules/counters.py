@@ -35,7 +35,7 @@ class Count:
 FIGURES = ("requests", "units", "ideal", "conflicts")
 """What the observer finds for every access: a row's `figure` and `ideal` are two of these."""
 _ALL_WAYS = ("ld", "st", "atom", "red")
-_BULK = ("tma_ld", "tma_st")  # what bulk copies load and store
+_BULK = ("tma_ld", "tma_st", "tma_red")  # what bulk copies load, store and reduce
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,10 @@ MEASURES: tuple[Measure, ...] = (
         rule="32-byte sectors, summed over the requests.",
         own=(
             ("tma_ld", "l1tex__m_xbar2l1tex_read_sectors_mem_global_op_tma_ld.sum"),
-            ("tma_st", "l1tex__m_l1tex2xbar_write_sectors_mem_global_op_tma_st.sum"),
+            *(
+                (way, f"l1tex__m_l1tex2xbar_write_sectors_mem_global_op_{way}.sum")
+                for way in _BULK[1:]
+            ),
         ),
     ),
     Measure(
@@ -188,6 +191,7 @@ WAYS: Mapping[str, str] = {
     "red": "reduction",
     "tma_ld": "bulk load",
     "tma_st": "bulk store",
+    "tma_red": "bulk reduction",
     "gmma": "matrix product",
 }
 """Ways to access memory, as the counters' names have them, and in words.

@@ -436,7 +436,8 @@ class CountingObserver(Observer):
     def on_transfer(self, event: TransferEvent) -> None:
         """Counts a matrix product's reads of shared memory, or a bulk copy's global memory.
 
-        A product reads each factor once, each of its warps its own rows of A.
+        What goes from block to block counts nothing. A product reads each factor once, each of its
+        warps its own rows of A.
         """
         site = event.site if event.site >= 0 else event.pc
         if event.kind == "product":
@@ -447,8 +448,11 @@ class CountingObserver(Observer):
                 self.tally.add(site, self._of_span(span), "shared_gmma", sums)
                 requests = 0
             return
+        if event.kind == "shared":
+            return
         loaded, stored = event.reads[0], event.writes[0]
-        for span, other, name in ((loaded, stored, "tma_ld"), (stored, loaded, "tma_st")):
+        change = "tma_red" if event.is_update else "tma_st"
+        for span, other, name in ((loaded, stored, "tma_ld"), (stored, loaded, change)):
             if span.region.space == "global":
                 shared = other.place % self._stride(other)
                 row = span.row if span.row is not None else np.zeros_like(shared)

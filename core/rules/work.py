@@ -106,8 +106,8 @@ def machine_work(instruction: Instruction) -> tuple[str, int] | None:
         return ("LDGSTS", 1) if _COPIES & modifiers else None
     if instruction.opcode == "wgmma":
         return None
-    if is_tensor(instruction):
-        return ("HMMA", 1) if {"f16", "bf16", "tf32"} & modifiers else None
+    if product := tensor_operations(instruction):
+        return ("HMMA", 1) if product.factors in ("f16", "bf16", "tf32") else None
     if row.kind == "barrier" and not {"warp", "arrive"} & modifiers:
         return ("BAR", 1)
     if row.kind in ("load", "store") and "global" in modifiers:
@@ -428,7 +428,8 @@ class WorkPart(Observer):
                     by_array = self._sectors[kind]
                     by_array[span.region.name] = by_array.get(span.region.name, 0) + len(sectors)
                     self._sums["l2_sectors"] += len(sectors)
-                    self.touched.add_sectors(span.region, kind, sectors)
+                    for way in ("load", "store") if event.is_update else (kind,):
+                        self.touched.add_sectors(span.region, way, sectors)
 
     def _global(self, event: AccessEvent, address: NDArray[np.int64]) -> None:
         if event.pc in self._issues.joined:

@@ -296,7 +296,8 @@ _EVENTS = {  # by the name of the record's list
     "barriers": _Rows(BarrierEvent, "tick pc mask? released# met?"),
     "transfers": _Rows(
         TransferEvent,
-        "tick pc site kind lanes# reads+ writes+ agent number barrier outside? is_multicast homes",
+        "tick pc site kind lanes# reads+ writes+ agent number barrier outside? is_multicast homes "
+        "is_update",
     ),
     "landings": _Rows(LandEvent, "tick number data#"),
     "phases": _Rows(PhaseEvent, "kind places# lanes# tick pc is_relaxed site"),

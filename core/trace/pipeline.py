@@ -218,12 +218,15 @@ class _Reading:
             warps, step = self._warps(event.lanes), self.block.step_at(event.tick)
             if len(written):
                 how = "TMA box" if "tensor" in instruction.modifiers else "bulk copy"
+                if not event.reads:
+                    how = _name(instruction)
                 moment = Moment("fill", step, how, warps, origin=self._origin(event))
                 yield _Event(event.tick, moment, written, ("barrier", event.barrier))
             if len(read) and event.kind == "product":
                 yield _Event(event.tick, Moment("read", step, "wgmma", warps), read)
             elif len(read):
-                yield _Event(event.tick, Moment("read", step, "TMA store", warps), read)
+                how = "TMA reduction" if event.is_update else "TMA store"
+                yield _Event(event.tick, Moment("read", step, how, warps), read)
 
     def _origin(self, event: TransferEvent) -> int:
         place = int(event.lanes[0]) // self.block.n_threads

@@ -86,13 +86,15 @@ def _copies(block: BlockTrace, tick: int, name: str) -> Ints:
         if landing.tick > tick:
             break
         event = began[landing.number]
-        (written,), (read,) = event.writes, event.reads
+        (written,) = event.writes
         place = written.place - first
         if not len(place) or place.min() < 0 or place.max() >= size:
             continue
         pieces = (place[:, None] + np.arange(written.width)).reshape(-1)
         owner[pieces] = -1
-        if read.region.name == name and read.region.space == "global":
+        for read in event.reads:
+            if read.region.name != name or read.region.space != "global":
+                continue
             numbers = np.arange(len(read.place)) if read.number is None else read.number
             # A box is copied element by element, and plain bytes by pieces of 16.
             for at in range(written.width if read.number is None else 1):

@@ -108,7 +108,7 @@ def profile_caption(profile: Profile, row: ProfileRow | None = None) -> str:
     ]
     if comparison.lines:
         parts.append(f", and {_agree(same, len(comparison.lines), 'figure')} by line")
-    lacking = sum(bool(one.ours) for one in comparison.missing)
+    lacking = len(comparison.missing)
     if lacking:
         parts.append(f"; it lacks {plural(lacking, 'counter')}")
     if comparison.more:

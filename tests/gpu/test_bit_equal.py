@@ -23,6 +23,7 @@ from tests.core.emulator.isa_kernels import (
 )
 from tests.core.emulator.test_isa_hardware import CASES as ISA_CASES
 from tests.gpu import in_worker
+from tests.hopper_forms import updates
 from tests.reference_set import load_launches
 from tests.rung_set import BUILDS, rung_launches
 
@@ -31,6 +32,12 @@ pytestmark = pytest.mark.gpu
 OPTIONS = {"as_written": ("-G",), "as_compiled": ()}
 REFERENCE = {launch.name: launch for launch in load_launches()}
 RUNGS = rung_launches()
+FORMS = {form.name: form.workload for form in updates()}  # one of each sort
+SOME = [name for name in FORMS if name in (
+    "mma_f32_k32_special", "mma_f16_k16_wide", "sum_global_add_f32_1024_32_64_1_0_1",
+    "sum_cluster_max_s32_528_48_80_1_0_2", "sumbox_add_f16_9x64x32_32x16x8_0x50x2_1x2x4_swizzle64",
+    "far_st_v4_f32_32", "far_red_add_u64_3",
+)]  # fmt: skip
 
 
 def on_gpu(gpu, workload, kind, options=()):
@@ -71,6 +78,18 @@ def test_reference_launch(gpu, name, kind):
     for output, wanted in theirs.items():
         unit = np.spacing(np.maximum(np.abs(wanted), 1))
         assert np.max(np.abs(ours[output] - wanted) / unit) <= launch.approximate
+
+
+@pytest.mark.parametrize("kind", BUILDS)
+@pytest.mark.parametrize("name", SOME)
+def test_form_of_hopper(gpu, name, kind):
+    theirs = on_gpu(gpu, FORMS[name], kind)
+    assert theirs
+    assert differing(record(FORMS[name], kind=kind).outputs, theirs) == []
+
+
+def test_there_is_one_of_each_sort():
+    assert len(SOME) == 7
 
 
 @pytest.mark.parametrize(("name", "kernel", "kind"), ISA_CASES)

@@ -120,4 +120,7 @@ def test_mma_sync_is_what_was_measured():
     for name, ratio in (("m16n8k16 f16 f32", 1), ("m16n8k16 bf16 f32", 1), ("m16n8k8 tf32 f32", 2)):
         best = max(rates[name].values()) * ratio
         assert 0.98 * device.mma_sync_per_clock <= best <= device.mma_sync_per_clock, name
+    small = [max(rate.values()) for name, rate in rates.items() if "e4m3" in name]
+    assert len(small) == 4
+    assert max(small) < device.mma_sync_per_clock  # done as halves
     assert load_devices().find("A100").mma_sync_per_clock == 2048

@@ -68,6 +68,8 @@ EXCEPTIONS = {
     ("fft of a block", "as_compiled"): ("shared_st",),
     ("lengths added up", "as_written"): ("shared_atom",),
     ("one element a warp", "as_compiled"): ("shared_atom",),
+    # Nobody asked for this counter then (tests/data/hopper has it).
+    **{("bulk sums", build): ("global_tma_red",) for build in BOTH},
     # `stmatrix` has a counter of its own there, and wmma loads by one `ldmatrix`.
     **{("stmatrix, odd rows", build): ("shared_st_requests",) for build in BOTH},
     **{
@@ -88,7 +90,7 @@ def expected(row: dict[str, int]) -> dict[str, int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kernel", sorted({title for title, _ in LAUNCHES} - {"bulk sums"}))
+@pytest.mark.parametrize("kernel", sorted({title for title, _ in LAUNCHES}))
 def test_counts_are_the_hardwares(kernel) -> None:
     for build in BOTH:
         name, workload = LAUNCHES[kernel, build]

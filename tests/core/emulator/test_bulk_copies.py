@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import LaunchError
+from core.errors import LaunchError, TilescopeError
 from core.launch import ArrayArgument, Dim3, Launch, Member, ScalarArgument, Workload
 from core.runs.recording import record
 from core.tensor_maps import TensorMap, swizzled
 from tests.core.emulator.machines import trace_of
+from tests.hopper_forms import SumBox, summed_box
 
 HEAD = r"""
 typedef unsigned u32; typedef unsigned long long u64;
@@ -209,6 +210,19 @@ def test_a_map_and_its_bytes() -> None:
     assert len(made.encoded()) == 128
     assert TensorMap.decoded(made.encoded()) == made
     assert TensorMap.decoded(bytes(128)) is None
+    assert made.kind == "u32"
+    halves = TensorMap.of_array((64, 64), 2, (16, 3), kind="bf16")
+    assert TensorMap.decoded(halves.encoded()) == halves
+    old = bytearray(made.encoded())
+    old[19] = 0  # before maps had kinds
+    assert TensorMap.decoded(bytes(old)) == made
+
+
+@pytest.mark.parametrize(("name", "kind"), [("xor", "s64"), ("min", "f32"), ("add", "u16")])
+def test_what_cannot_be_reduced_is_refused(name, kind) -> None:
+    form = summed_box(SumBox(name, kind, (16, 16), (16, 2), (0, 0)))
+    with pytest.raises(TilescopeError, match=f"{name}.*has no reduction of {kind} in global"):
+        record(form.workload, kind="as_compiled")
 
 
 # Lanes of a warp store a row of shared memory again and again, from two stages.

@@ -10,7 +10,7 @@ import numpy as np
 from core.compiler.compiler import compile_ptx
 from core.launch import ArrayArgument, Dim3, Launch, Member, ScalarArgument, Workload
 from core.runs.recording import record
-from core.tensor_maps import TensorMap
+from core.tensor_maps import TensorMap, kind_of
 
 FOLDER = Path(__file__).parent
 
@@ -99,7 +99,8 @@ def workload(case, source=None):
             box, swizzle, role, of = value.split(":", 3)
             data = array(name, role, of, generator).data
             sides = [int(side) for side in box.split("x")]
-            what = TensorMap.of_array(data.shape, data.itemsize, sides, int(swizzle))
+            kind = kind_of(data.dtype)
+            what = TensorMap.of_array(data.shape, data.itemsize, sides, int(swizzle), kind=kind)
             member = Member(name, 0, 128, 64)
             arguments.append(ArrayArgument(name, data, "inout", member, map=what))
         elif value:

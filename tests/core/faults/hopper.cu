@@ -13,6 +13,11 @@ struct alignas(64) TensorMap { u64 words[16]; };
 #define COPY_IN(to, from, n, b) asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" :: "r"(ADDRESS(to)), "l"(from), "r"((u32)(n)), "r"(ADDRESS(&b)) : "memory")
 #define COPY_TO_ALL(to, from, n, b, blocks) asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], %4;" :: "r"(ADDRESS(to)), "l"(from), "r"((u32)(n)), "r"(ADDRESS(&b)), "h"((short)(blocks)) : "memory")
 #define COPY_OUT(to, from, n) asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" :: "l"(to), "r"(ADDRESS(from)), "r"((u32)(n)) : "memory")
+#define SUM_OUT(to, from, n) asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" :: "l"(to), "r"(ADDRESS(from)), "r"((u32)(n)) : "memory")
+#define SUM_IN(to, from, n, b, rank) asm volatile("{ .reg .b32 far, bar; mapa.shared::cluster.u32 far, %0, %4; mapa.shared::cluster.u32 bar, %3, %4; cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [far], [%1], %2, [bar]; }" :: "r"(ADDRESS(to)), "r"(ADDRESS(from)), "r"((u32)(n)), "r"(ADDRESS(&b)), "r"(rank) : "memory")
+#define SEND(what, x, b, v, rank) asm volatile("{ .reg .b32 far, bar; mapa.shared::cluster.u32 far, %0, %3; mapa.shared::cluster.u32 bar, %1, %3; " what " [far], %2, [bar]; }" :: "r"(ADDRESS(&x)), "r"(ADDRESS(&b)), "r"((u32)(v)), "r"(rank) : "memory")
+#define STORE_AT(x, b, v, rank) SEND("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32", x, b, v, rank)
+#define ADD_AT(x, b, v, rank) SEND("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32", x, b, v, rank)
 #define BULK_COMMIT asm volatile("cp.async.bulk.commit_group;" ::: "memory")
 #define BULK_WAIT asm volatile("cp.async.bulk.wait_group 0;" ::: "memory")
 #define BULK_WAIT_READ asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory")
@@ -1168,4 +1173,171 @@ extern "C" __global__ void two_warpgroups_one_arrival_ok(const float* x, float* 
       __syncwarp();
       if (t % 32 == 0) ARRIVE(empty);
     }
+}
+
+//@ reduces_a_tile_that_is_overwritten grid=1 block=64 c=inout:float32[64]
+extern "C" __global__ void reduces_a_tile_that_is_overwritten(float* c) {
+  __shared__ __align__(128) float tile[64]; int t = threadIdx.x;
+  for (int i = 0; i < 2; i++) {
+    tile[t] = t + i;  //! not_awaited tile
+    PROXY_FENCE; __syncthreads();
+    if (t == 0) { SUM_OUT(c, tile, 256); BULK_COMMIT; }
+    __syncthreads();
+  }
+}
+extern "C" __global__ void reduces_a_tile_that_is_overwritten_ok(float* c) {
+  __shared__ __align__(128) float tile[64]; int t = threadIdx.x;
+  for (int i = 0; i < 2; i++) {
+    tile[t] = t + i;
+    PROXY_FENCE; __syncthreads();
+    if (t == 0) { SUM_OUT(c, tile, 256); BULK_COMMIT; BULK_WAIT_READ; }
+    __syncthreads();
+  }
+}
+
+//@ reduces_without_proxy_fence grid=3 block=64 c=inout:float32[64]
+extern "C" __global__ void reduces_without_proxy_fence(float* c) {
+  __shared__ __align__(128) float tile[64]; int t = threadIdx.x;
+  tile[t] = t;
+  __syncthreads();
+  if (t == 0) {
+    SUM_OUT(c, tile, 256);  //! proxy_fence tile
+    BULK_COMMIT; BULK_WAIT_READ;
+  }
+}
+extern "C" __global__ void reduces_without_proxy_fence_ok(float* c) {
+  __shared__ __align__(128) float tile[64]; int t = threadIdx.x;
+  tile[t] = t;
+  PROXY_FENCE; __syncthreads();
+  if (t == 0) {
+    SUM_OUT(c, tile, 256);
+    BULK_COMMIT; BULK_WAIT_READ;
+  }
+}
+
+//@ reads_a_sum_that_is_under_way grid=1 block=64 c=inout:float32[64] d=output:float32[64]
+extern "C" __global__ void reads_a_sum_that_is_under_way(float* c, float* d) {
+  __shared__ __align__(128) float tile[64]; int t = threadIdx.x;
+  tile[t] = t;
+  PROXY_FENCE; __syncthreads();
+  if (t == 0) { SUM_OUT(c, tile, 256); BULK_COMMIT; BULK_WAIT_READ; }
+  __syncthreads();
+  d[t] = c[63 - t];  //! not_awaited c
+}
+extern "C" __global__ void reads_a_sum_that_is_under_way_ok(float* c, float* d) {
+  __shared__ __align__(128) float tile[64]; int t = threadIdx.x;
+  tile[t] = t;
+  PROXY_FENCE; __syncthreads();
+  if (t == 0) { SUM_OUT(c, tile, 256); BULK_COMMIT; BULK_WAIT; }
+  __syncthreads();
+  d[t] = c[63 - t];
+}
+
+//@ sums_begin_before_they_are_set_to_zero grid=1 block=64 c=output:float32[64]
+extern "C" __global__ void sums_begin_before_they_are_set_to_zero(float* c) {
+  __shared__ __align__(128) float tile[64]; int t = threadIdx.x;
+  c[t] = 0; tile[t] = t;
+  PROXY_FENCE; __syncthreads();
+  if (t == 0) {
+    SUM_OUT(c, tile, 256);  //! proxy_fence c
+    BULK_COMMIT; BULK_WAIT;
+  }
+}
+extern "C" __global__ void sums_begin_before_they_are_set_to_zero_ok(float* c) {
+  __shared__ __align__(128) float tile[64]; int t = threadIdx.x;
+  c[t] = 0; tile[t] = t;
+  asm volatile("fence.proxy.async;" ::: "memory"); __syncthreads();
+  if (t == 0) {
+    SUM_OUT(c, tile, 256);
+    BULK_COMMIT; BULK_WAIT;
+  }
+}
+
+//@ one_block_stores_where_another_sums grid=2 block=64 c=inout:float32[64]
+extern "C" __global__ void one_block_stores_where_another_sums(float* c) {
+  __shared__ __align__(128) float tile[64]; int t = threadIdx.x;
+  tile[t] = t;
+  PROXY_FENCE; __syncthreads();
+  if (t == 0 && blockIdx.x == 0) COPY_OUT(c, tile, 256);
+  if (t == 0 && blockIdx.x == 1)
+    SUM_OUT(c, tile, 256);  //! not_awaited c
+  BULK_COMMIT; BULK_WAIT;
+}
+extern "C" __global__ void one_block_stores_where_another_sums_ok(float* c) {
+  __shared__ __align__(128) float tile[64]; int t = threadIdx.x;
+  tile[t] = t;
+  PROXY_FENCE; __syncthreads();
+  if (t == 0) SUM_OUT(c, tile, 256);
+  if (t == 1) atomicAdd(c + 5, 1.0f);
+  BULK_COMMIT; BULK_WAIT;
+}
+
+//@ sums_in_another_block_before_it_is_filled grid=2 block=32 c=output:uint32[64]
+extern "C" __global__ void __cluster_dims__(2) sums_in_another_block_before_it_is_filled(u32* c) {
+  __shared__ __align__(128) u32 tile[32], sum[32]; __shared__ u64 full; int t = threadIdx.x; u32 rank; RANK_OF(rank);
+  tile[t] = t;
+  if (t == 0) { INIT(full, 1); INIT_FENCE; EXPECT(full, 128); }
+  PROXY_FENCE; CLUSTER_SYNC;
+  sum[t] = 5;
+  PROXY_FENCE; __syncthreads();
+  if (t == 0)
+    SUM_IN(sum, tile, 128, full, rank ^ 1);  //! race sum
+  WAIT_FOR(full, 0);
+  c[32 * blockIdx.x + t] = sum[t];
+  CLUSTER_SYNC;
+}
+extern "C" __global__ void __cluster_dims__(2) sums_in_another_block_before_it_is_filled_ok(u32* c) {
+  __shared__ __align__(128) u32 tile[32], sum[32]; __shared__ u64 full; int t = threadIdx.x; u32 rank; RANK_OF(rank);
+  tile[t] = t; sum[t] = 5;
+  if (t == 0) { INIT(full, 1); INIT_FENCE; EXPECT(full, 128); }
+  PROXY_FENCE; CLUSTER_SYNC;
+  if (t == 0)
+    SUM_IN(sum, tile, 128, full, rank ^ 1);
+  WAIT_FOR(full, 0);
+  c[32 * blockIdx.x + t] = sum[t];
+  CLUSTER_SYNC;
+}
+
+//@ reads_what_another_block_sends_too_soon grid=2 block=32 c=output:uint32[64]
+extern "C" __global__ void __cluster_dims__(2) reads_what_another_block_sends_too_soon(u32* c) {
+  __shared__ u32 got[32]; __shared__ u64 full; int t = threadIdx.x; u32 rank; RANK_OF(rank);
+  got[t] = 0;
+  if (t == 0) { INIT(full, 1); INIT_FENCE; EXPECT(full, 128); }
+  CLUSTER_SYNC;
+  STORE_AT(got[t], full, 31 - t, rank ^ 1);
+  CLUSTER_SYNC;
+  c[32 * blockIdx.x + t] = got[t];  //! not_awaited got
+  WAIT_FOR(full, 0);
+}
+extern "C" __global__ void __cluster_dims__(2) reads_what_another_block_sends_too_soon_ok(u32* c) {
+  __shared__ u32 got[32]; __shared__ u64 full; int t = threadIdx.x; u32 rank; RANK_OF(rank);
+  got[t] = 0;
+  if (t == 0) { INIT(full, 1); INIT_FENCE; EXPECT(full, 128); }
+  CLUSTER_SYNC;
+  STORE_AT(got[t], full, 31 - t, rank ^ 1);
+  WAIT_FOR(full, 0);
+  c[32 * blockIdx.x + t] = got[t];
+  CLUSTER_SYNC;
+}
+
+//@ sums_of_another_block_that_are_set_meanwhile grid=2 block=32 c=output:uint32[8]
+extern "C" __global__ void __cluster_dims__(2) sums_of_another_block_that_are_set_meanwhile(u32* c) {
+  __shared__ u32 sum[4]; __shared__ u64 full; int t = threadIdx.x; u32 rank; RANK_OF(rank);
+  if (t == 0) { INIT(full, 1); INIT_FENCE; EXPECT(full, 128); }
+  CLUSTER_SYNC;
+  if (t < 4) sum[t] = 7;
+  ADD_AT(sum[t % 4], full, t, rank ^ 1);  //! race sum
+  WAIT_FOR(full, 0);
+  if (t < 4) c[4 * blockIdx.x + t] = sum[t];
+  CLUSTER_SYNC;
+}
+extern "C" __global__ void __cluster_dims__(2) sums_of_another_block_that_are_set_meanwhile_ok(u32* c) {
+  __shared__ u32 sum[4]; __shared__ u64 full; int t = threadIdx.x; u32 rank; RANK_OF(rank);
+  if (t == 0) { INIT(full, 1); INIT_FENCE; EXPECT(full, 128); }
+  if (t < 4) sum[t] = 7;
+  CLUSTER_SYNC;
+  ADD_AT(sum[t % 4], full, t, rank ^ 1);
+  WAIT_FOR(full, 0);
+  if (t < 4) c[4 * blockIdx.x + t] = sum[t];
+  CLUSTER_SYNC;
 }

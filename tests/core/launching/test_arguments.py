@@ -178,6 +178,12 @@ def test_tensor_maps():
     assert (a.map.swizzle, a.map.nbytes, b.map.swizzle, b.map.steps) == (128, 2, 0, (1, 2, 1))
     assert (b.map.sizes, b.map.strides, b.map.box) == ((16, 8, 9), (64, 512), (4, 3, 2))
     assert packed((a,), lambda _: 1 << 20) == a.map.at(1 << 20).encoded()
+    c, d = bound(
+        ["A=tensormap(bfloat16[48,128], box=64x16)", "B=tensormap(zeros:int32[9,8], box=4x3)"],
+        source=MAPPED,
+        kernel="k",
+    )
+    assert [one.map.kind for one in (a, b, c, d)] == ["f16", "f32", "bf16", "s32"]
 
 
 def test_a_map_with_dimensions_of_its_own_and_one_behind_a_pointer():

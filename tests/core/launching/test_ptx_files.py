@@ -304,3 +304,33 @@ def test_a_cluster_is_sizes(exchange) -> None:
     launch = FileLaunch(str(exchange), "", "2", "64", "0", "", cluster="two")
     with pytest.raises(TilescopeError, match="`two` is not a cluster: write one to three sizes"):
         ptx_workload(file, launch)
+
+
+SUMMED = r"""
+extern "C" __global__ void summed(const float* x, float* sums)
+{
+    __shared__ __align__(16) float tile[64];
+    tile[threadIdx.x] = x[64 * blockIdx.x + threadIdx.x];
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+    if (threadIdx.x == 0)
+        asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], 256;"
+                     "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"
+                     :: "l"(sums + 64 * (blockIdx.x % 2)),
+                        "r"((unsigned)__cvta_generic_to_shared(tile)) : "memory");
+}
+"""
+
+
+def test_what_a_bulk_reduction_updates_is_an_array_as_long_as_it_reaches(tmp_path) -> None:
+    path = tmp_path / "summed.ptx"
+    path.write_text(compile_ptx(SUMMED, kernel="summed", architecture="compute_90").ptx)
+    file = read_ptx(str(path))
+    launch = complete_ptx(file, FileLaunch(str(path), "", "5", "64", "0", ""))
+    assert dict(launch.arguments) == {"p0": "float32[320]", "p1": "float32[128]"}
+    trace = record(ptx_workload(file, launch))
+    assert trace.findings == ()
+    x, before = (array.data for array in trace.workload.launch.arrays)
+    sums = x.reshape(5, 64)
+    wanted = before + np.concatenate((sums[::2].sum(0), sums[1::2].sum(0)))
+    assert np.allclose(trace.outputs["p1"], wanted)

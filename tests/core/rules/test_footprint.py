@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -131,6 +133,38 @@ def test_tensor_cores() -> None:
     assert geforce.gflops == pytest.approx(71.2e3 * 16 / 82, rel=1e-3)
     old = ceilings(counts, load_devices().find("8800 GTX"))
     assert "no tensor cores" in old.left_out["tensor"]
+
+
+SMALL = r"""
+extern "C" __global__ void k(const unsigned* A, float* C)
+{
+    float c[4] = {};
+    for (int k = 0; k < 3; k++)
+        asm volatile("mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e4m3.f32 {%0, %1, %2, %3}, "
+                     "{%4, %5, %6, %7}, {%4, %5}, {%0, %1, %2, %3};"
+                     : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                     : "r"(A[k]), "r"(A[k + 1]), "r"(A[k + 2]), "r"(A[k + 3]));
+    for (int i = 0; i < 4; i++) C[threadIdx.x * 4 + i] = c[i];
+}
+"""
+
+
+def test_products_of_8_bit_floats_are_those_of_halves_on_9_0_and_twice_as_fast_on_8_9() -> None:
+    arguments = (
+        ArrayArgument("A", np.zeros(8, np.uint32)),
+        ArrayArgument("C", np.zeros(128, np.float32), "output"),
+    )
+    counts = touched(SMALL, Launch(Dim3(1), Dim3(32), arguments))
+    assert counts.work.tensor == {"e5m2": 3 * 2 * 16 * 8 * 32}
+    assert counts.flops == counts.work.tensor["e5m2"]
+    devices = load_devices()
+    for device, rate in (("H200", 1), ("RTX 4090", 2)):
+        found, halves = (
+            devices.find(device),
+            replace(counts, work=replace(counts.work, tensor={"f16": counts.flops})),
+        )
+        rates = [ceilings(of, found).ceilings["tensor"].gflops for of in (counts, halves)]
+        assert rates[0] == pytest.approx(rate * rates[1])
 
 
 def test_integers_on_tensor_cores_are_no_floating_point_work() -> None:

@@ -28,6 +28,7 @@ from core.launching.guess import guess_launch
 from core.runs.recording import record
 from core.runs.storage import VERSION, layout_header, load_trace, save_trace
 from core.trace import Trace
+from tests.hopper_forms import Sum, far_stores, summed
 
 LADDER = load_ladder()
 
@@ -212,6 +213,19 @@ def test_asynchronous_operations_are_read_back(
         for name, state in one.shared(one.n_steps - 1).items():
             there = two.shared(two.n_steps - 1)[name]
             np.testing.assert_array_equal(state.values, there.values)
+
+
+def test_reductions_and_remote_stores_are_read_back(tmp_path: Path) -> None:
+    for which, updates in (
+        (summed(Sum("add", "u32", 48, blocks=2, in_cluster=True)), True),
+        (far_stores(0), False),
+    ):
+        trace = record(which.workload, kind="as_compiled")
+        (mine,), (other,) = trace.records, saved(trace, tmp_path).records
+        assert mine.transfers
+        for one, two in zip(mine.transfers, other.transfers, strict=True):
+            assert_same(one, two)
+            assert two.is_update is updates
 
 
 def assert_same(one: Any, two: Any) -> None:
