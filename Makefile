@@ -3,7 +3,8 @@
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
-JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -gt 4 ] && n=4; echo $$n)
+# One process of tests more than there are processors, at most five: one of them often waits.
+JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -gt 4 ] && n=4; echo $$((n + 1)))
 
 .PHONY: help setup lock run check test test-release lint bench wheel app clean
 
@@ -41,10 +42,12 @@ run: setup
 # Hundreds of processes start in the tests: each would compile the program if modules were not kept.
 PYTEST = env -u PYTHONDONTWRITEBYTECODE QT_QPA_PLATFORM=$${QT_QPA_PLATFORM:-offscreen} $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
 
+# The checks of the text run beside the tests; what they say comes last.
 check test: setup
 	@$(BIN)/python scripts/qt_libraries.py offscreen xcb
-	@status=0; $(MAKE) --no-print-directory lint || status=1; \
-	$(PYTEST) -m $(if $(filter check,$@),"not slow and not release","not release") || status=1; exit $$status
+	@mkdir -p build; $(MAKE) --no-print-directory lint >build/lint.log 2>&1 & lint=$$!; status=0; \
+	$(PYTEST) -m $(if $(filter check,$@),"not slow and not release","not release") || status=1; \
+	wait $$lint || status=1; cat build/lint.log; exit $$status
 
 test-release: setup
 	@QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -q -m release tests/test_app.py tests/test_wheel.py \

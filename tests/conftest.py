@@ -20,6 +20,10 @@ def pytest_configure():
 
 
 def pytest_collection_finish():
-    """The collector would go through ten thousand tests again and again: a seventh of the time."""
+    """The collector would go through ten thousand tests again and again: a seventh of the time.
+
+    What is no longer young it looks at more seldom than of itself: a twentieth of the time.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*gc.get_threshold()[:2], 50)

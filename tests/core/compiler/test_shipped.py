@@ -1,6 +1,7 @@
 """The PTX that comes with the program: NVRTC's, to the letter, and enough where there is none."""
 
 import importlib.util
+import os
 import re
 import sys
 from pathlib import Path
@@ -46,9 +47,9 @@ def no_nvrtc(monkeypatch):
 
 
 def as_the_script(monkeypatch):
-    """NVRTC writes the folder where it runs into the PTX; and no earlier answer is taken."""
+    """NVRTC writes the folder where it runs into the PTX: what it makes there is kept apart."""
     monkeypatch.chdir("/")
-    monkeypatch.setenv(disk_cache.FOLDER, "")
+    monkeypatch.setenv(disk_cache.FOLDER, f"{os.environ[disk_cache.FOLDER]}-at-root")
 
 
 def made_by_nvrtc(workload, monkeypatch):
