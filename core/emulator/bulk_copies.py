@@ -60,7 +60,7 @@ class Reduction:
 
 # What may be done to elements of a type (PTX ISA, "cp.reduce.async.bulk"): in the shared memory of
 # a block of the cluster, and in global memory more. A tensor map's integers do for bits,
-# but an H200 refuses those of 64 bits that have a sign (an illegal instruction).
+# but an H200 stops at `and` of those of 64 bits that have a sign (an illegal instruction).
 IN_CLUSTER = {
     "add": ("u32", "s32", "u64"),
     **dict.fromkeys(("min", "max"), ("u32", "s32")),
