@@ -3,6 +3,8 @@
 ptxas has lanes wait for each other (`BSYNC`) at one place behind each branch and each loop. Others
 at which several ways come together have none: the code behind a `goto` into a loop, or between a
 loop's end and the place that a `goto` out of it leads to. There each part of a warp goes alone.
+
+Optimised code is left out: of its blocks the lines do not say well enough which is which.
 """
 
 from __future__ import annotations

@@ -58,8 +58,8 @@ class Build:
     `instances` has the PTX name of the instance that it was made for, by its name in the source.
     `accesses` are the loads and stores in the machine code of optimised kernels, by PTX name, and
     `yields` the lines of the PTX at which machine code lets a warp's other lanes go first, `saves`
-    how many registers each function saves for its caller, by PTX name. `ways` are the lines that
-    machine code branches to, and those where lanes have waited for each other.
+    how many registers each function saves for its caller, by PTX name. `ways` are, of code as
+    written, the lines that machine code branches to, and those where lanes have waited for others.
     `compiler` is what made it, such as "clang 22.1.8"; "" for NVRTC.
     """
 

@@ -275,8 +275,8 @@ class MachineFacts:
     `yields` are the lines of the PTX at which it lets a warp's other lanes go first, `saves` the
     registers that each function saves for its caller, `accesses` its loads and stores; both by
     names in the PTX. Of code as written, which accesses memory as its PTX does, `accesses` are
-    those of kernels that spill registers, and these alone. `ways` are the lines to which it
-    branches, and those at which lanes have met.
+    those of kernels that spill registers, and these alone; `ways` are of such code the lines to
+    which it branches, and those at which lanes have met.
     """
 
     yields: tuple[int, ...] = ()
@@ -299,7 +299,7 @@ def machine_facts(image: bytes, entries: Sequence[str], *, optimised: bool) -> M
         found(lambda: _yields(elf)),
         found(lambda: _saves(elf)),
         found(lambda: tuple(_accesses(elf, entries, optimised))),
-        found(lambda: _ways(elf)) or ((), ()),
+        ((), ()) if optimised else found(lambda: _ways(elf)) or ((), ()),
     )
 
 
