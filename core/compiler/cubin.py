@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import TilescopeError
 from core.ptx.debug.names import source_name
-from core.ptx.debug.reader import line_rows
+from core.ptx.debug.sections import line_rows
 
 if TYPE_CHECKING:
     from elftools.elf.elffile import ELFFile

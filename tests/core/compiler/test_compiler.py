@@ -1,6 +1,8 @@
 """NVRTC builds, their diagnostics, and the names of kernels."""
 
 import builtins
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -230,3 +232,10 @@ def test_a_macro_that_breaks_the_compilers_own_header_is_named(name):
     with pytest.raises(CompileError, match=r"^-D T also replaces `T` .* T_OF_MINE\.$") as raised:
         compile_ptx(source, defines=defines)
     assert not raised.value.diagnostics  # none of them is of the source
+
+
+def test_what_compiles_loads_no_numpy() -> None:
+    """A process of its own compiles: NumPy would take it 60 ms and 120 MB of addresses."""
+    program = "import sys, core.compiler.nvrtc; print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "False\n", "")
