@@ -23,12 +23,13 @@ from core.ladder.rung import DEFAULT_SEED
 from core.launching.argument_guess import is_pitch
 from core.launching.file_launch import FileLaunch, file_workload
 from core.launching.guess import Guess, completed
-from core.launching.trial import trial_of, with_arguments
+from core.launching.trial import reach_of, trial_of, with_arguments
 from core.runs.recording import run_part
 from core.side_process.client import stoppable
 from core.trace.finding import Finding
 
 _INSTRUCTIONS = 30_000  # of the blocks that are looked at
+_TO_THE_END = 400_000  # instructions that a launch whose arrays have grown may take
 _LANES = 512
 _MOST_THREADS = 1 << 22  # of a grid that is shown whole for what its last blocks do
 _SECONDS = 8.0  # after which no further size is tried
@@ -63,6 +64,8 @@ def _with_least_found(source: str, guess: Guess, launch: FileLaunch, seed: int) 
         left = _places(found)
         for other in others if left else ():
             again = trial_of(source, other, seed)
+            if again != other.launch and not _ends(source, again, seed):
+                continue  # its arrays are as long as a part of the run has reached
             places = _places(_found(source, again, seed))
             if places < left:  # what is gone was the guess's, and what stays is the kernel's
                 launch, left = again, places
@@ -130,6 +133,12 @@ def _found(
     blocks = blocks or range(min(size.grid.count, max(1, _LANES // size.block.count)))
     limits = Limits(instructions=_INSTRUCTIONS)
     return run_part(workload, blocks, limits=limits, may_be_cut=True).findings
+
+
+def _ends(source: str, launch: FileLaunch, seed: int) -> bool:
+    """Whether the launch runs to its end, and within its arrays."""
+    reach = reach_of(file_workload(source, launch, seed), instructions=_TO_THE_END)
+    return reach.ended and not reach.sizes
 
 
 def _places(found: Iterable[Finding]) -> set[tuple[str, int, str]]:

@@ -8,6 +8,7 @@ import pytest
 
 from core.launching.file_launch import FileLaunch, file_workload
 from core.launching.guess import completed
+from core.launching.trial import reach_of
 from core.runs.fitting import PointersWithin, fitted
 from core.runs.recording import record
 
@@ -122,3 +123,18 @@ def test_a_structure_with_pointers_that_is_given_runs_as_it_is_given(tmp_path):
     asked = FileLaunch(str(tmp_path / "k.cu"), "", "", "", "", "", (("p", "zeros:uint8[64,16]"),))
     launch = fitted(source, completed(source, asked))
     assert {f.kind for f in record(file_workload(source, launch)).findings} == {"out_of_bounds"}
+
+
+def test_a_larger_size_whose_run_is_cut_short_cures_nothing() -> None:
+    """All threads write one element at the very end, to which a long run does not come."""
+    source = """
+__global__ void k(const float* b, float* out, int n) {
+    float s = 0;
+    for (int j = 0; j < n; j++)
+        for (int k = 0; k < 48; k++) s = s * 0.5f + b[j * 48 + k];
+    out[0] = s + threadIdx.x;
+}"""
+    launch = fitted(source, completed(source, FileLaunch("k.cu", "k")))
+    reach = reach_of(file_workload(source, launch), instructions=1_000_000)
+    assert reach.ended
+    assert not reach.sizes
