@@ -520,6 +520,18 @@ _add("updates in two branches", r"""
 K { int i = I; for (int k = i; k < n; k += ALL) { int c = b[k] & 31; if (a[k] & 1) atomicAdd(out + c, k); else atomicMax(out + 100 + c, k); out[4000 + k] = c; } }
 """, At(1, 32, 60), At(1, 96, 200))
 
+ZEROS = r"""
+K { int i = I; unsigned *o = (unsigned *)out; unsigned x = a[i] & 0x80008000u, y = b[i] & 1 ? 0x80000000u : 0x00008000u;
+  for (int r = 0; r < 4; r++) o[i + 512 * r] = y; __syncthreads();
+  unsigned short lo = x & 0xffff, hi = x >> 16;
+  asm volatile("red.relaxed.gpu.global.v2.f16.min.noftz [%0], {%1, %2};" :: "l"(o + i), "h"(lo), "h"(hi) : "memory");
+  asm volatile("red.relaxed.gpu.global.v2.f16.max.noftz [%0], {%1, %2};" :: "l"(o + 512 + i), "h"(lo), "h"(hi) : "memory");
+  asm volatile("red.relaxed.gpu.global.v2.bf16.min.noftz [%0], {%1, %2};" :: "l"(o + 1024 + i), "h"(lo), "h"(hi) : "memory");
+  asm volatile("red.relaxed.gpu.global.v2.bf16.max.noftz [%0], {%1, %2};" :: "l"(o + 1536 + i), "h"(lo), "h"(hi) : "memory"); }
+"""
+_add("zeros of halves", ZEROS, At(1, 32, 0), At(2, 96, 0))
+_add("nans of halves", ZEROS.replace("unsigned x = a[i] & 0x80008000u", "unsigned x = a[i] | (a[i] & 4 ? 0x7c007f80u : 0x7f807c00u)"), At(1, 32, 0), At(2, 96, 0))
+
 # fmt: on
 
 
