@@ -57,7 +57,8 @@ def plain_text(source: str, headers: str = "") -> str:
     """
     text = without_comments(source)
     marks = _marks(headers)
-    lines = [m for m in marks.values() if not marks.keys().isdisjoint(re.findall(r"\w+", text))]
+    is_used = not marks.keys().isdisjoint(re.findall(r"\w+", text))
+    lines = [*marks.values()] if is_used else []
     text = _with_kernels("\n".join([*lines, text]))[len(lines) :]
     return with_macros(text, _LAUNCHES, used=True)
 
