@@ -305,8 +305,8 @@ def _callers(text: str, kernel: str, path: str) -> str:
 def first_kernel(names: Sequence[str], source: str, launching: str = "") -> tuple[str, list[str]]:
     """The first kernel that the source, or else the launching text, launches; or the first.
 
-    One that only fills arrays, or warms a GPU up, counts where there is no other: those before the
-    found one are given, too. So does a launch that the program does not come to.
+    One that only fills arrays, or warms a GPU up, counts where there is no other, and so does a
+    launch that the program does not come to. With it come the names of those it is preferred to.
     """
     text = source if host_launches(source) else launching
     found, reached, fills = "", "", list[str]()

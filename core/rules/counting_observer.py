@@ -174,7 +174,7 @@ class CountingObserver(Observer):
         self._last = _Repeated("", name, sums, 0)
 
     def on_save(self, event: SaveEvent) -> None:
-        """Counts registers that a function saves: each a word of the stack, the same for a warp."""
+        """Counts registers saved or spilled: each a word of the stack, the same for a warp."""
         active = active_rows(event.mask, self.geometry)
         place = warp_rows(np.zeros(self.geometry.lanes, np.int64), self.geometry, 0)
         lanes = np.full(len(place), 32) if active is None else active.sum(axis=1)

@@ -81,7 +81,8 @@ def _macros(text: str) -> dict[str, re.Match[str]]:
 def _making(macros: Mapping[str, re.Match[str]], text: str = "") -> list[str]:
     """The macros that make kernels, or heads of such, in the order of the text.
 
-    So do those that call them, those that get them in the text, and those that glue names for them.
+    With them those that call one, that get one as an argument in the text, and that glue names for
+    one.
     """
     words = {name: {*re.findall(r"\w+", macro[3])} for name, macro in macros.items()}
 
