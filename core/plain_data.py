@@ -41,7 +41,7 @@ def typed(kind: Any, value: Any, *also: type) -> Any:
     if isinstance(kind, type) and is_dataclass(kind):
         hints = _hints(kind, also)
         if isinstance(value, list):
-            value = dict(zip(hints, value, strict=True))
+            value = dict(zip(hints, value, strict=len(value) > len(hints)))
         return kind(**{name: typed(hints[name], v, *also) for name, v in value.items()})
     if whole is Literal:
         if value not in parts:

@@ -23,7 +23,7 @@ LARGE = 1 << 18
 
 @dataclass(frozen=True)
 class _Made:
-    """What the assembler made of a kernel; no `kernel` of a file that is run as it stands."""
+    """What the assembler made of a kernel; `kernel` is "" for a PTX file run as it stands."""
 
     yields: tuple[int, ...]
     ways: tuple[tuple[int, ...], tuple[int, ...]]

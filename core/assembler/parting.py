@@ -16,25 +16,24 @@ from core.assembler.rewriting import Rewriting
 from core.ptx.ast import Function, Module
 
 
-def parting(module: Module, led: Collection[int], met: Collection[int]) -> Module:
+def parting(module: Module, targets: Collection[int], met: Collection[int]) -> Module:
     """The module in which such instructions are marked (`apart`).
 
-    `led` are the lines of the PTX that the machine code branches to, `met` those before which lanes
-    wait for each other.
+    `targets` are the lines of the PTX that the machine code branches to, `met` those before which
+    lanes wait for each other.
     """
-    led, met, rewriting = {*led}, {*met}, Rewriting(module)
+    targets, met, rewriting = {*targets}, {*met}, Rewriting(module)
     for function in module.functions.values():
-        if function.first_pc == function.end_pc or not led:
+        if function.first_pc == function.end_pc or not targets:
             continue
         blocks = _blocks(module, function)
         before, after = _edges(module, function, blocks)
-        loops = _loops(before, after, function.first_pc)
-        waits, left = {*loops}, list[int]()
+        waits, left = _heads(before, after, function.first_pc), list[int]()
         for first, end in blocks.items():
             code = module.instructions[first:end]
             if any(one.ptx_line in met or one.opcode in _MEETING for one in code):
                 waits.add(first)
-            elif before[first] and any(one.ptx_line in led for one in code):
+            elif before[first] and any(one.ptx_line in targets for one in code):
                 left.append(first)
         apart = set[int]()
         while left:
@@ -79,11 +78,9 @@ _LEAVING = ("bra", "brx", "ret", "exit", "trap")
 _MEETING = ("bar", "barrier")
 
 
-def _loops(
-    before: dict[int, list[int]], after: dict[int, list[int]], start: int
-) -> dict[int, set[int]]:
-    """The blocks of each loop that has one way in, by the first of them."""
-    found = {}
+def _heads(before: dict[int, list[int]], after: dict[int, list[int]], start: int) -> set[int]:
+    """The first blocks of loops that have one way in."""
+    found = set()
     for head in before:
         if all(block < head for block in before[head]):
             continue
@@ -92,11 +89,7 @@ def _loops(
             if (block := left.pop()) not in beside and block != head:
                 beside.add(block)
                 left += after[block]
-        body, left = {head}, [block for block in before[head] if block not in beside]
-        if left and not any(block in beside and block > head for block in before[head]):
-            while left:
-                if (block := left.pop()) not in body:
-                    body.add(block)
-                    left += before[block]
-            found[head] = body
+        outside = beside.intersection(before[head])
+        if outside != {*before[head]} and not any(block > head for block in outside):
+            found.add(head)
     return found

@@ -408,19 +408,18 @@ def _ways(elf: ELFFile) -> tuple[tuple[int, ...], tuple[int, ...]]:
     meet. Of what is behind a `BSYNC` there are all lines up to the next branch. Raises as
     `_accesses` does.
     """
-    led, met = set[int](), set[int]()
+    targets, met = set[int](), set[int]()
     for name, lines in _ptx_lines(elf).items():
         line_of, is_behind = _line_finder(lines), False
         code = _code(elf, name)
         waits = {one.address for one in code if one.name == "BSYNC"}
-        jumps = (one for one in code if one.target not in (None, one.address))  # not the last one
-        targets = {one.target or 0 for one in jumps} - waits
-        led |= {line_of(address) for address in targets}
+        jumps = {one.target for one in code if one.target != one.address}  # the last one to itself
+        targets |= {line_of(address) for address in jumps - waits if address is not None}
         for one in code:
             if is_behind:
                 met.add(line_of(one.address))
             is_behind = one.name == "BSYNC" or (is_behind and one.name not in _LEAVING)
-    return tuple(sorted(led)), tuple(sorted(met))
+    return tuple(sorted(targets)), tuple(sorted(met))
 
 
 def _saves(elf: ELFFile) -> tuple[tuple[str, int], ...]:

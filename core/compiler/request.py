@@ -77,8 +77,8 @@ def _held_headers(source: str) -> tuple[str, ...]:
 class Compiled:
     """What was made. `entry` is the instance's name in it, "" if none was asked for.
 
-    `compiler` is "" for NVRTC. `machine` is told of the machine code that comes with PTX for a real
-    architecture, such as "sm_90"; or of what came with the program.
+    `compiler` is "" for NVRTC. `machine` describes the machine code that NVRTC makes with PTX for a
+    real architecture, such as "sm_90"; what came with the program has it, too.
     """
 
     image: bytes

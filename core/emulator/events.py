@@ -286,10 +286,10 @@ class CallEvent:
 
 @dataclass(frozen=True, slots=True)
 class SaveEvent:
-    """Lanes store `registers` on the stack, or load them, as calls do that no PTX shows.
+    """Lanes store `registers` on the stack, or load them, where no PTX shows it.
 
-    They save what their caller has in registers, and pass parameters. `kind`: "store", "load".
-    `site` as in `AccessEvent`.
+    A function saves those of its caller, a call passes parameters, a kernel spills what it has no
+    room for. `kind`: "store", "load". `site` as in `AccessEvent`.
     """
 
     kind: str
@@ -355,7 +355,7 @@ class Observer:
         """Lanes entered a function."""
 
     def on_save(self, event: SaveEvent) -> None:
-        """Lanes saved registers as they entered a function, or took them back."""
+        """Lanes kept registers on the stack, or took them back."""
 
     def on_reuse(self, region: Region, start: int, nbytes: int) -> None:
         """`malloc` gives bytes of a region again that were freed before."""

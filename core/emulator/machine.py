@@ -194,15 +194,16 @@ class Machine:
             raise
 
     def _lets_others_go(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
-        """Whether the lanes of a group yield here, so that others go first. Tells of spills."""
+        """Whether a group yields here, so that others go first. If it does not, tells of spills."""
         group.pc = pc
+        if op.instruction.yields:
+            mask, any_left = self.state.effective(frame, group, op)
+            group.yielded = self.queue.yields(group, mask) if any_left else False
+            if group.yielded:
+                return True
         for kind, words in zip(("store", "load"), op.instruction.spills, strict=True):
             self.calls.tell_stacked(kind, pc, group.depth, group.mask, words)
-        if not op.instruction.yields:
-            return False
-        mask, any_left = self.state.effective(frame, group, op)
-        group.yielded = self.queue.yields(group, mask) if any_left else False
-        return group.yielded
+        return False
 
     def compute(self, frame: Frame, group: Group, ops: list[Op]) -> None:
         """A straight run of arithmetic; the hot loop of the whole program."""

@@ -169,7 +169,7 @@ def shared_sections(access: Access, part: WarpAccess, active: int) -> list[Secti
 
 def _lane_lines(access: Access, part: WarpAccess) -> list[str]:
     rows = []
-    for lane in np.flatnonzero(part.active).tolist():
+    for lane in np.flatnonzero(part.counted).tolist():
         offset = int(part.addresses[lane])
         bank = offset // WORD % BANKS
         rows.append(
@@ -189,7 +189,7 @@ def _bank_lines(part: WarpAccess) -> tuple[str, tuple[str, ...]]:
     busiest = np.flatnonzero(group.passes == most).tolist()
     words: dict[int, list[int]] = {}
     for lane in range(*group.lanes.indices(WARP)):
-        if part.active[lane]:
+        if part.counted[lane]:
             for word in _words(part, lane):
                 if word % BANKS == busiest[0]:
                     words.setdefault(word, []).append(lane)
@@ -272,16 +272,22 @@ def explain_access(access: Access, warp: int) -> Explanation:
         )
         idle = Section("Requests = 0", f"{why}, so nothing is asked for.")
         return Explanation(head, (idle, *wrong))
+    counts = int(np.count_nonzero(part.counted))
+    together = (
+        " The machine code puts their values together, and one lane does the atomic for all."
+        if counts < active
+        else ""
+    )
     request = Section(
         "Requests = 1",
         f"One memory instruction of one warp is one request, here with {active} active lanes of "
-        f"{access.width} bytes each.",
+        f"{access.width} bytes each.{together}",
     )
     if access.space == "global":
-        sections = request, *wrong, *global_sections(access, part, active)
-        return Explanation(head, sections, _sectors(part, active))
+        sections = request, *wrong, *global_sections(access, part, counts)
+        return Explanation(head, sections, _sectors(part, counts))
     if access.space == "shared":
-        sections = request, *wrong, *shared_sections(access, part, active)
+        sections = request, *wrong, *shared_sections(access, part, counts)
         return Explanation(head, sections, _wavefronts(part))
     other = Section("Not counted", f"Accesses to {access.space} memory are not counted here.")
     return Explanation(head, (request, *wrong, other))

@@ -125,7 +125,7 @@ def _spread(accesses: list[Access], block: BlockTrace, unit: str, *, whole: bool
     """How many requests cost how much. `whole` says that these are all the block's accesses."""
     costs: Counter[int] = Counter()
     for access in accesses:
-        rows = access.addresses.reshape(-1, WARP), access.active.reshape(-1, WARP)
+        rows = access.warps
         found = (
             access.warp_sectors
             if unit == "sectors"

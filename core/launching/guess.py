@@ -86,6 +86,7 @@ from core.source.slicing import without_host_code
 
 _BLANK = re.compile(r"FIX_?ME|TO_?DO|XXX+|FILL_?(ME_?)?(IN)?|YOUR_\w+")
 _HALVES = re.compile(r"\b(?:__)?half2?\b")
+_VARIABLE = re.compile(r"\b__(?:device|managed)__\b[^;(){}=\[]*?(\w+)\s*[;={\[]")
 _STORED = re.compile(r"\s*(?:\[|(?:\.\s*\w+\s*)?=(?!=))")
 _LOADLESS = re.compile(
     r"if|for|while|switch|return|sizeof|float|double|int|unsigned|size_t|printf|__(?!ld)\w+|make_\w+"
@@ -304,15 +305,15 @@ def _callers(text: str, kernel: str, path: str) -> str:
 def first_kernel(names: Sequence[str], source: str, launching: str = "") -> tuple[str, list[str]]:
     """The first kernel that the source, or else the launching text, launches; or the first.
 
-    One that only fills arrays, or warms a GPU up, counts where there is no other: those before the
-    found one are given, too. So does a launch that the program does not come to.
+    One that only fills arrays, or warms a GPU up, counts where there is no other, and so does a
+    launch that the program does not come to. With it come the names of those it is preferred to.
     """
     text = source if host_launches(source) else launching
     found, reached, fills = "", "", list[str]()
     for launch in sorted(host_launches(text), key=lambda launch: launch.position):
         name = _asked_for(names, text, launch)
         if name and is_reached(text, launch):
-            if not _only_fills(kernel_called(source, name, launching)):
+            if not _only_fills(kernel_called(source, name, launching), source):
                 return name, list(dict.fromkeys(fills))
             reached = reached or name
             fills.append(name)
@@ -322,7 +323,7 @@ def first_kernel(names: Sequence[str], source: str, launching: str = "") -> tupl
     if reached or found:
         return reached or found, []
     for name in names[:_MOST_FILLS]:
-        if not _only_fills(kernel_called(source, name, launching)):
+        if not _only_fills(kernel_called(source, name, launching), source):
             return name, fills
         fills.append(name)
     return names[0], []
@@ -333,7 +334,7 @@ def _left_out(fills: list[str]) -> str:
     return f"{listing(fills)} {said} nothing from memory." if fills else ""
 
 
-def _only_fills(kernel: KernelText | None) -> bool:
+def _only_fills(kernel: KernelText | None, source: str) -> bool:
     """Whether a kernel's body shows that it loads nothing: it stores plainly, if at all."""
     body = re.sub(r"\bcurand_init\s*\([^;]*;", "", kernel.body) if kernel is not None else ""
     if kernel is None or not body or re.search(r"__shared__|\basm\b|->", body):
@@ -345,8 +346,8 @@ def _only_fills(kernel: KernelText | None) -> bool:
     ):
         return False
     taken = {word for p in kernel.parameters if "*" in p for word in re.findall(r"\w+", p)[-1:]}
-    used = r"(?<!\w\s)(?<!\w)\*\s*{0}\b(?!\s*=[^=])|\(\s*\*\s*{0}\b|[(,]\s*&?\s*{0}\s*[,)+]"
-    return not any(re.search(used.format(name), body) for name in taken)
+    names = "|".join((*taken, *_VARIABLE.findall(source)))
+    return not (names and re.search(rf"\b(?:{names})\b(?!\s*(?:\[|=[^=]))", body))
 
 
 def _asked_for(names: Sequence[str], text: str, launch: HostLaunch) -> str:

@@ -324,11 +324,10 @@ class _Flow:
             is_read |= row in ("load", "atomic", "reduction")
             is_written |= row in ("store", "atomic", "reduction")
             if row == "copy":
-                stores, reduces = (
-                    space_of(instruction) == "global",
-                    "reduce" in instruction.modifiers,
-                )
-                is_read, is_written = is_read or not stores or reduces, is_written or stores
+                stores = space_of(instruction) == "global"
+                reduces = "reduce" in instruction.modifiers
+                is_read |= reduces or not stores
+                is_written |= stores
                 kind = _spelled(instruction.modifiers[-1]) if reduces else self._factors()
                 elements[kind or _UNKNOWN[4]] += 1
                 continue

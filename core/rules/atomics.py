@@ -97,6 +97,18 @@ def first_of_each(place: Rows, active: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return first
 
 
+def leaders(place: Rows, active: NDArray[np.bool_], led: str) -> NDArray[np.bool_]:
+    """The lanes that do an atomic of these active ones, bool (rows, 32); `led` of its instruction.
+
+    Where all update one place, the first does it for its warp.
+    """
+    lanes = active.sum(axis=1)
+    whole = lanes == place.shape[1] if led == "whole" else lanes > 0
+    alone = whole & (first_of_each(place, active).sum(axis=1) == 1)
+    first = active & (active.cumsum(axis=1) == 1)
+    return np.where(alone[:, None], first, active)
+
+
 def _winners(offset: NDArray[np.int64], lanes: NDArray[np.intp], width: int) -> list[int]:
     """The lanes of one warp whose update gets through in this round.
 

@@ -130,10 +130,7 @@ class CountingObserver(Observer):
         lanes = np.full(len(rows), 32) if active is None else active.sum(axis=1)
         if issue.instruction.led:
             everybody = np.ones(rows.shape, bool) if active is None else active
-            whole = lanes == rows.shape[1] if issue.instruction.led == "whole" else lanes > 0
-            alone = whole & (atomics.first_of_each(rows, everybody).sum(axis=1) == 1)
-            first = everybody & (everybody.cumsum(axis=1) == 1)
-            active = np.where(alone[:, None], first, everybody)
+            active = atomics.leaders(rows, everybody, issue.instruction.led)
             lanes = active.sum(axis=1)
         if space == "global":
             found = _Rows(rows, active, lanes)
@@ -174,7 +171,7 @@ class CountingObserver(Observer):
         self._last = _Repeated("", name, sums, 0)
 
     def on_save(self, event: SaveEvent) -> None:
-        """Counts registers that a function saves: each a word of the stack, the same for a warp."""
+        """Counts registers saved or spilled: each a word of the stack, the same for a warp."""
         active = active_rows(event.mask, self.geometry)
         place = warp_rows(np.zeros(self.geometry.lanes, np.int64), self.geometry, 0)
         lanes = np.full(len(place), 32) if active is None else active.sum(axis=1)

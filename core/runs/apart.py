@@ -57,14 +57,15 @@ def _are_apart(touches: list[Touch]) -> bool:
         return True
     grain = math.gcd(*(width for _, _, width, _ in touches))
     end = max(int(place.max(initial=0)) + width for place, _, width, _ in touches)
-    owner = np.full(end // grain + 1, -1)
+    owner = np.zeros(end // grain + 1, np.int16)  # 0 for nobody: untouched pages cost nothing
     for place, block, width, stores in sorted(touches, key=lambda touch: not touch[3]):
         cells = place[:, None] // grain + np.arange(width // grain)
+        mine = block[:, None] + 1
         if stores:
             before = owner[cells]
-            owner[cells] = block[:, None]
-            if ((before >= 0) & (before != block[:, None])).any():
+            owner[cells] = mine
+            if ((before > 0) & (before != mine)).any():
                 return False
-        if ((owner[cells] >= 0) & (owner[cells] != block[:, None])).any():
+        if ((owner[cells] > 0) & (owner[cells] != mine)).any():
             return False
     return True

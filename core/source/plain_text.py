@@ -57,7 +57,8 @@ def plain_text(source: str, headers: str = "") -> str:
     """
     text = without_comments(source)
     marks = _marks(headers)
-    lines = [m for m in marks.values() if not marks.keys().isdisjoint(re.findall(r"\w+", text))]
+    is_used = not marks.keys().isdisjoint(re.findall(r"\w+", text))
+    lines = [*marks.values()] if is_used else []
     text = _with_kernels("\n".join([*lines, text]))[len(lines) :]
     return with_macros(text, _LAUNCHES, used=True)
 
@@ -80,7 +81,8 @@ def _macros(text: str) -> dict[str, re.Match[str]]:
 def _making(macros: Mapping[str, re.Match[str]], text: str = "") -> list[str]:
     """The macros that make kernels, or heads of such, in the order of the text.
 
-    So do those that call them, those that get them in the text, and those that glue names for them.
+    With them those that call one, that get one as an argument in the text, and that glue names for
+    one.
     """
     words = {name: {*re.findall(r"\w+", macro[3])} for name, macro in macros.items()}
 

@@ -144,6 +144,12 @@ class WarpAccess:
     kind: str = "load"
     exchanges: bool = False
     wrong: NDArray[np.bool_] | None = None
+    led: str = ""  # as an instruction is
+
+    @cached_property
+    def counted(self) -> NDArray[np.bool_]:
+        """The active lanes, or the one that does the atomic for all of them; bool (32,)."""
+        return _counted(self.addresses[None], self.active[None], self.led)[0]
 
     @cached_property
     def faulty(self) -> NDArray[np.bool_]:
@@ -178,7 +184,7 @@ class WarpAccess:
         """Sectors the request moves; an atomic's as often as its passes visit them."""
         if self.kind != "atomic" or self.space != "global":
             return len(self._used)
-        rows = self.addresses[None, :], self.active[None, :]
+        rows = self.addresses[None, :], self.counted[None, :]
         return int(_sectors(self.kind, *rows, self.width, exchanges=self.exchanges)[0])
 
     @property
@@ -194,7 +200,7 @@ class WarpAccess:
     @property
     def groups(self) -> tuple[Group, ...]:
         """The lanes of an access to shared memory that go together."""
-        return shared_memory.groups(self.addresses, self.active, self.width, self.sharing)
+        return shared_memory.groups(self.addresses, self.counted, self.width, self.sharing)
 
     @property
     def ways(self) -> NDArray[np.int64]:
@@ -230,10 +236,10 @@ class WarpAccess:
 
     @property
     def _bytes_asked(self) -> int:
-        return int(np.count_nonzero(self.active)) * self.width
+        return int(np.count_nonzero(self.counted)) * self.width
 
     def _rows(self, count: Any) -> Any:
-        rows = self.addresses[None, :], self.active[None, :]
+        rows = self.addresses[None, :], self.counted[None, :]
         return count(*rows, self.width, self.sharing)[0]
 
 
@@ -261,6 +267,7 @@ class Access:
     fault: str = ""  # "out_of_bounds", "misaligned" or "use_after_free", where a thread is faulty
     origin: int = 0  # the address at which the variable, or the thread's local memory, begins
     pc: int = -1  # of the instruction
+    led: str = ""  # as the instruction is
 
     @cached_property
     def faulty(self) -> NDArray[np.bool_]:
@@ -305,10 +312,15 @@ class Access:
         return None if flat < 0 or self.array is None else self.array.index(flat)
 
     @property
+    def warps(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Addresses of each warp, and the lanes that count (`WarpAccess`): both (n_warps, 32)."""
+        addresses, active = self.addresses.reshape(-1, WARP), self.active.reshape(-1, WARP)
+        return addresses, _counted(addresses, active, self.led)
+
+    @property
     def warp_sectors(self) -> NDArray[np.int64]:
         """Sectors of global memory that each warp's request moves: int64 (n_warps,)."""
-        rows = self.addresses.reshape(-1, WARP), self.active.reshape(-1, WARP)
-        return _sectors(self.kind, *rows, self.width, exchanges=self.exchanges)
+        return _sectors(self.kind, *self.warps, self.width, exchanges=self.exchanges)
 
     def warp(self, warp: int) -> WarpAccess:
         """One warp's lanes."""
@@ -324,7 +336,12 @@ class Access:
             self.kind,
             self.exchanges,
             None if self.wrong is None else self.wrong[lanes],
+            self.led,
         )
+
+
+def _counted(address: NDArray[np.int64], active: NDArray[np.bool_], led: str) -> NDArray[np.bool_]:
+    return atomics.leaders(address, active, led) if led else active
 
 
 def _sectors(

@@ -297,6 +297,7 @@ class BlockTrace(StepAxis):
             fault,
             event.region.base,
             event.pc,
+            issue.instruction.led,
         )
 
     @cached_property

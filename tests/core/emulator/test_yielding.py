@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from core.emulator.events import Observer
+from core.emulator.groups import Geometry
+from core.emulator.image import Image
+from core.emulator.machine import Machine
+from core.launch import Launch
+from core.ptx.parser import parse
 from core.runs.recording import record
+from tests.core.emulator.machines import HEADER, ONE, WARP
 from tests.yielding_set import BUILDS, COUNTS, MASKS, RECORDED, launches, together
 
 TRUTH = json.loads(RECORDED.read_text("utf-8"))
@@ -58,3 +67,38 @@ def test_counts_are_the_hardwares(name) -> None:
             if {n: int(totals[n].value) for n in truth} != truth:
                 wrong.add(f"{each}, {build}")
     assert wrong == {one for one in TIMED["counts"] if one.startswith(f"{name}, ")}
+
+
+SLEEPS = """
+.visible .entry k()
+{
+.reg .pred %p<2>;
+.reg .b32 %r<2>;
+mov.u32 %r1, %laneid;
+setp.lt.u32 %p1, %r1, 16;
+@%p1 bra OTHERS;
+nanosleep.u32 5;
+bra END;
+OTHERS:
+nanosleep.u32 5;
+END:
+ret;
+}
+"""
+
+
+def test_lanes_that_come_back_to_where_they_have_yielded_spill_once() -> None:
+    told = []
+
+    class Spills(Observer):
+        def on_save(self, event) -> None:
+            told.append((event.kind, event.registers, int(event.mask.sum())))
+
+    module = parse(HEADER + SLEEPS)
+    code = [
+        replace(one, yields=True, spills=(2, 1)) if one.opcode == "nanosleep" else one
+        for one in module.instructions
+    ]
+    image = Image(replace(module, instructions=tuple(code)), "k", Launch(ONE, WARP, ()))
+    Machine(image, Geometry(ONE, WARP, np.arange(1)), (Spills(),)).run()
+    assert sorted(told) == [("load", 1, 16), ("load", 1, 16), ("store", 2, 16), ("store", 2, 16)]

@@ -284,3 +284,30 @@ def test_a_compare_and_swap_takes_two_wavefronts_a_pass() -> None:
     words = {s.heading: s for s in said.sections}
     assert words["Wavefronts = 8"].lines == ("2 × 4 = 8",)
     assert words["Conflicts = 3"].lines == ("4 - 1 = 3",)
+
+
+def test_an_atomic_that_one_lane_does_for_its_warp_is_explained_as_it_counts() -> None:
+    source = """extern "C" __global__ void k(int *in, int *out) {
+        __shared__ int sum;
+        if (threadIdx.x == 0) sum = 0;
+        __syncthreads();
+        atomicAdd(&sum, in[threadIdx.x]);
+        __syncthreads();
+        atomicAdd(out, sum);
+    }"""
+    made = tuple(
+        ArrayArgument(name, np.arange(64, dtype=np.int32), "inout") for name in ("in", "out")
+    )
+    work = Workload("k", source, "k.cu", "k", Launch(Dim3(1), Dim3(64), made))
+    trace = record(work, kind="as_compiled")
+    block, totals = trace.block(0), trace.counters.totals
+    atomics = [a for s in range(block.n_steps) if (a := block.access(s)) and a.kind == "atomic"]
+    shared, out = sorted(atomics, key=lambda one: one.space == "global")
+    assert sum(shared.warp(w).wavefronts for w in (0, 1)) == 2
+    assert totals["shared_atom_wavefronts"].value == 2
+    assert int(out.warp_sectors.sum()) == totals["global_red_sectors"].value == 2
+    for one, unit in ((shared, "Wavefronts"), (out, "Sectors")):
+        words = {s.heading: s for s in explain_access(one, 1).sections}
+        assert f"{unit} = 1" in words
+        assert "with 32 active lanes" in words["Requests = 1"].text
+        assert words["Requests = 1"].text.endswith("one lane does the atomic for all.")

@@ -426,10 +426,13 @@ def test_a_kernel_that_only_fills_arrays_comes_after_those_that_load():
         "to[threadIdx.x] = __ldg(to + 1);",
         "if (to[0] == 1) to[1] = 2;",
         "work(to, n);",
+        "float *all = to; all += 1; *all = *(all + 1);",
+        "count++;",
+        "to[0] = count;",
     ],
 )
 def test_a_kernel_that_may_load_is_taken_as_the_first(work):
-    source = f"__global__ void first(float* to, int n) {{ {work} }}\n"
+    source = f"__device__ int count = 0;\n__global__ void first(float* to, int n) {{ {work} }}\n"
     source += COPY.format(GUARDED)
     assert first_kernel(["first", "copy"], source) == ("first", [])
 

@@ -11,7 +11,7 @@ import sys
 import tracemalloc
 import zipfile
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.launching.file_launch import file_workload
 from core.launching.guess import guess_launch
+from core.plain_data import plain
 from core.runs.recording import record
 from core.runs.storage import VERSION, layout_header, load_trace, save_trace
 from core.trace import Trace
@@ -255,6 +256,21 @@ def test_version_3_lacks_what_kernels_of_hopper_need(tmp_path: Path) -> None:
     rewritten(path, version=3)
     with pytest.raises(TilescopeError, match=r"version 3 of the format.*record it again"):
         load_trace(path)
+
+
+def test_accesses_that_tell_less_are_read(tmp_path: Path) -> None:
+    """A trace of an earlier program: of an access it has the first five fields."""
+    path = tmp_path / "t.npz"
+    trace = record(LADDER["tiled_bounds"].workload(n=6, tile=4), kind="as_compiled")
+    save_trace(trace, path)
+    build = plain(trace.build)
+    build["accesses"] = {
+        kernel: [astuple(access)[:5] for access in accesses]
+        for kernel, accesses in trace.build.accesses.items()
+    }
+    assert any(build["accesses"].values())
+    rewritten(path, build=build)
+    assert_same_block(trace, load_trace(path), 0)
 
 
 def test_a_trace_with_a_heap_is_read_back(tmp_path: Path) -> None:
