@@ -149,7 +149,7 @@ class WarpAccess:
     @cached_property
     def counted(self) -> NDArray[np.bool_]:
         """The active lanes, or the one that does the atomic for all of them; bool (32,)."""
-        return _counted(self.addresses[None], self.active[None], self.led)[0]
+        return _counted(self.addresses[None], self.active[None], self.led).reshape(-1)
 
     @cached_property
     def faulty(self) -> NDArray[np.bool_]:
