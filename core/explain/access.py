@@ -22,7 +22,7 @@ from core.explain.words import (
     nsight_names,
     ranges,
 )
-from core.rules.global_memory import SECTOR
+from core.rules.global_memory import LINE, LOCAL_WORD, SECTOR
 from core.rules.shared_memory import BANKS, WORD, Group
 from core.trace.access import label
 
@@ -283,6 +283,8 @@ def explain_access(access: Access, warp: int) -> Explanation:
         f"One memory instruction of one warp is one request, here with {active} active lanes of "
         f"{access.width} bytes each.{together}",
     )
+    if access.space == "local":
+        return Explanation(head, (*_local_sections(access, warp), *wrong))
     if access.space == "global":
         sections = request, *wrong, *global_sections(access, part, counts)
         return Explanation(head, sections, _sectors(part, counts))
@@ -291,6 +293,24 @@ def explain_access(access: Access, warp: int) -> Explanation:
         return Explanation(head, sections, _wavefronts(part))
     other = Section("Not counted", f"Accesses to {access.space} memory are not counted here.")
     return Explanation(head, (request, *wrong, other))
+
+
+def _local_sections(access: Access, warp: int) -> tuple[Section, ...]:
+    """Requests and sectors of local memory."""
+    words = max(1, access.width // LOCAL_WORD)
+    return (
+        Section(
+            f"Requests = {words}",
+            f"Each {LOCAL_WORD} bytes of a lane are a request of the warp, here {access.width} "
+            "bytes each.",
+        ),
+        Section(
+            f"Sectors = {int(access.warp_sectors[warp])}",
+            f"The same {LOCAL_WORD}-byte word of all lanes' stacks lies side by side, in a line of "
+            f"{LINE} bytes; lanes with other indices reach other lines.",
+        ),
+        nsight_names([f"local_{SHORT[access.kind]}_{what}" for what in ("requests", "sectors")]),
+    )
 
 
 def _sectors(part: WarpAccess, active: int) -> str:

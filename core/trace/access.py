@@ -149,7 +149,7 @@ class WarpAccess:
     @cached_property
     def counted(self) -> NDArray[np.bool_]:
         """The active lanes, or the one that does the atomic for all of them; bool (32,)."""
-        return _counted(self.addresses[None], self.active[None], self.led)[0]
+        return _counted(self.addresses[None], self.active[None], self.led).reshape(-1)
 
     @cached_property
     def faulty(self) -> NDArray[np.bool_]:
@@ -319,7 +319,10 @@ class Access:
 
     @property
     def warp_sectors(self) -> NDArray[np.int64]:
-        """Sectors of global memory that each warp's request moves: int64 (n_warps,)."""
+        """Sectors of global or local memory that each warp's access moves: int64 (n_warps,)."""
+        if self.space == "local":
+            addresses, active = self.warps
+            return global_memory.local_sectors(addresses - self.origin, active, self.width)
         return _sectors(self.kind, *self.warps, self.width, exchanges=self.exchanges)
 
     def warp(self, warp: int) -> WarpAccess:

@@ -311,3 +311,21 @@ def test_an_atomic_that_one_lane_does_for_its_warp_is_explained_as_it_counts() -
         assert f"{unit} = 1" in words
         assert "with 32 active lanes" in words["Requests = 1"].text
         assert words["Requests = 1"].text.endswith("one lane does the atomic for all.")
+
+
+def test_local_memory_is_explained_as_it_counts() -> None:
+    source = """extern "C" __global__ void k(int *out) {
+        double a[8];
+        for (int i = 0; i < 8; ++i) a[i] = i;
+        out[threadIdx.x] = a[out[threadIdx.x] % 8];
+    }"""
+    made = (ArrayArgument("out", np.arange(64, dtype=np.int32) // 9, "inout"),)
+    trace = record(Workload("k", source, "k.cu", "k", Launch(Dim3(1), Dim3(64), made)))
+    block, totals = trace.block(0), trace.counters.totals
+    there = [a for s in range(block.n_steps) if (a := block.access(s)) and a.space == "local"]
+    for way, kind in (("ld", "load"), ("st", "store")):
+        sectors = sum(int(a.warp_sectors.sum()) for a in there if a.kind == kind)
+        assert sectors == totals[f"local_{way}_sectors"].value > 0
+    load = next(a for a in there if a.kind == "load")
+    headings = [s.heading for s in explain_access(load, 0).sections]
+    assert headings == ["Requests = 2", f"Sectors = {load.warp_sectors[0]}", "In Nsight Compute"]
