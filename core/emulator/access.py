@@ -364,7 +364,7 @@ class MemoryUnit:
         if misses > MOST_MISSES and region is not self.local:
             self._patterns.pop(key, None)
             return None
-        if len(self._patterns) * max(self.count, _NARROW) >= _MOST_PATTERNS * _NARROW:
+        if len(self._patterns) >= _MOST_PATTERNS:
             self._patterns.clear()
         low, high = int(address.min()), int(address.max()) + access.width
         pattern = Pattern(access, region, mask, address, low, high, first)

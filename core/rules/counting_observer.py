@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from core.emulator.events import (
     AccessEvent,
     BarrierEvent,
+    Mask,
     Observer,
     SaveEvent,
     Span,
@@ -150,37 +151,39 @@ class CountingObserver(Observer):
         self._add(event, event.region.name, name, rows, before, units=units, ideal=ideal)
 
     def _local(self, event: AccessEvent) -> None:
-        """Counts an access of stacks: as much as any other of its form, whole words away."""
-        address, width = event.address, event.width
-        first, mask = int(address[0]), None if event.mask is None else event.mask.tobytes()
-        form = width, first % global_memory.LOCAL_WORD, (address - first).tobytes(), mask
-        sums = self._local_sums.get(form)
-        if sums is None:
-            rows = warp_rows(np.broadcast_to(address, self.geometry.lanes), self.geometry, 0)
-            active = active_rows(event.mask, self.geometry)
-            lanes = np.full(len(rows), 32) if active is None else active.sum(axis=1)
-            units = global_memory.local_sectors(rows - event.region.base, active, width)
-            ideal = global_memory.ideal_sectors(units, lanes, width)
-            requests = max(1, width // global_memory.LOCAL_WORD) * int(np.count_nonzero(lanes))
-            sums = figures(requests=requests, units=int(units.sum()), ideal=int(ideal.sum()))
-            if len(self._local_sums) >= _MOST_FORMS:
-                self._local_sums.clear()
-            self._local_sums[form] = sums
+        sums = self._of_stacks(event.address - event.region.base, event.width, event.mask)
         name = f"local_{_SHORT[event.kind]}"
         self.tally.add(_site(event), "", name, sums)
         self._last = _Repeated("", name, sums, 0)
 
     def on_save(self, event: SaveEvent) -> None:
         """Counts registers saved or spilled: each a word of the stack, the same for a warp."""
-        active = active_rows(event.mask, self.geometry)
-        place = warp_rows(np.zeros(self.geometry.lanes, np.int64), self.geometry, 0)
-        lanes = np.full(len(place), 32) if active is None else active.sum(axis=1)
-        units = global_memory.local_sectors(place, active, global_memory.LOCAL_WORD)
-        ideal = global_memory.ideal_sectors(units, lanes, global_memory.LOCAL_WORD)
-        sums = figures(
-            requests=int(np.count_nonzero(lanes)), units=int(units.sum()), ideal=int(ideal.sum())
-        )
+        sums = self._of_stacks(np.zeros(1, np.int64), global_memory.LOCAL_WORD, event.mask)
         self.tally.add(event.site, "", f"local_{_SHORT[event.kind]}", sums * event.registers)
+
+    def _of_stacks(
+        self, address: NDArray[np.int64], width: int, mask: Mask | None
+    ) -> NDArray[np.int64]:
+        """Figures of an access of stacks: those of any other of its form, whole words away.
+
+        `address` is int64 (lanes,), or (1,) where it is the same in all stacks.
+        """
+        first = int(address[0])
+        lanes_of = None if mask is None else mask.tobytes()
+        form = width, first % global_memory.LOCAL_WORD, (address - first).tobytes(), lanes_of
+        sums = self._local_sums.get(form)
+        if sums is None:
+            rows = warp_rows(np.broadcast_to(address, self.geometry.lanes), self.geometry, 0)
+            active = active_rows(mask, self.geometry)
+            lanes = np.full(len(rows), 32) if active is None else active.sum(axis=1)
+            units = global_memory.local_sectors(rows, active, width)
+            ideal = global_memory.ideal_sectors(units, lanes, width)
+            requests = max(1, width // global_memory.LOCAL_WORD) * int(np.count_nonzero(lanes))
+            sums = figures(requests=requests, units=int(units.sum()), ideal=int(ideal.sum()))
+            if len(self._local_sums) >= _MOST_FORMS:
+                self._local_sums.clear()
+            self._local_sums[form] = sums
+        return sums
 
     def _collect(self, event: AccessEvent, rows: _Rows) -> None:
         """Adds lanes to a copy. Those that copy less than the whole load byte by byte."""
