@@ -259,7 +259,7 @@ class Teaching(QObject):
             panel.once_more.clicked.connect(self._once_more)
             panel.why_button.clicked.connect(self.explaining.why)
             panel.solution.clicked.connect(self.show_solution)
-            panel.run.clicked.connect(self.bench.run_source)
+            panel.run.clicked.connect(self._run_and_check)
             panel.look.clicked.connect(lambda: self._look(again=True))
             panel.close_button.clicked.connect(self.leave)
             panel.changed.connect(self._show_picks)
@@ -455,6 +455,14 @@ class Teaching(QObject):
         sitting.stage = "marking"
         panel.show_sitting(sitting)
         self.worker.submit(mark_job, sitting.posed, answer, sure)
+
+    def _run_and_check(self) -> None:
+        sitting, panel = self.sitting, self.panel
+        self.bench.run_source()
+        if sitting is None or panel is None or sitting.posed is None:
+            return
+        if self.main.step_page.source.draft.text == sitting.posed.source:
+            panel.show_mistake("This is still the text that you were given: change it first (F2).")
 
     def _check_goals(self) -> None:
         """A kernel was recorded: if it is the answer to an exercise, mark it."""
