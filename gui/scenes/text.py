@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     AnyArray = Array | SharedArray
 
 _PLACE = re.compile(r"[\[(][0-9.,]+ [0-9., by]*[\])]")
-_EQUALS = re.compile(r"(?<=\b\w) = (?=\w+\b)")
+_EQUALS = re.compile(r"(?<=\w) = (?=\w)")
 _QUOTED = re.compile(r"`([^`]*)`")
 _TIMES = re.compile(r"(?<=[\w);]) x (?=[0-9(])")
 _GROUPS = re.compile(r"(?<![\w.,:/`=\[])[0-9]{1,3}(?:,[0-9]{3})+(?![\w\]`]|,\w)")
