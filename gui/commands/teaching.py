@@ -457,12 +457,13 @@ class Teaching(QObject):
         self.worker.submit(mark_job, sitting.posed, answer, sure)
 
     def _run_and_check(self) -> None:
-        sitting, panel = self.sitting, self.panel
-        self.bench.run_source()
-        if sitting is None or panel is None or sitting.posed is None:
-            return
-        if self.main.step_page.source.draft.text == sitting.posed.source:
+        """Run the text, or say that it is still the one that the exercise begins with."""
+        sitting, panel, draft = self.sitting, self.panel, self.main.step_page.source.draft
+        asked = sitting.posed if sitting is not None else None
+        if panel is not None and asked and draft.text == asked.source and not draft.stale:
             panel.show_mistake("This is still the text that you were given: change it first (F2).")
+            return
+        self.bench.run_source()
 
     def _check_goals(self) -> None:
         """A kernel was recorded: if it is the answer to an exercise, mark it."""
