@@ -11,7 +11,7 @@ from typing import Literal
 from core.errors import TilescopeError
 from core.ladder.rules import listing
 from core.lessons.expressions import Element, LessonError, Value, shown
-from core.lessons.lesson import Choice, Click, Edit, Goal, Number, Order, Slider
+from core.lessons.lesson import Choice, Click, Edit, Goal, Number, Order, Question, Slider
 from core.lessons.posing import Posed, at_value, right_answer
 from core.lessons.reading import LINES
 from core.lessons.situation import Situation
@@ -74,7 +74,18 @@ def mark(posed: Posed, answer: Answer) -> Verdict:
         case Order():
             found = _ordered(_as_list(answer), wanted)
     say, belief = ("", "") if found == "right" else _reply(posed, answer)
+    if found == "near" and not say:
+        say = _what_lacks(question)
     return Verdict(found, say, answer_text(posed, wanted), posed.why, belief, wanted=wanted)
+
+
+def _what_lacks(question: Question) -> str:
+    """What keeps a nearly right answer from being right, without giving that away."""
+    if isinstance(question, Click):
+        return "That is right, and there are more." if question.every else "One is enough."
+    if isinstance(question, Slider) and question.best != "any":
+        return f"That works. Is there a {'larger' if question.best == 'most' else 'smaller'} value?"
+    return "These are the right ones, in another order." if isinstance(question, Order) else ""
 
 
 def answer_text(posed: Posed, wanted: Value) -> str:

@@ -85,6 +85,7 @@ class Explaining(QObject):
         self.sessions = [window.session]
         """Those whose explanations Escape puts away."""
         self._beside: QPoint | None = None
+        self._told = ""  # that a question has to be answered first
         self._view: QRect | None = None
         window.session.question_changed.connect(self._answer)
         window.session.page_changed.connect(self._leave_page)
@@ -133,7 +134,8 @@ class Explaining(QObject):
             self.close()
 
     def _veil(self, _: object) -> None:
-        """An open explanation would answer the question."""
+        """An open explanation would answer the question; what was refused is no longer true."""
+        self.window_.message.take_back(self._told)
         if self.session.hides("why"):
             self.close()
 
@@ -142,7 +144,9 @@ class Explaining(QObject):
             self.panel.hide()
         elif self.session.hides("why"):
             self.close()
-            self.window_.message.tell(f"{ANSWER_FIRST}: then Why? explains the number.")
+            self._told = self.window_.message.tell(
+                f"{ANSWER_FIRST}: then Why? explains the number."
+            )
         else:
             self.panel.ask(topic, self._beside, self._view or self._view_of(topic))
         self._beside = self._view = None

@@ -259,7 +259,7 @@ class Teaching(QObject):
             panel.once_more.clicked.connect(self._once_more)
             panel.why_button.clicked.connect(self.explaining.why)
             panel.solution.clicked.connect(self.show_solution)
-            panel.run.clicked.connect(self.bench.run_source)
+            panel.run.clicked.connect(self._run_and_check)
             panel.look.clicked.connect(lambda: self._look(again=True))
             panel.close_button.clicked.connect(self.leave)
             panel.changed.connect(self._show_picks)
@@ -455,6 +455,15 @@ class Teaching(QObject):
         sitting.stage = "marking"
         panel.show_sitting(sitting)
         self.worker.submit(mark_job, sitting.posed, answer, sure)
+
+    def _run_and_check(self) -> None:
+        """Run the text, or say that it is still the one that the exercise begins with."""
+        sitting, panel, draft = self.sitting, self.panel, self.main.step_page.source.draft
+        asked = sitting.posed if sitting is not None else None
+        if panel is not None and asked and draft.text == asked.source and not draft.stale:
+            panel.show_mistake("This is still the text that you were given: change it first (F2).")
+            return
+        self.bench.run_source()
 
     def _check_goals(self) -> None:
         """A kernel was recorded: if it is the answer to an exercise, mark it."""

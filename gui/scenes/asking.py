@@ -244,7 +244,7 @@ def _cells(session: Session, target: Target | None, block: BlockTrace) -> Cells:
         words = f"Click a lane of warp {warp}; Down selects the next, P answers"
         return Cells(range(count), LANES, words)
     if target == "bank":
-        return Cells(range(LANES), LANES, "Click a bank; K selects the next, P answers")
+        return Cells(range(LANES), LANES, "Click a bank; K: next, P: answer")
     if target == "thread":
         return _threads(block, warp)
     if target == "sector":

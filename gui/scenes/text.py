@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     AnyArray = Array | SharedArray
 
 _PLACE = re.compile(r"[\[(][0-9.,]+ [0-9., by]*[\])]")
+_EQUALS = re.compile(r"(?<=\w) = (?=\w)")
 _QUOTED = re.compile(r"`([^`]*)`")
 _TIMES = re.compile(r"(?<=[\w);]) x (?=[0-9(])")
 _GROUPS = re.compile(r"(?<![\w.,:/`=\[])[0-9]{1,3}(?:,[0-9]{3})+(?![\w\]`]|,\w)")
@@ -38,7 +39,8 @@ def spaced(sentence: str) -> str:
 
 
 def unbroken(sentence: str) -> str:
-    """The sentence with spaces in indices and places, C[0, 0] or (14, 3), at which no line ends."""
+    """The sentence with spaces at which no line ends: in C[0, 0], (14, 3) and k = 0."""
+    sentence = _EQUALS.sub("\u00a0=\u00a0", sentence)
     return _PLACE.sub(lambda found: found[0].replace(" ", "\u00a0"), sentence)
 
 

@@ -384,13 +384,16 @@ class CodeEdit(ColouredText):
         block, document = self.document().firstBlock(), self.document()
         if block.isVisible() != away or not block.text().startswith("//"):
             return
-        self.verticalScrollBar().setValue(0)  # no line that goes may be the first in view
+        bar, first = self.verticalScrollBar(), self.firstVisibleBlock()
+        bar.setValue(0)  # no line that goes may be the first in view
         while block.isValid() and (block.text().startswith("//") or not block.text().strip()):
             block.setVisible(not away)
             block = block.next()
         document.markContentsDirty(0, max(block.position(), 0))
         layout = document.documentLayout()
         layout.documentSizeChanged.emit(layout.documentSize())  # the scroll bar counts anew
+        if first.isVisible():
+            bar.setValue(first.firstLineNumber())
 
     def reveal(self, line: int, *, sideways: bool = True) -> None:
         """Scroll so that a line is seen with some around it, from where it begins.

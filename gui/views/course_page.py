@@ -121,7 +121,7 @@ class CoursePage(PageWidget, QWidget):
         row = shown.next
         exercises = row.name == EXERCISES
         name = "the exercises" if exercises else f"lesson {row.name}"
-        learn.button.setText(f"{'Go on with' if shown.begun else 'Begin'} {name}")
+        learn.button.setText(f"{'Go on with' if row.begun else 'Begin'} {name}")
         learn.about.setText(row.title if exercises else f"{row.name}: {row.title}")
         while len(self.rows) < len(shown.lessons):
             button = LessonButton()

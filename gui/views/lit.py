@@ -33,16 +33,18 @@ def draw_lit(
 ) -> None:
     """Mark the rectangles of each thing: a tick where it is right, a cross where it was wrong."""
     marks = marks_of(lit)
+    found = [
+        (*marks[pick], [inset(rect, -1.0) for rect in rects])
+        for pick, rects in places
+        if pick in marks
+    ]
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    for pick, rects in places:
-        if pick not in marks:
-            continue
-        color, shape = marks[pick]
+    for color, shape, outer in found:
         line = Qt.PenStyle.DashLine if shape == "wrong" else Qt.PenStyle.SolidLine
-        outer = [inset(rect, -1.0) for rect in rects]
         frame(painter, outer, pen(theme.color("panel"), 5))
         frame(painter, outer, pen(theme.color(color), 2.6, line))
+    for color, shape, outer in found:  # above the frames of all
         for rect in outer:
             if min(rect.width(), rect.height()) >= LEAST:
                 corner = QPointF(rect.right() - 2, rect.top() + 2)
@@ -96,7 +98,9 @@ def draw_lit_legend(painter: QPainter, box: QRectF, theme: Theme, lit: Lit) -> N
         centre = QPointF(left + size / 2, box.center().y())
         draw_mark(painter, theme, centre, color, shape, size)
         left += size + 5
-        room = max(min(metrics.horizontalAdvance(words) + 2, box.right() - left), 0.0)
+        later = parts[1][2] if len(parts) > 1 and words is parts[0][2] else ""
+        kept = metrics.horizontalAdvance(later) + size + 23 if later else 0.0
+        room = max(min(metrics.horizontalAdvance(words) + 2, box.right() - left - kept), 0.0)
         area = QRectF(left, box.top(), room, box.height())
         text(painter, area, words, theme.color("text"), font, LEFT)
         left += room + 16
@@ -160,7 +164,8 @@ class PickPad(QWidget):
         if not count:  # the step has changed, and `follow` comes later
             return {}
         columns = min(shape.columns, count)
-        if columns == LANES and box.width() < columns * metrics.horizontalAdvance("000"):
+        digits = metrics.horizontalAdvance("000")
+        while shape.columns == LANES and columns > 8 and box.width() < columns * digits:
             columns //= 2  # so that every number has room
         rows = -(-count // columns)
         wide = box.width() / columns

@@ -121,6 +121,13 @@ class SharedGeometry:
     labels: QRectF
     readout: QRectF
 
+    @property
+    def for_banks(self) -> QRectF:
+        """All that the banks take: a veil, or cells to click, stand in their place."""
+        whole = self.bank_title.united(self.labels)
+        whole.setBottom(self.readout.bottom())
+        return whole
+
     def column(self, bank: int) -> QRectF:
         wide = self.banks.width() / BANKS
         whole = self.banks.united(self.labels)
@@ -518,8 +525,7 @@ class SharedPainter:
             self._draw_grid(grid, place)
             self._draw_title(grid, place.title)
         if scene.banks is not None and self.session.hides("shared.banks"):
-            whole = geometry.bank_title.united(geometry.labels).united(geometry.readout)
-            draw_veil(self.p, whole, self.theme, veil_words(self.session))
+            draw_veil(self.p, geometry.for_banks, self.theme, veil_words(self.session))
         elif scene.banks is not None:
             BankPainter(self.p, self.theme, self.session, self.kept, geometry).draw(scene.banks)
 
@@ -636,9 +642,7 @@ class SharedView(PointedView):
         geometry, whole = self.geometry_now(), QRectF(self.rect()).adjusted(4, 4, -4, -4)
         if geometry is None or self.session.hides("shared"):
             return whole
-        box = geometry.bank_title.united(geometry.labels)
-        box.setBottom(geometry.readout.bottom())
-        return box
+        return geometry.for_banks
 
     def sizeHint(self) -> QSize:
         """Two arrays side by side above the banks."""

@@ -241,6 +241,8 @@ def test_the_original_of_an_exercise_is_the_text_it_began_with(window, qtbot):
     rung = window.recorder.ladder[sitting.posed.link.rung].source
     assert source.edit.toPlainText() == start != rung
     assert not source.original.isEnabled()
+    teaching.panel.run.click()
+    assert teaching.panel.mistake.text().startswith("This is still the text")
     source.edit.set_text(start.replace("+", "-"))
     teaching.panel.run.click()
     qtbot.waitUntil(lambda: sitting.reply is not None and sitting.stage == "asked", timeout=MOST_MS)

@@ -58,6 +58,20 @@ def test_an_answer_is_marked(name, answer, wanted, belief):
     assert "{" not in verdict.why
 
 
+@pytest.mark.parametrize(
+    ("name", "answer", "said"),
+    [
+        ("3B.1", [2], "That is right, and there are more."),
+        ("1A.13", 9, "That works. Is there a smaller value?"),
+        ("2A.10", 8, "That works. Is there a larger value?"),
+        ("4A.11", 2, "With 2 only every second bank is used: two lanes meet in each."),
+        ("4A.6", [0], ""),
+    ],
+)
+def test_a_reply_says_what_an_answer_lacks(name, answer, said):
+    assert mark(posed(name), answer).say == said
+
+
 def test_every_choice_but_one_is_wrong_in_every_order():
     orders = set()
     for seed in range(6):

@@ -76,6 +76,7 @@ def test_long_names_differ_where_they_are_cut():
     ("sentence", "shown"),
     [
         ("`a` is not a number: type digits alone.", "“a” is not a number: type digits alone."),
+        ("At k = 0, ty == 1", "At k\u00a0=\u00a00, ty == 1"),
         ("C[0, 0] of thread (14, 3)", "C[0,\u00a00] of thread (14,\u00a03)"),
         ("A[0..15, 0..30 by 2], 1,024 x 2", "A[0..15,\u00a00..30\u00a0by\u00a02], 1\u202f024 × 2"),
         ("tile[row, col] (see line 3) `64,128`", "tile[row, col] (see line 3) “64,128”"),
