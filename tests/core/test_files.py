@@ -25,13 +25,18 @@ OLD = b"what was there"
 
 @contextlib.contextmanager
 def little_room(most=100):
-    """Within, no file of this process may have more than `most` bytes, as on a full disk."""
+    """Within, no file of this process may have more than `most` bytes, as on a full disk.
+
+    Nor is a module's code kept: Python would keep as much of it as there is room for.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        sys.dont_write_bytecode = before
 
 
 def moments(path):
@@ -138,6 +143,7 @@ def test_the_command_line_leaves_what_was_there(tmp_path):
             text=True,
             timeout=120,
             check=False,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # as in `little_room`
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)),
         )
         assert done.returncode != 0

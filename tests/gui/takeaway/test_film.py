@@ -1,7 +1,6 @@
 """Films: as many pictures as steps, each of its step, and nothing half written."""
 
 import importlib
-import resource
 from itertools import pairwise
 
 import numpy as np
@@ -15,6 +14,7 @@ from gui.looks.theme import apply_theme, theme_names
 from gui.takeaway import film
 from gui.takeaway.frame import Frame
 from gui.takeaway.launching import opened, twin
+from tests.core.test_files import little_room
 
 SIZE = (640, 360)
 NAMES = ("Matrices", "Memory", "Source")
@@ -110,13 +110,8 @@ def test_a_film_that_is_given_up_leaves_what_was_there(session, tmp_path, suffix
 @pytest.mark.parametrize("suffix", [".mp4", ".gif", ""])
 def test_a_full_disk_is_a_sentence_and_no_film_is_cut_off(session, tmp_path, suffix):
     pytest.importorskip("PIL.Image" if suffix == ".gif" else "imageio_ffmpeg")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))  # as on a full disk
-    try:
-        with pytest.raises(TilescopeError, match="could not be written"):
-            write(session, tmp_path / f"x{suffix}")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with little_room(2000), pytest.raises(TilescopeError, match="could not be written"):
+        write(session, tmp_path / f"x{suffix}")
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
