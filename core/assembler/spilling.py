@@ -62,7 +62,7 @@ class _Places:
         return spill.is_staged or (bool(spill.loops) and self._turns.get(spill.loops[-1], 1) > 1)
 
     def _place(self, spill: MachineAccess) -> int | None:
-        """What a spill comes from may stand elsewhere than what its basic block comes from."""
+        """The pc of a spill, in the block of PTX that its machine code comes from."""
         home = self._by_line.get(spill.middle)
         if home is None:
             return None

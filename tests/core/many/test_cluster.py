@@ -290,10 +290,12 @@ def test_400_points_while_two_workers_and_the_scheduler_are_killed(machines) -> 
 
         def kill(what: str) -> None:
             if what == "worker":
-                end = time.monotonic() + 30
-                while not (pids := cluster._client.run(os.getpid)) and time.monotonic() < end:
-                    time.sleep(0.05)  # a new scheduler has none at first
-                assert len(pids) == len(cluster._client.scheduler_info()["workers"])
+                end, pids, known = time.monotonic() + 30, {}, 0
+                while not 0 < len(pids) == known and time.monotonic() < end:
+                    time.sleep(0.05)  # a new scheduler has none at first, and then they come
+                    pids = cluster._client.run(os.getpid)
+                    known = len(cluster._client.scheduler_info()["workers"])
+                assert 0 < len(pids) == known
                 os.kill(draw.choice(sorted(pids.values())), signal.SIGKILL)
             else:
                 machines.scheduler.kill()
