@@ -39,8 +39,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Returns the exit status: 0 when the launch was recorded and the pictures written."""
     options = parse(sys.argv[1:] if argv is None else argv)
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    from core.cli.named_launch import parse_settings
     from core.cli.trace import show_trace
-    from core.cli.workloads import parse_settings
     from core.errors import TilescopeError
     from core.ladder import load_ladder
     from gui.looks.theme import bare_application, theme_names
@@ -126,7 +126,7 @@ def moments(window: MainWindow) -> Iterator[tuple[str, int]]:
 
 def save_pictures(window: MainWindow, app: QApplication, folder: Path) -> Iterator[Path]:
     """Save the window at each of the moments; gives the files. Raises TilescopeError."""
-    from gui.pictures.files import Picture, write_picture
+    from gui.pictures.picture_files import Picture, write_picture
 
     for number, (name, step) in enumerate(moments(window), start=1):
         window.session.step = step

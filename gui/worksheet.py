@@ -14,17 +14,17 @@ from PySide6.QtGui import QImage
 
 from core.files import replace_file
 from core.lessons.answers import LETTERS
-from core.lessons.export import as_gift, as_qti
 from core.lessons.lesson import Click, Edit, Lesson, Number, Order, Slider
-from core.lessons.paper import key_of, numbered, solution_lines, source_of
 from core.lessons.posing import Posed, pose, things_of
+from core.lessons.printed_questions import key_of, numbered, solution_lines, source_of
+from core.lessons.question_banks import as_gift, as_qti
 from core.lessons.situation import Recorder
 from gui.looks.theme import bare_application
-from gui.pictures.files import png
-from gui.pictures.painted import image_of
-from gui.pictures.sheet import Piece, Sheet
-from gui.scenes.link import go_to, parse_link
-from gui.scenes.prose import rich
+from gui.pictures.painted_widgets import image_of
+from gui.pictures.pdf_pages import Piece, Sheet
+from gui.pictures.picture_files import png
+from gui.scenes.lesson_prose import rich
+from gui.scenes.moment_links import go_to, parse_link
 from gui.scenes.session import Session
 from gui.views.matrix_canvas import MatrixCanvas
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from bench_figures import Figure, Times, rates, timed
 
 from core.ladder import load_ladder
-from core.runs.counting import count
-from core.runs.recording import record
-from core.runs.storage import load_trace, save_trace
+from core.recording.count_launch import count
+from core.recording.record_launch import record
+from core.recording.trace_files import load_trace, save_trace
 
 ROOT = Path(__file__).resolve().parents[1]
 RUNS = 7

@@ -19,7 +19,7 @@ import numpy as np
 from bench_figures import Figure, Times, rates, timed
 
 from core.ladder import load_ladder
-from core.runs.recording import record
+from core.recording.record_launch import record
 
 ROOT = Path(__file__).resolve().parents[1]
 PEERS = Path(__file__).parent / "peers"

@@ -2,8 +2,8 @@
 
     python scripts/compile_shipped.py
 
-Run it after a kernel, its sizes or NVRTC have changed; `tests/core/compiler/test_shipped.py` says
-when that is.
+Run it after a kernel, its sizes or NVRTC have changed; `tests/core/compiler/test_shipped_ptx.py`
+says when that is.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout, like `python -m gui`
 
-from core.compiler import disk_cache, shipped
+from core.compiler import disk_cache, shipped_ptx
 from core.compiler.compiler import compile_ptx
 from core.compiler.cubin import MachineFacts
 from core.compiler.nvrtc_library import version as nvrtc_version
@@ -85,8 +85,8 @@ def entries() -> dict[str, dict[str, list[Any]]]:
     found: dict[str, dict[str, list[Any]]] = {}
     for workload in workloads():
         asked = asked_of(workload)
-        entry = found.setdefault(shipped.source_digest(workload.source), {})
-        if shipped.asked_digest(asked) in entry:
+        entry = found.setdefault(shipped_ptx.source_digest(workload.source), {})
+        if shipped_ptx.asked_digest(asked) in entry:
             continue
         try:
             build = compile_ptx(
@@ -103,11 +103,15 @@ def entries() -> dict[str, dict[str, list[Any]]]:
         instance = build.instances.get(workload.kernel, "")
         machine = MachineFacts(build.yields, build.saves, (*build.accesses.items(),), build.ways)
         facts = [*plain(machine).values()]
-        entry[shipped.asked_digest(asked)] = [shipped.placeless(build.ptx), instance, *facts]
+        entry[shipped_ptx.asked_digest(asked)] = [
+            shipped_ptx.placeless(build.ptx),
+            instance,
+            *facts,
+        ]
     return {name: entry for name, entry in found.items() if entry}
 
 
-def asked_of(workload: Workload) -> shipped.Asked:
+def asked_of(workload: Workload) -> shipped_ptx.Asked:
     """What `compile_ptx` asks of NVRTC for a workload as written."""
     from core.compiler.compiler import architecture_for
     from core.compiler.request import define_items
@@ -120,7 +124,7 @@ def archive_of(found: Mapping[str, object], about: Mapping[str, str]) -> bytes:
     """The zip file's bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_LZMA) as archive:
-        for name, content in sorted({**found, shipped.ABOUT: about}.items()):
+        for name, content in sorted({**found, shipped_ptx.ABOUT: about}.items()):
             info = zipfile.ZipInfo(name, _DATE)
             info.compress_type = zipfile.ZIP_LZMA
             archive.writestr(info, json.dumps(content, sort_keys=True))
@@ -131,12 +135,12 @@ def main() -> int:
     """Write the archive; returns the exit status."""
     os.chdir("/")  # NVRTC writes the folder where it runs into the PTX
     os.environ[disk_cache.FOLDER] = ""
-    shipped.FILE.unlink(missing_ok=True)  # what is there would be taken for NVRTC's answer
+    shipped_ptx.FILE.unlink(missing_ok=True)  # what is there would be taken for NVRTC's answer
     found = entries()
     data = archive_of(found, {"nvrtc": nvrtc_version()})
-    shipped.FILE.write_bytes(data)
+    shipped_ptx.FILE.write_bytes(data)
     builds = sum(len(entry) for entry in found.values())
-    print(f"{shipped.FILE.name}: {builds} builds of {len(found)} sources, {len(data):,} bytes")
+    print(f"{shipped_ptx.FILE.name}: {builds} builds of {len(found)} sources, {len(data):,} bytes")
     return 0
 
 

@@ -42,13 +42,13 @@ def prepare(folder: Path) -> None:
 
 def launch_all(folder: Path) -> None:
     """Launches each once, in order."""
-    from core.gpu import session
-    from core.gpu.loaded import LoadedKernel
+    from core.gpu import driver_session
+    from core.gpu.loaded_launch import LoadedKernel
 
-    session.choose_device(0)
+    driver_session.choose_device(0)
     prepared = pickle.loads((folder / "own_files.pickle").read_bytes())
     for image, entry, launch in prepared.values():
-        here = session.current()
+        here = driver_session.current()
         arguments = tuple(  # outputs begin as the emulator's do, and not poisoned
             replace(one, role="inout") if isinstance(one, ArrayArgument) else one
             for one in launch.arguments
@@ -57,7 +57,7 @@ def launch_all(folder: Path) -> None:
         with here.using(kernel):
             kernel.reset()
             kernel.run()
-    session.close()
+    driver_session.close()
 
 
 def measure(folder: Path) -> None:

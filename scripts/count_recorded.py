@@ -3,7 +3,7 @@
     python scripts/count_recorded.py          count what is new: resources/intensities.json
     python scripts/count_recorded.py --all    every launch anew, as after a change of counting
 
-The window counts any other run itself (`core.models.counts.measure_rung`), as this does.
+The window counts any other run itself (`core.models.launch_counts.measure_rung`), as this does.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
-from core.gpu.result import load_recorded
+from core.gpu.benchmark_result import load_recorded
 from core.ladder import load_ladder
-from core.models.counts import measure_rung
-from core.models.intensities import FILE, known_intensity, launch_key
+from core.models.launch_counts import measure_rung
+from core.models.recorded_intensities import FILE, known_intensity, launch_key
 
 
 def main() -> None:

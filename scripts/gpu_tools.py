@@ -21,7 +21,7 @@ from core.launch import ArrayArgument
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from core.gpu.session import Session
+    from core.gpu.driver_session import Session
     from core.launch import Launch, Workload
 
 LARGE_SHARED = 48 << 10  # more a block must be asked for
@@ -83,7 +83,7 @@ def launched(
 
     Without `poison` outputs begin as they were allocated.
     """
-    from core.gpu.loaded import LoadedKernel
+    from core.gpu.loaded_launch import LoadedKernel
 
     kernel = LoadedKernel(session, *cubin, launch)
     with session.using(kernel):
@@ -127,7 +127,7 @@ class Launcher:
 
 def machine() -> dict[str, str]:
     """The GPU, its driver, the profiler's version and today's date (UTC)."""
-    from core.gpu.session import load_driver
+    from core.gpu.driver_session import load_driver
 
     return {
         "gpu": load_driver().Device(0).name(),

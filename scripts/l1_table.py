@@ -21,8 +21,8 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
 import pages
 
-from core.rules.l1 import L1Probe
-from core.runs.recording import record
+from core.recording.record_launch import record
+from core.rules.l1_cache import L1Probe
 from tests.l1_sampling import sample_l1
 from tests.l1_set import FOLDER, L1Launch, load_l1_launches, measured
 from tests.reference_set import FOLDER as REFERENCE

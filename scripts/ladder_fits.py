@@ -21,11 +21,11 @@ from ladder_tools import HOPPER, rungs, tuned
 
 from core.compiler.compiler import compile_kernel
 from core.compiler.cubin import kernel_resources
+from core.devices.device_table import load_capabilities
 from core.devices.occupancy import (
     Resources,
     occupancy,
 )
-from core.devices.table import load_capabilities
 from core.ladder import Rung
 
 FITS = ROOT / "docs" / "ladder_fits.json"

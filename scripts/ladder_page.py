@@ -28,8 +28,8 @@ from ladder_fits import CAPABILITIES, FITS
 from ladder_picture import NAMES, Bar, picture
 from ladder_tools import HOPPER, SIZE, rungs, sizes, tuned
 
-from core.devices.table import load_devices
-from core.gpu.result import CLOCK_KEPT, clock_fell
+from core.devices.device_table import load_devices
+from core.gpu.benchmark_result import CLOCK_KEPT, clock_fell
 from core.ladder import load_ladder
 from core.ladder.rung import Rung
 
@@ -49,10 +49,10 @@ FELL = "↓"  # beside the clock of a row during which it fell
 
 def counted(rung: Rung) -> dict[str, Any]:
     """What the page says of one rung's counts, as compiled."""
-    from core.devices.table import load_devices
+    from core.devices.device_table import load_devices
     from core.models.ceilings import ceilings
-    from core.models.counts import measure_rung
-    from core.runs.counting import count
+    from core.models.launch_counts import measure_rung
+    from core.recording.count_launch import count
 
     counts = measure_rung(rung, tuned(rung), written=False, steps=(COUNTED_AT,))
     found = ceilings(counts, load_devices().find(DEVICE))
@@ -76,7 +76,7 @@ def counted_per_clock(rung: Rung, size: int) -> dict[str, Any]:
     DRAM, whose rate is no matter of the SMs' clock, does not bind there.
     """
     from core.models.ceilings import ceilings
-    from core.models.counts import measure_rung
+    from core.models.launch_counts import measure_rung
 
     counts = measure_rung(rung, tuned(rung, size), written=False, steps=(COUNTED_AT,))
     found = ceilings(counts, load_devices().find(DEVICE)).at(_MHZ)

@@ -33,11 +33,11 @@ from ladder_tools import HOPPER
 from numpy.typing import NDArray
 
 from core.compiler import nvrtc_library
-from core.gpu.jobs import build_for
-from core.gpu.loaded import Launchable, LoadedKernel, load_library
-from core.gpu.session import Session
+from core.gpu.benchmark_job import build_for
+from core.gpu.driver_session import Session
+from core.gpu.loaded_launch import Launchable, LoadedKernel, load_library
 from core.ladder import load_ladder
-from core.ladder.buffers import poisoned, random_array
+from core.ladder.input_arrays import poisoned, random_array
 from core.launch import ArrayArgument, Dim3, Launch, Workload
 
 SIZES = (1024, 4096, 8192)

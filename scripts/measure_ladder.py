@@ -42,8 +42,8 @@ from core.rules.counters import METRICS
 from tests.rung_set import BUILDS, rung_launches
 
 if TYPE_CHECKING:
-    from core.gpu.loaded import Launchable
-    from core.gpu.session import Session
+    from core.gpu.driver_session import Session
+    from core.gpu.loaded_launch import Launchable
 
 SANITIZERS = ("memcheck", "racecheck", "initcheck", "synccheck")
 FAST = ("warp_tiled", "tuned", "tensor_core", "tensor_tuned", "tensor_half", *HOPPER)
@@ -69,7 +69,7 @@ def points() -> Iterator[tuple[int, str]]:
 
 def time_all(folder: Path) -> None:
     """Writes speeds.json: every point of `points`, and cuBLAS beside it."""
-    from core.gpu.session import Session
+    from core.gpu.driver_session import Session
 
     session = Session(0)
     found: dict[str, Any] = {**tools.machine(), "nvrtc": nvrtc_library.version(), "rows": []}
@@ -85,9 +85,9 @@ def time_all(folder: Path) -> None:
 
 def _time_size(session: Session, size: int, names: list[str]) -> list[dict[str, Any]]:
     """One size: all are checked against float64, then take turns."""
-    from core.gpu.check import check
-    from core.gpu.jobs import build_for
-    from core.gpu.loaded import CublasProduct, LoadedKernel
+    from core.gpu.benchmark_job import build_for
+    from core.gpu.loaded_launch import CublasProduct, LoadedKernel
+    from core.gpu.result_check import check
 
     ladder = load_ladder()
     rows: list[dict[str, Any]] = []
@@ -146,7 +146,7 @@ def launch_all(folder: Path, build: str) -> None:
     Outputs stay as they were allocated, so that a sanitizer sees what was never written.
     """
     images = pickle.loads((folder / "rungs.pickle").read_bytes())["images"]
-    from core.gpu.session import Session
+    from core.gpu.driver_session import Session
 
     session = Session(0)
     for name, work in rung_launches().items():

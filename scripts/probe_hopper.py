@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
 import gpu_tools as tools
 
-from core.gpu.session import Session
+from core.gpu.driver_session import Session
 from core.launch import ArrayArgument, Dim3, Launch, Workload
 
 BLOCKS, WORDS, ROUNDS = 132 * 16, 11 << 10, 20

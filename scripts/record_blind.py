@@ -76,7 +76,7 @@ def inputs(titles: Collection[str]) -> str:
 
 def launched(folder: Path, first: int, last: int) -> Iterator[dict[str, Any]]:
     """Launches some of the set; where its arrays began, and the hash of what it wrote."""
-    from core.gpu.session import load_driver
+    from core.gpu.driver_session import load_driver
 
     cuda = load_driver()
     context = cuda.Device(0).make_context()

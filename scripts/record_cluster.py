@@ -45,8 +45,8 @@ def launches(of: str) -> tuple[Mapping[str, str], list[tuple[str, Workload, Sequ
 
 def launch_all(of: str) -> None:
     """Launches each once, in order."""
-    from core.gpu.loaded import LoadedKernel
-    from core.gpu.session import Session
+    from core.gpu.driver_session import Session
+    from core.gpu.loaded_launch import LoadedKernel
 
     session = Session(0)
     images: dict[Any, tuple[bytes, str]] = {}

@@ -20,17 +20,25 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
 from core.errors import TilescopeError
+from core.gpu.benchmark_job import Timing
+from core.gpu.benchmark_result import BenchmarkResult, save_results
 from core.gpu.executor import GpuWorker
-from core.gpu.files import Journal, read_results
-from core.gpu.jobs import Timing
-from core.gpu.plan import CublasKernel, Kernel, Plan, Point, RungKernel, make_plan, parse_values
-from core.gpu.result import BenchmarkResult, save_results
+from core.gpu.result_files import Journal, read_results
 from core.gpu.sweep import (
     Lane,
     LaneClosed,
     Outcome,
     Sweep,
     Update,
+)
+from core.gpu.sweep_plan import (
+    CublasKernel,
+    Kernel,
+    Plan,
+    Point,
+    RungKernel,
+    make_plan,
+    parse_values,
 )
 from core.ladder import Ladder, load_ladder
 

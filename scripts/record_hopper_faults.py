@@ -34,7 +34,7 @@ def child(family: str, variant: str, build: str, first: int) -> None:
     """Run the kernels from `first` on; two lines each: that it begins, and how it went."""
     import gpu_tools as tools
 
-    from core.gpu.session import Session
+    from core.gpu.driver_session import Session
 
     session = Session(0)
     for member in families()[family][first:]:

@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 import gpu_tools as tools
 
 from core.compiler import nvrtc_library
-from core.gpu.session import Session
+from core.gpu.driver_session import Session
 from tests.rung_set import BUILDS, FOLDER, rung_launches
 
 OPTIONS: dict[str, tuple[str, ...]] = {"as_written": ("-G",), "as_compiled": ()}

@@ -70,11 +70,11 @@ def measure_one(kind: str, n: int) -> Row:
 
 def _work(kind: str, n: int) -> Any:
     from core.ladder import load_ladder
-    from core.runs.counting import count
-    from core.runs.recording import record
+    from core.recording.count_launch import count
+    from core.recording.record_launch import record
 
     if kind == "scan":
-        from core.many.scan import scan_point
+        from core.tuning.scan import scan_point
 
         task = point_task(n)
         return lambda: scan_point(task)
@@ -88,9 +88,9 @@ def _work(kind: str, n: int) -> Any:
 
 def point_task(n: int) -> Any:
     """A launch to scan, as a task of a worker."""
-    from core.gpu.plan import RungKernel, make_plan
+    from core.gpu.sweep_plan import RungKernel, make_plan
     from core.ladder import load_ladder
-    from core.many.scan import Task
+    from core.tuning.scan import Task
 
     plan = make_plan([RungKernel(load_ladder()[RUNG])], {"n": (n,), "tile": (TILE,)})
     return Task(plan.points[0], "H200")
@@ -143,8 +143,8 @@ def predicted(rows: Sequence[Mapping[str, Any]], n: int) -> float | None:
 
 def spread_times(workers: int) -> Row:
     """Wall seconds of the sweep and of tasks without work, on so many local workers."""
-    from core.many.cluster import opened
-    from core.many.scan import scan_point
+    from core.distributed.cluster import opened
+    from core.tuning.scan import scan_point
 
     tasks = [point_task(n) for n in swept_sizes()]
     with opened("local", "EMULATOR", jobs=workers) as cluster:
@@ -170,7 +170,7 @@ def _all(cluster: Any, function: Any, tasks: Sequence[Any]) -> float:
 
 def alone_s() -> float:
     """Wall seconds of the sweep in this process."""
-    from core.many.scan import scan_point
+    from core.tuning.scan import scan_point
 
     scan_point(point_task(64))
     began = time.perf_counter()
@@ -200,8 +200,8 @@ def scheduler() -> Iterator[tuple[str, int]]:
 
 def held_bytes() -> float:
     """Memory of the scheduler for each point that waits: points of a scan, one worker busy."""
-    from core.many.cluster import Cluster
-    from core.many.scan import scan_point
+    from core.distributed.cluster import Cluster
+    from core.tuning.scan import scan_point
 
     worker = "import sys; from core.cli.app import main; sys.exit(main())"
     with scheduler() as (address, pid):
@@ -252,7 +252,7 @@ def simulation(overhead_s: float) -> Row:
     """10,000 points on 100 GPUs with and without stragglers and failures."""
     from scale_simulation import Assumptions, simulated
 
-    from core.gpu.result import load_recorded
+    from core.gpu.benchmark_result import load_recorded
 
     times = tuple(
         sum(result.samples_ms) / 1e3 for result in load_recorded() if len(result.samples_ms) > 1

@@ -1,8 +1,9 @@
 """A sweep over many GPUs, simulated: what the scheduler, stragglers and failures add to it.
 
 Each GPU takes points one after another; the next is sent to it while one is measured, as
-`core.many.cluster.gpu_lanes` does. The scheduler sends one point at a time, and takes as long over
-each as was measured. A GPU that fails loses its point, which goes to another, and comes back later.
+`core.distributed.cluster.gpu_lanes` does. The scheduler sends one point at a time, and takes as
+long over each as was measured. A GPU that fails loses its point, which goes to another, and comes
+back later.
 """
 
 from __future__ import annotations

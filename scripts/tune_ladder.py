@@ -3,10 +3,10 @@
     python scripts/tune_ladder.py OUT.json [RUNG …]     all that GRIDS lists, or some of them
 
 Every combination of a grid that the rung accepts is checked and timed as `tilescope tune` does it
-(core/many/tune.py), at N = 4096 or what SIZES says, without flushing L2. cuBLAS is timed before and
-after each rung. The best are timed once more, in turns with cuBLAS, so that clocks and temperature
-are the same for all. What is fast and plain then goes into the registry by hand, as `tuned`. Rungs
-that are not tuned again stay in the file as they are.
+(core/tuning/tune.py), at N = 4096 or what SIZES says, without flushing L2. cuBLAS is timed before
+and after each rung. The best are timed once more, in turns with cuBLAS, so that clocks and
+temperature are the same for all. What is fast and plain then goes into the registry by hand, as
+`tuned`. Rungs that are not tuned again stay in the file as they are.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ import gpu_tools as tools
 from ladder_tools import sizes, tuned
 
 from core.compiler import nvrtc_library
-from core.gpu.jobs import Timing
-from core.gpu.plan import RungKernel, make_plan
+from core.gpu.benchmark_job import Timing
+from core.gpu.sweep_plan import RungKernel, make_plan
 from core.ladder import load_ladder
-from core.many.kernel_tuner_files import Entry
-from core.many.tune import Candidate, all_candidates, chosen_order, measure
+from core.tuning.kernel_tuner_files import Entry
+from core.tuning.tune import Candidate, all_candidates, chosen_order, measure
 
 if TYPE_CHECKING:
-    from core.gpu.loaded import CublasProduct, LoadedKernel
-    from core.gpu.session import Session
+    from core.gpu.driver_session import Session
+    from core.gpu.loaded_launch import CublasProduct, LoadedKernel
     from core.ladder import Rung
 
 USUAL_SIZES = (4096,)
@@ -87,7 +87,7 @@ class Bench:
     """One rung at a time against cuBLAS, on the same arrays."""
 
     def __init__(self, session: Session, rung: Rung, size: int) -> None:
-        from core.gpu.loaded import CublasProduct
+        from core.gpu.loaded_launch import CublasProduct
 
         self._session, self._size, self._rung = session, size, rung
         self._work = rung.workload(**tuned(rung, size))
@@ -107,7 +107,7 @@ class Bench:
         """A candidate on the device, on the arrays that cuBLAS multiplies."""
         from dataclasses import replace
 
-        from core.gpu.loaded import LoadedKernel
+        from core.gpu.loaded_launch import LoadedKernel
 
         blank = load_ladder()[self._rung.name].blank_workload(**one.point.parameters)
         data = {a.name: a for a in self._work.launch.arrays}
@@ -178,8 +178,8 @@ def tune(session: Session, executor: Executor, name: str, size: int) -> dict[str
 
 def main() -> None:
     """Tunes rung by rung; the file grows with each."""
+    from core.gpu.driver_session import Session
     from core.gpu.executor import GpuWorker
-    from core.gpu.session import Session
 
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter

@@ -31,10 +31,10 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout, like `pytho
 
 from PySide6.QtWidgets import QApplication
 
-from core.gpu.jobs import Timing
-from core.gpu.plan import FileKernel
+from core.gpu.benchmark_job import Timing
+from core.gpu.sweep_plan import FileKernel
 from core.ladder import load_ladder
-from core.launching.file_launch import FileLaunch
+from core.own_files.file_launch import FileLaunch
 from gui.headless import record
 from gui.looks.theme import apply_theme
 from gui.scenes.benchmark import plan_of

@@ -8,11 +8,11 @@ from functools import cache
 
 import numpy as np
 
+from core.guessing.ptx_kernels import complete_ptx
 from core.launch import Workload
-from core.launching.file_launch import FileLaunch
-from core.launching.ptx_files import ptx_workload, read_ptx
-from core.launching.ptx_guess import complete_ptx
-from core.runs.recording import record
+from core.own_files.file_launch import FileLaunch
+from core.own_files.ptx_files import ptx_workload, read_ptx
+from core.recording.record_launch import record
 from core.trace import Trace
 from tests.foreign_set import FOLDER, Foreign, wide
 

@@ -9,13 +9,13 @@ import numpy as np
 from core.assembler.assembled_module import module_of
 from core.cancelling import check
 from core.compiler.compiler import Build, BuildKind, build_of, find_entry
-from core.emulator.groups import Geometry
-from core.emulator.image import Image
+from core.emulator.lane_groups import Geometry
+from core.emulator.launch_image import Image
 from core.emulator.machine import Limits, Machine
 from core.launch import Workload
+from core.recording.blocks_side_by_side import LANES
 from core.rules.issue import IssueTable
-from core.rules.l1 import L1Estimate, L1Probe, sm_of
-from core.runs.blocks import LANES
+from core.rules.l1_cache import L1Estimate, L1Probe, sm_of
 from core.trace.steps import source_lines
 
 _SEED = 1
@@ -41,7 +41,7 @@ def sample_l1(
     """Runs only the blocks of `sms` SMs, chosen at random but the same every time.
 
     Outputs are those of a launch of these blocks alone: where addresses depend on what other blocks
-    have written, the estimate is wrong. Raises as `core.runs.recording.record` does.
+    have written, the estimate is wrong. Raises as `core.recording.record_launch.record` does.
     """
     build = build or build_of(workload, kind)
     entry = find_entry(build, workload.kernel)

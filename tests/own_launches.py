@@ -1,6 +1,6 @@
 """Launches of .cu files as they are guessed, without a word: files as people bring them.
 
-Every kernel of tests/core/launching/files whose guessed launch has no fault.
+Every kernel of tests/core/own_files/files whose guessed launch has no fault.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from pathlib import Path
 
 from core.compiler.kernel_signature import kernel_names
 from core.errors import TilescopeError
+from core.guessing.first_launch import guess_launch
 from core.launch import Workload
-from core.launching.file_launch import file_workload
-from core.launching.guess import guess_launch
-from core.launching.user_files import read_source
+from core.own_files.file_launch import file_workload
+from core.own_files.sources_and_headers import read_source
 
-FOLDER = Path(__file__).parent / "core" / "launching" / "files"
+FOLDER = Path(__file__).parent / "core" / "own_files" / "files"
 COUNTED = Path(__file__).parent / "data" / "own_files_h200.json"
 LEFT_OUT = {"faulty", "heap", "together"}  # faults; a heap; blocks that wait for each other
 

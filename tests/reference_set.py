@@ -18,8 +18,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.ladder.buffers import poisoned
 from core.ladder.expressions import IntExpression
+from core.ladder.input_arrays import poisoned
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
 
 FOLDER = Path(__file__).parent / "data" / "reference"

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.ladder.buffers import poisoned
+from core.ladder.input_arrays import poisoned
 from core.launch import ArrayArgument, Dim3, Launch, Workload
 from tests.reference_set import mixed
 

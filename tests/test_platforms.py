@@ -80,8 +80,8 @@ def test_a_side_process_needs_no_pipe_where_there_is_none(monkeypatch):
     "path", [PureWindowsPath(r"C:\Users\Zoë Ü\my kernel.cu"), PurePosixPath("/Users/zoë/my k.cu")]
 )
 def test_paths_of_other_systems_go_through_links(path):
-    from core.launching.file_launch import FileLaunch
-    from gui.scenes.link import name_of, names_file
+    from core.own_files.file_launch import FileLaunch
+    from gui.scenes.moment_links import name_of, names_file
 
     name = name_of(FileLaunch(str(path), "k"))
     assert names_file(name)
@@ -89,7 +89,7 @@ def test_paths_of_other_systems_go_through_links(path):
 
 
 def test_line_ends_of_windows_make_no_difference(tmp_path):
-    from core.launching.user_files import read_source
+    from core.own_files.sources_and_headers import read_source
 
     text = "__global__ void k(float* a) {\n  a[0] = 1.0f;\n}\n"
     one, other = tmp_path / "a.cu", tmp_path / "b.cu"

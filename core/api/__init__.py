@@ -10,7 +10,7 @@
 version to the next.
 """
 
-from core.api.record import ACCESS, Record
+from core.api.trace_api import ACCESS, Record
 from core.api.tracing import load, rungs, trace
 from core.errors import TilescopeError
 

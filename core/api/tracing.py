@@ -9,18 +9,18 @@ from typing import Any, get_args
 
 import numpy as np
 
-from core.api.record import Record
+from core.api.trace_api import Record
 from core.compiler.compiler import BuildKind
 from core.errors import ArgumentError, ParameterError
+from core.guessing.first_launch import completed
+from core.guessing.fitting_launch import fitted
 from core.ladder import load_ladder
 from core.ladder.rung import DEFAULT_SEED
 from core.launch import Argument, ArrayArgument, InlineArgument, Workload
-from core.launching.file_launch import FileLaunch, at_its_kernels, file_workload, join_defines
-from core.launching.guess import completed
-from core.launching.user_files import read_source
-from core.runs.fitting import fitted
-from core.runs.recording import record
-from core.runs.storage import load_trace
+from core.own_files.file_launch import FileLaunch, at_its_kernels, file_workload, join_defines
+from core.own_files.sources_and_headers import read_source
+from core.recording.record_launch import record
+from core.recording.trace_files import load_trace
 
 Size = int | Sequence[int]
 _TEXT = "untitled.cu"

@@ -6,11 +6,11 @@ import contextlib
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from core.assembler.parting import parting
-from core.assembler.passing import passing
+from core.assembler.divergence import parting
 from core.assembler.saving import saving
+from core.assembler.stack_parameters import passing
 from core.assembler.unused_loads import without_unused_loads
-from core.assembler.yielding import yielding
+from core.assembler.warp_yields import yielding
 from core.compiler.compiler import Build
 from core.compiler.cubin import MachineAccess
 from core.errors import PtxSyntaxError
@@ -70,13 +70,13 @@ def _assembled(module: Module, made: _Made) -> Module:
     if made.as_written:
         module = without_unused_loads(passing(module))
     else:
-        from core.assembler.contraction import contracted
+        from core.assembler.fused_multiply_add import contracted
         from core.assembler.machine_loads import assembled
         from core.assembler.unrolling import unrolled
 
         module = unrolled(contracted(assembled(module, made.kernel, made.accesses)))
     if any(access.is_spill for access in made.accesses):
-        from core.assembler.spilling import spilling
+        from core.assembler.spilled_registers import spilling
 
         module = spilling(module, made.kernel, made.accesses)
     return module

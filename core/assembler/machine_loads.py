@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from core.assembler.leading import leading
 from core.assembler.rewriting import Rewriting
+from core.assembler.warp_aggregated_atomics import leading
 from core.assembler.wide_loads import wide_loads
 from core.compiler.cubin import ACCESSES, MachineAccess
 from core.ptx.ast import Address, Function, Immediate, Instruction, Module, Register, Symbol

@@ -19,16 +19,16 @@ from rich.table import Table
 
 from core.cli.console import FAILED, Terminal, print_json, show_error, tell
 from core.cli.options import RESULTS, SIZES, AsJsonResult, Axes, cluster_option, option
-from core.cli.planning import CheckedLaunch, chosen_kernels, plan_of, settings_of, values_of
+from core.cli.sweep_options import CheckedLaunch, chosen_kernels, plan_of, settings_of, values_of
 from core.errors import GpuUnavailable, ParameterError, TilescopeError
+from core.gpu.benchmark_job import Timing
+from core.gpu.benchmark_result import BenchmarkResult, Readings, load_recorded, summarise
 from core.gpu.executor import GpuWorker
-from core.gpu.files import WRITTEN, Journal, read_journal, read_results, write_results
-from core.gpu.jobs import Timing
-from core.gpu.plan import Plan, parse_values
-from core.gpu.protocol import Sample, Sensed, Stage
-from core.gpu.result import BenchmarkResult, Readings, load_recorded, summarise
+from core.gpu.result_files import WRITTEN, Journal, read_journal, read_results, write_results
 from core.gpu.sweep import Ended, Lane, LaneClosed, Outcome, Started, Sweep, Told, Update
-from core.ladder.rules import assignments, listing
+from core.gpu.sweep_plan import Plan, parse_values
+from core.gpu.worker_events import Sample, Sensed, Stage
+from core.ladder.rung_rules import assignments, listing
 from core.launch import Dim3
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ class Run:
             return self._cluster_lanes(stack, self._cluster)
         if self._devices == (0,):
             return [Lane("GPU 0", stack.enter_context(GpuWorker(0)))]
-        from core.gpu.session import describe_devices
+        from core.gpu.driver_session import describe_devices
 
         first = stack.enter_context(GpuWorker(0))
         found = first.submit(describe_devices).result()
@@ -248,7 +248,7 @@ class Run:
         return [Lane(f"GPU {number}", worker) for number, worker in workers.items()]
 
     def _cluster_lanes(self, stack: ExitStack, address: str) -> list[Lane]:
-        from core.many.cluster import gpu_lanes
+        from core.distributed.cluster import gpu_lanes
 
         return stack.enter_context(gpu_lanes(address, tell))
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from core.cli.console import Terminal, compile_errors, plain_table, print_json, progress_bar
+from core.cli.named_launch import chosen_workload
 from core.cli.options import AsJson, FileOptions, Sizes
-from core.cli.workloads import chosen_workload
-from core.ladder.rules import assignments
+from core.ladder.rung_rules import assignments
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -37,9 +37,9 @@ def ceilings(
     as_json: AsJson = False,
 ) -> None:
     """Compute the ceilings of a kernel on a device; needs no GPU."""
-    from core.devices.table import load_devices
+    from core.devices.device_table import load_devices
     from core.models.ceilings import ceilings as all_ceilings
-    from core.models.counts import measure, measure_rung
+    from core.models.launch_counts import measure, measure_rung
 
     chosen = load_devices().find(device)
     workload = chosen_workload(kernel, sizes.given(), launch.launch())

@@ -18,10 +18,10 @@ import typer
 from rich.text import Text
 
 from core.cli.console import FOUND, MISTAKE, progress_bar, show_error, tell
-from core.cli.expected import Expected, read_expected, write_expected
+from core.cli.expected_counts import Expected, read_expected, write_expected
+from core.cli.named_launch import OwnLaunch, faults, file_launch
 from core.cli.options import Compiler, cluster_option
 from core.cli.trace import standard_console, verdict
-from core.cli.workloads import OwnLaunch, faults, file_launch
 from core.errors import Cancelled, TilescopeError
 from core.files import must_be_writable, replace_file
 from core.findings.sarif import Result, sarif
@@ -178,11 +178,11 @@ def sources(paths: Iterable[Path]) -> Iterator[Path]:
 def _check_file(file: _File, found: _Checked) -> None:
     """Checks the launches of a file; one that was only found in a folder may have none."""
     from core.compiler.kernel_signature import kernel_names
-    from core.launching.file_launch import parse_defines
-    from core.launching.user_files import read_source
+    from core.own_files.file_launch import parse_defines
+    from core.own_files.sources_and_headers import read_source
     from core.side_process.client import stoppable
-    from core.source.constants import with_defines
-    from core.source.kernel_text import split_instance, unscoped
+    from core.source.editable_constants import with_defines
+    from core.source.kernels_and_launches import split_instance, unscoped
 
     try:
         text = with_defines(read_source(file.path), parse_defines(file.define))
@@ -215,7 +215,7 @@ def _check_file(file: _File, found: _Checked) -> None:
 def _check_launch(
     file: _File, launch: Mapping[str, Any], expected: Expected | None, found: _Checked
 ) -> None:
-    from core.runs.recording import CutShort
+    from core.recording.record_launch import CutShort
 
     own = file_launch(file.path, {}, launch, file.seed)
     what = f"{file.shown}: {own.workload.kernel}"
@@ -255,8 +255,8 @@ def _check_remotely(
     files: Sequence[_File], address: str, jobs: int | None, found: _Checked
 ) -> None:
     """Has workers check the files; what they say is printed in the order of the files."""
-    from core.many.cluster import opened
-    from core.many.processes import usual_jobs
+    from core.distributed.cluster import opened
+    from core.distributed.processes import usual_jobs
 
     with (
         opened(address, "EMULATOR", jobs=jobs or usual_jobs(len(files)), tell=tell) as cluster,
@@ -284,7 +284,7 @@ def _check_remotely(
 
 def sent(file: _File) -> _Sent | None:
     """A file with all that a worker needs of this machine's disk; None where it cannot be read."""
-    from core.launching.user_files import local_files, read_source, repository_of
+    from core.own_files.sources_and_headers import local_files, read_source, repository_of
 
     try:
         text = read_source(file.path)
@@ -318,8 +318,8 @@ def _below(folder: str, path: str) -> Path:
 
 def _run(own: OwnLaunch, number: int, seed: int, progress: Any) -> Trace:
     """The launch in one of the orders: lock step, one warp at a time, and random ones."""
-    from core.emulator.run_queue import ORDERS
-    from core.runs.recording import record
+    from core.emulator.scheduling import ORDERS
+    from core.recording.record_launch import record
 
     order = ORDERS[min(number, len(ORDERS) - 1)]
     return record(
@@ -346,7 +346,7 @@ def _here(file: Path) -> Path:
 
 def _as_options(own: OwnLaunch) -> dict[str, Any]:
     """The launch as --expect has it."""
-    from core.launching.file_launch import split_defines
+    from core.own_files.file_launch import split_defines
 
     whole = own.launch
     assert whole is not None  # of a file there is always one
@@ -364,7 +364,7 @@ def _as_options(own: OwnLaunch) -> dict[str, Any]:
 
 def _line_of(own: OwnLaunch) -> int:
     """The line on which the kernel is named, 1-based."""
-    from core.source.kernel_text import unscoped
+    from core.source.kernels_and_launches import unscoped
 
     name = unscoped(own.workload.kernel)
     lines = own.workload.source.split("\n")

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from core.cli.console import FOUND, Terminal, compile_errors, plain_table, print_json, progress_bar
+from core.cli.named_launch import chosen_workload
 from core.cli.options import AsJson, FileOptions, Sizes
-from core.cli.workloads import chosen_workload
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from core.nsight.comparison import Comparison
+    from core.nsight.profile_comparison import Comparison
 
 
 def compare_ncu(
@@ -48,7 +48,7 @@ def compare_ncu(
     Where they differ it says why, as far as that is known. A report has sectors and wavefronts by
     source line as well. The exit status is 1 where a counter differs.
     """
-    from core.nsight.comparison import compare, read_profile
+    from core.nsight.profile_comparison import compare, read_profile
 
     launches = read_profile(profile)
     workload = chosen_workload(kernel, sizes.given(), launch.launch())

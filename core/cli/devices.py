@@ -10,13 +10,13 @@ import typer
 
 from core.cli.console import Terminal, plain_table, print_json
 from core.cli.options import AsJson
-from core.devices.table import load_devices
+from core.devices.device_table import load_devices
 from core.errors import GpuFailure, GpuUnavailable
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from core.gpu.result import DeviceReport
+    from core.gpu.benchmark_result import DeviceReport
 
 
 def devices(
@@ -49,8 +49,8 @@ def devices(
 
 def _find() -> tuple[tuple[DeviceReport, ...], str]:
     """The GPUs that the driver finds, or why there are none."""
+    from core.gpu.driver_session import describe_devices
     from core.gpu.executor import GpuWorker
-    from core.gpu.session import describe_devices
 
     with GpuWorker() as worker:
         try:

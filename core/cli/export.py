@@ -17,7 +17,7 @@ import typer
 from core.cancelling import cancelled_by
 from core.errors import Cancelled, ParameterError
 
-WHERE = "gui.takeaway.command"
+WHERE = "gui.exports.export_command"
 """What does the work: `core` itself never imports `gui`, whose libraries a server may lack."""
 SLOWEST, FASTEST = 0.05, 60.0  # steps a second
 

@@ -77,7 +77,7 @@ def lesson(
 def _chosen(names: Sequence[str]) -> list[Lesson | TilescopeError]:
     """The lessons that are named, the whole course where none is; what is wrong with a file."""
     from core.lessons.course import course_lesson, lesson_files, load_course
-    from core.lessons.reading import read_lesson
+    from core.lessons.lesson_files import read_lesson
 
     found: list[Lesson | TilescopeError] = []
     for name in names or load_course().order:
@@ -130,7 +130,7 @@ def _check(lessons: Sequence[Lesson | TilescopeError]) -> bool:
 def _export(names: Sequence[str], kinds: Sequence[str], out: Path | None, seed: int) -> None:
     """Write a file, or text without pictures to the terminal."""
     from core.files import replace_file
-    from core.lessons.export import as_csv, as_gift, as_qti
+    from core.lessons.question_banks import as_csv, as_gift, as_qti
 
     if len(kinds) > 1:
         raise ParameterError(f"One file has one format: leave out --{' and --'.join(kinds[1:])}.")
@@ -173,8 +173,8 @@ def _counted(count: int, noun: str) -> str:
 
 def _play(one: Lesson | TilescopeError, seed: int) -> None:
     """Asks every step. The window has pictures and veils; here there are the link and the words."""
-    from core.lessons.paper import numbered, source_of
     from core.lessons.posing import pose
+    from core.lessons.printed_questions import numbered, source_of
     from core.lessons.situation import Recorder
 
     if isinstance(one, TilescopeError):
@@ -210,7 +210,7 @@ def _play(one: Lesson | TilescopeError, seed: int) -> None:
 def _asked(posed: Posed, console: Any) -> bool:
     """Asks until the answer is right or passed over; False where the input ends."""
     from core.lessons.marking import mark
-    from core.lessons.paper import key_of
+    from core.lessons.printed_questions import key_of
 
     hints, missed = list(posed.hints), False
     while True:
@@ -259,9 +259,9 @@ def _wanted(posed: Posed) -> str:
 
 def read_answer(posed: Posed, text: str) -> Answer:
     """What was typed as an answer to the question. Raises TilescopeError where it is none."""
-    from core.launching.user_files import read_source
     from core.lessons.answers import number_typed, things_typed
     from core.lessons.posing import things_of
+    from core.own_files.sources_and_headers import read_source
 
     match posed.step.kind:
         case "number" | "slider":

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from core.cli.console import Terminal, compile_errors, plain_table, print_json
+from core.cli.named_launch import chosen_workload, is_file
 from core.cli.options import AsJson, Sizes
-from core.cli.workloads import chosen_workload, is_file
+from core.devices.device_table import Capability, find_capability
 from core.devices.occupancy import LIMITS, Occupancy, Resources
 from core.devices.occupancy import occupancy as occupancy_of
-from core.devices.table import Capability, find_capability
 from core.errors import ParameterError
 
 
@@ -138,7 +138,7 @@ def _version(capability: Capability) -> str:
 
 
 def _threads(text: str) -> int:
-    from core.launching.file_launch import parse_dim3
+    from core.own_files.file_launch import parse_dim3
 
     return parse_dim3(text, "block").count
 

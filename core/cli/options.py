@@ -14,7 +14,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from core.cli.workloads import parse_settings
+from core.cli.named_launch import parse_settings
 from core.compiler import choice
 
 SIZES = "Parameters"
@@ -117,7 +117,7 @@ class FileOptions:
     arg: Arguments = None
 
     def launch(self) -> dict[str, Any]:
-        """What is given, as `core.cli.workloads` has it; None for the rest."""
+        """What is given, as `core.cli.named_launch` has it; None for the rest."""
         given = {name: None if value == [] else value for name, value in vars(self).items()}
         return {"kernel": given.pop("kernel_name"), **given}
 

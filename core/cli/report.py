@@ -34,7 +34,7 @@ def report(
     device: Annotated[str, typer.Option(help="Whose ceilings; none for none.")] = "NVIDIA H200",
 ) -> None:
     """Write a report: launch, counters, findings, ceilings and recorded times."""
-    from core.devices.table import load_devices
+    from core.devices.device_table import load_devices
     from core.files import must_be_writable, replace_file
     from core.report.content import report_of
     from core.report.writing import as_html, as_markdown
@@ -51,7 +51,7 @@ def report(
         replace_file(out, as_markdown(made))
     elif suffix == ".pdf":
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-        pdf_of = importlib.import_module("gui.takeaway.document").pdf_of
+        pdf_of = importlib.import_module("gui.exports.report_pdf").pdf_of
         replace_file(out, pdf_of(as_html(made), made.title))
     else:
         replace_file(out, as_html(made))
@@ -59,9 +59,9 @@ def report(
 
 
 def _trace(what: str, sizes: dict[str, int], launch: Mapping[str, Any]) -> Trace:
-    from core.cli.workloads import SEED, named_launch
-    from core.runs.recording import record
-    from core.runs.storage import load_trace
+    from core.cli.named_launch import SEED, named_launch
+    from core.recording.record_launch import record
+    from core.recording.trace_files import load_trace
 
     path = Path(what)
     if path.suffix == ".npz":

@@ -18,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from core.cli.console import FOUND, Terminal, compile_errors, print_json, progress_bar, tell
+from core.cli.named_launch import OwnLaunch, faults, is_file, named_launch
 from core.cli.options import (
     FILE,
     RESULTS,
@@ -29,18 +30,17 @@ from core.cli.options import (
     cluster_option,
     option,
 )
-from core.cli.workloads import OwnLaunch, faults, is_file, named_launch
 from core.errors import ArgumentError, TilescopeError
 from core.files import must_be_writable, replacing
-from core.ladder.rules import assignments
+from core.ladder.rung_rules import assignments
 from core.rules.counters import SPACES, UNITS, WAYS, Count, measures_of
 
 if TYPE_CHECKING:
     from core.assembler.machine_loads import Assembly
     from core.compiler.compiler import BuildKind
     from core.launch import Workload
-    from core.rules.l1 import L1Count, L1Estimate, L1Probe
-    from core.runs.counting import Counted
+    from core.recording.count_launch import Counted
+    from core.rules.l1_cache import L1Count, L1Estimate, L1Probe
     from core.trace import Trace
     from core.trace.finding import Finding
 
@@ -58,7 +58,7 @@ def trace_as_json(trace: Trace, seed: int | None, own: OwnLaunch) -> dict[str, A
 
     The seed of random buffers is None where it is not known any more.
     """
-    from core.findings.untested import touches_nothing, untested_lines
+    from core.findings.unreached_accesses import touches_nothing, untested_lines
 
     resting = own.resting_on(trace)
     certain = faults(trace, own)
@@ -366,7 +366,7 @@ def _coloured(amount: int, bad: bool) -> Text:
 
 def verdict(trace: Trace, own: OwnLaunch) -> Iterator[Text]:
     """What is wrong with the kernel, what nobody tested, and how exact its results are."""
-    from core.findings.untested import touches_nothing
+    from core.findings.unreached_accesses import touches_nothing
     from core.trace.finding import in_doubt, of_guessed_contents, of_guessed_size
 
     if not trace.complete:
@@ -405,8 +405,8 @@ def verdict(trace: Trace, own: OwnLaunch) -> Iterator[Text]:
 
 
 def _untested(trace: Trace, own: OwnLaunch) -> Iterator[Text]:
-    from core.findings.untested import untested_lines
-    from core.ladder.rules import listing
+    from core.findings.unreached_accesses import untested_lines
+    from core.ladder.rung_rules import listing
 
     lines = untested_lines(trace)
     if lines:
@@ -418,8 +418,8 @@ def _untested(trace: Trace, own: OwnLaunch) -> Iterator[Text]:
 
 def _because(trace: Trace, own: OwnLaunch) -> str:
     """The numbers that the conditions above the first untested line look at."""
-    from core.findings.untested import deciding, untested_lines
-    from core.ladder.rules import listing
+    from core.findings.unreached_accesses import deciding, untested_lines
+    from core.ladder.rung_rules import listing
 
     lines = untested_lines(trace)
     numbers = deciding(trace, lines[0]) if lines else {}
@@ -432,7 +432,7 @@ def _because(trace: Trace, own: OwnLaunch) -> str:
 
 def l1_as_json(estimate: L1Estimate) -> dict[str, Any]:
     """The estimate as plain data; `hit_rate` is null where nothing was loaded."""
-    from core.rules.l1 import DEVICE
+    from core.rules.l1_cache import DEVICE
 
     model = estimate.model
     return {
@@ -478,7 +478,7 @@ def _table(
 
 
 def _basis(estimate: L1Estimate) -> str:
-    from core.rules.l1 import DEVICE
+    from core.rules.l1_cache import DEVICE
 
     model = estimate.model
     text = f"L1 of an {DEVICE}: {model.sms} SMs, {model.nbytes // 1024} KiB each."
@@ -652,7 +652,7 @@ def trace(
 
     Exit status: 0 if no fault was found, 1 if some were, 2 for a mistake in the command or source.
     """
-    from core.launching.user_files import is_saved_trace
+    from core.own_files.sources_and_headers import is_saved_trace
 
     if is_saved_trace(Path(kernel)):
         result = _show_saved(Path(kernel), context, save_outputs, as_json=as_json)
@@ -711,7 +711,7 @@ def trace(
         return
     chosen = _chosen_blocks(blocks, workload)
     from core.emulator.machine import Limits
-    from core.runs.recording import CutShort, record
+    from core.recording.record_launch import CutShort, record
 
     if every or budget is not None:
         limits, seconds = Limits(instructions=budget or _NO_BUDGET, seconds=None), None
@@ -740,7 +740,7 @@ def trace(
             result, over, probe = error.so_far, error, None
 
     if save is not None:
-        from core.runs.storage import save_trace
+        from core.recording.trace_files import save_trace
 
         save_trace(result, save)
     if save_outputs is not None:
@@ -757,7 +757,7 @@ def trace(
         for sentence in removed:
             console.say(sentence, "yellow")
         if own.launch is not None and not result.complete:
-            from core.launching.guess import smaller
+            from core.guessing.first_launch import smaller
 
             for fewer in smaller(workload.source, own.launch):
                 console.say(Text(f"Smaller: {fewer}"))
@@ -786,7 +786,7 @@ def _show_saved(
                 f"{parameter.opts[0]} sets a launch, and {path} is a recorded one: leave it out."
             )
 
-    from core.runs.storage import load_trace
+    from core.recording.trace_files import load_trace
 
     result = load_trace(path)
     if save_outputs is not None:
@@ -820,9 +820,9 @@ def _in_parts(
     workload: Workload, address: str, build: BuildKind, seed: int, *, checks: bool
 ) -> Trace:
     """Counts and faults of a launch whose blocks ran on a cluster."""
-    from core.gpu.jobs import RungSubject, WorkloadSubject
-    from core.many.cluster import opened
-    from core.many.parts import trace_in_parts
+    from core.distributed.cluster import opened
+    from core.distributed.launch_parts import trace_in_parts
+    from core.gpu.benchmark_job import RungSubject, WorkloadSubject
 
     if workload.ptx:
         raise ArgumentError("--cluster runs what NVRTC compiles; trace PTX here.")
@@ -850,7 +850,7 @@ def _show_counts(
     workload: Workload, build: BuildKind, budget: int | None, seed: int, *, as_json: bool
 ) -> None:
     from core.emulator.machine import Limits
-    from core.runs.counting import count
+    from core.recording.count_launch import count
 
     limits = Limits() if budget is None else Limits(instructions=budget, seconds=None)
     with compile_errors(workload), progress_bar(f"counting {workload.kernel}") as progress:
@@ -874,6 +874,6 @@ def _chosen_blocks(text: str | None, workload: Workload) -> Literal["all"] | tup
 
 
 def _l1_probe() -> L1Probe:
-    from core.rules.l1 import L1Probe
+    from core.rules.l1_cache import L1Probe
 
     return L1Probe()

@@ -14,17 +14,17 @@ import typer
 
 from core.cli.console import Terminal, plain_table, print_json, progress_bar, tell
 from core.cli.options import RESULTS, AsJsonResult, cluster_option, option
-from core.cli.planning import CheckedLaunch, chosen_kernels, plan_of, settings_of, values_of
+from core.cli.sweep_options import CheckedLaunch, chosen_kernels, plan_of, settings_of, values_of
 from core.errors import GpuUnavailable, ParameterError, TilescopeError
+from core.gpu.benchmark_job import Timing
 from core.gpu.executor import GpuWorker
-from core.gpu.jobs import Timing
-from core.gpu.plan import SIZE_NAMES, Plan
-from core.ladder.rules import assignments
-from core.many.kernel_tuner_files import Cache, Entry, read_cache, write_cache, write_t4
+from core.gpu.sweep_plan import SIZE_NAMES, Plan
+from core.ladder.rung_rules import assignments
+from core.tuning.kernel_tuner_files import Cache, Entry, read_cache, write_cache, write_t4
 
 if TYPE_CHECKING:
-    from core.gpu.result import DeviceReport
-    from core.many.tune import Candidate
+    from core.gpu.benchmark_result import DeviceReport
+    from core.tuning.tune import Candidate
 
 
 def tune(
@@ -96,14 +96,14 @@ def tune(
 def _executor(stack: ExitStack, cluster: str | None, device: int) -> Executor:
     if cluster is None:
         return stack.enter_context(GpuWorker(device))
-    from core.many.cluster import opened
+    from core.distributed.cluster import opened
 
     return stack.enter_context(opened(cluster, "GPU", jobs=0, tell=tell))
 
 
 def _gpu_of(executor: Executor) -> DeviceReport:
     """The GPU that will time; raises GpuUnavailable with what works without one."""
-    from core.many.remote import first_device
+    from core.distributed.cluster_tasks import first_device
 
     try:
         found: DeviceReport = executor.submit(first_device, None).result()
@@ -117,8 +117,8 @@ def _gpu_of(executor: Executor) -> DeviceReport:
 
 def _candidates(plan: Plan, names: Sequence[str], device: str, keep: int) -> list[Candidate]:
     """What the scan leaves of a plan; says what to do where the table lacks the GPU."""
-    from core.devices.table import load_devices
-    from core.many.tune import candidates_of
+    from core.devices.device_table import load_devices
+    from core.tuning.tune import candidates_of
 
     try:
         load_devices().find(device)
@@ -162,7 +162,7 @@ class _Search:
         self.why: dict[str, str] = {}
 
     def run(self, candidates: Sequence[Candidate], trials: int, seed: int) -> None:
-        from core.many.tune import chosen_order
+        from core.tuning.tune import chosen_order
 
         try:
             total = min(trials, len(candidates))
@@ -187,7 +187,7 @@ class _Search:
         return entry
 
     def _timed(self, candidate: Candidate) -> Entry:
-        from core.many.tune import measure
+        from core.tuning.tune import measure
 
         now = datetime.now(UTC).isoformat()
         found = measure(self._executor, self._timing, candidate)
@@ -205,7 +205,7 @@ class _Search:
 
 def _show(plan: Plan, names: Sequence[str], search: _Search, *, as_json: bool) -> None:
     """The results of what was asked for: a cache may hold others."""
-    from core.many.tune import configuration_of
+    from core.tuning.tune import configuration_of
 
     asked = [configuration_of(point, names) for point in plan.points]
     entries = sorted(

@@ -29,7 +29,7 @@ def worker(
 
     It starts what dies again, and waits where the scheduler is away. Ctrl-C ends it.
     """
-    from core.many.workers import chosen_workers, serve
+    from core.distributed.workers import chosen_workers, serve
 
     gpus = _gpus(device, given=emulate is not None)
     emulators = emulate if emulate is not None else 0 if gpus else os.cpu_count() or 1
@@ -42,7 +42,7 @@ def worker(
 def _gpus(text: str, *, given: bool) -> tuple[int, ...]:
     """The numbers of the GPUs; none where nobody asked for any and there is none."""
     from core.errors import GpuUnavailable
-    from core.gpu.plan import parse_values
+    from core.gpu.sweep_plan import parse_values
 
     if text.strip() == "none":
         return ()
@@ -50,7 +50,7 @@ def _gpus(text: str, *, given: bool) -> tuple[int, ...]:
         return parse_values(text, "--device", "0, or 0,1, or all, or none")
     if given:
         return ()  # --emulate alone asks for emulators
-    from core.many.workers import gpus_here
+    from core.distributed.workers import gpus_here
 
     try:
         return tuple(range(gpus_here()))

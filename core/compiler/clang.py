@@ -183,7 +183,9 @@ class Translation:
         """The log, or what was made."""
         if what == "ProgramLog":
             return self._log.encode()
-        from core.compiler.promotion import promoted  # what it imports, few requests need
+        from core.compiler.variables_in_registers import (
+            promoted,  # what it imports, few requests need
+        )
 
         ptx = _FILE.sub(self._named, self._at("made.ptx").read_text("utf-8"))
         return promoted(ptx).encode()

@@ -29,7 +29,7 @@ from core.errors import Cancelled, CompileError, Diagnostic, TilescopeError, Too
 from core.launch import Workload
 from core.ptx.debug.names import source_name
 from core.source.inline_asm import must_stay_inside
-from core.source.kernel_text import split_instance
+from core.source.kernels_and_launches import split_instance
 
 if TYPE_CHECKING:
     from core.compiler.cubin import MachineAccess

@@ -1,7 +1,7 @@
 """Compiles the part of a program that a kernel needs, and mends that part by what NVRTC says.
 
-`core.source.slicing` chooses the part by names. Where the compiler stumbles over something in it
-that is not the kernel itself, that goes, too; where it misses a name that was left out, it comes
+`core.source.kernel_slice` chooses the part by names. Where the compiler stumbles over something in
+it that is not the kernel itself, that goes, too; where it misses a name that was left out, it comes
 back. If a kernel needs what cannot be compiled, the error says so.
 """
 
@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from core.errors import CompileError, Diagnostic
 from core.source.host_headers import HOST_CLASSES
-from core.source.slicing import Part, Program
+from core.source.kernel_slice import Part, Program
 
 _MOST_ATTEMPTS = 10
 _MOST_S = 30.0  # for what is tried after the first failure

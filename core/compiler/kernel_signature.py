@@ -21,11 +21,11 @@ from core.compiler.compiler import compile_ptx, find_entry
 from core.errors import ArgumentError, CompileError
 from core.ptx.debug.model import DebugInfo, DwarfType, Member
 from core.ptx.debug.reader import read_dwarf
-from core.source.host_syntax import TemplateParameter
-from core.source.instances import instances
-from core.source.kernel_text import KernelText, kernel_called, kernels, split_instance
-from core.source.slicing import Program
-from core.source.syntax import WORD
+from core.source.declarations import WORD
+from core.source.functions_and_calls import TemplateParameter
+from core.source.kernel_slice import Program
+from core.source.kernels_and_launches import KernelText, kernel_called, kernels, split_instance
+from core.source.template_instances import instances
 
 _NONE: Mapping[str, str] = MappingProxyType({})
 SURFACE = "cudaSurfaceObject_t"

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from core.cancelling import is_cancellable
-from core.compiler import clang, disk_cache, shipped
+from core.compiler import clang, disk_cache, shipped_ptx
 from core.compiler.choice import CompilerName, chosen
 from core.compiler.cubin import MachineFacts
 from core.compiler.nvrtc_library import include_folders, library_path
@@ -141,7 +141,7 @@ def shipped_answer(request: Request) -> Compiled | None:
     if not is_theirs or request.headers or "-G" not in request.options:
         return None
     asked = request.defines, request.options, request.kernel, request.source_name
-    found = shipped.find(request.source, asked)
+    found = shipped_ptx.find(request.source, asked)
     if found is None:
         return None
     ptx, instance, machine = found

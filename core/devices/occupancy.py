@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from core.devices.table import WARP, Capability
+from core.devices.device_table import WARP, Capability
 from core.errors import ParameterError
 from core.launch import MAX_STATIC_SHARED
 

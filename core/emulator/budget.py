@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 
 from core.cancelling import check
-from core.emulator.record import ChunkRecord
+from core.emulator.block_record import ChunkRecord
 from core.errors import BudgetExceeded
 
 PATIENCE = 200_000  # instructions before the time is looked at: more than most kernels take

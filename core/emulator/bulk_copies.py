@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core import tensor_maps
-from core.emulator.access import Update, update
 from core.emulator.events import Span
-from core.emulator.groups import WARP
+from core.emulator.lane_groups import WARP
 from core.emulator.lanes import Lanes
 from core.emulator.machine import ActionLanes
 from core.emulator.memory import Region
+from core.emulator.memory_unit import Update, update
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Kind, Op, Reader
 from core.ptx.arithmetic.operation import immediate, refuse, type_of, unsupported

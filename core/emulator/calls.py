@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.barriers import Barriers
+from core.emulator.call_frames import Frame
 from core.emulator.events import CallEvent, Mask, SaveEvent
-from core.emulator.frame import Frame
-from core.emulator.groups import Group
 from core.emulator.host_calls import host_call
+from core.emulator.lane_groups import Group
 from core.emulator.program import Call, Op, ParameterAccess
-from core.emulator.run_queue import RunQueue
+from core.emulator.scheduling import RunQueue
 from core.emulator.state import MachineState
 from core.ptx.arithmetic.operation import unsupported
 from core.ptx.ast import Function

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from core.emulator import memory
-from core.emulator.cross_lane import cross_lane
 from core.emulator.operands import WINDOWS, OperandDecoder, plain
 from core.emulator.program import (
     Call,
@@ -26,6 +25,7 @@ from core.emulator.program import (
     with_latches,
 )
 from core.emulator.registers import pack, packs
+from core.emulator.shuffles_and_votes import cross_lane
 from core.ptx.arithmetic.operation import (
     BUILDERS,
     TYPED,
@@ -455,15 +455,15 @@ _BY_KIND: dict[str, _Decode | str] = {
     "address of a block": "clusters.map_address",
     "barrier object": "mbarriers.mbarrier",
     "copy": "async_copy.async_copy",
-    "matrix move": "tensor.matrix_access",
+    "matrix move": "tensor_cores.matrix_access",
     "texture": "textures.texture_op",
 }
 _BY_OPCODE: dict[str, _Decode | str] = {  # where a kind has several
     "bra": branch,
     "brx": indexed_branch,
     "trap": trap,
-    "mma": "tensor.multiply",
-    "wmma": "tensor.wmma",
+    "mma": "tensor_cores.multiply",
+    "wmma": "tensor_cores.wmma",
     "wgmma": "warpgroups.wgmma",
 }
 _SPECIAL = {

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.call_frames import Frame
 from core.emulator.events import Mask, Printed
-from core.emulator.frame import Frame
-from core.emulator.groups import Group
+from core.emulator.lane_groups import Group
 from core.emulator.memory import Region
 from core.emulator.program import Call, Op
 from core.emulator.state import MachineState

@@ -24,7 +24,7 @@ from core.emulator.events import (
     Span,
     TransferEvent,
 )
-from core.emulator.groups import Group
+from core.emulator.lane_groups import Group
 from core.emulator.lanes import Lanes
 from core.emulator.program import Op
 from core.emulator.state import MachineState

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.access import Values
+from core.emulator.call_frames import Frame
 from core.emulator.events import CopiesEvent, Mask
-from core.emulator.frame import Frame
-from core.emulator.groups import Geometry, Group, lanes_of_rows, warp_rows
+from core.emulator.lane_groups import Geometry, Group, lanes_of_rows, warp_rows
+from core.emulator.memory_unit import Values
 from core.emulator.program import Kind, MemoryAccess, Op, Reader, Registers
 from core.emulator.state import MachineState
 from core.ptx.types import PtxType

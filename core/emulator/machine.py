@@ -14,21 +14,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.emulator.barriers import Barriers
+from core.emulator.block_record import ChunkRecord
 from core.emulator.budget import DEFAULTS, Limits
+from core.emulator.call_frames import Frame
 from core.emulator.calls import Calls
 from core.emulator.events import Mask, Observer, Printed
-from core.emulator.frame import Frame
-from core.emulator.groups import Geometry, Group
-from core.emulator.image import Image
 from core.emulator.in_flight import InFlight
+from core.emulator.lane_groups import Geometry, Group
 from core.emulator.lanes import Lanes
-from core.emulator.products import Products
+from core.emulator.launch_image import Image
 from core.emulator.program import IndexedBranch, Kind, Op
-from core.emulator.record import ChunkRecord
 from core.emulator.register_pool import RegisterPool
-from core.emulator.run_queue import RunQueue, Schedule
+from core.emulator.scheduling import RunQueue, Schedule
 from core.emulator.state import MachineState
-from core.emulator.warp_sync import WarpSync
+from core.emulator.warp_convergence import WarpSync
+from core.emulator.wgmma_in_flight import Products
 from core.errors import BudgetExceeded
 
 __all__ = ["Action", "ActionLanes", "Limits", "Machine"]

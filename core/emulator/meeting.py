@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.events import Mask
-from core.emulator.groups import WARP, WARPGROUP, Group, lanes_of_rows, warp_rows
+from core.emulator.lane_groups import WARP, WARPGROUP, Group, lanes_of_rows, warp_rows
 from core.emulator.machine import ActionLanes
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.groups import WARP, WARPGROUP, warp_rows
+from core.emulator.lane_groups import WARP, WARPGROUP, warp_rows
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op
 from core.emulator.state import MachineState

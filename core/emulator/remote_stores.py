@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.access import Update, update
 from core.emulator.bulk_copies import IN_CLUSTER, signalled_place
 from core.emulator.events import Span
 from core.emulator.machine import ActionLanes
 from core.emulator.memory import Region
+from core.emulator.memory_unit import Update, update
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
 from core.ptx.arithmetic.operation import type_of, unsupported

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.access import MemoryUnit
+from core.emulator.block_record import ChunkRecord
 from core.emulator.budget import Budget, Limits
+from core.emulator.call_frames import Frame, Log, stack_bytes
 from core.emulator.events import BarrierEvent, FaultEvent, Mask, Observer, Printed
-from core.emulator.frame import Frame, Log, stack_bytes
-from core.emulator.groups import Geometry, Group
 from core.emulator.heap import Piece
-from core.emulator.image import Image
+from core.emulator.lane_groups import Geometry, Group
+from core.emulator.launch_image import Image
 from core.emulator.memory import Region
+from core.emulator.memory_unit import MemoryUnit
 from core.emulator.program import FunctionCode, Op
-from core.emulator.record import ChunkRecord
 
 _NO_ADDRESS = np.zeros(0, np.int64)
 _FRAME_GAP = 256  # bytes between two stack frames, so that what runs off one hits nothing

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.events import Read, Span
-from core.emulator.groups import WARP, WARPGROUP, warp_rows
+from core.emulator.lane_groups import WARP, WARPGROUP, warp_rows
 from core.emulator.lanes import Lanes
 from core.emulator.machine import ActionLanes
 from core.emulator.meeting import met
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
-from core.emulator.tensor import (
+from core.emulator.tensor_cores import (
     BYTES,
     ELEMENTS,
     KEPT_OF_SMALL,

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.groups import WARP, WARPGROUP
-from core.explain.words import Explanation, Section, columns, counted, lanes_name, ranges
+from core.emulator.lane_groups import WARP, WARPGROUP
+from core.explain.explanation import Explanation, Section, columns, counted, lanes_name, ranges
 from core.rules.shared_memory import BANKS, WORD
 from core.tensor_maps import swizzled
 

@@ -29,13 +29,13 @@ from core.emulator.events import (
     SyncEvent,
     TransferEvent,
 )
-from core.emulator.groups import WARP, Geometry
+from core.emulator.lane_groups import WARP, Geometry
 from core.emulator.memory import Region
 from core.findings.async_copies import SHARED, AsyncCopies, Flight, Pending
-from core.findings.initialised import OVER, Initialised, Misuse
-from core.findings.outliving import Outliving, Reach
-from core.findings.unfenced import trusting_loads
-from core.findings.unready import Unready
+from core.findings.cluster_exits import Outliving, Reach
+from core.findings.mbarrier_misuse import OVER, Initialised, Misuse
+from core.findings.missing_threadfence import trusting_loads
+from core.findings.missing_wgmma_fence import Unready
 from core.ptx.arithmetic.operation import immediate
 from core.ptx.ast import (
     Address,

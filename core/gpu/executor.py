@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.gpu.failures import WorkerFailure, from_exit, timed_out
-from core.gpu.protocol import Event, Stage
-from core.side_process import frames
+from core.gpu.worker_events import Event, Stage
+from core.side_process import message_frames
 from core.side_process.child import Child
-from core.side_process.frames import ConnectionLost
+from core.side_process.message_frames import ConnectionLost
 
 _WORKER = (sys.executable, "-P", "-m", "core.gpu.worker", "--device")
 _log = logging.getLogger(__name__)
@@ -81,7 +81,7 @@ class GpuWorker(Executor):
         """Asks the running job to finish early; its future then gives what it has."""
         child = self._child
         if child is not None:
-            child.send(frames.STOP)
+            child.send(message_frames.STOP)
 
     def kill(self) -> None:
         """Ends the worker process at once; a running job fails with `worker_died`."""
@@ -138,7 +138,7 @@ class GpuWorker(Executor):
                 raise WorkerFailure(f"The GPU worker could not be started: {error}.") from error
         else:
             child.forget_stderr()
-        child.send(frames.CALL, payload)
+        child.send(message_frames.CALL, payload)
         return self._converse(child, task)
 
     def _converse(self, child: Child, task: _Task) -> Any:
@@ -157,15 +157,15 @@ class GpuWorker(Executor):
                     raise timed_out(stage.limit_s, stage.doing)
                 continue
             kind, payload = frame
-            if kind == frames.EVENT:
+            if kind == message_frames.EVENT:
                 event = pickle.loads(payload)
                 stage = event if isinstance(event, Stage) else stage
                 deadline = time.monotonic() + stage.limit_s
                 self._notify(task, event)
-            elif kind == frames.DONE:
+            elif kind == message_frames.DONE:
                 return pickle.loads(payload)
             else:
-                error = frames.failure(payload)
+                error = message_frames.failure(payload)
                 if isinstance(error, WorkerFailure) and error.fatal:
                     self._discard(kill=False)
                 raise error

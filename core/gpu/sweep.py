@@ -21,12 +21,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.errors import CompileError, GpuUnavailable, TilescopeError
-from core.gpu.benchmark import run_benchmark
+from core.gpu.benchmark_job import BenchmarkJob, Timing
+from core.gpu.benchmark_result import BenchmarkResult, Readings, with_samples
+from core.gpu.benchmark_run import run_benchmark
 from core.gpu.failures import WorkerFailure
-from core.gpu.jobs import BenchmarkJob, Timing
-from core.gpu.plan import Point
-from core.gpu.protocol import Begun, Event, Sample, Sensed, Stage
-from core.gpu.result import BenchmarkResult, Readings, with_samples
+from core.gpu.sweep_plan import Point
+from core.gpu.worker_events import Begun, Event, Sample, Sensed, Stage
 
 # What a sweep says while it runs: points begun, samples, outcomes, and what went wrong.
 

@@ -8,9 +8,9 @@ import queue
 import sys
 import threading
 
-from core.gpu import protocol
+from core.gpu import worker_events
 from core.gpu.failures import WorkerFailure
-from core.side_process.frames import CALL, EVENT, STOP, Connection, ConnectionLost
+from core.side_process.message_frames import CALL, EVENT, STOP, Connection, ConnectionLost
 
 # How long a job may go on after the application is gone.
 _ORPHAN_GRACE_S = 2.0
@@ -25,22 +25,22 @@ def main(arguments: list[str] | None = None) -> int:
 
     def hear(kind: bytes, payload: bytes) -> None:
         if kind == CALL:
-            protocol.stop.clear()  # an earlier job was asked
+            worker_events.stop.clear()  # an earlier job was asked
             calls.put(payload)
         elif kind == STOP:
-            protocol.stop.set()
+            worker_events.stop.set()
 
     def ended() -> None:
         """The application ended or closed this process: finish, even in the midst of a kernel."""
-        protocol.stop.set()
+        worker_events.stop.set()
         calls.put(None)
         threading.Timer(_ORPHAN_GRACE_S, os._exit, (3,)).start()
 
     connection = Connection(hear, ended)
-    protocol.set_sink(lambda event: connection.send(EVENT, event))
-    from core.gpu import session
+    worker_events.set_sink(lambda event: connection.send(EVENT, event))
+    from core.gpu import driver_session
 
-    session.choose_device(options.device)
+    driver_session.choose_device(options.device)
     while (payload := calls.get()) is not None:
         try:
             error = connection.carry_out(payload)
@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
         if isinstance(error, WorkerFailure) and error.fatal:
             # After a sticky CUDA error the context cannot be taken down in order.
             os._exit(4)
-    session.close()
+    driver_session.close()
     return 0
 
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from core.errors import ParameterError, TilescopeError
 from core.ladder.expressions import IntExpression, MatrixExpression
-from core.ladder.rules import ArrayRule, Constraint, MapRule, Parameter, ScalarRule, listing
 from core.ladder.rung import DEFAULT_SEED, Orientation, Rung, check_pairs
+from core.ladder.rung_rules import ArrayRule, Constraint, MapRule, Parameter, ScalarRule, listing
 from core.launch import MatrixLayout
 
 __all__ = [

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import ParameterError, TilescopeError
-from core.ladder.buffers import Inputs
 from core.ladder.expressions import IntExpression, MatrixExpression, fill_in
-from core.ladder.limits import Limit, limits_of
-from core.ladder.rules import ArrayRule, Constraint, Parameter, ScalarRule, dim3, listing
+from core.ladder.input_arrays import Inputs
+from core.ladder.launch_limits import Limit, limits_of
+from core.ladder.rung_rules import ArrayRule, Constraint, Parameter, ScalarRule, dim3, listing
 from core.launch import Arithmetic, Dim3, Launch, MatrixLayout, Workload
 
 # Two rungs that differ in one thing: along which way of the matrices threadIdx.x runs.

@@ -15,11 +15,11 @@ from typing import Literal
 
 from core.errors import TilescopeError
 from core.lessons.concepts import LESSONS_FOLDER
-from core.lessons.expressions import LessonError
 from core.lessons.lesson import Lesson, Setting, Step
+from core.lessons.lesson_expressions import LessonError
+from core.lessons.lesson_files import read_lesson
 from core.lessons.posing import variant
 from core.lessons.progress import Progress
-from core.lessons.reading import read_lesson
 
 NOT_LESSONS = ("concepts.toml", "course.toml", "glossary.toml")
 

@@ -14,8 +14,8 @@ from typing import Literal, get_args
 
 from core.ladder import Ladder
 from core.ladder.expressions import MatrixExpression
-from core.lessons.expressions import Expression, Sentence, Value
-from core.lessons.link import Link
+from core.lessons.lesson_expressions import Expression, Sentence, Value
+from core.lessons.step_links import Link
 
 VEILS: Mapping[str, str] = MappingProxyType(
     {

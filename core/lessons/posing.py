@@ -9,7 +9,6 @@ from types import MappingProxyType
 
 from core.launch import Workload
 from core.lessons.answers import Things
-from core.lessons.expressions import LessonError, Value
 from core.lessons.lesson import (
     Choice,
     Click,
@@ -22,8 +21,9 @@ from core.lessons.lesson import (
     Slider,
     Step,
 )
-from core.lessons.link import Link
+from core.lessons.lesson_expressions import LessonError, Value
 from core.lessons.situation import Recorder, Situation
+from core.lessons.step_links import Link
 from core.rules.shared_memory import BANKS
 from core.trace.access import WARP
 

@@ -20,15 +20,15 @@ from core.devices.occupancy import Resources
 from core.emulator.budget import DEFAULTS
 from core.errors import Cancelled, ParameterError, TilescopeError
 from core.ladder import KERNELS_FOLDER, Ladder
-from core.ladder.rules import ArrayRule
+from core.ladder.rung_rules import ArrayRule
 from core.launch import Launch, Workload
-from core.lessons.expressions import LessonError, Value
-from core.lessons.link import Link, parse_link
+from core.lessons.lesson_expressions import LessonError, Value
+from core.lessons.step_links import Link, parse_link
 from core.lessons.vocabulary import VOCABULARY
 from core.models.compiled import compiled_resources
-from core.models.counts import Counts, measure_rung
-from core.runs.recording import record
-from core.trace.places import step_named
+from core.models.launch_counts import Counts, measure_rung
+from core.recording.record_launch import record
+from core.trace.step_names import step_named
 
 if TYPE_CHECKING:
     from core.trace import Access, BlockTrace, Trace

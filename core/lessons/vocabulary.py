@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from core.devices.device_table import find_capability, load_devices
 from core.devices.occupancy import LIMITS, Occupancy, Resources, occupancy
-from core.devices.table import find_capability, load_devices
 from core.errors import TilescopeError
 from core.explain.phase_table import phase_table
-from core.gpu.check import Check, check
-from core.gpu.result import load_recorded
-from core.lessons.expressions import Element, LessonError, Value
+from core.gpu.benchmark_result import load_recorded
+from core.gpu.result_check import Check, check
+from core.lessons.lesson_expressions import Element, LessonError, Value
 from core.models.ceilings import NAMES, Ceilings
 from core.models.ceilings import ceilings as all_ceilings
-from core.ptx.debug.variables import debug_info
+from core.ptx.debug.variable_locations import debug_info
 from core.rules.counters import COUNTERS, Count
 from core.rules.global_memory import SECTOR
 from core.trace.access import WARP, Access, Array, SharedState, WarpAccess

@@ -1,8 +1,9 @@
 """Ceilings: how fast a kernel can run on a device at most, each from exact counts and one figure.
 
 Every ceiling is work / (units of something it needs) x (units a second that the device has). The
-counts come from the emulation (`core.models.counts`), the device's figures from its row in the
-table; `docs/ceilings.md` has each rule's rate with its source, and says how well the rule holds.
+counts come from the emulation (`core.models.launch_counts`), the device's figures from its row in
+the table; `docs/ceilings.md` has each rule's rate with its source, and says how well the rule
+holds.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from core.devices.numbers import counted, nbytes, number, share
-from core.devices.table import Device, capability_of
+from core.devices.device_table import Device, capability_of
+from core.devices.numbers_with_units import counted, nbytes, number, share
 from core.errors import TilescopeError
-from core.models.counts import SECTOR, Counts
+from core.models.launch_counts import SECTOR, Counts
 from core.models.machine_code import MachineNeeds, machine_needs
 
 # The rules behind the ceilings: one function each, from counts and a device's figures.

@@ -1,4 +1,4 @@
-"""PTX text to tokens. Debug sections are cut out first: `core.ptx.debug.variables` reads those."""
+"""PTX text to tokens. Debug sections are cut out first: `core.ptx.debug` reads those."""
 
 from __future__ import annotations
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from core.devices.table import Device
+from core.devices.device_table import Device
 from core.errors import TilescopeError
-from core.explain.guesses import caveats, left_open
-from core.gpu.result import BenchmarkResult, load_recorded
+from core.gpu.benchmark_result import BenchmarkResult, load_recorded
+from core.guessing.findings_in_doubt import caveats, left_open
 from core.ladder import all_kernels, load_ladder
-from core.ladder.rules import assignments
+from core.ladder.rung_rules import assignments
 from core.launch import ArrayArgument, ScalarArgument
 from core.models.ceilings import ceilings
-from core.models.counts import Counts, measure, measure_rung
+from core.models.launch_counts import Counts, measure, measure_rung
+from core.recording.count_launch import Counted
 from core.report.warp_picture import warp_svg
 from core.rules.counters import COUNTERS, SPACES, UNITS, WAYS, Count, Counters
-from core.runs.counting import Counted
 from core.trace import Trace
 from core.trace.finding import KINDS, Finding, in_doubt
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from core.side_process.frames import ConnectionLost, read_frame, write_frame
+from core.side_process.message_frames import ConnectionLost, read_frame, write_frame
 
 _STDERR_KEPT = 8192
 _POLL_S = 0.003

@@ -1,9 +1,9 @@
 """What `#include` of a header of the host's gives a kernel: what nvcc lets device code use of it.
 
 Types of fixed width, limits, INFINITY and M_PI, `std::sqrt` and `std::min`. All else of these
-headers serves the host, whose code is left out before NVRTC sees a file (`core.source.slicing`),
-so that most are empty. With NVIDIA's libcu++ at hand, `std` has its compile-time part, too. What is
-more than a line or two stands in resources/headers.
+headers serves the host, whose code is left out before NVRTC sees a file
+(`core.source.kernel_slice`), so that most are empty. With NVIDIA's libcu++ at hand, `std` has its
+compile-time part, too. What is more than a line or two stands in resources/headers.
 """
 
 from __future__ import annotations

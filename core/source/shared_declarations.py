@@ -19,9 +19,9 @@ import numpy as np
 
 from core.c_types import numbers_in
 from core.ptx.debug.names import local_symbol, source_name
-from core.source.constants import SourceText, evaluate, read_source
-from core.source.host_syntax import Declared, declared
-from core.source.parser import text_of
+from core.source.cuda_parser import text_of
+from core.source.editable_constants import SourceText, evaluate, read_source
+from core.source.functions_and_calls import Declared, declared
 
 _INTEGER_WORDS = {"unsigned", "signed", "long", "short", "int", "char"}
 _QUALIFIERS = {

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from core.trace.access import Access, Array, SharedArray, SharedState, WarpAccess, label
     from core.trace.block import BlockTrace
-    from core.trace.history import SoFar
     from core.trace.phases import Phase
+    from core.trace.running_sums import SoFar
     from core.trace.steps import EventKind, Unit
     from core.trace.trace import Trace
     from core.trace.variables import Value, Variable, VariableRow
@@ -34,8 +34,8 @@ __all__ = [
 _PARTS = {
     "access": ("Access", "Array", "SharedArray", "SharedState", "WarpAccess", "label"),
     "block": ("BlockTrace",),
-    "history": ("SoFar",),
     "phases": ("Phase",),
+    "running_sums": ("SoFar",),
     "steps": ("EventKind", "Unit"),
     "trace": ("Trace",),
     "variables": ("Value", "Variable", "VariableRow"),

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.block_record import ChunkRecord
 from core.emulator.events import AccessEvent, FaultEvent, TransferEvent
-from core.emulator.groups import WARP
-from core.emulator.record import ChunkRecord
+from core.emulator.lane_groups import WARP
 from core.launch import Dim3
 from core.ptx.ast import Instruction
 from core.ptx.debug.names import source_name
 from core.trace.access import Access, Array, SharedArray, SharedState, owner_of, touching
-from core.trace.history import Moments, SharedHistory, SoFar, SumsSoFar
-from core.trace.path import Moment, Path, Segments, moment_in
+from core.trace.executed_path import Moment, Path, Segments, moment_in
 from core.trace.program_info import ProgramInfo
+from core.trace.running_sums import Moments, SharedHistory, SoFar, SumsSoFar
 from core.trace.steps import ACCESSES, EventKind, Executed, StepAxis, Steps, build_steps
 from core.trace.variables import Value, Variable, VariableReader, VariableRow
 

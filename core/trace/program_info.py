@@ -19,7 +19,7 @@ from core.trace.steps import source_lines
 from core.trace.variables import fields_of_rows
 
 if TYPE_CHECKING:
-    from core.emulator.image import Image
+    from core.emulator.launch_image import Image
     from core.ptx.debug.model import DebugInfo
 
 

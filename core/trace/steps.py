@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from core.trace.phases import Filling, Loop, Phase, filling, phase_of
 
 if TYPE_CHECKING:
+    from core.emulator.block_record import ChunkRecord
     from core.emulator.events import Mask
-    from core.emulator.record import ChunkRecord
     from core.ptx.ast import Module
-    from core.trace.path import Path
+    from core.trace.executed_path import Path
 
 
 class EventKind(IntEnum):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from core.emulator.record import ChunkRecord
+from core.emulator.block_record import ChunkRecord
 from core.errors import TilescopeError
 from core.launch import Workload
 from core.ptx.ast import Instruction, Module
@@ -17,8 +17,8 @@ from core.ptx.debug.names import source_name
 from core.rules.counters import Counters
 from core.trace.access import Array, SharedArray
 from core.trace.block import BlockTrace
+from core.trace.executed_path import Segments
 from core.trace.finding import Finding
-from core.trace.path import Segments
 from core.trace.program_info import ProgramInfo
 from core.trace.variables import VariableReader
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from core.assembler.machine_loads import Assembly
     from core.compiler.compiler import Build
     from core.emulator.events import Printed
-    from core.emulator.image import Image
+    from core.emulator.launch_image import Image
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +138,7 @@ class Trace:
 
     @cached_property
     def _readers(self) -> tuple[VariableReader, ...]:
-        from core.ptx.debug.variables import debug_info
+        from core.ptx.debug.variable_locations import debug_info
 
         debug = debug_info(self.program.module)
         return tuple(VariableReader(record, self.image, debug) for record in self.records)

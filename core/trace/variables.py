@@ -16,9 +16,9 @@ from core.ptx.debug.model import DebugInfo, DwarfType, VariableInfo, lookup
 from core.ptx.opcodes import results
 
 if TYPE_CHECKING:
+    from core.emulator.block_record import ChunkRecord, Log
     from core.emulator.events import AccessEvent
-    from core.emulator.image import Image
-    from core.emulator.record import ChunkRecord, Log
+    from core.emulator.launch_image import Image
     from core.launch import ArrayArgument
 
 

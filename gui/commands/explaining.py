@@ -10,10 +10,10 @@ from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QApplication, QWidget
 
 from gui.commands.window import Window
-from gui.scenes.asking import ANSWER_FIRST
-from gui.scenes.counters import CounterRow
+from gui.scenes.counter_table import CounterRow
+from gui.scenes.question_in_views import ANSWER_FIRST
 from gui.scenes.session import Session
-from gui.scenes.why import (
+from gui.scenes.why_this_number import (
     Fetched,
     OnPage,
     Step,

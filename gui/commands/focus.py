@@ -24,8 +24,8 @@ from PySide6.QtWidgets import (
 )
 
 from gui.commands.window import Window
-from gui.docks.dock_area import DockArea
 from gui.views.answer_fields import AnswerLine, FigureLine
+from gui.views.dock_area import DockArea
 from gui.views.focus_ring import FocusRing
 
 ROW = 6  # pixels: rows of controls are further apart, and those of one row never so much

@@ -11,7 +11,7 @@ from gui.commands.focus import focus_page
 from gui.commands.window import Window
 
 if TYPE_CHECKING:
-    from gui.docks.dock_area import ViewDock
+    from gui.views.dock_area import ViewDock
 
 
 class Enlarging(QObject):

@@ -6,8 +6,8 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
 from gui.commands.window import Window
-from gui.docks.dock_area import units
-from gui.looks.style import side_by_side
+from gui.looks.style_sheet import side_by_side
+from gui.views.dock_area import units
 from gui.views.lesson_panel import LessonPanel
 
 LEAST, USUAL, MOST = 22, 31, 60  # widths of the column, in digits

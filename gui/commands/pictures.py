@@ -18,12 +18,12 @@ from core.cancelling import cancelled_by
 from core.errors import Cancelled
 from gui.background.work import Progress, Worker, sentence_of
 from gui.commands.window import Window
-from gui.docks.dock_area import DockArea, ViewDock
-from gui.pictures.files import SUFFIXES, Picture, write_picture
-from gui.pictures.painted import image_of, pdf_of
-from gui.scenes.asking import waits
+from gui.pictures.painted_widgets import image_of, pdf_of
+from gui.pictures.picture_files import SUFFIXES, Picture, write_picture
+from gui.scenes.question_in_views import waits
 from gui.scenes.step_views import VIEWS
 from gui.views.base import SessionView
+from gui.views.dock_area import DockArea, ViewDock
 from gui.views.widgets import ask_choice, ask_where
 
 # What of a window can be had as a picture, by name: any view, shown or not.

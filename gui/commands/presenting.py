@@ -6,10 +6,10 @@ from typing import Any
 
 from PySide6.QtCore import QObject
 
-from gui.commands.teaching import Teaching
+from gui.commands.lesson_teaching import Teaching
 from gui.commands.window import Window
 from gui.jobs.lesson_work import Revealed
-from gui.scenes.voting import Votes
+from gui.scenes.room_votes import Votes
 from gui.views.presenter_bar import NotesWindow, PresenterBar
 
 

@@ -1,8 +1,8 @@
 """Puts themes on a window: on what is seen at once, on what is hidden just before it is shown.
 
 A new style sheet would have Qt style every widget of every page. Here the sheet stays: it has the
-rules of all themes, the window's name chooses among them (`gui.looks.style`), and each widget is
-polished by itself.
+rules of all themes, the window's name chooses among them (`gui.looks.style_sheet`), and each widget
+is polished by itself.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import shiboken6
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 
-from gui.looks.style import TEXT_SIZE, dress_icon, size_rules, stylesheet, window_name
+from gui.looks.style_sheet import TEXT_SIZE, dress_icon, size_rules, stylesheet, window_name
 from gui.looks.theme import apply_theme
 from gui.views.base import SessionView
+from gui.views.lesson_prose_label import ProseLabel
 from gui.views.page_parts import PageWidget
-from gui.views.prose_label import ProseLabel
 
 POLISHED = Qt.WidgetAttribute.WA_WState_Polished  # others will be when they are shown
 

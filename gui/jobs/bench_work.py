@@ -15,7 +15,7 @@ from gui.background.work import Progress, Worker
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
-    from core.launching.file_launch import FileLaunch
+    from core.own_files.file_launch import FileLaunch
     from gui.scenes.benchmark import CeilingKey, Measured
 
 REGISTER_TILES = 30  # the first rung whose threads compute more than one element
@@ -83,7 +83,7 @@ def ceilings_job(
 
     What cannot be counted gives None in place of the pair.
     """
-    from core.gpu.achieved import achieved
+    from core.gpu.achieved_of_ceilings import achieved
 
     for place, measured in enumerate(wanted):
         try:
@@ -103,8 +103,8 @@ def file_job(_: Progress, path: Path) -> tuple[str, str, FileLaunch]:
 
     The launch has `{n}` and `{tile}` where they can be made out. Raises TilescopeError.
     """
-    from core.launching.guess import guess_launch
-    from core.launching.user_files import read_source
+    from core.guessing.first_launch import guess_launch
+    from core.own_files.sources_and_headers import read_source
     from gui.scenes.benchmark import templated
 
     source = read_source(path)

@@ -15,11 +15,11 @@ from gui.jobs import ceilings_work as work
 from gui.scenes import ceilings as scene
 
 if TYPE_CHECKING:
-    from core.devices.table import Device
-    from core.gpu.result import BenchmarkResult
+    from core.devices.device_table import Device
+    from core.gpu.benchmark_result import BenchmarkResult
     from core.ladder import Ladder
     from core.models.ceilings import Ceilings
-    from core.models.counts import Counts
+    from core.models.launch_counts import Counts
     from gui.scenes.selection import Configuration
 
 log = logging.getLogger(__name__)

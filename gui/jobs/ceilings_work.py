@@ -16,12 +16,12 @@ from gui.scenes.selection import Configuration
 
 if TYPE_CHECKING:
     from core.compiler.compiler import BuildKind
+    from core.devices.device_table import Capability, Device
     from core.devices.occupancy import Resources
-    from core.devices.table import Capability, Device
     from core.ladder import Ladder
     from core.launch import Workload
     from core.models.ceilings import Ceilings
-    from core.models.counts import Counts
+    from core.models.launch_counts import Counts
     from gui.scenes.ceilings import Run
 
 COUNTING_S = 300.0
@@ -51,9 +51,9 @@ def full_size_job(_: Progress, wanted: Configuration) -> Configuration:
     Where the file does not say its sizes they are large ones. What the form's block and macros are
     stays, where they are no guess. Raises TilescopeError where the launch has no size.
     """
-    from core.launching.guess import completed
-    from core.launching.user_files import read_source
-    from core.runs.fitting import fitted
+    from core.guessing.first_launch import completed
+    from core.guessing.fitting_launch import fitted
+    from core.own_files.sources_and_headers import read_source
     from core.side_process.client import apart
 
     assert wanted.own is not None
@@ -90,7 +90,7 @@ def _checksum(wanted: Configuration) -> str:
     """A sum over a user's file, its headers and its arrays' sizes and times; empty without one."""
     if wanted.own is None:
         return ""
-    from core.launching.user_files import local_headers, read_source
+    from core.own_files.sources_and_headers import local_headers, read_source
 
     try:
         text = read_source(Path(wanted.own.path)) if wanted.source is None else wanted.source
@@ -143,7 +143,7 @@ def ceilings_job(
 def _measured(
     ladder: Ladder, wanted: Configuration, build: BuildKind, progress: Progress
 ) -> Counts:
-    from core.models.counts import measure, measure_rung
+    from core.models.launch_counts import measure, measure_rung
 
     if wanted.own is not None:
         workload = workload_of(ladder, wanted)
@@ -168,7 +168,7 @@ def intensities_job(
     counted as compiled, which takes a fraction of the time: the loads from global memory are those
     of the source unless the compiler drops some.
     """
-    from core.models.counts import measure_rung
+    from core.models.launch_counts import measure_rung
 
     wanted = list(runs)
     for run in wanted:
@@ -191,7 +191,7 @@ def intensities_job(
 
 
 def _counted_before(ladder: Ladder, run: Run) -> float | None:
-    from core.models.intensities import known_intensity
+    from core.models.recorded_intensities import known_intensity
 
     try:
         return known_intensity(ladder[run.rung], run.parameters)
@@ -204,9 +204,9 @@ def devices_job(_: Progress) -> tuple[Device, ...]:
 
     GPUs that are alike are one.
     """
-    from core.gpu.achieved import reported_device
+    from core.gpu.achieved_of_ceilings import reported_device
+    from core.gpu.driver_session import describe_devices
     from core.gpu.executor import GpuWorker
-    from core.gpu.session import describe_devices
 
     with GpuWorker() as worker:
         try:
@@ -256,8 +256,8 @@ class FirstOrderCounts:
 
 def first_order_job(progress: Progress, ladder: Ladder, wanted: Configuration) -> FirstOrderCounts:
     """The work of counting what a block loads and computes; gives `FirstOrderCounts`."""
-    from core.models.counts import along
-    from core.runs.recording import record
+    from core.models.launch_counts import along
+    from core.recording.record_launch import record
 
     counts = _measured(ladder, wanted, "as_written", progress)
 
@@ -279,7 +279,7 @@ def first_order_job(progress: Progress, ladder: Ladder, wanted: Configuration) -
 
 def choose_device(recorded: Iterable[str]) -> str:
     """The device to begin with: the first one with recorded results, or that of the book."""
-    from core.devices.table import load_devices
+    from core.devices.device_table import load_devices
     from gui.scenes.ceilings import same_gpu
 
     for name in recorded:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.errors import TilescopeError
-from gui.scenes.sitting import Asked, Reply
+from gui.scenes.lesson_sitting import Asked, Reply
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
@@ -84,7 +84,7 @@ def course_job(_: Advance, path: Path | None, seed: int) -> CourseRead:
 def lessons_job(_: Advance, path: Path) -> LessonsRead:
     """Reads a lesson's file, or all of a folder."""
     from core.lessons.course import lesson_files
-    from core.lessons.reading import read_lesson
+    from core.lessons.lesson_files import read_lesson
 
     return LessonsRead(tuple(read_lesson(file) for file in lesson_files(path)))
 
@@ -133,8 +133,8 @@ def draft_job(
 
     from core.files import replace_file
     from core.lessons.checking import check_lesson
-    from core.lessons.drafting import lesson_of
-    from core.lessons.reading import read_lesson
+    from core.lessons.lesson_draft import lesson_of
+    from core.lessons.lesson_files import read_lesson
 
     title = path.stem.replace("_", " ")
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", path.stem)[:32].strip("-") or "lesson"

@@ -16,11 +16,11 @@ from gui.scenes.session import source_key
 if TYPE_CHECKING:
     from core.ladder import Ladder
     from core.launch import Workload
-    from core.launching.file_launch import FileLaunch
-    from core.runs.counting import Counted
+    from core.own_files.file_launch import FileLaunch
+    from core.recording.count_launch import Counted
     from core.trace import Trace
     from gui.background.work import Progress
-    from gui.scenes.profile import Profile
+    from gui.scenes.nsight_rows import Profile
 
 DEFAULT = Conditions()
 WHOLE_LAUNCH_FLOPS = 8_000_000
@@ -54,7 +54,7 @@ def make_workload(
 
     Raises TilescopeError.
     """
-    from core.launching.user_files import must_be_short_enough
+    from core.own_files.sources_and_headers import must_be_short_enough
 
     if wanted.source is not None:
         must_be_short_enough(wanted.source, "The text")
@@ -70,8 +70,8 @@ def make_workload(
 
 def _file_workload(launch: FileLaunch, edited: str | None, seed: int) -> tuple[Workload, str]:
     """An edited text is enough: the file itself may be gone by now, or there is none."""
-    from core.launching.file_launch import file_workload
-    from core.launching.user_files import read_source
+    from core.own_files.file_launch import file_workload
+    from core.own_files.sources_and_headers import read_source
 
     if launch.path.endswith(".ptx"):
         return _ptx_workload(launch, edited, seed)
@@ -88,8 +88,8 @@ def _file_workload(launch: FileLaunch, edited: str | None, seed: int) -> tuple[W
 
 def _ptx_workload(launch: FileLaunch, edited: str | None, seed: int) -> tuple[Workload, str]:
     """PTX may be edited; the text that it was compiled from is another compiler's."""
-    from core.launching.ptx_files import ptx_workload, read_ptx
-    from core.launching.user_files import must_be_short_enough
+    from core.own_files.ptx_files import ptx_workload, read_ptx
+    from core.own_files.sources_and_headers import must_be_short_enough
 
     file = read_ptx(launch.path, launch.kernel)
     original = file.source
@@ -118,8 +118,8 @@ def record_job(
     `at` and `looks` are where and how the record that is shown now is looked at: the new one
     probably will be so, too, and what is shown of it is worked out ahead.
     """
-    from core.runs.recording import CutShort, record
-    from core.source.constants import knobs
+    from core.recording.record_launch import CutShort, record
+    from core.source.editable_constants import knobs
 
     workload, original = make_workload(ladder, wanted, given)
     whole = runs_whole(workload)
@@ -146,20 +146,20 @@ def record_job(
 
 
 def count_job(progress: Progress, trace: Trace) -> Counted:
-    """The work of counting the whole launch of a trace; gives a `core.runs.counting.Counted`."""
-    from core.runs.counting import count
+    """The work of counting the whole launch of a trace."""
+    from core.recording.count_launch import count
 
     with within(COUNTING_S, f"The launch was not counted within {COUNTING_S:.0f} s."):
         return count(trace.workload, build=trace.build, progress=progress)
 
 
 def profile_job(progress: Progress, path: Path, workload: Workload) -> Profile:
-    """Reads a profile, counts the launch and compares; gives a `gui.scenes.profile.Profile`.
+    """Reads a profile, counts the launch and compares; gives a `gui.scenes.nsight_rows.Profile`.
 
     The build is the one whose counters agree with more of the profile's. Raises TilescopeError.
     """
-    from core.nsight.comparison import compare, read_profile
-    from gui.scenes.profile import Profile
+    from core.nsight.profile_comparison import compare, read_profile
+    from gui.scenes.nsight_rows import Profile
 
     launches = read_profile(path)
     with within(2 * COUNTING_S, f"The launch was not counted within {2 * COUNTING_S:.0f} s."):

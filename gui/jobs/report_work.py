@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from core.errors import TilescopeError
 
 if TYPE_CHECKING:
-    from core.runs.counting import Counted
+    from core.recording.count_launch import Counted
     from core.trace import Trace
     from gui.background.work import Progress
 

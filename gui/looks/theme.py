@@ -330,7 +330,7 @@ def apply_theme(app: QApplication, name: str, text_size: int = NORMAL) -> Theme:
 
     The style is set once, and a theme that is on already is left alone: each of these polishes
     every widget anew. So would a style sheet of the application, at several times the cost: the
-    window has one (`gui.looks.style`).
+    window has one (`gui.looks.style_sheet`).
     """
     global _current
     theme = load_theme(name, text_size)

@@ -12,7 +12,7 @@ from core.errors import TilescopeError
 from core.files import replace_file
 
 if TYPE_CHECKING:
-    from core.gpu.result import DeviceReport
+    from core.gpu.benchmark_result import DeviceReport
 
 LOCAL = "local"
 MOST_REMEMBERED = 5

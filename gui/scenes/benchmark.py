@@ -16,10 +16,18 @@ from typing import TYPE_CHECKING, Any
 from psygnal import Signal
 
 from core.errors import TilescopeError
-from core.gpu.benchmark import run_benchmark
-from core.gpu.files import Journal, read_results
-from core.gpu.jobs import BenchmarkJob, Timing
-from core.gpu.plan import (
+from core.gpu.benchmark_job import BenchmarkJob, Timing
+from core.gpu.benchmark_result import (
+    BenchmarkResult,
+    DeviceReport,
+    Readings,
+    load_recorded,
+    summarise,
+)
+from core.gpu.benchmark_run import run_benchmark
+from core.gpu.result_files import Journal, read_results
+from core.gpu.sweep import Ended, Lane, LaneClosed, Outcome, Progress, Started, Sweep, Told, Update
+from core.gpu.sweep_plan import (
     SIZE,
     CublasKernel,
     FileKernel,
@@ -30,20 +38,18 @@ from core.gpu.plan import (
     make_plan,
     parse_values,
 )
-from core.gpu.protocol import Begun, Sample, Sensed, Stage
-from core.gpu.result import BenchmarkResult, DeviceReport, Readings, load_recorded, summarise
-from core.gpu.sweep import Ended, Lane, LaneClosed, Outcome, Progress, Started, Sweep, Told, Update
-from core.launching.user_files import read_source
+from core.gpu.worker_events import Begun, Sample, Sensed, Stage
+from core.own_files.sources_and_headers import read_source
 from gui.scenes.bench_places import LOCAL, Addresses
 from gui.scenes.ceilings import block_text
-from gui.scenes.differences import factor
+from gui.scenes.cost_differences import factor
 from gui.scenes.joining import Joined, Joining, Refused, Said
 from gui.scenes.text import capital, grouped, plural, spaced
 
 if TYPE_CHECKING:
     from core.gpu.sweep import Failure
     from core.ladder import Ladder, Rung
-    from core.launching.file_launch import FileLaunch
+    from core.own_files.file_launch import FileLaunch
     from gui.scenes.selection import Configuration
     from gui.scenes.session import Session
 
@@ -762,7 +768,7 @@ class BenchModel:
     def look_for_gpus(self) -> None:
         """Ask the driver, once; `drain` takes the answer."""
         if self._probe is None and not self.devices:
-            from core.gpu.session import describe_devices
+            from core.gpu.driver_session import describe_devices
 
             self._probe = self._worker(0).submit(describe_devices)
 
@@ -809,7 +815,7 @@ class BenchModel:
         if self.running:
             return
         if cluster and cluster != LOCAL:
-            from core.many.cluster import checked_address
+            from core.distributed.cluster import checked_address
 
             cluster = checked_address(cluster)
             self.addresses.remember(cluster)

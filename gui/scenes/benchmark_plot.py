@@ -10,7 +10,7 @@ from gui.scenes.benchmark import RECORDED, CeilingKey, Measured, neighbours, par
 from gui.scenes.text import grouped, spaced
 
 if TYPE_CHECKING:
-    from core.gpu.result import BenchmarkResult
+    from core.gpu.benchmark_result import BenchmarkResult
 
 QUANTITIES: Mapping[str, str] = {
     "gflops": "GFLOPS",

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from core.devices.numbers import counted, number
+from core.devices.numbers_with_units import counted, number
 from gui.scenes.text import grouped, plural
 from gui.scenes.text import spaced as with_spaces
 
 if TYPE_CHECKING:
-    from core.devices.table import Device
-    from core.explain.words import Explanation
-    from core.gpu.result import BenchmarkResult
+    from core.devices.device_table import Device
+    from core.explain.explanation import Explanation
+    from core.gpu.benchmark_result import BenchmarkResult
     from core.models.ceilings import Ceilings
-    from core.models.counts import Counts
+    from core.models.launch_counts import Counts
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Run:
 @cache
 def same_gpu(reported: str, device: Device) -> bool:
     """Whether a driver's name for a GPU is that of a row of the table."""
-    from core.devices.table import load_devices
+    from core.devices.device_table import load_devices
     from core.errors import TilescopeError
 
     if reported == device.name:
@@ -249,7 +249,7 @@ def simple(shown: Iterable[Row]) -> tuple[Row, ...]:
 
 def explanation(found: Ceilings, title: str, said: str) -> Explanation:
     """The ceilings of a launch with their formulas; `said` is how the measured run stands."""
-    from core.explain.words import Explanation, Section
+    from core.explain.explanation import Explanation, Section
 
     sections = [
         Section(

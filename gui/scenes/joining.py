@@ -77,7 +77,7 @@ class Joining:
             self._say(Refused(self, f"The cluster at {self.address} failed: {error!r}."))
 
     def _join(self) -> None:
-        from core.many.cluster import gpu_lanes
+        from core.distributed.cluster import gpu_lanes
 
         with gpu_lanes(
             self.address, lambda text: self._say(Said(self, text)), patience_s=_PATIENCE_S

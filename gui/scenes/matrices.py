@@ -10,17 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.trace import EventKind
-from gui.scenes import faults
-from gui.scenes.asynchronous import (
-    boxes_between,
-    copied,
-    multiplied,
-    operations_at,
-    operations_words,
-    warps_of,
-)
-from gui.scenes.grids import EMPTY, Grid, Rect, bounding_box
-from gui.scenes.history import (
+from gui.scenes import illegal_accesses
+from gui.scenes.block_history import (
     BEFORE,
     History,
     Ints,
@@ -30,7 +21,16 @@ from gui.scenes.history import (
     history_of,
     is_global,
 )
-from gui.scenes.outside import Guards, idle, zero_filled
+from gui.scenes.bulk_copies_and_wgmma import (
+    boxes_between,
+    copied,
+    multiplied,
+    operations_at,
+    operations_words,
+    warps_of,
+)
+from gui.scenes.grids import EMPTY, Grid, Rect, bounding_box
+from gui.scenes.out_of_bounds import Guards, idle, zero_filled
 from gui.scenes.selection import WARP_SIZE
 from gui.scenes.text import block_name, elements_name, join, part_name, plural, value_text, verb_of
 
@@ -70,8 +70,8 @@ def caption_of(
             f"{where}{when}: {'; '.join(filter(None, (does or _event(block_trace, step), held)))}."
         )
     lanes = int(np.count_nonzero(access.active))
-    wrong = faults.at_fault(access)
-    said = [faults.words(access, wrong)] if wrong else []
+    wrong = illegal_accesses.at_fault(access)
+    said = [illegal_accesses.words(access, wrong)] if wrong else []
     if lanes or not wrong:
         said.append(_done(access, lanes))
     masked = int(np.count_nonzero(idle(block_trace, access))) if access.array is not None else 0
@@ -248,7 +248,9 @@ def matrix_scene(
         filled = zero_filled(block_trace, access)
         if access.fault:
             marks = tuple(
-                replace(m, faults=faults.places(g, access)) if g.array is access.array else m
+                replace(m, faults=illegal_accesses.places(g, access))
+                if g.array is access.array
+                else m
                 for m, g in zip(marks, grids, strict=True)
             )
         if guards is not None:

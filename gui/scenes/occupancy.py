@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from core.devices.occupancy import LIMITS, Occupancy, Resources, curve, occupancy, warps_of
-from core.explain.words import Explanation, Section, columns
+from core.explain.explanation import Explanation, Section, columns
 from gui.scenes.ceilings import spaced
 from gui.scenes.text import grouped, plural
 
 if TYPE_CHECKING:
-    from core.devices.table import Capability
-    from core.gpu.result import BenchmarkResult
+    from core.devices.device_table import Capability
+    from core.gpu.benchmark_result import BenchmarkResult
     from core.ladder import Ladder
-    from core.models.counts import Counts
+    from core.models.launch_counts import Counts
 
 Axis = Literal["block_threads", "registers", "shared_bytes"]
 
@@ -217,7 +217,7 @@ def counter_example(results: Iterable[BenchmarkResult], ladder: Ladder) -> str:
 
 def held_by(result: BenchmarkResult) -> Occupancy:
     """The occupancy of a launch that was measured, on the GPU that it ran on."""
-    from core.devices.table import capability_of
+    from core.devices.device_table import capability_of
 
     x, y, z = result.block
     shared = result.static_shared_bytes + result.dynamic_shared_bytes

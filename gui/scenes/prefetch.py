@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.trace import EventKind
-from gui.scenes.correspondence import Course, Lockstep, course_of
-from gui.scenes.findings import finding_rows
+from gui.scenes.block_history import history_of
+from gui.scenes.computed_arrays import outcome
+from gui.scenes.findings_list import finding_rows
 from gui.scenes.grids import grids_of, owned_by
-from gui.scenes.history import history_of
+from gui.scenes.matching_steps import Course, Lockstep, course_of
 from gui.scenes.matrices import heat_caption, matrix_scene
-from gui.scenes.outside import guards_of, reaches_of
-from gui.scenes.ptx import listing_of
-from gui.scenes.results import outcome
+from gui.scenes.out_of_bounds import guards_of, reaches_of
+from gui.scenes.ptx_pane import listing_of
+from gui.scenes.scrub_bar import timeline_of
 from gui.scenes.selection import WARP_SIZE
-from gui.scenes.shared import shared_scene
-from gui.scenes.timeline import timeline_of
-from gui.scenes.warp import warp_scene
+from gui.scenes.shared_memory import shared_scene
+from gui.scenes.warp_lanes import warp_scene
 
 if TYPE_CHECKING:
     from core.trace import BlockTrace, Trace

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gui.scenes.benchmark import neighbours
 
 if TYPE_CHECKING:
-    from core.devices.table import Device
+    from core.devices.device_table import Device
     from core.ladder import Ladder
     from core.models.ceilings import Ceilings
     from gui.scenes.ceilings import Run

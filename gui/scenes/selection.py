@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from core.ladder.buffers import Inputs
+from core.ladder.input_arrays import Inputs
 from core.ladder.rung import DEFAULT_SEED
 
 if TYPE_CHECKING:
-    from core.emulator.run_queue import WarpOrder
-    from core.launching.file_launch import FileLaunch
+    from core.emulator.scheduling import WarpOrder
+    from core.own_files.file_launch import FileLaunch
     from core.trace import Trace
 
 WARP_SIZE = 32

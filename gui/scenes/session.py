@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from psygnal import Signal
 
-from core.ladder.buffers import INPUTS, Inputs
+from core.ladder.input_arrays import INPUTS, Inputs
 from core.ladder.rung import DEFAULT_SEED
-from gui.scenes import asking
+from gui.scenes import question_in_views
+from gui.scenes.announced_properties import Setting, Settings, checked_choice, one_of
 from gui.scenes.breakpoints import OtherBreakpoints, Steps, carried_over, nearest_stop, stops_of
-from gui.scenes.correspondence import Anchor
-from gui.scenes.draft import line_map
+from gui.scenes.edited_source import line_map
+from gui.scenes.matching_steps import Anchor
 from gui.scenes.refresh_queue import Turns
 from gui.scenes.selection import (
     COMPARED_VIEWS,
@@ -39,18 +40,17 @@ from gui.scenes.selection import (
     Origin,
     Unit,
 )
-from gui.scenes.settings import Setting, Settings, checked_choice, one_of
-from gui.scenes.shown import Shown
-from gui.scenes.versions import Versions
+from gui.scenes.shown_launch import Shown
+from gui.scenes.source_versions import Versions
 
 if TYPE_CHECKING:
-    from core.emulator.run_queue import WarpOrder
+    from core.emulator.scheduling import WarpOrder
     from core.lessons.lesson import Target
-    from core.runs.counting import Counted
+    from core.recording.count_launch import Counted
     from core.trace import BlockTrace, Trace
-    from gui.scenes.asking import Lit, Pick
-    from gui.scenes.correspondence import Course
-    from gui.scenes.profile import Profile
+    from gui.scenes.matching_steps import Course
+    from gui.scenes.nsight_rows import Profile
+    from gui.scenes.question_in_views import Lit, Pick
 
 
 def _speed(_: object, speed: float) -> float:
@@ -135,7 +135,7 @@ class Session(Settings):
     """The source line that the user selected (not the one being executed)."""
     element: Setting[Element | None] = Setting(None, lambda self, e: self.fit_element(e))
     """The selected array element; None if the launch has no such element."""
-    bank: Setting[int | None] = Setting(None, asking.checked_bank)
+    bank: Setting[int | None] = Setting(None, question_in_views.checked_bank)
     """The selected bank of shared memory, 0..31."""
     sector: Setting[int | None] = Setting(None, _whole)
     """The selected sector of global memory, counted from the start of the array accessed last."""
@@ -164,7 +164,7 @@ class Session(Settings):
     text_size: Setting[int] = Setting(100, lambda _, size: _nearest(size, TEXT_SIZES))
     """How large text is, in per cent of the theme's sizes: the nearest of `TEXT_SIZES`."""
     question: Setting[object | None] = Setting(None)
-    """What "Why this number?" explains: a topic of `gui.scenes.why`, or None while closed."""
+    """What "Why this number?" explains (a topic of `why_this_number.py`), or None while closed."""
     heat: Setting[bool] = Setting(False, lambda _, on: bool(on))
     """Whether the matrices show how often each element was loaded, instead of the step."""
     close_up: Setting[bool] = Setting(False, lambda _, on: bool(on))
@@ -185,7 +185,7 @@ class Session(Settings):
     """What both sides of a comparison show first."""
     everything: Setting[bool] = Setting(False, lambda _, on: bool(on))
     """Whether Benchmark, Ceilings and Occupancy show all that they have, not the simple part."""
-    order: Setting[WarpOrder] = Setting("lockstep", asking.checked_order)
+    order: Setting[WarpOrder] = Setting("lockstep", question_in_views.checked_order)
     """How the warps of a block take turns; another order records the launch anew."""
     seed: Setting[int] = Setting(DEFAULT_SEED, _whole)  # type: ignore[arg-type]
     """Of the random numbers that a rung's arrays hold; another one records the launch anew."""
@@ -201,13 +201,13 @@ class Session(Settings):
     """Registers of a thread there."""
     shared: Setting[int | None] = Setting(None, _whole)
     """Bytes of shared memory of a block there."""
-    veiled: Setting[frozenset[str]] = Setting(frozenset(), asking.checked_veils)
+    veiled: Setting[frozenset[str]] = Setting(frozenset(), question_in_views.checked_veils)
     """The parts that a question veils: names of `core.lessons.lesson.VEILS`."""
     answered: Setting[bool] = Setting(False, lambda _, on: bool(on))
     """Whether what is veiled is so for a later question: the present one is answered."""
     lit: Setting[Lit | None] = Setting(None)
     """What views light: the right answer beside the learner's own."""
-    pick_target: Setting[Target | None] = Setting(None, asking.checked_target)
+    pick_target: Setting[Target | None] = Setting(None, question_in_views.checked_target)
     """What a question asks to click; a click on such a thing emits `picked` and does no more."""
     trouble: Setting[str] = Setting("")
     """Why there is no trace, and what to do, in a sentence or two; views show it instead."""
@@ -375,8 +375,10 @@ class Session(Settings):
     # ---- a question
 
     def hides(self, part: str) -> bool:
-        """Whether a part is veiled, or would give away one that is (`gui.scenes.asking`)."""
-        return bool(self.veiled) and asking.hides(asking.covered(self.veiled), part)
+        """Whether a part is veiled, or would give away one that is."""
+        return bool(self.veiled) and question_in_views.hides(
+            question_in_views.covered(self.veiled), part
+        )
 
     def hides_phase(self, phase: int) -> bool:
         """Whether a column of the phase table is veiled: the step's own too where it tells."""
@@ -388,7 +390,7 @@ class Session(Settings):
         if self.pick_target is None:
             return None
         found = getattr(self, self.pick_target)
-        return None if found is None else asking.pick_of(found)
+        return None if found is None else question_in_views.pick_of(found)
 
     def pick(self, target: Target, pick: Pick | Element) -> bool:
         """Answer with something that was clicked, where the question asks for such a thing.
@@ -397,7 +399,7 @@ class Session(Settings):
         """
         if self.pick_target != target:
             return False
-        self.picked.emit(target, asking.pick_of(pick))
+        self.picked.emit(target, question_in_views.pick_of(pick))
         return True
 
     # ---- the selection

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from gui.scenes.findings import FindingRow, finding_rows
+from gui.scenes.findings_list import FindingRow, finding_rows
 
 if TYPE_CHECKING:
     from core.trace import Trace
@@ -80,14 +80,14 @@ VIEWS = (
         "Breakpoints",
         "Breakpoints",
         "lists",
-        "gui.views.places_views:BreakpointsView",
+        "gui.views.findings_and_breakpoints:BreakpointsView",
         count=lambda session: len(session.breakpoints),
     ),
     StepView(
         "Findings",
         "Findings",
         "lists",
-        "gui.views.places_views:FindingsView",
+        "gui.views.findings_and_breakpoints:FindingsView",
         has_something=lambda trace: bool(finding_rows(trace)),
         count=lambda session: len(findings_of(session)),
         mark="▲ ",

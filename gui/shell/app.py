@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
 
     from core.ladder import Ladder
-    from gui.scenes.link import Moment
+    from gui.scenes.moment_links import Moment
     from gui.shell.main_window import MainWindow
 
 DEFAULT_RUNG = "tiled"
@@ -99,13 +99,13 @@ def _opened(options: argparse.Namespace) -> int:
 
     read_no_sources()
     from core.cli.app import READ_AHEAD
-    from core.cli.workloads import parse_settings
+    from core.cli.named_launch import parse_settings
     from core.errors import TilescopeError
     from core.gc_control import keep_pauses_short, leave_out
     from core.ladder import all_kernels
     from core.side_process.client import end_kept, prepare
     from gui.looks.theme import apply_theme, theme_names
-    from gui.scenes.saved import default_path, find, said_aside
+    from gui.scenes.saved_state import default_path, find, said_aside
     from gui.shell.first_paint import AfterFirstPaint
     from gui.shell.main_window import MainWindow
     from gui.shell.pages import read_ahead
@@ -222,7 +222,7 @@ def fit_screen(window: MainWindow) -> None:
     """
     from PySide6.QtCore import QSize, Qt
 
-    from gui.docks.dock_area import units
+    from gui.views.dock_area import units
 
     digit, line = units()
     wanted = QSize(FIRST[0] * digit, FIRST[1] * line)
@@ -247,7 +247,7 @@ def parse_start(
     """
     from core.errors import ParameterError
     from gui.looks.theme import theme_names
-    from gui.scenes.link import Moment, names_file, parse_link
+    from gui.scenes.moment_links import Moment, names_file, parse_link
 
     if text is None:
         return Moment(DEFAULT_RUNG, parameters) if parameters else None

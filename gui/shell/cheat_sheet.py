@@ -21,11 +21,11 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QTextEdit, QWidget
 
-from gui.looks.style import fill, named, side_by_side
+from gui.looks.style_sheet import fill, named, side_by_side
 from gui.looks.theme import current_theme
 
 if TYPE_CHECKING:
-    from gui.commands.command import Command
+    from gui.commands.menu_command import Command
 
 Lines = Sequence[tuple[str, str]]
 

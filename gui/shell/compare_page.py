@@ -30,12 +30,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.commands.comparing import Comparing
 from gui.commands.explaining import Explaining, connect_numbers
+from gui.commands.second_launch import Comparing
 from gui.commands.window import Window
-from gui.looks.style import fill, named, side_by_side, stacked, styled_label
+from gui.looks.style_sheet import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
-from gui.scenes.compare import (
+from gui.scenes.change_verdict import verdict
+from gui.scenes.cost_differences import Difference, Grouping, differences
+from gui.scenes.paired_sessions import (
     PRESETS,
     Naming,
     launch_text,
@@ -44,12 +46,10 @@ from gui.scenes.compare import (
     space_of,
     views_shown,
 )
-from gui.scenes.differences import Difference, Grouping, differences
 from gui.scenes.selection import COMPARED_VIEWS
 from gui.scenes.session import Session
-from gui.scenes.verdict import verdict
-from gui.scenes.versions import Changes, changes
-from gui.scenes.why import Topic
+from gui.scenes.source_versions import Changes, changes
+from gui.scenes.why_this_number import Topic
 from gui.views.base import Caption, Panel, SessionView
 from gui.views.counters_view import CountersView
 from gui.views.matrix_canvas import MatrixCanvas
@@ -292,7 +292,7 @@ VERDICTS = {"a": "  ! worse", "b": "  ✓ better"}
 
 
 class DifferenceModel(RowModel[Difference]):
-    """The rows of `gui.scenes.differences` for a table; a row that is a text is a heading.
+    """The rows of `gui.scenes.cost_differences` for a table; a row that is a text is a heading.
 
     Of a row, "a" is the side that stands left and "b" the other, as `naming` calls them.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QLineEdit, QScrollArea, QWidget
 
-from gui.looks.style import named, side_by_side, stacked, styled_label
+from gui.looks.style_sheet import named, side_by_side, stacked, styled_label
 from gui.views.word_card import WordDrawing, known_words
 
 SIZE = (760, 620)

@@ -6,8 +6,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QMenuBar, QToolButton, QWidget
 
-from core.ladder.rules import assignments
-from gui.looks.style import set_style, side_by_side, stacked, styled_label
+from core.ladder.rung_rules import assignments
+from gui.looks.style_sheet import set_style, side_by_side, stacked, styled_label
 from gui.scenes.session import Session
 from gui.scenes.text import spaced
 from gui.shell.pages import PAGES

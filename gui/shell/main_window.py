@@ -8,13 +8,13 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QSplitter, QWidget
 
-from gui.commands.commands import Commands
+from gui.commands.all_commands import Commands
 from gui.commands.focus import FocusKeys, focus_page, in_sight
 from gui.commands.left_column import LeftColumn
 from gui.commands.recording import Recorder
 from gui.commands.theme_applier import Dressing
 from gui.commands.window import Window
-from gui.looks.style import stacked
+from gui.looks.style_sheet import stacked
 from gui.looks.theme import NORMAL, theme_names
 from gui.scenes.selection import TEXT_SIZES, Configuration
 from gui.scenes.session import Session

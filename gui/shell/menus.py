@@ -10,19 +10,19 @@ from PySide6.QtCore import qVersion
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenuBar
 
-from gui.commands.command import Command, fill_menu
-from gui.commands.moments import LIST
+from gui.commands.menu_command import Command, fill_menu
+from gui.commands.moment_commands import LIST
 from gui.looks.theme import NORMAL, load_theme, theme_names
-from gui.scenes.asking import answer_with_selection, most_of
-from gui.scenes.compare import PRESETS, Naming, Preset
+from gui.scenes.paired_sessions import PRESETS, Naming, Preset
+from gui.scenes.question_in_views import answer_with_selection, most_of
 from gui.scenes.selection import COMPARED_VIEWS, ORDER_TITLES, UNITS
 from gui.scenes.step_views import VIEWS, StepView
 from gui.shell.pages import PAGES
 from gui.views.transport_bar import UNIT_TIPS
 
 if TYPE_CHECKING:
-    from gui.commands.commands import Commands
-    from gui.commands.profiling import Profiling
+    from gui.commands.all_commands import Commands
+    from gui.commands.nsight_profile import Profiling
     from gui.commands.window import Window
     from gui.scenes.session import Session
     from gui.shell.compare_page import ComparePage

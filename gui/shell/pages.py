@@ -20,8 +20,8 @@ from gui.views import page_stack
 from gui.views.page_parts import PAINTED_MS
 
 if TYPE_CHECKING:
-    from core.gpu.result import BenchmarkResult
-    from gui.commands.commands import Commands
+    from core.gpu.benchmark_result import BenchmarkResult
+    from gui.commands.all_commands import Commands
     from gui.commands.window import Window
     from gui.views.page_parts import PageWidget
 
@@ -38,7 +38,7 @@ def _step(window: Window, commands: Commands) -> PageWidget:
 
 
 def _compare(window: Window, commands: Commands) -> PageWidget:
-    from gui.commands.comparing import Comparing
+    from gui.commands.second_launch import Comparing
     from gui.shell.compare_page import ComparePage
 
     comparing = Comparing(window, commands.workbench, commands.moments)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QByteArray, QLockFile, QObject, QTimer
 from PySide6.QtGui import QScreen
 
-from gui.commands.moments import places_of
+from gui.commands.moment_commands import places_of
 from gui.looks.theme import NORMAL, theme_names
-from gui.scenes.saved import LOOKS, Saved, save, selection
+from gui.scenes.saved_state import LOOKS, Saved, save, selection
 from gui.scenes.selection import TEXT_SIZES
 from gui.shell.pages import PAGES
 

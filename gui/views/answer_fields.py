@@ -25,17 +25,17 @@ from PySide6.QtWidgets import (
 
 from core.errors import ParameterError
 from core.lessons.answers import LETTERS, number_typed, things_typed
-from gui.looks.style import named, set_style, side_by_side, stacked, styled_label
+from gui.looks.style_sheet import named, set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
-from gui.scenes.prose import plain
-from gui.views.prose_label import ProseLabel
+from gui.scenes.lesson_prose import plain
+from gui.views.lesson_prose_label import ProseLabel
 from gui.views.widgets import RETURN, StopSlider, action_button, keeps_key
 
 if TYPE_CHECKING:
     from core.lessons.answers import Things
-    from core.lessons.expressions import Value
+    from core.lessons.lesson_expressions import Value
     from core.lessons.marking import Answer, Met
-    from gui.scenes.sitting import Asked
+    from gui.scenes.lesson_sitting import Asked
 
 UP_DOWN = (Qt.Key.Key_Up, Qt.Key.Key_Down)
 

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.looks.style import named, set_icon, set_style, side_by_side, stacked, styled_label
+from gui.looks.style_sheet import named, set_icon, set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.bench_places import Place
 from gui.scenes.benchmark import CONFIGURED, Setup

@@ -24,17 +24,16 @@ from PySide6.QtWidgets import (
 
 from core.errors import TilescopeError
 from core.files import replace_file
-from core.gpu.files import READ, read_results, write_results
-from core.gpu.jobs import Timing
-from core.gpu.plan import SIZE, FileKernel, make_plan
-from core.launching.file_launch import FileLaunch
+from core.gpu.benchmark_job import Timing
+from core.gpu.result_files import READ, read_results, write_results
+from core.gpu.sweep_plan import SIZE, FileKernel, make_plan
+from core.own_files.file_launch import FileLaunch
 from gui.background.work import Worker, sentence_of
 from gui.jobs.bench_work import CeilingCounter, file_job
-from gui.looks.style import named, stacked, styled_label
+from gui.looks.style_sheet import named, stacked, styled_label
 from gui.looks.theme import current_theme
-from gui.pictures.files import Picture, write_picture
-from gui.pictures.painted import image_of, pdf_of
-from gui.scenes.asking import waits
+from gui.pictures.painted_widgets import image_of, pdf_of
+from gui.pictures.picture_files import Picture, write_picture
 from gui.scenes.bench_places import places
 from gui.scenes.benchmark import (
     FAMILIES,
@@ -63,6 +62,7 @@ from gui.scenes.benchmark import (
     table_sentence,
 )
 from gui.scenes.benchmark_plot import simple_results, simple_series
+from gui.scenes.question_in_views import waits
 from gui.scenes.text import in_window
 from gui.views.base import Caption, Panel
 from gui.views.benchmark_plots import CurvesPanel, LaunchPlot
@@ -73,10 +73,10 @@ from gui.views.veil import Veil
 from gui.views.widgets import ask_where, fitting_choice, offer, push_button
 
 if TYPE_CHECKING:
+    from core.gpu.benchmark_result import BenchmarkResult
     from core.gpu.executor import GpuWorker
-    from core.gpu.plan import Plan
-    from core.gpu.result import BenchmarkResult
     from core.gpu.sweep import Outcome
+    from core.gpu.sweep_plan import Plan
     from core.ladder import Ladder
     from gui.scenes.benchmark_plot import Ceilings
     from gui.scenes.session import Session
@@ -324,7 +324,7 @@ class BenchFiles(QObject):
                 known[place] = found
 
         def job(progress: object) -> Path:
-            from core.gpu.files import report
+            from core.gpu.result_files import report
 
             pictures(progress)
             text = report(results, failures=failures, pictures=files, ceilings=known)

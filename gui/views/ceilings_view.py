@@ -31,7 +31,7 @@ from PySide6.QtWidgets import (
 from gui.background.work import Worker, sentence_of
 from gui.jobs import ceilings_work as work
 from gui.jobs.ceilings_model import CeilingsModel
-from gui.looks.style import fill, named, side_by_side, stacked, styled_label
+from gui.looks.style_sheet import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes import ceilings as scene
 from gui.scenes import roofline
@@ -55,9 +55,9 @@ from gui.views.veil import Veil
 from gui.views.widgets import Scrolled, action_button
 
 if TYPE_CHECKING:
-    from core.devices.table import Device
-    from core.explain.words import Explanation
-    from core.gpu.result import BenchmarkResult
+    from core.devices.device_table import Device
+    from core.explain.explanation import Explanation
+    from core.gpu.benchmark_result import BenchmarkResult
     from core.ladder import Ladder
     from core.launch import Workload
     from core.models.ceilings import Ceilings

@@ -24,10 +24,14 @@ from PySide6.QtWidgets import QTextEdit, QToolTip, QWidget
 
 from core.errors import TilescopeError
 from core.foreign_text import visible
-from core.launching.user_files import MOST_SOURCE, must_be_short_enough, without_line_numbers
+from core.own_files.sources_and_headers import (
+    MOST_SOURCE,
+    must_be_short_enough,
+    without_line_numbers,
+)
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.asking import ANSWER_FIRST
-from gui.scenes.source import (
+from gui.scenes.question_in_views import ANSWER_FIRST
+from gui.scenes.source_pane import (
     LineTotals,
     Span,
     Total,
@@ -36,9 +40,9 @@ from gui.scenes.source import (
     lines_inside_comments,
     totals_text,
 )
-from gui.scenes.versions import Changes
+from gui.scenes.source_versions import Changes
 from gui.views.coloured_text import ColouredText
-from gui.views.lit import draw_mark
+from gui.views.lit_answers import draw_mark
 
 # The margin beside the source: line numbers, and what each line moved.
 

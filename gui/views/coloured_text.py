@@ -18,7 +18,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit
 
 from gui.looks.theme import current_theme
-from gui.scenes.source import Span
+from gui.scenes.source_pane import Span
 
 Spans = Callable[[int, int], Sequence[Iterable[Span]]]
 """The coloured spans of the lines from the first up to the second, counted from 0."""

@@ -8,11 +8,17 @@ from PySide6.QtCore import QModelIndex, QRectF
 from PySide6.QtGui import QPainter, QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QStyledItemDelegate, QStyleOptionViewItem
 
-from gui.looks.style import fill
+from gui.looks.style_sheet import fill
 from gui.looks.theme import current_theme
-from gui.scenes.asking import veil_words
-from gui.scenes.counters import CounterRow, counter_rows, counters_caption, sections
-from gui.scenes.profile import Profile, ProfileRow, first_difference, profile_caption, profile_rows
+from gui.scenes.counter_table import CounterRow, counter_rows, counters_caption, sections
+from gui.scenes.nsight_rows import (
+    Profile,
+    ProfileRow,
+    first_difference,
+    profile_caption,
+    profile_rows,
+)
+from gui.scenes.question_in_views import veil_words
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.scenes.text import capital, grouped, spaced
@@ -29,7 +35,7 @@ ROOM_FOR_REQUESTS = 62  # digits
 
 
 class CounterModel(RowModel[CounterRow]):
-    """The rows of `gui.scenes.counters` for a table; a row that is a text is a heading."""
+    """The rows of `gui.scenes.counter_table` for a table; a row that is a text is a heading."""
 
     HEADS = ("Where", "Access", "Requests", "Moved", "Ideal", "× ideal")
     RIGHT = frozenset({2, 3, 4})
@@ -83,7 +89,7 @@ class RatioBar(QStyledItemDelegate):
 
 
 class ProfileModel(RowModel[ProfileRow]):
-    """The rows of `gui.scenes.profile` for a table."""
+    """The rows of `gui.scenes.nsight_rows` for a table."""
 
     HEADS = ("Where", "Counter", "Tilescope", "Nsight", "Nsight − Tilescope")
     RIGHT = frozenset({2, 3})

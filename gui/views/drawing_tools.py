@@ -25,9 +25,9 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from gui.looks.theme import Theme
-from gui.pictures.vectors import is_vector
+from gui.pictures.vector_painting import is_vector
+from gui.scenes.block_history import Ints
 from gui.scenes.grids import Rect, rectangles
-from gui.scenes.history import Ints
 
 # Small drawing tools that the painted views share.
 

@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.looks.style import named, stacked, styled_label
+from gui.looks.style_sheet import named, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.views.base import Panel
 from gui.views.drawing_tools import LEFT, RIGHT, text

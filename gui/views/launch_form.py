@@ -27,14 +27,22 @@ from PySide6.QtWidgets import (
 )
 
 from core.errors import ParameterError
-from core.ladder.buffers import INPUTS, Inputs
+from core.ladder.input_arrays import INPUTS, Inputs
 from core.ladder.rung import WAYS
-from core.launching.file_launch import FieldErrors
+from core.own_files.file_launch import FieldErrors
 from gui.background.coalescing import Coalescer
 from gui.background.work import Worker
-from gui.looks.style import empty, named, set_icon, set_style, side_by_side, stacked, styled_label
+from gui.looks.style_sheet import (
+    empty,
+    named,
+    set_icon,
+    set_style,
+    side_by_side,
+    stacked,
+    styled_label,
+)
 from gui.looks.theme import current_theme
-from gui.scenes.launch_form import FILE, FILLS, NULL, KnobRow, array_text, split_array, stops
+from gui.scenes.launch_edits import FILE, FILLS, NULL, KnobRow, array_text, split_array, stops
 from gui.scenes.session import Session
 from gui.scenes.text import clipped, in_window, told_apart
 from gui.views.page_parts import Choice
@@ -51,7 +59,7 @@ from gui.views.widgets import (
 if TYPE_CHECKING:
     from core.compiler.kernel_signature import SignatureParameter
     from core.ladder import Parameter, Rung
-    from core.launching.file_launch import FileLaunch
+    from core.own_files.file_launch import FileLaunch
     from gui.scenes.selection import Configuration
 
 

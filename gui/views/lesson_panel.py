@@ -9,25 +9,25 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QAbstractButton, QFrame, QVBoxLayout, QWidget
 
-from gui.looks.style import empty, set_style, side_by_side, stacked, styled_label
+from gui.looks.style_sheet import empty, set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
-from gui.scenes.asking import covered
+from gui.scenes.question_in_views import covered
 from gui.scenes.text import in_window, plural
 from gui.views.answer_fields import AnswerField, GoalsField, field_of
-from gui.views.prose_label import ProseLabel
+from gui.views.lesson_prose_label import ProseLabel
 from gui.views.step_dots import StepDots
 from gui.views.widgets import RETURN, Scrolled, action_button, icon_button, push_button
 
 if TYPE_CHECKING:
     from core.lessons.marking import Answer
-    from gui.scenes.sitting import Asked, Sitting
+    from gui.scenes.lesson_sitting import Asked, Sitting
 
 LEAST, USUAL, MOST = 30, 38, 70  # widths in digits
 WORDS = {"right": "Right.", "near": "Nearly.", "wrong": "Not quite."}
 
 
 class LessonPanel(QFrame):
-    """One question at a time. It only shows; `gui.commands.teaching` acts on its buttons.
+    """One question at a time. It only shows; `gui.commands.lesson_teaching` acts on its buttons.
 
     `answered(answer, sure)`; `moved(by)`, `gone(place)`; `changed` when another answer stands there
     that was not given yet.

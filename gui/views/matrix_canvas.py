@@ -10,7 +10,6 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResize
 from PySide6.QtWidgets import QToolButton, QWidget
 
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.asking import Lit, Pick
 from gui.scenes.grids import (
     Grid,
     Owned,
@@ -22,12 +21,13 @@ from gui.scenes.grids import (
     shares_of,
 )
 from gui.scenes.matrices import MatrixScene, heat_caption, matrix_scene, veiled_scene
-from gui.scenes.outside import Guards, guards_of, reaches_of
+from gui.scenes.out_of_bounds import Guards, guards_of, reaches_of
+from gui.scenes.question_in_views import Lit, Pick
 from gui.scenes.selection import Element, Hover
 from gui.scenes.session import Session
 from gui.views.base import PointedView
 from gui.views.drawing_tools import Backdrop, nothing
-from gui.views.lit import draw_lit, draw_lit_legend, legend_box
+from gui.views.lit_answers import draw_lit, draw_lit_legend, legend_box
 from gui.views.matrix_drawing import NAME_GAP, MatrixGround, MatrixMarks, mark_side, title_widths
 from gui.views.matrix_layout import (
     READ_FROM,

@@ -12,10 +12,10 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPainterPath
 
 from gui.looks.theme import FEW_THREADS, Theme
+from gui.scenes.block_history import Ints, history_of, number_at
 from gui.scenes.grids import EMPTY, Grid, Owned, Rect, bounding_box, rectangles, shares_of
-from gui.scenes.history import Ints, history_of, number_at
 from gui.scenes.matrices import GridMarks, MatrixScene, heat_levels, touched_by
-from gui.scenes.outside import reaches_of
+from gui.scenes.out_of_bounds import reaches_of
 from gui.scenes.session import Session
 from gui.scenes.text import (
     block_name,

@@ -9,7 +9,7 @@ from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 
 from core.foreign_text import visible
-from gui.looks.style import named, set_icon, set_style, side_by_side, styled_label
+from gui.looks.style_sheet import named, set_icon, set_style, side_by_side, styled_label
 from gui.scenes.text import clipped, in_window
 from gui.views.widgets import AtLowerEdge, icon_button
 

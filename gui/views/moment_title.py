@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame
 
-from gui.looks.style import side_by_side, styled_label
+from gui.looks.style_sheet import side_by_side, styled_label
 from gui.views.widgets import icon_button
 
 

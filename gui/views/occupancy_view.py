@@ -19,11 +19,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.devices.device_table import Capability, Device, load_devices
 from core.devices.occupancy import Resources, occupancy
-from core.devices.table import Capability, Device, load_devices
 from gui.background.work import Worker
 from gui.jobs import ceilings_work as work
-from gui.looks.style import fill, named, side_by_side, stacked, styled_label
+from gui.looks.style_sheet import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes import occupancy as scene
 from gui.scenes.benchmark import launch_title, recorded
@@ -47,7 +47,7 @@ from gui.views.veil import Veil
 from gui.views.widgets import Scrolled, Segmented, push_button
 
 if TYPE_CHECKING:
-    from core.explain.words import Explanation
+    from core.explain.explanation import Explanation
     from core.ladder import Ladder
     from gui.scenes.selection import Configuration
     from gui.scenes.session import Session

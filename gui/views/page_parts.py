@@ -17,9 +17,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.devices.table import find_capability, load_capabilities, load_devices
+from core.devices.device_table import find_capability, load_capabilities, load_devices
 from gui.background.work import Worker
-from gui.looks.style import named, side_by_side, styled_label
+from gui.looks.style_sheet import named, side_by_side, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
 from gui.views.base import Caption, SessionView
@@ -174,9 +174,9 @@ def subject_row(subject: Caption, choices: Sequence[QWidget], *, below: int = 0)
 
 
 if TYPE_CHECKING:
-    from core.devices.table import Capability, Device
-    from core.explain.words import Explanation
-    from core.gpu.result import BenchmarkResult
+    from core.devices.device_table import Capability, Device
+    from core.explain.explanation import Explanation
+    from core.gpu.benchmark_result import BenchmarkResult
 
     Base = QWidget
 else:

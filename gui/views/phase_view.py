@@ -30,10 +30,9 @@ from PySide6.QtWidgets import (
 )
 
 from gui.background.work import Worker, sentence_of
-from gui.looks.style import named, styled_label
+from gui.looks.style_sheet import named, styled_label
 from gui.looks.theme import current_theme
-from gui.scenes.asking import ANSWER_FIRST, veil_words
-from gui.scenes.phases import (
+from gui.scenes.phase_table_shown import (
     COPIES,
     TableShape,
     copy_of,
@@ -44,6 +43,7 @@ from gui.scenes.phases import (
     table_job,
     why_no_table,
 )
+from gui.scenes.question_in_views import ANSWER_FIRST, veil_words
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.views.base import Caption, SessionView

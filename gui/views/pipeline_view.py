@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QMouseEvent, QPainter, QPaintEv
 
 from gui.background.work import Worker, sentence_of
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.pipeline import (
+from gui.scenes.pipeline_words import (
     Words,
     actor_name,
     in_stage,

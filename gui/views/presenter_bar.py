@@ -10,14 +10,14 @@ from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QWidget
 
 from core.lessons.answers import LETTERS
-from gui.looks.style import empty, set_style, side_by_side, stacked, styled_label
-from gui.scenes.prose import plain
-from gui.scenes.voting import Votes
-from gui.views.prose_label import ProseLabel
+from gui.looks.style_sheet import empty, set_style, side_by_side, stacked, styled_label
+from gui.scenes.lesson_prose import plain
+from gui.scenes.room_votes import Votes
+from gui.views.lesson_prose_label import ProseLabel
 from gui.views.widgets import action_button, icon_button, keeps_key
 
 if TYPE_CHECKING:
-    from gui.scenes.sitting import Sitting
+    from gui.scenes.lesson_sitting import Sitting
 
 
 MOST_ROOM = 0.3  # of the window's height; the type is large where that is enough for it

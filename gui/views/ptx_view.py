@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QTextEdit
 
-from gui.looks.style import fill, named
+from gui.looks.style_sheet import fill, named
 from gui.looks.theme import current_theme
-from gui.scenes.asking import veil_words
-from gui.scenes.ptx import PtxListing, current_pc, listing_of, ptx_caption
+from gui.scenes.ptx_pane import PtxListing, current_pc, listing_of, ptx_caption
+from gui.scenes.question_in_views import veil_words
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
-from gui.scenes.source import Span
+from gui.scenes.source_pane import Span
 from gui.views.base import Caption, SessionView
 from gui.views.coloured_text import ColouredText
 from gui.views.veil import Veil

@@ -22,12 +22,12 @@ from PySide6.QtWidgets import QWidget
 
 from core.explain.bank_map import BankMap, bank_map, verdict
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.asking import Lit, Pick, veil_words
+from gui.scenes.block_history import Ints, history_of
 from gui.scenes.grids import rectangles
-from gui.scenes.history import Ints, history_of
+from gui.scenes.question_in_views import Lit, Pick, veil_words
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
-from gui.scenes.shared import (
+from gui.scenes.shared_memory import (
     BANKS,
     WORD,
     BankScene,
@@ -46,7 +46,7 @@ from gui.scenes.text import (
     spaced,
     value_text,
 )
-from gui.scenes.warp import LANES
+from gui.scenes.warp_lanes import LANES
 from gui.views.bank_map_painter import (
     BankMapLayout,
     BankMapPainter,
@@ -75,7 +75,7 @@ from gui.views.drawing_tools import (
     upright_texts,
     write,
 )
-from gui.views.lit import PickPad, draw_lit, draw_lit_legend
+from gui.views.lit_answers import PickPad, draw_lit, draw_lit_legend
 from gui.views.veil import draw_veil
 from gui.views.widgets import by_bank_button, why_button
 

@@ -10,17 +10,23 @@ from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtGui import QFontMetrics, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QLabel, QTextEdit
 
-from gui.looks.style import fill, set_style, styled_label
+from gui.looks.style_sheet import fill, set_style, styled_label
 from gui.looks.theme import current_theme
-from gui.scenes.asking import veil_words
-from gui.scenes.draft import NEVER, Draft
+from gui.scenes.edited_source import NEVER, Draft
+from gui.scenes.question_in_views import veil_words
 from gui.scenes.selection import Breakpoint, Hover
 from gui.scenes.session import Session
-from gui.scenes.source import ELSEWHERE, line_totals, made_elsewhere, next_step_at, source_caption
-from gui.scenes.versions import Changes
+from gui.scenes.source_pane import (
+    ELSEWHERE,
+    line_totals,
+    made_elsewhere,
+    next_step_at,
+    source_caption,
+)
+from gui.scenes.source_versions import Changes
 from gui.views.base import Caption, SessionView
 from gui.views.code_edit import CHANGED, CodeEdit, GutterHead, current_line_brush
-from gui.views.lit import marks_of
+from gui.views.lit_answers import marks_of
 from gui.views.veil import Veil
 from gui.views.widgets import action_button
 

@@ -9,11 +9,11 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QDockWidget, QWidget
 
-from gui.docks.dock_area import DockArea, Layout, ViewDock, layout_for, units
 from gui.scenes.session import Session
 from gui.scenes.step_views import VIEWS
 from gui.views.base import SessionView, view_of
 from gui.views.counters_view import CountersView
+from gui.views.dock_area import DockArea, Layout, ViewDock, layout_for, units
 from gui.views.matrix_canvas import MatrixCanvas
 from gui.views.page_parts import PageWidget
 from gui.views.phase_view import PhaseView

@@ -13,12 +13,12 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
-from gui.looks.style import fill, named
+from gui.looks.style_sheet import fill, named
 from gui.looks.theme import current_theme
-from gui.scenes.asking import veil_words
+from gui.scenes.question_in_views import veil_words
 from gui.scenes.selection import WARP_SIZE, Hover
 from gui.scenes.session import Session
-from gui.scenes.variables import VariableRow, table_rows, variables_caption
+from gui.scenes.variables_shown import VariableRow, table_rows, variables_caption
 from gui.views.base import Caption, SessionView
 from gui.views.tables import PlainCells
 from gui.views.veil import Veil

@@ -7,7 +7,7 @@ from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.asking import ANSWER_FIRST, veil_words
+from gui.scenes.question_in_views import ANSWER_FIRST, veil_words
 from gui.scenes.session import Session
 from gui.views.drawing_tools import pen, text
 

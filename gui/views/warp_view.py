@@ -23,12 +23,12 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.asking import Lit, Pick, sector_of, veil_words
-from gui.scenes.own_memory import TITLES, OwnScene, own_scene
+from gui.scenes.constant_and_local_memory import TITLES, OwnScene, own_scene
+from gui.scenes.question_in_views import Lit, Pick, sector_of, veil_words
 from gui.scenes.selection import Element, Hover
 from gui.scenes.session import Session
 from gui.scenes.text import grouped, percent, thread_name, value_text
-from gui.scenes.warp import (
+from gui.scenes.warp_lanes import (
     LANES,
     SECTOR,
     LineStrip,
@@ -40,6 +40,7 @@ from gui.scenes.warp import (
     without_faults,
 )
 from gui.views.base import PointedView
+from gui.views.constant_and_local_painter import OwnMemoryPainter
 from gui.views.drawing_tools import (
     CENTRE,
     LEFT,
@@ -66,8 +67,7 @@ from gui.views.drawing_tools import (
     upright_texts,
 )
 from gui.views.drawing_tools import COLOR as FAULT
-from gui.views.lit import PickPad, draw_lit, draw_lit_legend, legend_box
-from gui.views.own_memory_painter import OwnMemoryPainter
+from gui.views.lit_answers import PickPad, draw_lit, draw_lit_legend, legend_box
 from gui.views.veil import draw_veil
 from gui.views.widgets import why_button
 

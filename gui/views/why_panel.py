@@ -6,12 +6,12 @@ from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt, QUrl, Signal
 from PySide6.QtGui import QFontMetrics, QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import QFrame, QMainWindow, QSizeGrip, QTextBrowser, QWidget
 
-from core.explain.total import Place
-from core.explain.words import Explanation
-from gui.looks.style import fill, named, side_by_side, stacked, styled_label
+from core.explain.explanation import Explanation
+from core.explain.total_explained import Place
+from gui.looks.style_sheet import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
-from gui.scenes.why import FOLDED, Topic, as_html, explain, heading_of
+from gui.scenes.why_this_number import FOLDED, Topic, as_html, explain, heading_of
 from gui.views.base import SessionView
 from gui.views.widgets import action_button, icon_button
 

@@ -28,9 +28,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.looks.style import named, set_icon, set_style, side_by_side, stacked, styled_label
+from gui.looks.style_sheet import named, set_icon, set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
-from gui.scenes.launch_form import moved, place_of, reach_text
+from gui.scenes.launch_edits import moved, place_of, reach_text
 from gui.scenes.session import Session
 from gui.scenes.text import in_window
 

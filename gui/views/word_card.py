@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from core.lessons.glossary import Glossary, Term, load_glossary
-from gui.looks.style import side_by_side, stacked
+from gui.looks.style_sheet import side_by_side, stacked
 from gui.looks.theme import current_theme
 from gui.views.base import Caption
 from gui.views.word_drawings import HIGH, WIDE, draw_word

@@ -9,7 +9,7 @@ import pytest
 from core.cli.app import main
 from core.errors import GpuUnavailable
 from core.gpu.failures import WorkerFailure
-from core.gpu.files import read_results
+from core.gpu.result_files import read_results
 from core.ladder import load_ladder
 from tests.core.gpu.fake_gpu import FakeGpu
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from core.cli.app import main
-from core.many import cluster
+from core.distributed import cluster
 from tests.cli.test_check import CLEAN, FAULTY, IN_ONE_ORDER
 
 pytest.importorskip("distributed")

@@ -8,8 +8,8 @@ import pytest
 
 from core.cli.app import main
 from core.lessons.course import course_lesson
+from core.lessons.lesson_files import read_lesson
 from core.lessons.posing import pose
-from core.lessons.reading import read_lesson
 from core.lessons.situation import Recorder
 from tests.core.lessons.lesson_texts import GOOD, KERNEL, write_lesson
 

@@ -10,7 +10,7 @@ import pytest
 
 from core.cli.app import main
 from core.ladder import load_ladder
-from core.runs.counting import count
+from core.recording.count_launch import count
 
 PADDED = ("aat_padded", "--n", "96", "--tile", "16,32,48", "--pad", "0..2", "--device", "A100")
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from core.cli.app import main
+from core.recording.trace_files import load_trace
 from core.rules.counters import COUNTERS
-from core.runs.storage import load_trace
 
 SCALE = """extern "C" __global__ void scale(const float* A, float* B, int N)
 {

@@ -8,7 +8,7 @@ import pytest
 
 from core.cli.app import main
 from core.gpu.failures import WorkerFailure
-from core.many.kernel_tuner_files import read_cache
+from core.tuning.kernel_tuner_files import read_cache
 from tests.core.gpu.fake_gpu import FAKE_DEVICE, FakeGpu
 
 ARGUMENTS = ["tune", "tiled", "--param", "tile=8,16,24,32", "--set", "n=96"]

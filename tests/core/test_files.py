@@ -13,12 +13,12 @@ import pytest
 
 from core.errors import TilescopeError
 from core.files import replace_file, replacing
-from core.gpu.files import WRITTEN, write_results
-from core.gpu.result import load_recorded
+from core.gpu.benchmark_result import load_recorded
+from core.gpu.result_files import WRITTEN, write_results
 from core.ladder import load_ladder
-from core.launching.user_files import read_source, write_source
-from core.runs.recording import record
-from core.runs.storage import load_trace, save_trace
+from core.own_files.sources_and_headers import read_source, write_source
+from core.recording.record_launch import record
+from core.recording.trace_files import load_trace, save_trace
 
 OLD = b"what was there"
 
@@ -40,7 +40,7 @@ def little_room(most=100):
 
 
 def moments(path):
-    from gui.scenes.link import Named, write
+    from gui.scenes.moment_links import Named, write
 
     write(path, [Named(f"moment {i}", f"tiled?n=8&step={i}") for i in range(20)])
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from core.launch import Workload
+from core.recording.record_launch import record
 from core.rules.counters import METRICS
-from core.runs.recording import record
 from tests.hopper_forms import forms
 
 FOLDER = Path(__file__).parents[1] / "data" / "hopper"

@@ -8,10 +8,10 @@ import pytest
 from core import large_arrays
 from core.emulator.memory import copied
 from core.errors import TilescopeError
-from core.ladder.buffers import random_array
+from core.ladder.input_arrays import random_array
 from core.large_arrays import available_bytes, unset, zeroed
-from core.launching.file_launch import FileLaunch, file_workload
-from core.runs.recording import record
+from core.own_files.file_launch import FileLaunch, file_workload
+from core.recording.record_launch import record
 
 KERNEL = "__global__ void twice(float* v, int n) { if (threadIdx.x < n) v[threadIdx.x] *= 2; }\n"
 
@@ -51,7 +51,7 @@ def test_a_launch_is_the_same_on_them(monkeypatch):
 def test_what_there_is_no_memory_for_is_refused_before_it_is_made(all_large, monkeypatch):
     monkeypatch.setattr(large_arrays, "available_bytes", lambda: 3_000_000_000)
     made = []
-    monkeypatch.setattr("core.ladder.buffers.check", lambda: made.append(1))
+    monkeypatch.setattr("core.ladder.input_arrays.check", lambda: made.append(1))
     with pytest.raises(TilescopeError, match=r"4\.0 GB of memory and 3\.0 GB are free"):
         random_array(np.random.default_rng(1), "float32", (1_000_000_000,))
     assert not made

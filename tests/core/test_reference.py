@@ -9,9 +9,9 @@ import json
 import numpy as np
 import pytest
 
+from core.recording.record_launch import record
 from core.rules.counters import METRICS
-from core.rules.l1 import L1Probe
-from core.runs.recording import record
+from core.rules.l1_cache import L1Probe
 from tests.reference_set import FOLDER, load_launches
 
 LAUNCHES = load_launches()

@@ -3,8 +3,8 @@
 import pytest
 
 from core.errors import GpuUnavailable
+from core.gpu.driver_session import WAY, WAYS, describe_devices, driver_is_installed
 from core.gpu.executor import GpuWorker
-from core.gpu.session import WAY, WAYS, describe_devices, driver_is_installed
 
 
 class Skipped(pytest.Module):

@@ -2,21 +2,21 @@
 
 from dataclasses import replace
 
-from core.gpu import session
-from core.gpu.loaded import LoadedKernel
+from core.gpu import driver_session
+from core.gpu.loaded_launch import LoadedKernel
 from core.launch import ArrayArgument
 
 
 def allocate(count):
     """Allocates `count` bytes on the device and lets them go."""
-    here = session.current()
+    here = driver_session.current()
     with here.errors():
         here.cuda.mem_alloc(count).free()
 
 
 def free_memory():
     """Bytes free on the device."""
-    return session.current().cuda.mem_get_info()[0]
+    return driver_session.current().cuda.mem_get_info()[0]
 
 
 _held = []
@@ -24,7 +24,7 @@ _held = []
 
 def fill_memory(leave):
     """Takes all of the device's memory but `leave` bytes; returns how much it took."""
-    here = session.current()
+    here = driver_session.current()
     with here.errors():
         size = here.cuda.mem_get_info()[0] - leave
         _held.append(here.cuda.mem_alloc(size))
@@ -48,7 +48,7 @@ def outputs(cubin, entry, launch):
         else one
         for one in launch.arguments
     )
-    here = session.current()
+    here = driver_session.current()
     kernel = LoadedKernel(here, cubin, entry, replace(launch, arguments=arguments))
     with here.using(kernel):
         kernel.reset()

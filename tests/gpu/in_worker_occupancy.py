@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cuda.bindings import driver
 
-from core.gpu import session
+from core.gpu import driver_session
 
 
 def _check(answer):
@@ -20,7 +20,7 @@ def active_blocks(image, entry, launches, carve_out=None):
     Beside them the kernel's registers, static shared bytes and most threads, as the driver has
     them. `carve_out` is the preferred share of shared memory in per cent.
     """
-    here = session.current()
+    here = driver_session.current()
     with here.errors():
         module = _check(driver.cuModuleLoadData(image))
         try:
@@ -68,7 +68,7 @@ def active_blocks(image, entry, launches, carve_out=None):
 
 def attributes():
     """The limits of the device in use, by the names that a capability has for them."""
-    here = session.current()
+    here = driver_session.current()
     device, at = here.cuda.Device(here.report.ordinal), here.cuda.device_attribute
     names = {
         "threads": at.MAX_THREADS_PER_MULTIPROCESSOR,

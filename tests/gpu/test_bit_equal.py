@@ -10,7 +10,7 @@ import pytest
 
 from core.compiler.compiler import compile_kernel
 from core.launch import ArrayArgument, Dim3, Launch
-from core.runs.recording import record
+from core.recording.record_launch import record
 from tests.core.emulator.isa_kernels import (
     HARDWARE,
     SLOT,

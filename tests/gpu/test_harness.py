@@ -7,8 +7,8 @@ from statistics import median
 
 import pytest
 
-from core.gpu.benchmark import run_benchmark
-from core.gpu.jobs import BenchmarkJob, RungSubject, Timing
+from core.gpu.benchmark_job import BenchmarkJob, RungSubject, Timing
+from core.gpu.benchmark_run import run_benchmark
 from core.ladder import KERNELS_FOLDER, load_ladder
 
 pytestmark = pytest.mark.gpu

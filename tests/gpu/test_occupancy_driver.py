@@ -8,10 +8,10 @@ import pytest
 
 from core.compiler.compiler import compile_kernel
 from core.compiler.cubin import kernel_resources
+from core.devices.device_table import capability_of, load_devices
 from core.devices.occupancy import Resources, occupancy
-from core.devices.table import capability_of, load_devices
-from core.gpu.achieved import reported_device
-from core.gpu.session import describe_devices
+from core.gpu.achieved_of_ceilings import reported_device
+from core.gpu.driver_session import describe_devices
 from core.ladder import load_ladder
 from tests.gpu import in_worker_occupancy
 

@@ -1,6 +1,6 @@
 """People's own files on the GPU: structures, constant memory and instances arrive as they should.
 
-The guessed launches of tests/core/launching/files, in both builds: every output byte is that of the
+The guessed launches of tests/core/own_files/files, in both builds: every output byte is that of the
 emulator, except where atomics add floats in an order of their own and where functions approximate.
 """
 
@@ -9,7 +9,7 @@ import pytest
 
 from core.compiler.compiler import compile_kernel
 from core.compiler.nvrtc_library import include_folders
-from tests.core.launching.own_files import CASES, run
+from tests.core.own_files.own_files import CASES, run
 from tests.gpu import in_worker
 
 pytestmark = pytest.mark.gpu

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from core.errors import TilescopeError
-from core.gpu.benchmark import run_benchmark
+from core.gpu.benchmark_job import BenchmarkJob, CublasSubject, RungSubject, Timing
+from core.gpu.benchmark_run import run_benchmark
+from core.gpu.driver_session import describe_devices
 from core.gpu.executor import GpuWorker
-from core.gpu.files import Journal, read_results
-from core.gpu.jobs import BenchmarkJob, CublasSubject, RungSubject, Timing
-from core.gpu.plan import FileKernel, RungKernel, make_plan
-from core.gpu.protocol import Sample
-from core.gpu.session import describe_devices
+from core.gpu.result_files import Journal, read_results
 from core.gpu.sweep import Lane, LaneClosed, Outcome, Sweep, Told
+from core.gpu.sweep_plan import FileKernel, RungKernel, make_plan
+from core.gpu.worker_events import Sample
 from core.ladder import load_ladder
-from core.launching.file_launch import FileLaunch
+from core.own_files.file_launch import FileLaunch
 
 pytestmark = pytest.mark.gpu
 

@@ -19,7 +19,7 @@ from gui.shell import main_window
 from gui.shell.main_window import MainWindow
 
 if TYPE_CHECKING:
-    from gui.commands.comparing import Comparing
+    from gui.commands.second_launch import Comparing
 
 EVERY_MS = 30
 

@@ -34,9 +34,9 @@ step_views.VIEWS += (row,)
 step_views.VIEW_NAMES += (row.name,)
 
 from core.ladder import load_ladder
-from core.runs.recording import record
-from gui.docks.dock_area import layout_for
-from gui.scenes.link import parse_link
+from core.recording.record_launch import record
+from gui.views.dock_area import layout_for
+from gui.scenes.moment_links import parse_link
 from gui.shell.main_window import MainWindow
 
 app = QApplication([])

@@ -4,7 +4,7 @@ import pytest
 
 from core.errors import ParameterError
 from gui import headless
-from gui.scenes.link import Moment
+from gui.scenes.moment_links import Moment
 from gui.shell import app
 from gui.shell.app import parse, parse_start
 from gui.shell.session_persistence import theme_of

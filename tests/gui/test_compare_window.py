@@ -6,13 +6,13 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMenu
 
-from core.launching.file_launch import FileLaunch
-from gui.jobs.opening import open_job
+from core.own_files.file_launch import FileLaunch
+from gui.jobs.opening_work import open_job
 from gui.looks.theme import current_theme
-from gui.scenes.compare import PRESETS, counterpart
-from gui.scenes.differences import factor
-from gui.scenes.link import parse_link
-from gui.scenes.saved import Saved
+from gui.scenes.cost_differences import factor
+from gui.scenes.moment_links import parse_link
+from gui.scenes.paired_sessions import PRESETS, counterpart
+from gui.scenes.saved_state import Saved
 from gui.scenes.selection import Configuration
 from gui.shell.menus import compare_page
 from gui.shell.session_persistence import Keeper
@@ -217,7 +217,7 @@ def test_what_is_chosen_for_b_while_a_file_is_read_stays(
         assert read.wait(MS / 1000)
         return open_job(*args, **options)
 
-    monkeypatch.setattr("gui.commands.comparing.open_job", late)
+    monkeypatch.setattr("gui.commands.second_launch.open_job", late)
     before = window.session.versus
     window.session.versus = Configuration("", {}, None, FileLaunch(str(path), ""))
     window.session.versus = before
@@ -418,7 +418,7 @@ def test_a_comparison_is_kept_between_two_starts(compared, window, qtbot, tmp_pa
     assert (saved.page, saved.versus) == ("compare", Configuration("tiled", {"n": 16, "tile": 8}))
     keeper = Keeper(window, tmp_path / "session.json")
     keeper.save()
-    from gui.scenes.saved import load
+    from gui.scenes.saved_state import load
 
     assert load(tmp_path / "session.json") == saved
     unknown = Saved(configuration=saved.configuration, versus=Configuration("gone", {}))

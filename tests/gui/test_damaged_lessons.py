@@ -6,8 +6,8 @@ import pytest
 
 from core.emulator.machine import Limits
 from core.lessons import situation
-from core.lessons.expressions import LessonError
-from core.lessons.reading import read_lesson
+from core.lessons.lesson_expressions import LessonError
+from core.lessons.lesson_files import read_lesson
 from gui.looks.theme import apply_theme
 from gui.shell.main_window import MainWindow
 from tests.core.lessons.lesson_texts import GOOD, KERNEL, LADDER, write_lesson

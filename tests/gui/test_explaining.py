@@ -8,14 +8,14 @@ from PySide6.QtGui import QGuiApplication, QMouseEvent, QTextCursor
 from PySide6.QtWidgets import QApplication
 
 from core.explain.phase_table import as_latex, as_markdown, as_text
-from core.explain.total import Place
+from core.explain.total_explained import Place
 from core.ladder import load_ladder
-from core.runs.recording import record
-from gui.scenes.counters import counter_rows
-from gui.scenes.ptx import PtxListing, ptx_caption
+from core.recording.record_launch import record
+from gui.scenes.counter_table import counter_rows
+from gui.scenes.ptx_pane import PtxListing, ptx_caption
 from gui.scenes.session import Session
-from gui.scenes.source import source_caption
-from gui.scenes.why import (
+from gui.scenes.source_pane import source_caption
+from gui.scenes.why_this_number import (
     Fetched,
     Step,
     as_html,
@@ -247,7 +247,7 @@ def test_the_panel_follows_the_step(qtbot, session) -> None:
 
 
 def test_markup_is_escaped(session) -> None:
-    from core.explain.words import Explanation, Section
+    from core.explain.explanation import Explanation, Section
 
     found = as_html(Explanation("t", (Section("a < b", "c & d", ("<e>",)),)), "Mono")
     assert "a &lt; b" in found

@@ -7,11 +7,11 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
 
-from core.explain.total import Place
+from core.explain.total_explained import Place
 from core.ladder import load_ladder
-from core.runs.recording import record
+from core.recording.record_launch import record
 from gui.scenes.selection import Breakpoint, Configuration
-from gui.scenes.why import Fetched, Step, topic_of_row, topic_of_step
+from gui.scenes.why_this_number import Fetched, Step, topic_of_row, topic_of_step
 
 LADDER = load_ladder()
 

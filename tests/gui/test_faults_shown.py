@@ -9,20 +9,20 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from core.explain.access import explain_access
+from core.explain.access_explained import explain_access
+from core.guessing import first_launch
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, Workload
-from core.launching import guess
-from core.runs.recording import record
-from gui.scenes import findings
-from gui.scenes.faults import words
+from core.recording.record_launch import record
+from gui.scenes import findings_list
 from gui.scenes.grids import grids_of
+from gui.scenes.illegal_accesses import words
 from gui.scenes.matrices import matrix_scene
-from gui.scenes.outside import Reach, guards_of, reaches_of, zero_filled
+from gui.scenes.out_of_bounds import Reach, guards_of, reaches_of, zero_filled
 from gui.scenes.prefetch import look_ahead
-from gui.scenes.shared import shared_scene
-from gui.scenes.timeline import event_caption, timeline_of
-from gui.scenes.warp import warp_scene, why_empty
+from gui.scenes.scrub_bar import event_caption, timeline_of
+from gui.scenes.shared_memory import shared_scene
+from gui.scenes.warp_lanes import warp_scene, why_empty
 
 STEP = 31  # block (0, 0) of the broken kernel loads rows 2 and 3 of B, which has 3
 
@@ -201,30 +201,30 @@ def test_a_source_is_read_once_and_not_on_the_ui_thread(monkeypatch):
         asked.append(given[4].keys())
         return frozenset()
 
-    monkeypatch.setattr(guess, "sizes_guessed", read)
+    monkeypatch.setattr(first_launch, "sizes_guessed", read)
     trace = run("x[threadIdx.x + 100] = y[threadIdx.x + 200];\nx[threadIdx.x + 300] = 1;")
     look_ahead(trace, 0)
     assert asked == [{"x", "y"}]
-    rows = findings.finding_rows(trace)
+    rows = findings_list.finding_rows(trace)
     assert len(rows) == len(trace.findings) >= 3
     assert len(asked) == 1
 
 
 def test_findings_that_contents_lead_to_come_last_and_are_in_doubt():
     trace = run("x[(int)y[threadIdx.x] * 9] = 1; y[threadIdx.x + 8] = 1;")
-    rows = findings.finding_rows(trace)
+    rows = findings_list.finding_rows(trace)
     assert [(row.title, row.is_open) for row in rows] == [
         ("Out of bounds", False),
         ("Perhaps out of bounds", True),
     ]
     assert "The elements of y, which lead there, are guesses" in spaces(rows[1].message)
     assert "are guesses" not in spaces(rows[0].message)
-    assert findings.findings_caption(trace).startswith("1 fault and perhaps 1 more. Click one")
+    assert findings_list.findings_caption(trace).startswith("1 fault and perhaps 1 more. Click one")
     launch = trace.workload.launch
     own = tuple(replace(array, is_own=True) for array in launch.arguments)
     given = record(replace(trace.workload, launch=replace(launch, arguments=own)), blocks="all")
-    assert not any(row.is_open for row in findings.finding_rows(given))
-    assert findings.findings_caption(given).startswith("2 faults. Click one")
+    assert not any(row.is_open for row in findings_list.finding_rows(given))
+    assert findings_list.findings_caption(given).startswith("2 faults. Click one")
 
 
 def spaces(text: str) -> str:

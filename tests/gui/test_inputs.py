@@ -5,8 +5,8 @@ import pytest
 
 from core.errors import ParameterError, TilescopeError
 from gui.looks.theme import theme_names
-from gui.scenes.link import link_to, parse_link
-from gui.scenes.saved import find, load
+from gui.scenes.moment_links import link_to, parse_link
+from gui.scenes.saved_state import find, load
 from gui.shell.session_persistence import Keeper
 
 RECORDING_MS = 20_000

@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QMenu
 
 from core.errors import ParameterError, TilescopeError
 from gui.looks.theme import theme_names
-from gui.scenes.link import Named, go_to, moments_in, parse_link, read, text_of, write
-from gui.scenes.saved import load
+from gui.scenes.moment_links import Named, go_to, moments_in, parse_link, read, text_of, write
+from gui.scenes.saved_state import load
 from gui.shell.main_window import MainWindow
 from gui.shell.session_persistence import Keeper
 from tests.gui.scenes.test_link_and_saved import LETTERS, SEEDS, mutated
@@ -65,7 +65,7 @@ def test_moments_are_saved_and_gone_through(window, qtbot, monkeypatch, tmp_path
     lecture.go(1)
     assert "no moments yet" in window.message.sentence
     names = iter(["First", "Second"])
-    monkeypatch.setattr("gui.commands.moments.ask_text", lambda *a, **k: next(names))
+    monkeypatch.setattr("gui.commands.moment_commands.ask_text", lambda *a, **k: next(names))
     for link in ("tiled?n=8&tile=4&step=12&thread=3", "uncoalesced?n=16&step=20&heat=1"):
         with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
             window.moments.open_link(link)
@@ -148,7 +148,9 @@ def test_a_moment_returns_to_its_page_and_leaves_the_theme(listed, qtbot, monkey
     with qtbot.waitSignal(listed.recorder.recorded, timeout=MS):
         listed.workbench.run_alone()
     listed.show_page("occupancy")
-    monkeypatch.setattr("gui.commands.moments.ask_text", lambda *a, **k: "Mine\x1c\u2028here")
+    monkeypatch.setattr(
+        "gui.commands.moment_commands.ask_text", lambda *a, **k: "Mine\x1c\u2028here"
+    )
     listed.lecture.save_this()
     assert listed.lecture.moments[1].name == "Mine here"
     listed.session.update(theme="dark")

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from core.ladder import load_ladder
 from gui.looks.theme import apply_theme
 from gui.scenes.selection import Breakpoint, Configuration, Hover
-from gui.scenes.why import Step
+from gui.scenes.why_this_number import Step
 from gui.shell.main_window import MainWindow
 
 RECORDING_MS = 20_000

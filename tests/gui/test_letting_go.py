@@ -6,7 +6,7 @@ import weakref
 import pytest
 
 from core.ladder import load_ladder
-from core.runs.recording import record
+from core.recording.record_launch import record
 from gui.scenes.selection import Breakpoint
 from gui.scenes.session import Session
 from gui.views.phase_view import PhaseView

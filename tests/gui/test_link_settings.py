@@ -7,10 +7,10 @@ from PySide6.QtGui import QAction
 from core.errors import ParameterError
 from core.ladder import all_kernels
 from core.lessons.course import load_course
-from core.lessons.link import parse_link as parse_lesson_link
-from core.lessons.reading import read_lesson
-from gui.scenes.link import link_to, parse_link, show_pages
-from gui.scenes.results import outcome
+from core.lessons.lesson_files import read_lesson
+from core.lessons.step_links import parse_link as parse_lesson_link
+from gui.scenes.computed_arrays import outcome
+from gui.scenes.moment_links import link_to, parse_link, show_pages
 from gui.scenes.selection import Conditions, Configuration, Origin
 
 RECORDING_MS = 60_000

@@ -3,9 +3,16 @@
 import pytest
 from PySide6.QtCore import Qt
 
-from core.runs.recording import record
+from core.recording.record_launch import record
 from gui.jobs.record_work import make_workload
-from gui.scenes.compare import PRESETS, Comparison, Cost, Pairs, largest_difference, next_difference
+from gui.scenes.paired_sessions import (
+    PRESETS,
+    Comparison,
+    Cost,
+    Pairs,
+    largest_difference,
+    next_difference,
+)
 from gui.scenes.selection import Configuration
 from gui.scenes.session import Session
 from gui.shell.menus import compare_page

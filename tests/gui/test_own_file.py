@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 from core.compiler.kernel_signature import read_signature
 from core.emulator.machine import Limits
 from core.errors import ParameterError
-from core.launching.file_launch import FileLaunch
-from core.runs import recording
-from gui.commands import workbench
-from gui.jobs.opening import open_job
-from gui.scenes.launch_form import FILE, array_text, split_array
+from core.own_files.file_launch import FileLaunch
+from core.recording import record_launch
+from gui.commands import editing_and_opening
+from gui.jobs.opening_work import open_job
+from gui.scenes.launch_edits import FILE, array_text, split_array
 from gui.scenes.selection import Breakpoint, Configuration
 from gui.views.launch_form import FileForm, LaunchRows
 
@@ -72,7 +72,7 @@ def test_a_kernel_chosen_while_a_file_is_read_stays(window, qtbot, file, monkeyp
         assert read.wait(RECORDING_MS / 1000)
         return open_job(progress, *args, **options)
 
-    monkeypatch.setattr(workbench, "open_job", late)
+    monkeypatch.setattr(editing_and_opening, "open_job", late)
     window.workbench.open_file(str(file))
     window.recorder.configure("tiled")
     read.set()
@@ -530,7 +530,7 @@ __global__ void k(int* a, int most) {
 @pytest.mark.parametrize("most", [65, 64])
 @pytest.mark.slow
 def test_what_ran_before_the_budget_was_spent_is_shown(opened, qtbot, tmp_path, most, monkeypatch):
-    monkeypatch.setattr(recording, "Limits", lambda: Limits(20_000))
+    monkeypatch.setattr(record_launch, "Limits", lambda: Limits(20_000))
     path = tmp_path / "long.cu"
     path.write_text(LONG)
     arguments = (("a", "zeros:int32[64]"), ("most", str(most)))

@@ -5,13 +5,19 @@ import pytest
 
 from core.ladder import all_kernels
 from core.launch import ArrayArgument, Dim3, Launch, Workload
-from core.runs.recording import record
-from core.trace.places import step_named
-from gui.pictures.painted import image_of
-from gui.scenes.counters import CONSTANT_HEAD, CounterRow, counter_rows, counters_caption, sections
-from gui.scenes.own_memory import own_scene
+from core.recording.record_launch import record
+from core.trace.step_names import step_named
+from gui.pictures.painted_widgets import image_of
+from gui.scenes.constant_and_local_memory import own_scene
+from gui.scenes.counter_table import (
+    CONSTANT_HEAD,
+    CounterRow,
+    counter_rows,
+    counters_caption,
+    sections,
+)
 from gui.scenes.session import Session
-from gui.views.own_memory_painter import rows_below
+from gui.views.constant_and_local_painter import rows_below
 from gui.views.warp_view import WarpView
 
 

@@ -9,10 +9,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
 
 from core.lessons.course import course_lesson, load_course
-from core.lessons.expressions import Element
+from core.lessons.lesson_expressions import Element
 from core.lessons.posing import right_answer
 from gui.looks.theme import apply_theme
-from gui.scenes.link import Named, parse_link
+from gui.scenes.moment_links import Named, parse_link
 from gui.shell.main_window import MainWindow
 from gui.shell.session_persistence import Keeper
 from gui.views.answer_fields import ChoiceField, ClickField, OrderField, SliderField
@@ -427,7 +427,7 @@ def test_return_presses_the_button_that_has_the_keyboard(window, qtbot):
 def test_a_draft_of_moments_does_not_end_the_marking(window, qtbot, tmp_path, monkeypatch):
     teaching, file = begun(window, qtbot, "1A"), tmp_path / "mine.toml"
     sitting = asked(window, qtbot)
-    place = "gui.commands.teaching.QFileDialog.getSaveFileName"
+    place = "gui.commands.lesson_teaching.QFileDialog.getSaveFileName"
     monkeypatch.setattr(place, lambda *_: (str(file), ""))
     put(teaching.panel.field, right(sitting))
     teaching.panel._commit(True)

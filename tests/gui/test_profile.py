@@ -5,9 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from gui.commands.profiling import NO_LAUNCH
-from gui.scenes.counters import CounterRow
-from gui.scenes.profile import Profile, ProfileRow, first_difference, profile_caption, profile_rows
+from gui.commands.nsight_profile import NO_LAUNCH
+from gui.scenes.counter_table import CounterRow
+from gui.scenes.nsight_rows import (
+    Profile,
+    ProfileRow,
+    first_difference,
+    profile_caption,
+    profile_rows,
+)
 
 DATA = Path(__file__).parents[1] / "data" / "ncu"
 PRINTED = DATA / "as_compiled-printed.csv"
@@ -116,7 +122,7 @@ def test_what_cannot_be_compared_gets_one_sentence(window, qtbot, tmp_path, monk
 def test_the_table_by_line_selects_lines_and_veils_hide_it(window, qtbot):
     """A report's figures by line, made of a comparison: not every machine reads reports."""
     from core.ladder import load_ladder
-    from core.nsight.comparison import ComparedLine, compare, read_profile
+    from core.nsight.profile_comparison import ComparedLine, compare, read_profile
 
     workload = load_ladder()["tiled"].blank_workload(n=96, tile=8)
     found = compare(read_profile(PRINTED), workload)

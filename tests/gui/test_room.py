@@ -8,10 +8,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QTabBar, QTableView, QToolButton
 
 from core.ladder import load_ladder
-from core.runs.recording import record
+from core.recording.record_launch import record
 from gui.looks.theme import apply_theme, current_theme, theme_names
+from gui.scenes.block_history import history_of
 from gui.scenes.grids import close_up, grids_of, scrolled
-from gui.scenes.history import history_of
 from gui.scenes.selection import TEXT_SIZES
 from gui.shell.app import fit_screen
 from gui.shell.main_window import MainWindow

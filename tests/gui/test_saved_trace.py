@@ -5,11 +5,11 @@ import zipfile
 import numpy as np
 import pytest
 
-from core.launching.file_launch import FileLaunch, file_workload
-from core.launching.guess import guess_launch
-from core.launching.ptx_files import ptx_workload, read_ptx
-from core.runs.recording import record
-from core.runs.storage import save_trace
+from core.guessing.first_launch import guess_launch
+from core.own_files.file_launch import FileLaunch, file_workload
+from core.own_files.ptx_files import ptx_workload, read_ptx
+from core.recording.record_launch import record
+from core.recording.trace_files import save_trace
 from gui.scenes.selection import UNTITLED
 
 MS = 40_000

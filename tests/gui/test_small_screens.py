@@ -8,14 +8,14 @@ from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QTabBar
 
 from core.ladder import load_ladder
-from core.runs.recording import record
+from core.recording.record_launch import record
 from gui.commands.left_column import USUAL
-from gui.docks.dock_area import units
 from gui.looks.theme import apply_theme, theme_names
 from gui.scenes.roofline import Roofline, _meet, beside, roof_boxes
 from gui.shell.app import fit_screen
 from gui.views.base import Caption
 from gui.views.benchmark_plots import CurvesPanel, LaunchPlot
+from gui.views.dock_area import units
 
 SENTENCE = "16 lanes of warp 0 load A[0..3, 0..3]: 4 sectors where 2 would do."
 

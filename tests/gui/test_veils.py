@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QAbstractItemView, QApplication, QWidget
 from core.ladder import all_kernels
 from core.lessons.lesson import VEILS
 from gui.looks.theme import apply_theme
-from gui.pictures.painted import image_of, pdf_of
-from gui.scenes.asking import ANSWER_FIRST, LEFT_OUT, TELLS
-from gui.scenes.why import Step
+from gui.pictures.painted_widgets import image_of, pdf_of
+from gui.scenes.question_in_views import ANSWER_FIRST, LEFT_OUT, TELLS
+from gui.scenes.why_this_number import Step
 from gui.shell.main_window import MainWindow
 
 RECORDING_MS = 60_000
@@ -342,13 +342,13 @@ def test_what_a_kernel_prints_is_not_told(window, qtbot):
 
 
 def test_a_replay_of_a_veiled_clock_tells_no_phase(window, qtbot):
-    from gui.takeaway import replay
+    from gui.exports import replay_page
 
     shown_at(window, qtbot, "transport")
-    pool = replay.Pool()
-    told = replay._moment(window.session, pool)
+    pool = replay_page.Pool()
+    told = replay_page._moment(window.session, pool)
     window.session.update(veiled={"transport"})
-    assert replay._moment(window.session, pool)["phase"] == pool.number(ANSWER_FIRST)
+    assert replay_page._moment(window.session, pool)["phase"] == pool.number(ANSWER_FIRST)
     assert told["phase"] != pool.number(ANSWER_FIRST)
 
 

@@ -13,7 +13,7 @@ from gui.looks.theme import load_theme, theme_names
 from gui.shell.pages import PAGES
 from gui.views import word_drawings
 from gui.views.base import Caption
-from gui.views.prose_label import ProseLabel
+from gui.views.lesson_prose_label import ProseLabel
 from gui.views.word_card import WordCard, known_words, term_at
 
 RECORDING_MS = 60_000

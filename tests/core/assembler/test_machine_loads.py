@@ -19,10 +19,10 @@ from core.compiler.compiler import compile_ptx, find_entry
 from core.compiler.cubin import ACCESSES
 from core.compiler.nvrtc_library import version as nvrtc_version
 from core.ptx.parser import parse
+from core.recording.count_launch import count
+from core.recording.record_launch import record
+from core.recording.trace_files import load_trace, save_trace
 from core.rules.counters import METRICS
-from core.runs.counting import count
-from core.runs.recording import record
-from core.runs.storage import load_trace, save_trace
 from tests.reference_set import FOLDER, load_launches
 
 DATA = FOLDER.parent / "assembler"

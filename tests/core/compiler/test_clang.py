@@ -10,8 +10,8 @@ from core.compiler import choice, clang, nvrtc_library, request
 from core.compiler.compiler import compile_ptx
 from core.errors import CompileError, TilescopeError
 from core.ladder import load_ladder
-from core.runs.recording import record
-from core.runs.storage import load_trace, save_trace
+from core.recording.record_launch import record
+from core.recording.trace_files import load_trace, save_trace
 
 pytestmark = pytest.mark.skipif(clang.executable() is None, reason="ziglang is not installed")
 

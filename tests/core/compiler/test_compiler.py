@@ -18,7 +18,7 @@ from core.compiler.compiler import (
     resolve_entry,
 )
 from core.errors import CompileError, TilescopeError
-from core.source.diagnostics import parse_log
+from core.source.compiler_messages import parse_log
 
 SOURCE = """
 extern "C" __global__ void scale(float* data, float factor)

@@ -12,12 +12,12 @@ from core.compiler.compiler import compile_ptx
 from core.compiler.nvrtc_library import include_folders
 from core.compiler.request import Request
 from core.errors import CompileError
-from core.launching.file_launch import FileLaunch, file_workload
-from core.launching.guess import completed
-from core.runs.fitting import fitted
-from core.runs.recording import record
+from core.guessing.first_launch import completed
+from core.guessing.fitting_launch import fitted
+from core.own_files.file_launch import FileLaunch, file_workload
+from core.recording.record_launch import record
 from core.source.host_headers import STAND_INS
-from core.source.kernel_text import kernels
+from core.source.kernels_and_launches import kernels
 
 
 def fitted_launch(source: str) -> FileLaunch:

@@ -5,7 +5,7 @@ import pytest
 from core.compiler.compiler import compile_ptx
 from core.compiler.kernel_signature import kernel_names, read_signature
 from core.errors import ArgumentError, CompileError
-from core.source.kernel_text import kernels
+from core.source.kernels_and_launches import kernels
 
 
 def shape_of(source, kernel="k", **defines):

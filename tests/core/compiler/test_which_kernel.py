@@ -8,11 +8,11 @@ import pytest
 from core.compiler import nvrtc, nvrtc_library
 from core.compiler.compiler import compile_ptx, find_entry
 from core.compiler.kernel_signature import kernel_names, read_signature
-from core.compiler.undefined import switches
+from core.compiler.undefined_macros import switches
 from core.errors import ArgumentError, CompileError
-from core.launching.file_launch import FileLaunch, file_workload
-from core.launching.guess import completed, guess_launch, guessed
-from core.runs.recording import record
+from core.guessing.first_launch import completed, guess_launch, guessed
+from core.own_files.file_launch import FileLaunch, file_workload
+from core.recording.record_launch import record
 
 OVERLOADS = """
 namespace shop {

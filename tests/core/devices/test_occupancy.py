@@ -11,8 +11,13 @@ from pathlib import Path
 import pytest
 
 from core.compiler.nvrtc_library import include_folders
+from core.devices.device_table import (
+    capability_of,
+    find_capability,
+    load_capabilities,
+    load_devices,
+)
 from core.devices.occupancy import Occupancy, Resources, occupancy
-from core.devices.table import capability_of, find_capability, load_capabilities, load_devices
 from core.errors import ParameterError, TilescopeError
 
 TABLE = load_capabilities()

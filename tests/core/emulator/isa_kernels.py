@@ -10,7 +10,7 @@ import numpy as np
 from core.compiler.compiler import BuildKind, compile_ptx
 from core.compiler.nvrtc_library import include_folders
 from core.launch import ArrayArgument, Dim3, Launch, Workload
-from core.runs.recording import record
+from core.recording.record_launch import record
 from core.trace import Trace
 
 FOLDER = Path(__file__).resolve().parents[2] / "data" / "isa"

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.groups import Geometry
-from core.emulator.image import Image
+from core.emulator.lane_groups import Geometry
+from core.emulator.launch_image import Image
 from core.emulator.machine import Limits, Machine
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
 from core.ptx.parser import parse
 from core.ptx.types import TYPES
-from core.runs.recording import record
+from core.recording.record_launch import record
 from core.trace import Trace
 
 HEADER = ".version 8.3\n.target sm_90\n.address_size 64\n"

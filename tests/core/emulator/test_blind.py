@@ -13,9 +13,9 @@ import json
 import numpy as np
 import pytest
 
+from core.recording.count_launch import Counted, count
+from core.recording.record_launch import record
 from core.rules.counters import METRICS
-from core.runs.counting import Counted, count
-from core.runs.recording import record
 from core.trace.trace import Trace
 from tests import blind_more, blind_set
 

@@ -14,8 +14,8 @@ from core.emulator.host_calls import BUFFER_BYTES
 from core.emulator.machine import Limits
 from core.errors import BudgetExceeded, Cancelled
 from core.ladder import load_ladder
-from core.runs.counting import count
-from core.runs.recording import CutShort
+from core.recording.count_launch import count
+from core.recording.record_launch import CutShort
 from tests.core.emulator.machines import line_of, trace_of
 
 KERNEL = 'extern "C" __global__ void k(int* out, int n)\n{\n    int t = threadIdx.x;\n'

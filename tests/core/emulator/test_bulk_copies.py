@@ -7,7 +7,7 @@ import pytest
 
 from core.errors import LaunchError, TilescopeError
 from core.launch import ArrayArgument, Dim3, Launch, Member, ScalarArgument, Workload
-from core.runs.recording import record
+from core.recording.record_launch import record
 from core.tensor_maps import TensorMap, swizzled
 from tests.core.emulator.machines import trace_of
 from tests.hopper_forms import SumBox, summed_box

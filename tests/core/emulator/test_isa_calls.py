@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.emulator.host_calls import formatted
-from core.runs.storage import load_trace, save_trace
+from core.recording.trace_files import load_trace, save_trace
 from tests.core.emulator.machines import HEADER, run_ptx, trace_of
 
 

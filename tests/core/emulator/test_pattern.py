@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from core.emulator.block_record import ChunkRecord
 from core.emulator.events import MOST_MISSES, Pattern
-from core.emulator.record import ChunkRecord
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
+from core.recording.count_launch import count
+from core.recording.record_launch import record
 from core.rules.counting_observer import CountingObserver
-from core.runs.counting import count
-from core.runs.recording import record
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +73,7 @@ def _workload(step: int) -> Workload:
 def test_patterns_change_nothing(
     step: int, build: str, narrow: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.emulator.access._NARROW", narrow)
+    monkeypatch.setattr("core.emulator.memory_unit._NARROW", narrow)
     workload = _workload(step)
     quick = record(workload, kind=build, blocks="all")
     counted = count(workload, kind=build, shortcut=False)
@@ -87,7 +87,7 @@ def test_patterns_change_nothing(
 
 
 def test_an_access_of_another_kind_is_no_repetition(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.emulator.access._NARROW", 0)
+    monkeypatch.setattr("core.emulator.memory_unit._NARROW", 0)
     trace = record(_workload(1), blocks="all")
     events = [e for r in trace.records for e in r.accesses if e.pattern is not None]
     moved = [e for e in events if e.shift]
@@ -138,7 +138,7 @@ def counts_of(pattern: Pattern) -> list[object]:
 def test_an_access_that_repeats_is_counted_once(
     narrow: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.emulator.access._NARROW", narrow)
+    monkeypatch.setattr("core.emulator.memory_unit._NARROW", narrow)
     counted = []
     count_one = CountingObserver._count
     monkeypatch.setattr(
@@ -159,7 +159,7 @@ def test_few_lanes_remember_every_pattern(monkeypatch: pytest.MonkeyPatch) -> No
     """Where a loop's turns alternate, the last pattern alone never comes again."""
     fresh = {}
     for narrow in (0, 1024):
-        monkeypatch.setattr("core.emulator.access._NARROW", narrow)
+        monkeypatch.setattr("core.emulator.memory_unit._NARROW", narrow)
         trace = record(_workload(1), blocks="all")
         events = [e for r in trace.records for e in r.accesses]
         fresh[narrow] = len(events) - sum(e.pattern is not None and bool(e.shift) for e in events)

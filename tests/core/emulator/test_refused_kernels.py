@@ -6,7 +6,7 @@ import pytest
 from core.errors import CompileError, LaunchError, TilescopeError
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, Workload
-from core.runs.recording import record
+from core.recording.record_launch import record
 
 KINDS = ("as_written", "as_compiled")
 LADDER = load_ladder()

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from core.errors import TilescopeError
-from core.launching.file_launch import FileLaunch, file_workload
-from core.launching.guess import guess_launch
-from core.runs.recording import record
+from core.guessing.first_launch import guess_launch
+from core.own_files.file_launch import FileLaunch, file_workload
+from core.recording.record_launch import record
 
 FETCH = """
 __global__ void fetch(cudaTextureObject_t t, const float *at, float *out, int n) {

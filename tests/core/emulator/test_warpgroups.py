@@ -9,8 +9,8 @@ import pytest
 
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3
-from core.runs.counting import count
-from core.runs.recording import record
+from core.recording.count_launch import count
+from core.recording.record_launch import record
 from tests.core.emulator.machines import trace_of, workload
 from tests.hopper_forms import DEPTH, IMAGE, NBYTES, Product, product
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from core.emulator.events import Observer
-from core.emulator.groups import Geometry
-from core.emulator.image import Image
+from core.emulator.lane_groups import Geometry
+from core.emulator.launch_image import Image
 from core.emulator.machine import Machine
 from core.launch import Launch
 from core.ptx.parser import parse
-from core.runs.recording import record
+from core.recording.record_launch import record
 from tests.core.emulator.machines import HEADER, ONE, WARP
 from tests.yielding_set import BUILDS, COUNTS, MASKS, RECORDED, launches, together
 

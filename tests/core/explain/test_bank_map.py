@@ -7,7 +7,7 @@ import pytest
 
 from core.explain.bank_map import BankMap, Piece, Round, bank_map, explain_bank_map, verdict
 from core.ladder import load_ladder
-from core.runs.recording import record
+from core.recording.record_launch import record
 from core.tensor_maps import SWIZZLES
 
 LADDER = load_ladder()

@@ -12,7 +12,7 @@ from core.errors import Cancelled, TilescopeError
 from core.explain.phase_table import as_latex, as_markdown, as_text, phase_table
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
-from core.runs.recording import record
+from core.recording.record_launch import record
 from tests.core.emulator.machines import trace_of
 
 LADDER = load_ladder()

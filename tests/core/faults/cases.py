@@ -9,7 +9,7 @@ import numpy as np
 
 from core.compiler.compiler import compile_ptx
 from core.launch import ArrayArgument, Dim3, Launch, Member, ScalarArgument, Workload
-from core.runs.recording import record
+from core.recording.record_launch import record
 from core.tensor_maps import TensorMap, kind_of
 
 FOLDER = Path(__file__).parent

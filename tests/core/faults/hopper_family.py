@@ -18,7 +18,7 @@ import numpy as np
 
 from core.compiler.compiler import compile_ptx
 from core.launch import Workload
-from core.runs.recording import record
+from core.recording.record_launch import record
 from core.trace import Trace
 from tests.core.faults.cases import FOLDER, Case, workload
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from core.compiler.compiler import find_entry
-from core.emulator.run_queue import ORDERS, Schedule
+from core.emulator.scheduling import ORDERS, Schedule
 from core.errors import ParameterError
 from core.ladder import load_ladder
 from core.ptx.parser import without_unreached
-from core.runs.recording import record
+from core.recording.record_launch import record
 from tests.core.faults.cases import CASES, build_for, places, run, workload
 
 LADDER = load_ladder()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.ladder import load_ladder
-from core.runs.recording import record
+from core.recording.record_launch import record
 from tests.core.faults.cases import CASES
 from tests.core.faults.sanitizer import KINDS, RECORD, reports
 

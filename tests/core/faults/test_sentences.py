@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from core.runs.recording import record
+from core.recording.record_launch import record
 from tests.core.faults.cases import CASES, FOLDER, run, workload
 
 

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from core.emulator.run_queue import ORDERS
+from core.emulator.scheduling import ORDERS
 from core.trace import Trace
 from tests.core.emulator.machines import line_of, trace_of
 

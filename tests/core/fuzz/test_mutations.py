@@ -2,7 +2,7 @@
 
 A case is one damaged text with a seed of its own: parsed, made an image (all its functions
 decoded), and run for a small budget of instructions; every fourth goes through
-`core.runs.recording.record`, with its checkers and findings. By default 1,600 cases;
+`core.recording.record_launch.record`, with its checkers and findings. By default 1,600 cases;
 TILESCOPE_FUZZ=10 runs ten times as many, with further seeds (CONTRIBUTING.md).
 """
 
@@ -18,12 +18,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.emulator.groups import Geometry
-from core.emulator.image import Image
+from core.emulator.lane_groups import Geometry
+from core.emulator.launch_image import Image
 from core.emulator.machine import Limits, Machine
 from core.errors import PtxSyntaxError, TilescopeError, UnsupportedPtx
 from core.ptx.parser import parse
-from core.runs.recording import record
+from core.recording.record_launch import record
 from tests.core.fuzz.mutations import mutated
 from tests.core.fuzz.texts import NAMES, Text, as_build, text_with_debug_information, texts
 

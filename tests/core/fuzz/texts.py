@@ -138,7 +138,7 @@ def text_with_debug_information() -> Text:
 
 
 def as_build(text: Text, ptx: str) -> tuple[Workload, Build]:
-    """A mutated text as `core.runs.recording.record` takes it."""
+    """A mutated text as `core.recording.record_launch.record` takes it."""
     build = Build(
         kind="as_compiled", source=ptx, source_name="k.ptx", defines={}, options=(),
         architecture="compute_90", ptx=ptx, diagnostics=(), entries=("k",),

@@ -6,7 +6,7 @@ import time
 
 from core.errors import CompileError, GpuUnavailable, UnsupportedPtx
 from core.gpu.failures import WorkerFailure
-from core.gpu.protocol import Sample, Stage, report, stop
+from core.gpu.worker_events import Sample, Stage, report, stop
 
 
 def samples(count, pause=0.0):

@@ -14,7 +14,7 @@ import pytest
 
 from core.compiler.compiler import compile_cubin
 from core.errors import GpuUnavailable
-from core.gpu import bound_driver, session
+from core.gpu import bound_driver, driver_session
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
@@ -31,7 +31,7 @@ def test_the_package_has_every_function_that_is_called():
     assert len(NAMES) > 25
     assert not [name for name in NAMES if not callable(getattr(driver, name, None))]
     made = bound_driver.BoundDriver(driver)
-    asked = inspect.getsource(session.describe)
+    asked = inspect.getsource(driver_session.describe)
     for name in re.findall(r"at\.([A-Z_0-9]+)", asked):
         assert int(getattr(made.device_attribute, name)) > 0
     for name in ("NUM_REGS", "SHARED_SIZE_BYTES", "LOCAL_SIZE_BYTES"):
@@ -61,7 +61,7 @@ def test_a_launch_through_cuda_bindings(library, tmp_path):
         **os.environ,
         "LD_LIBRARY_PATH": str(library),
         "PYTHONPATH": str(ROOT),
-        session.WAY: "cuda-bindings",
+        driver_session.WAY: "cuda-bindings",
     }
     done = subprocess.run(
         [sys.executable, "-P", str(HERE / "run_bound_driver.py"), str(cubin)],
@@ -104,22 +104,22 @@ class Packages:
 
 @pytest.mark.parametrize("has_pycuda", [True, False])
 def test_what_drives_the_gpu_is_chosen_by_what_imports(monkeypatch, has_pycuda):
-    monkeypatch.delenv(session.WAY, raising=False)
+    monkeypatch.delenv(driver_session.WAY, raising=False)
     pycuda, bindings = object(), importlib.import_module("cuda.bindings.driver")
     packages = Packages(cuda=bindings, **({"pycuda": pycuda} if has_pycuda else {}))
-    monkeypatch.setattr(session, "importlib", packages)
-    found = session._bound()
+    monkeypatch.setattr(driver_session, "importlib", packages)
+    found = driver_session._bound()
     assert (found is pycuda) == has_pycuda
     assert isinstance(found, bound_driver.BoundDriver) != has_pycuda
-    monkeypatch.setenv(session.WAY, "cuda-bindings")
-    assert isinstance(session._bound(), bound_driver.BoundDriver)
-    monkeypatch.setenv(session.WAY, "rocm")
+    monkeypatch.setenv(driver_session.WAY, "cuda-bindings")
+    assert isinstance(driver_session._bound(), bound_driver.BoundDriver)
+    monkeypatch.setenv(driver_session.WAY, "rocm")
     with pytest.raises(GpuUnavailable, match="use pycuda or cuda-bindings"):
-        session._bound()
+        driver_session._bound()
 
 
 def test_where_nothing_drives_the_gpu_it_is_said(monkeypatch):
-    monkeypatch.delenv(session.WAY, raising=False)
-    monkeypatch.setattr(session, "importlib", Packages())
+    monkeypatch.delenv(driver_session.WAY, raising=False)
+    monkeypatch.setattr(driver_session, "importlib", Packages())
     with pytest.raises(GpuUnavailable, match=r"neither PyCUDA nor cuda-bindings is installed"):
-        session._bound()
+        driver_session._bound()

@@ -21,7 +21,7 @@ from core.errors import (
 )
 from core.gpu.executor import GpuWorker
 from core.gpu.failures import WorkerFailure
-from core.gpu.protocol import Sample, Stage
+from core.gpu.worker_events import Sample, Stage
 from tests.core.gpu import fake_jobs
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from core.gpu.result import is_stable, summarise
+from core.gpu.benchmark_result import is_stable, summarise
 
 
 def test_quantiles_of_known_samples():

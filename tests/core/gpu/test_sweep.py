@@ -9,13 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from core.errors import CompileError, GpuUnavailable
+from core.gpu.benchmark_job import Timing
 from core.gpu.executor import GpuWorker
 from core.gpu.failures import WorkerFailure
-from core.gpu.files import Journal, read_journal, read_results
-from core.gpu.jobs import Timing
-from core.gpu.plan import RungKernel, make_plan
-from core.gpu.protocol import Sample
+from core.gpu.result_files import Journal, read_journal, read_results
 from core.gpu.sweep import Ended, Lane, LaneClosed, Outcome, Started, Sweep, Told
+from core.gpu.sweep_plan import RungKernel, make_plan
+from core.gpu.worker_events import Sample
 from core.ladder import load_ladder
 from tests.core.gpu.fake_gpu import FakeGpu, fake_benchmark
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from core.emulator.run_queue import ORDERS
-from core.gpu.check import check
+from core.emulator.scheduling import ORDERS
+from core.gpu.result_check import check
 from core.ladder import load_ladder
-from core.runs.recording import record
+from core.recording.record_launch import record
 
 LADDER = load_ladder()
 NAMES = ("wgmma", "tma_pipeline", "warp_specialised", "clustered", "clustered_tf32")

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from core.gpu.check import check
+from core.gpu.result_check import check
 from core.ladder import load_ladder
-from core.ladder.buffers import INPUTS, places, random_array, small_integers
-from core.launching.arguments import FILLS
-from core.runs.recording import record
+from core.ladder.input_arrays import INPUTS, places, random_array, small_integers
+from core.own_files.argument_texts import FILLS
+from core.recording.record_launch import record
 
 DTYPES = ("float16", "float32", "float64", "int8", "uint8", "int32", "uint64", "bool")
 

@@ -12,7 +12,7 @@ from core.compiler.kernel_signature import read_signature
 from core.errors import ParameterError, TilescopeError
 from core.ladder import KERNELS_FOLDER, load_ladder, rung_of
 from core.launch import ArrayArgument
-from core.runs.recording import record
+from core.recording.record_launch import record
 
 LADDER = load_ladder()
 RUNGS = list(LADDER.values())

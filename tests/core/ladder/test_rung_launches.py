@@ -11,8 +11,8 @@ import json
 import pytest
 
 from core.ladder import load_ladder
+from core.recording.record_launch import record
 from core.rules.counters import METRICS
-from core.runs.recording import record
 from tests.core.ladder.test_rungs import must_be_right
 from tests.rung_set import BUILDS, FOLDER, rung_launches
 

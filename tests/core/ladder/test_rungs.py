@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import ParameterError
-from core.gpu.check import TF32_CUT
+from core.gpu.result_check import TF32_CUT
 from core.ladder import load_ladder
-from core.runs.recording import record
+from core.recording.record_launch import record
 
 LADDER = load_ladder()
 

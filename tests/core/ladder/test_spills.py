@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.ladder import load_ladder
-from core.runs.counting import count
+from core.recording.count_launch import count
 
 RECORDED = Path(__file__).parents[2] / "data" / "spills_h200.json"
 ROWS = json.loads(RECORDED.read_text("utf-8"))["rows"]

@@ -10,8 +10,8 @@ import pytest
 from core.emulator.machine import Limits
 from core.lessons import situation
 from core.lessons.checking import check_lesson
-from core.lessons.expressions import LessonError
-from core.lessons.reading import read_lesson
+from core.lessons.lesson_expressions import LessonError
+from core.lessons.lesson_files import read_lesson
 from tests.core.lessons.lesson_texts import GOOD, KERNEL, LADDER, write_lesson
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -3,7 +3,7 @@
 import pytest
 
 from core.lessons.course import course_lesson
-from core.lessons.expressions import Element, LessonError
+from core.lessons.lesson_expressions import Element, LessonError
 from core.lessons.marking import mark
 from core.lessons.posing import pose, right_answer, variant
 from core.lessons.situation import Recorder

@@ -9,7 +9,7 @@ import pytest
 
 from core.lessons.checking import check_lesson
 from core.lessons.lesson import KINDS, TARGETS
-from core.lessons.reading import read_lesson
+from core.lessons.lesson_files import read_lesson
 
 ROOT = Path(__file__).resolve().parents[3]
 

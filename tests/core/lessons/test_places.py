@@ -6,9 +6,9 @@ import pytest
 
 from core.errors import ParameterError
 from core.ladder import load_ladder
-from core.runs.recording import record
+from core.recording.record_launch import record
 from core.trace import EventKind
-from core.trace.places import check_name, step_named
+from core.trace.step_names import check_name, step_named
 
 
 @pytest.fixture(scope="module")

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.devices.table import load_devices
+from core.devices.device_table import load_devices
 from core.errors import TilescopeError
-from core.gpu.achieved import achieved, reported_device
-from core.gpu.result import load_recorded
+from core.gpu.achieved_of_ceilings import achieved, reported_device
+from core.gpu.benchmark_result import load_recorded
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.models.ceilings import Ceilings, ceilings
-from core.models.counts import Counts, measure
+from core.models.launch_counts import Counts, measure
 
 LADDER, DEVICES = load_ladder(), load_devices()
 RTX_3090, H200 = DEVICES.find("RTX 3090"), DEVICES.find("H200")

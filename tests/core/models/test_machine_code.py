@@ -11,7 +11,7 @@ import pytest
 from core.compiler.cubin import MachineInstruction
 from core.errors import TilescopeError
 from core.ladder import load_ladder
-from core.models.counts import measure, measure_rung
+from core.models.launch_counts import measure, measure_rung
 from core.models.machine_code import BasicBlock, basic_blocks, least, machine_needs
 
 LADDER = load_ladder()

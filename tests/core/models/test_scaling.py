@@ -10,11 +10,11 @@ import pytest
 from core.errors import ParameterError
 from core.ladder import Rung, load_ladder
 from core.launch import Workload
-from core.models.counts import Counts, along, measure, measure_at, measure_rung
-from core.rules.work import Asked
+from core.models.launch_counts import Counts, along, measure, measure_at, measure_rung
+from core.rules.hardware_work import Asked
 
 LADDER = load_ladder()
-STEPS = 64, 128, 256  # of `core.models.counts`
+STEPS = 64, 128, 256  # of `core.models.launch_counts`
 SMALL = 32  # floats in a whole line: with steps of so many a launch of 256 is a large one
 
 
@@ -34,7 +34,7 @@ def both(
 def any_size(monkeypatch):
     """Have launches of any size counted at smaller ones, which else is done for large ones."""
     for least in ("_LEAST", "_LEAST_EDGE"):
-        monkeypatch.setattr(f"core.models.counts.{least}", 0)
+        monkeypatch.setattr(f"core.models.launch_counts.{least}", 0)
 
 
 @pytest.mark.slow
@@ -168,7 +168,7 @@ def test_builds_that_ask_for_different_bytes_are_both_followed(monkeypatch) -> N
         asked.append((workload.parameters["n"], options.get("build"), options.get("written")))
         return measure(workload, **options)
 
-    monkeypatch.setattr("core.models.counts.measure", told)
+    monkeypatch.setattr("core.models.launch_counts.measure", told)
     scaled, full = measure_at(make, 576), measure(make(576))
     assert "Counted at" in scaled.note
     assert (scaled.written, scaled.work) == (full.written, full.work)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.emulator.image import Image
+from core.emulator.launch_image import Image
 from core.errors import PtxSyntaxError, TilescopeError, UnsupportedPtx
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument
 from core.ptx.lexer import without_sections

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from core.cli.app import main
-from core.devices.table import load_devices
+from core.devices.device_table import load_devices
 from core.ladder import load_ladder
+from core.recording.record_launch import record
 from core.report.content import report_of
 from core.report.warp_picture import warp_svg
 from core.report.writing import as_html, as_markdown
-from core.runs.recording import record
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from core.recording.record_launch import record
 from core.rules import global_memory
-from core.runs.recording import record
 from tests.scattered_set import COPIES, recorded, scattered_launches, workload
 
 ROWS = recorded()["rows"]

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.recording import count_launch
+from core.recording.record_launch import record
 from core.rules import global_memory, shared_memory
-from core.runs import counting
-from core.runs.recording import record
 from core.trace import EventKind, WarpAccess
 from tests.core.emulator.machines import line_of, trace_of, workload
 
@@ -265,8 +265,8 @@ def test_barriers_count_once_for_each_warp_that_comes(n: int, ends: str) -> None
     """Threads that have ended let the others through a barrier: these came only once."""
     arguments = {"out": np.zeros(96, np.float32), "n": np.int32(n)}
     made = workload(BARRIERS.replace("return;", ends), arguments, grid=5, block=96)
-    by_kind = counting.count(made)
-    every_block = counting.count(made, shortcut=False)
+    by_kind = count_launch.count(made)
+    every_block = count_launch.count(made, shortcut=False)
     assert len(by_kind.kinds) == (1 if ends == ";" else 0)  # a barrier without all is a fault
     last = 2 if ends == "return;" else 3
     for counters in (record(made).counters, by_kind.counters, every_block.counters):

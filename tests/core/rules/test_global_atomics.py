@@ -9,8 +9,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from core.recording.record_launch import record
 from core.rules import atomics
-from core.runs.recording import record
 from tests.scattered_set import (
     ATOMICS,
     FOLDER,

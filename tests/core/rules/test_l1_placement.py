@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from core.rules.l1 import SMS, sm_of
+from core.rules.l1_cache import SMS, sm_of
 from tests.l1_set import FOLDER, placements
 
 RECORD = json.loads((FOLDER / "h200_2026-11-21.json").read_text(encoding="utf-8"))["placements"]

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from core.runs.recording import record
+from core.recording.record_launch import record
 from tests.multicast_set import RECORDED, STORED, Box, Row, copies, workload
 
 TRUTH = json.loads(RECORDED.read_text("utf-8"))["sectors"]

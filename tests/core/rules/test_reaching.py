@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from core.runs.recording import record
+from core.recording.record_launch import record
 from tests.reaching_set import BUILDS, KINDS, RECORDED, reaches, workload
 
 TRUTH = json.loads(RECORDED.read_text("utf-8"))["counts"]

@@ -17,10 +17,10 @@ from core.cancelling import cancelled_by, check, is_cancellable
 from core.compiler.compiler import compile_ptx
 from core.compiler.request import LARGE
 from core.errors import ArgumentError, Cancelled, CompileError, TilescopeError, TooMuchWork
-from core.ladder.buffers import POISON_BYTE, filled, poisoned, random_array
-from core.launching.file_launch import FileLaunch, NoKernel, file_workload
-from core.launching.guess import completed
-from core.runs.fitting import tried
+from core.guessing.first_launch import completed
+from core.guessing.fitting_launch import tried
+from core.ladder.input_arrays import POISON_BYTE, filled, poisoned, random_array
+from core.own_files.file_launch import FileLaunch, NoKernel, file_workload
 from core.side_process.client import apart, end_kept, prepare, stoppable
 
 KERNEL = "__global__ void twice(float* v, int n) { if (threadIdx.x < n) v[threadIdx.x] *= 2; }\n"
@@ -369,7 +369,7 @@ def test_an_array_of_four_gigabytes_can_be_stopped():
 
 def test_arrays_that_are_made_in_stretches_are_those_of_one_piece(monkeypatch):
     whole = random_array(np.random.default_rng(3), "float32", (7, 30))
-    monkeypatch.setattr("core.ladder.buffers._STRETCH", 32)
+    monkeypatch.setattr("core.ladder.input_arrays._STRETCH", 32)
     assert np.array_equal(random_array(np.random.default_rng(3), "float32", (7, 30)), whole)
     assert random_array(np.random.default_rng(3), "int8", (7, 30)).shape == (7, 30)
     assert np.array_equal(filled("int16", (5, 20), np.arange), np.arange(100).reshape(5, 20))

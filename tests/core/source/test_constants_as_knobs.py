@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.source.constants import Knob, knobs, with_defines, with_value
+from core.source.editable_constants import Knob, knobs, with_defines, with_value
 
 SOURCE = """// #define OLD 3
 #define TILE 16   // a comment

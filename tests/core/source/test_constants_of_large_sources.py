@@ -6,9 +6,9 @@ import pytest
 
 from core.compiler.kernel_signature import kernel_names, read_signature
 from core.errors import ArgumentError
-from core.launching.guess import guess_launch
-from core.source.constants import evaluate, read_source
-from core.source.kernel_text import kernels
+from core.guessing.first_launch import guess_launch
+from core.source.editable_constants import evaluate, read_source
+from core.source.kernels_and_launches import kernels
 from core.source.shared_declarations import shared_arrays
 
 KERNEL = "__global__ void twice(float* v, int n) { if (threadIdx.x < n) v[threadIdx.x] *= 2; }\n"

@@ -6,9 +6,9 @@ import pytest
 from core.compiler.compiler import compile_cubin, compile_ptx
 from core.errors import CompileError
 from core.launch import ArrayArgument, Dim3, Launch, Workload
-from core.runs.recording import record
-from core.source.slicing import without_host_code
-from core.source.syntax import syntax
+from core.recording.record_launch import record
+from core.source.declarations import syntax
+from core.source.kernel_slice import without_host_code
 
 FILE = """#include <stdio.h>
 #include <vector>

@@ -7,7 +7,7 @@ import pytest
 
 from core.compiler.compiler import compile_ptx
 from core.ptx.parser import parse
-from core.source.constants import evaluate
+from core.source.editable_constants import evaluate
 from core.source.shared_declarations import SharedDeclaration, match, shared_arrays
 
 KERNELS = """\

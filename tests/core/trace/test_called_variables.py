@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
-from core.runs.recording import record
+from core.recording.record_launch import record
 from core.trace.block import BlockTrace
 
 FETCH = """

@@ -13,8 +13,8 @@ import numpy as np
 from core.explain.phase_table import phase_table
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, Workload
-from core.runs.recording import record
-from core.runs.storage import load_trace, save_trace
+from core.recording.record_launch import record
+from core.recording.trace_files import load_trace, save_trace
 from core.trace import Trace
 
 

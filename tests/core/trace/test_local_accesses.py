@@ -5,7 +5,7 @@ import pytest
 
 from core.compiler.compiler import compile_ptx
 from core.launch import ArrayArgument, Dim3, Launch, Workload
-from core.runs.recording import record
+from core.recording.record_launch import record
 from core.trace import EventKind
 
 OWN = """

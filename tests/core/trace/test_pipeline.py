@@ -7,8 +7,8 @@ import pytest
 
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
-from core.runs.recording import record
-from core.runs.storage import load_trace, save_trace
+from core.recording.record_launch import record
+from core.recording.trace_files import load_trace, save_trace
 from core.trace.pipeline import MOST_ACTORS, Pipeline, pipeline
 
 LADDER = load_ladder()

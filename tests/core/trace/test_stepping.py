@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from core.ladder import load_ladder
-from core.runs.recording import record
+from core.recording.record_launch import record
 from core.trace import EventKind
 from tests.core.emulator.machines import trace_of
 

@@ -9,7 +9,7 @@ import pytest
 
 from core.ladder import load_ladder
 from core.launch import Dim3
-from core.runs.recording import record
+from core.recording.record_launch import record
 from core.trace import EventKind, label
 from tests.core.emulator.machines import line_of, trace_of
 

@@ -5,9 +5,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from core.errors import ParameterError
-from core.runs.recording import record
+from core.recording.record_launch import record
 from gui.looks.theme import theme_names
-from gui.scenes.link import go_to, link_to, parse_link
+from gui.scenes.moment_links import go_to, link_to, parse_link
 from gui.scenes.step_views import VIEW_NAMES
 from gui.shell.session_persistence import Keeper
 

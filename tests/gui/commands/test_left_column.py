@@ -3,7 +3,7 @@
 from PySide6.QtWidgets import QWidget
 
 from gui.commands.left_column import ROOM
-from gui.docks.dock_area import units
+from gui.views.dock_area import units
 
 
 def widths():

@@ -7,8 +7,8 @@ import pytest
 
 from core.cancelling import is_cancelled
 from core.errors import Cancelled
+from core.guessing.first_launch import guess_launch
 from core.ladder import load_ladder
-from core.launching.guess import guess_launch
 from gui.commands.recording import Recorder
 from gui.scenes.selection import Configuration
 from gui.scenes.session import Session

@@ -5,7 +5,7 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QLabel
 
-from gui.looks.style import rules, stylesheet, window_name
+from gui.looks.style_sheet import rules, stylesheet, window_name
 from gui.looks.theme import current_theme, load_theme, theme_names
 
 WAIT_MS = 20_000

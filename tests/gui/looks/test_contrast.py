@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter
 from PySide6.QtWidgets import QStyle
 
 from core.ladder import load_ladder
-from core.runs.recording import record
+from core.recording.record_launch import record
 from gui.looks.theme import current_theme, load_theme, mix, theme_names
 from gui.views.answer_fields import ChoiceField
 from gui.views.drawing_tools import luminance, text_on

@@ -9,14 +9,14 @@ import pytest
 from core.cli.console import Terminal
 from core.cli.trace import show_trace
 from core.compiler.compiler import compile_ptx
-from core.explain.access import explain_access
+from core.explain.access_explained import explain_access
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
-from core.runs.recording import record
-from gui.scenes.counters import CounterRow, counter_rows, counters_caption
+from core.recording.record_launch import record
+from gui.scenes.counter_table import CounterRow, counter_rows, counters_caption
 from gui.scenes.session import Session
-from gui.scenes.source import line_totals, source_caption
-from gui.scenes.warp import warp_scene
-from gui.scenes.why import explain, topic_of_line, topic_of_row
+from gui.scenes.source_pane import line_totals, source_caption
+from gui.scenes.warp_lanes import warp_scene
+from gui.scenes.why_this_number import explain, topic_of_line, topic_of_row
 
 SOURCE = """
 __global__ void histogram(const int *values, int *bins, int n)

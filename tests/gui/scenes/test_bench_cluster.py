@@ -11,10 +11,10 @@ import pytest
 
 pytest.importorskip("distributed")
 
-from core.gpu.jobs import Timing
-from core.gpu.plan import RungKernel, make_plan
+from core.distributed import cluster as cluster_module
+from core.gpu.benchmark_job import Timing
 from core.gpu.sweep import Lane
-from core.many import cluster as cluster_module
+from core.gpu.sweep_plan import RungKernel, make_plan
 from gui.scenes.bench_places import MOST_REMEMBERED, Addresses, places
 from gui.scenes.benchmark import HERE, BenchModel, failure_sentence, state_sentence
 from tests.core.gpu.fake_gpu import FAKE_DEVICE, FakeGpu, fake_benchmark, second_gpu
@@ -155,7 +155,7 @@ class TestOverAScheduler:
 
     @pytest.fixture
     def machines(self, tmp_path, monkeypatch):
-        from tests.core.many.test_cluster import Machines
+        from tests.core.distributed.test_cluster import Machines
 
         found = Machines(tmp_path / "held", monkeypatch)
         yield found
@@ -176,12 +176,12 @@ class TestOverAScheduler:
         assert sorted(sizes) == list(range(16, 176, 16))
 
     def test_another_version_is_a_sentence(self, machines, model, ladder, monkeypatch):
-        from core.many import remote
+        from core.distributed import cluster_tasks
 
         machines.start_workers("--device", "0")
         with cluster_module.Cluster(machines.address, "GPU", patience_s=150):
             pass
-        monkeypatch.setattr(remote, "version", lambda: "another")
+        monkeypatch.setattr(cluster_tasks, "version", lambda: "another")
         monkeypatch.setattr(cluster_module, "_SETTLE_S", 0.5)
         model.run(plan(ladder, 16), Timing(), cluster=machines.address)
         drain(model, lambda: not model.running)

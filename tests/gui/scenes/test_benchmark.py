@@ -6,10 +6,10 @@ from concurrent.futures import Future
 import pytest
 
 from core.errors import GpuUnavailable
+from core.gpu.benchmark_job import Timing
 from core.gpu.failures import WorkerFailure
-from core.gpu.files import read_results, write_results
-from core.gpu.jobs import Timing
-from core.gpu.plan import RungKernel, make_plan
+from core.gpu.result_files import read_results, write_results
+from core.gpu.sweep_plan import RungKernel, make_plan
 from gui.scenes.benchmark import (
     HERE,
     RECORDED,

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from core.errors import TilescopeError
-from core.gpu.plan import FileKernel
-from core.gpu.result import Readings, load_recorded, with_samples
+from core.gpu.benchmark_result import Readings, load_recorded, with_samples
 from core.gpu.sweep import Failure
-from core.launching.file_launch import FileLaunch
+from core.gpu.sweep_plan import FileKernel
+from core.own_files.file_launch import FileLaunch
 from gui.scenes.benchmark import (
     CUBLAS,
     RECORDED,
@@ -36,7 +36,7 @@ from gui.scenes.benchmark import (
 )
 from gui.scenes.benchmark_plot import Request, curves, far_apart, plot_sentence, values_of
 from gui.scenes.selection import Configuration
-from tests.core.gpu.test_result import RESULT
+from tests.core.gpu.test_benchmark_result import RESULT
 
 CONFIGURED = Configuration("tiled", {"n": 16, "tile": 4})
 

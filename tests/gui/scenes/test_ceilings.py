@@ -8,13 +8,13 @@ from itertools import pairwise
 
 import pytest
 
+from core.devices.device_table import find_capability, load_devices
 from core.devices.occupancy import Resources, occupancy
-from core.devices.table import find_capability, load_devices
 from core.errors import TilescopeError
-from core.gpu.result import load_recorded
-from core.launching.file_launch import FileLaunch
+from core.gpu.benchmark_result import load_recorded
 from core.models.ceilings import Ceilings, ceilings
-from core.models.counts import measure, measure_rung
+from core.models.launch_counts import measure, measure_rung
+from core.own_files.file_launch import FileLaunch
 from gui.jobs.ceilings_work import choose_device, first_order_job, full_size_job, sized
 from gui.scenes import ceilings as scene
 from gui.scenes import occupancy as sm

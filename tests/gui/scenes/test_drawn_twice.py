@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from core.ladder import all_kernels, load_ladder
-from core.runs.recording import record
-from core.trace.places import step_named
-from gui.scenes.compare import counterpart
+from core.recording.record_launch import record
+from core.trace.step_names import step_named
+from gui.scenes.computed_arrays import outcome
 from gui.scenes.grids import grids_of
 from gui.scenes.matrices import matrix_scene
-from gui.scenes.results import outcome
+from gui.scenes.paired_sessions import counterpart
 from gui.scenes.selection import Configuration
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from core.launch import MatrixLayout
-from core.launching.file_launch import FileLaunch, file_workload
-from core.runs.recording import record
+from core.own_files.file_launch import FileLaunch, file_workload
+from core.recording.record_launch import record
 from gui.scenes.grids import grids_of, product_of
 
 TILED = """#define T 4

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from core.launching.guess import guess_launch
-from gui.scenes.launch_form import renumbered
+from core.guessing.first_launch import guess_launch
+from gui.scenes.launch_edits import renumbered
 
 PRODUCT = """__global__ void mm(const float *A, const float *B, float *C, int M, int N, int K)
 {

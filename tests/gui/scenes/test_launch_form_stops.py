@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from core.errors import ParameterError
-from gui.scenes.launch_form import candidates, moved, place_of, reach_text, spread, stops
+from gui.scenes.launch_edits import candidates, moved, place_of, reach_text, spread, stops
 
 
 def fits(rung, **values):

@@ -12,9 +12,9 @@ from types import SimpleNamespace
 import pytest
 
 from core.errors import ParameterError, TilescopeError
-from core.launching.file_launch import FileLaunch
-from core.lessons.link import parse_link as parse_lesson_link
-from gui.scenes.link import (
+from core.lessons.step_links import parse_link as parse_lesson_link
+from core.own_files.file_launch import FileLaunch
+from gui.scenes.moment_links import (
     LONGEST,
     LONGEST_READ,
     MOST_SOURCE,
@@ -26,7 +26,7 @@ from gui.scenes.link import (
     pack,
     parse_link,
 )
-from gui.scenes.saved import Saved, find, load, merged, said_aside, save, selection
+from gui.scenes.saved_state import Saved, find, load, merged, said_aside, save, selection
 from gui.scenes.selection import MOST, PAGE_KEYS, Breakpoint, Configuration, Origin
 from gui.shell.pages import PAGES
 

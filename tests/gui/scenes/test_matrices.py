@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from core.ladder import load_ladder
-from core.launching.file_launch import FileLaunch, file_workload
-from core.runs.recording import record
+from core.own_files.file_launch import FileLaunch, file_workload
+from core.recording.record_launch import record
 from gui.scenes.grids import bounding_box, close_up, grids_of, owned_by, rectangles
 from gui.scenes.matrices import heat_caption, heat_levels, matrix_scene
 from tests.gui.fake_kernels import aat, simple, tiled, vector_add
@@ -176,7 +176,7 @@ def test_heat_is_the_same_scale_for_every_launch():
 
 def test_heat_says_how_often_elements_were_loaded():
     from core.ladder import load_ladder
-    from core.runs.recording import record
+    from core.recording.record_launch import record
 
     ladder = load_ladder()
     said = {}

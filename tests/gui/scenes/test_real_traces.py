@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from core.ladder import load_ladder
-from core.runs.recording import record
+from core.recording.record_launch import record
+from gui.scenes.block_history import history_of
 from gui.scenes.grids import grids_of, owned_by
-from gui.scenes.history import history_of
 from gui.scenes.matrices import matrix_scene
-from gui.scenes.shared import shared_scene
-from gui.scenes.warp import warp_scene
+from gui.scenes.shared_memory import shared_scene
+from gui.scenes.warp_lanes import warp_scene
 
 CASES = {
     "uncoalesced": {"n": 20, "block_x": 8, "block_y": 8},

@@ -9,18 +9,18 @@ import pytest
 
 from core.explain.phase_table import phase_table
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
-from core.runs.recording import record
-from core.runs.storage import load_trace, save_trace
+from core.recording.record_launch import record
+from core.recording.trace_files import load_trace, save_trace
 from core.trace import EventKind
+from gui.scenes.block_history import number_at
 from gui.scenes.grids import bounding_box, grids_of
-from gui.scenes.history import number_at
 from gui.scenes.matrices import matrix_scene
-from gui.scenes.outside import guards_of
-from gui.scenes.phases import phases_caption
+from gui.scenes.out_of_bounds import guards_of
+from gui.scenes.phase_table_shown import phases_caption
 from gui.scenes.session import Session
-from gui.scenes.shared import Word, shared_scene
+from gui.scenes.shared_memory import Word, shared_scene
 from gui.scenes.text import block_name, element_name, elements_name, name_of_thread, span_name
-from gui.scenes.warp import warp_scene
+from gui.scenes.warp_lanes import warp_scene
 from gui.views.shared_view import SharedView
 
 MOVE = """

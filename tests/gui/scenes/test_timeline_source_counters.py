@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import pytest
 
 from core.ladder import load_ladder
-from core.runs.recording import record
+from core.recording.record_launch import record
 from core.trace import EventKind
-from gui.scenes.counters import (
+from gui.scenes.counter_table import (
     CounterRow,
     counter_rows,
     counters_caption,
@@ -17,10 +17,10 @@ from gui.scenes.counters import (
 )
 from gui.scenes.grids import grids_of
 from gui.scenes.matrices import matrix_scene
+from gui.scenes.scrub_bar import Timeline, event_caption, phase_label, step_label, step_words
 from gui.scenes.session import Session
-from gui.scenes.source import highlight, line_totals, source_caption
+from gui.scenes.source_pane import highlight, line_totals, source_caption
 from gui.scenes.text import longest_name, part_name
-from gui.scenes.timeline import Timeline, event_caption, phase_label, step_label, step_words
 from tests.gui.fake_trace import SOURCE, fake_trace
 
 

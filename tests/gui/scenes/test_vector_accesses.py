@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from core.launch import ArrayArgument, Dim3, Launch, Workload
-from core.runs.recording import record
+from core.recording.record_launch import record
+from gui.scenes.block_history import history_of
 from gui.scenes.grids import grids_of, owned_by
-from gui.scenes.history import history_of
 from gui.scenes.matrices import matrix_scene
-from gui.scenes.shared import shared_scene
-from gui.scenes.warp import warp_scene
+from gui.scenes.shared_memory import shared_scene
+from gui.scenes.warp_lanes import warp_scene
 
 SOURCE = """
 extern "C" __global__ void copy(const float4* in, float4* out)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from core.ladder import load_ladder
-from core.launching.file_launch import FileLaunch, file_workload
-from core.runs.recording import record
+from core.own_files.file_launch import FileLaunch, file_workload
+from core.recording.record_launch import record
 from gui.scenes.session import Session
-from gui.scenes.why import Fetched, explain, explain_fetches, topic_of_moment
+from gui.scenes.why_this_number import Fetched, explain, explain_fetches, topic_of_moment
 
 LADDER = load_ladder()
 

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 from shiboken6 import isValid
 
 from gui.looks.theme import apply_theme
-from gui.scenes.saved import find, load, said_aside, save
+from gui.scenes.saved_state import find, load, said_aside, save
 from gui.scenes.selection import Breakpoint
 from gui.shell.app import greet
 from gui.shell.main_window import MainWindow
@@ -108,7 +108,7 @@ def test_a_link_carries_an_edit(window, qtbot):
 
 
 def test_wrong_links_are_sentences_in_the_window(window, qtbot, monkeypatch):
-    monkeypatch.setattr("gui.commands.moments.ask_text", lambda *a, **k: "tiled?n=x")
+    monkeypatch.setattr("gui.commands.moment_commands.ask_text", lambda *a, **k: "tiled?n=x")
     window.moments.ask_for_link()
     assert "link's n is “x”" in window.message.sentence
     with qtbot.waitSignal(window.recorder.failed, timeout=RECORDING_MS):
@@ -221,7 +221,7 @@ def test_closing_before_the_moment_is_there_keeps_it(window, tmp_path):
 
 @pytest.mark.slow
 def test_a_saved_rung_that_is_gone(open_window, qtbot, tmp_path):
-    from gui.scenes.saved import Saved
+    from gui.scenes.saved_state import Saved
     from gui.scenes.selection import Configuration
 
     window = open_window()

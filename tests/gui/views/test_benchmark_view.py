@@ -11,7 +11,7 @@ from PySide6.QtGui import QImage
 
 from core.errors import GpuUnavailable
 from core.gpu.failures import WorkerFailure
-from core.gpu.files import read_results
+from core.gpu.result_files import read_results
 from gui.scenes.selection import Configuration
 from gui.scenes.session import Session
 from gui.views.benchmark_plots import LaunchPlot
@@ -104,9 +104,9 @@ def choose(page, title):
 def test_a_cluster_is_chosen_and_what_is_wrong_with_it_is_said(qtbot, page, monkeypatch):
     from contextlib import contextmanager
 
+    from core.distributed import cluster as cluster_module
     from core.errors import TilescopeError
     from core.gpu.sweep import Lane
-    from core.many import cluster as cluster_module
 
     @contextmanager
     def lanes(address, tell, *, patience_s):
@@ -145,7 +145,7 @@ def test_a_cluster_is_chosen_and_what_is_wrong_with_it_is_said(qtbot, page, monk
 def test_a_full_disk_is_a_sentence_in_an_export_and_where_sweeps_are_kept(
     qtbot, page, tmp_path, monkeypatch
 ):
-    from core.gpu.files import Journal
+    from core.gpu.result_files import Journal
 
     class Full(Journal):
         def __init__(self, path):

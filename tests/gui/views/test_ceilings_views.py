@@ -14,9 +14,9 @@ from PySide6.QtWidgets import QLabel, QWidget
 from core.cancelling import is_cancelled
 from core.devices.occupancy import Resources
 from core.errors import Cancelled
-from core.gpu.achieved import reported_device
-from core.gpu.result import load_recorded
-from core.launching.file_launch import FileLaunch
+from core.gpu.achieved_of_ceilings import reported_device
+from core.gpu.benchmark_result import load_recorded
+from core.own_files.file_launch import FileLaunch
 from gui.jobs import ceilings_work
 from gui.jobs.ceilings_work import key_of
 from gui.looks.theme import apply_theme

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from gui.scenes.draft import Draft, line_map
+from gui.scenes.edited_source import Draft, line_map
 
 OLD = "a\nb\nc\nd\ne"
 

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtGui import QFontMetrics, QImage, QTextCursor
 
 from gui.looks.theme import apply_theme, current_theme, theme_names
-from gui.scenes.source import highlight, lines_inside_comments
+from gui.scenes.source_pane import highlight, lines_inside_comments
 from gui.views.code_edit import STYLES, CodeEdit
 
 RECORDING_MS = 20_000

@@ -14,7 +14,7 @@ import pytest
 from PySide6.QtGui import QImage
 
 from core.ladder import load_ladder
-from core.runs.recording import record
+from core.recording.record_launch import record
 from gui.looks.theme import apply_theme
 from gui.scenes.selection import Breakpoint
 from gui.scenes.session import Session

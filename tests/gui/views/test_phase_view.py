@@ -4,9 +4,9 @@ import pytest
 from PySide6.QtGui import QFontMetrics
 
 from core.ladder import load_ladder
-from core.runs.recording import record
+from core.recording.record_launch import record
 from gui.looks.theme import current_theme
-from gui.scenes.phases import folded, shape_of
+from gui.scenes.phase_table_shown import folded, shape_of
 from gui.scenes.session import Session
 from gui.views.phase_view import EDGE, SCALE, PhaseView, line_height
 

@@ -7,9 +7,9 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 
 from core.ladder import load_ladder
-from core.runs.recording import record
+from core.recording.record_launch import record
 from gui.looks.theme import apply_theme, current_theme
-from gui.scenes.pipeline import is_early, sentence
+from gui.scenes.pipeline_words import is_early, sentence
 from gui.scenes.session import Session
 from gui.views.pipeline_view import PipelineView, pipeline_layout
 

@@ -6,7 +6,7 @@ from PySide6.QtGui import QColor, QMouseEvent
 from PySide6.QtWidgets import QApplication
 
 from core.ladder import load_ladder
-from core.runs.recording import record
+from core.recording.record_launch import record
 from gui.looks.theme import apply_theme, current_theme
 from gui.scenes.matrices import touched_by
 from gui.scenes.selection import Hover

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtGui import QImage
 
 from core.ladder import load_ladder
-from core.runs.recording import record
+from core.recording.record_launch import record
 from gui.scenes.grids import grids_of
 from gui.scenes.matrices import matrix_scene
 from gui.scenes.text import value_text

@@ -8,14 +8,14 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QFontMetricsF, QImage, QPainter
 
 from core.ladder import load_ladder
-from core.runs.recording import record
+from core.recording.record_launch import record
 from core.trace.access import SharedArray
-from core.trace.places import step_named
+from core.trace.step_names import step_named
 from gui.looks.theme import apply_theme, current_theme, load_theme
-from gui.scenes.asking import Lit
+from gui.scenes.question_in_views import Lit
 from gui.scenes.session import Session
-from gui.scenes.shared import SharedGrid, SharedScene
-from gui.scenes.why import Step, explain
+from gui.scenes.shared_memory import SharedGrid, SharedScene
+from gui.scenes.why_this_number import Step, explain
 from gui.views.bank_map_painter import BankMapPainter
 from gui.views.drawing_tools import Cells, Pixmaps
 from gui.views.shared_view import ArrayPicture, SharedView, shared_geometry

@@ -6,7 +6,7 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter
 
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
-from core.runs.recording import record
+from core.recording.record_launch import record
 from gui.looks.theme import current_theme
 from gui.scenes.grids import grids_of, owned_by
 from gui.scenes.matrices import matrix_scene

@@ -7,9 +7,9 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QFontMetricsF
 
 from core.ladder import load_ladder
-from core.runs.recording import record
+from core.recording.record_launch import record
 from gui.looks.theme import load_theme
-from gui.scenes.warp import warp_scene
+from gui.scenes.warp_lanes import warp_scene
 from gui.views.warp_view import over_cells, warp_geometry
 
 

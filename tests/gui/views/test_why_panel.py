@@ -6,11 +6,11 @@ from html import escape
 import pytest
 from PySide6.QtCore import QPoint, QRect, QUrl
 
-from core.explain.access import explain_access
-from core.runs.recording import record
+from core.explain.access_explained import explain_access
+from core.recording.record_launch import record
 from gui.looks.theme import apply_theme
 from gui.scenes.session import Session
-from gui.scenes.why import FOLDED, Step, as_html, explain, heading_of
+from gui.scenes.why_this_number import FOLDED, Step, as_html, explain, heading_of
 from gui.views.why_panel import WhyPanel
 
 

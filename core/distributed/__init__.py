@@ -1,0 +1,1 @@
+"""Launches spread over processes and machines."""

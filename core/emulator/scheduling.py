@@ -1,0 +1,215 @@
+"""Which group of lanes runs next, and the order in which warps advance."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from core.emulator.diverged_lanes import Parties
+from core.emulator.endless_loops import FAIR, NEVER, Spinning
+from core.emulator.events import Mask
+from core.emulator.lane_groups import WARP, Group
+from core.emulator.program import Kind
+from core.emulator.state import MachineState
+from core.errors import ParameterError
+
+if TYPE_CHECKING:
+    from core.emulator.in_flight import InFlight
+
+# Hardware promises no order between barriers. In lock step (the default) all warps of the machine
+# go together, which is fast and hides races; the other orders let one warp of each block advance at
+# a time, so that a kernel that races gives other results.
+
+
+WarpOrder = Literal["lockstep", "round_robin", "warp_by_warp", "random"]
+ORDERS: tuple[WarpOrder, ...] = get_args(WarpOrder)
+_LONGEST_TURN = 16  # memory accesses
+
+
+class Schedule:
+    """Picks the warp that advances next, and for how many memory accesses (0: until it waits)."""
+
+    def __init__(self, order: WarpOrder, seed: int) -> None:
+        """Raises `ParameterError` for an unknown order."""
+        if order not in ORDERS:
+            raise ParameterError(f"There is no order {order!r}: use {', '.join(ORDERS)}.")
+        self._order = order
+        self._random = np.random.default_rng(seed)
+        self._last = -1
+
+    def turn(self, ready: list[int]) -> tuple[int, int]:
+        """One of the `ready` warps (ascending numbers), and the length of its turn."""
+        if self._order == "random":
+            warp = ready[int(self._random.integers(len(ready)))]
+            return warp, int(self._random.integers(1, _LONGEST_TURN + 1))
+        if self._order == "round_robin":
+            self._last = next((w for w in ready if w > self._last), ready[0])
+            return self._last, 1
+        return ready[0], 0
+
+
+class RunQueue:
+    """The groups that can run, those held for their warp, and those that spin."""
+
+    def __init__(self, state: MachineState, schedule: Schedule | None) -> None:
+        """`schedule` None is lock step: all warps advance together."""
+        self.state, self.schedule = state, schedule
+        self.groups: list[Group] = []
+        self.held: list[Group] = []  # wait for lanes of their warp or warpgroup
+        self.parked: list[tuple[Group, int]] = []  # spin; and the changes of memory they had seen
+        self.stuck = False  # whether threads were left that could not go on
+        self.spinning = Spinning()
+        self.flight: InFlight  # set by the machine
+        self.parties = Parties(
+            state.geometry,
+            state.place_of,
+            state.image.must_pass,
+            state.image.reaches,
+            lambda pc: state.op_at(pc).instruction.opcode == "nanosleep",
+        )
+        self.turn_left = 0  # memory accesses left of a warp's turn, 0 for no limit
+        # In its block: the warps of one number of all blocks take their turns together.
+        self._warp_of_lane = np.arange(state.count) % state.geometry.threads // WARP
+
+    def unblock(self) -> bool:
+        """No group can run: wakes or releases some; False where none is left."""
+        if (self.flight.has_sleepers or self.parked) and self.flight.unblock() and self.groups:
+            return True
+        for group, changes in self.parked[:]:
+            if changes not in (NEVER, self.state.unit.changes):
+                self.parked.remove((group, changes))
+                self.groups.append(group)
+        if not self.groups and self.held:
+            group = min(self.held, key=lambda g: (self._awaits_warps(g), g.pc))
+            self.held.remove(group)
+            group.forced = True
+            self.groups.append(group)
+        if not self.groups:
+            self._give_up()
+        return bool(self.groups)
+
+    def _awaits_warps(self, group: Group) -> bool:
+        """Whether held lanes wait for other warps, which may be held for lanes of their own."""
+        return self.state.op_at(group.pc).kind is Kind.ACTION
+
+    def _give_up(self) -> None:
+        """The threads that are left can never go on: a GPU would hang."""
+        asleep = self.flight.has_sleepers
+        self.flight.give_up()
+        for group, _ in self.parked:
+            lanes = group.lanes(self.state.count)
+            self.state.fault("livelock", group.pc, group.depth, lanes, tick=group.since)
+        waiting = [mask for mask in self.state.waiting.values() if mask.any()]
+        for mask in waiting:
+            lanes = np.flatnonzero(mask)
+            others = np.flatnonzero(self.state.alive & ~mask & self._in_block_of(int(lanes[0])))
+            at = int(self.state.resume_at[lanes[0]]) - 1
+            depth, tick = (
+                int(self.state.resume_depth[lanes[0]]),
+                int(self.state.arrived_at[lanes[0]]),
+            )
+            self.state.fault("deadlock", at, depth, lanes, others, tick=tick)
+        self.stuck = bool(waiting) or asleep or any(seen != NEVER for _, seen in self.parked)
+        self.parked.clear()
+        self.state.waiting.clear()
+
+    def pick(self) -> Group:
+        """The group to run next, merged with those at the same instruction."""
+        groups = self.groups
+        if self.schedule is not None:
+            warp, self.turn_left = self.schedule.turn(sorted({g.warp for g in groups}))
+            groups = [g for g in groups if g.warp == warp]
+        elif len(groups) > 1 and (starved := self.starved()) is not None:
+            return starved
+        number = self.parties.number
+        group = max(groups, key=lambda g: (number(g), g.depth, -g.stands))
+        party = number(group)
+        if self.state.op_at(group.pc).instruction.apart:
+            return group
+        for other in [g for g in groups if g is not group]:
+            if (other.pc, other.depth, other.latch) != (group.pc, group.depth, group.latch):
+                continue
+            if number(other) == party and other.yielded == group.yielded:
+                self.groups.remove(other)
+                self.groups.remove(group)
+                assert group.mask is not None
+                assert other.mask is not None
+                mask = group.mask | other.mask
+                group = self.enter(
+                    Group(
+                        group.pc,
+                        group.depth,
+                        mask,
+                        group.warp,
+                        yielded=group.yielded,
+                        latch=group.latch,
+                    )
+                )
+        return group
+
+    def starved(self) -> Group | None:
+        """A group that has waited too long for its turn."""
+        oldest = min(self.groups, key=lambda g: g.since)
+        return oldest if self.state.tick - oldest.since > FAIR else None
+
+    def enter(self, group: Group) -> Group:
+        """Puts a group among those that can run."""
+        group.since = self.state.tick
+        if self.schedule is None or group.warp >= 0:
+            if not self.parties.is_open:  # nearly always
+                self.groups.append(group)
+                return group
+            parts = [*self.parties.entered(group)]
+            self.groups += parts
+            return parts[0]
+        lanes = group.lanes(self.state.count)
+        for warp in np.unique(self._warp_of_lane[lanes]):
+            mask = self._warp_of_lane == warp
+            mask = mask if group.mask is None else mask & group.mask
+            one = Group(group.pc, group.depth, mask, int(warp), latch=group.latch)
+            self.groups += self.parties.entered(one)
+        return group
+
+    def yields(self, group: Group, mask: Mask | None) -> bool:
+        """The lanes of a mask yield, at the group's pc: whether the group waits its turn there."""
+        if group.yielded:
+            group.yielded = False
+            self.parties.go_on(mask)
+            return False
+        parted = self.parties.yields(group, mask, self.groups)
+        if parted is not None:
+            self.groups = parted
+        return parted is not None
+
+    def peers(self, group: Group) -> list[Group]:
+        """The groups that this one may meet: all, or those of its warp."""
+        if self.schedule is None:
+            return self.groups
+        return [g for g in self.groups if g.warp == group.warp]
+
+    def boundary(self, group: Group) -> int:
+        """The lowest pc ahead at which another group of the same depth stands.
+
+        One that stays apart at the same pc comes along instruction by instruction.
+        """
+        peers = self.peers(group)
+        ahead = [math.ceil(g.stands) for g in peers if g.depth == group.depth]
+        ahead += [pc + 1 for pc in ahead if pc == group.pc]
+        return min((pc for pc in ahead if pc > group.pc), default=1 << 60)
+
+    def alone(self) -> bool:
+        """Whether there is no other group."""
+        return not self.groups and self.nobody_waits()
+
+    def nobody_waits(self) -> bool:
+        """Whether there is no group that waits for anything but its turn."""
+        return not (self.state.waiting or self.held or self.parked or self.flight.has_sleepers)
+
+    def _in_block_of(self, lane: int) -> Mask:
+        same: Mask = (
+            np.arange(self.state.count) // self.state.geometry.threads
+            == lane // self.state.geometry.threads
+        )
+        return same

@@ -1,0 +1,176 @@
+"""A benchmark job, as the worker process runs it: compile, check, time, report each sample."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import hashlib
+import platform
+import statistics
+import sys
+import time
+from dataclasses import replace
+from importlib import metadata
+
+from core.gpu import driver_session, worker_events
+from core.gpu.benchmark_job import BenchmarkJob, Built, CublasSubject, Timing, build_for
+from core.gpu.benchmark_result import BenchmarkResult, Readings, gflops, is_stable, with_samples
+from core.gpu.driver_session import Session
+from core.gpu.loaded_launch import CublasProduct, Launchable, LoadedKernel
+from core.gpu.result_check import Check, check
+from core.gpu.worker_events import Begun, Sample, Sensed, Stage, report
+from core.launch import Dim3, Launch, Workload
+
+# The median is looked at again after this many further samples: sorting is not free.
+_LOOK_EVERY = 10
+_SENSE_EVERY_S = 0.25
+
+
+def run_benchmark(job: BenchmarkJob) -> BenchmarkResult:
+    """Benchmarks one kernel on this process's device.
+
+    Reports a Stage before each part, Begun before timing and a Sample for each timed launch. Raises
+    GpuUnavailable, WorkerFailure, CompileError, ParameterError. A wrong result is not timed: the
+    result says so.
+    """
+    report(Stage("starting the GPU", 120.0))
+    here = driver_session.current()
+    report(Stage("preparing the arrays", 300.0))
+    workload = job.subject.workload()
+    report(Stage("compiling", 120.0))
+    built, kernel = _load(job, workload, here)
+    with here.using(kernel):
+        kernel.reset()
+        report(Stage("running the kernel once", job.timing.launch_limit_s))
+        kernel.run()
+        report(Stage("checking the result against float64", 600.0))
+        checks = check(workload, kernel.outputs(), job.subject.seed or 0)
+        begun = _result(job, workload, here, kernel, checks, built)
+        if all(c.ok for c in checks):
+            return _time(kernel, begun, job)
+        wrong = replace(begun, warm_up=0, l2_flushed=False)
+        return with_samples(wrong, (), "wrong result", here.sensors.read())
+
+
+def _load(job: BenchmarkJob, workload: Workload, here: Session) -> tuple[Built, Launchable]:
+    if isinstance(job.subject, CublasSubject):
+        product = CublasProduct(here, workload.launch)
+        return Built(b"", "", "cuBLAS", product.version, ()), product
+    built = build_for(workload, here.report.compute_capability)
+    return built, LoadedKernel(here, built.cubin, built.entry, workload.launch)
+
+
+def _time(kernel: Launchable, begun: BenchmarkResult, job: BenchmarkJob) -> BenchmarkResult:
+    """Takes samples until the median is stable or the budget is spent."""
+    timing, sensors = job.timing, driver_session.current().sensors
+    report(Stage("warming up", timing.launch_limit_s * max(timing.warm_up, 1)))
+    for _ in range(timing.warm_up):
+        kernel.time(flush=timing.flush_l2)
+    begun = replace(begun, l2_flushed=kernel.flush_bytes > 0, flush_bytes=kernel.flush_bytes)
+    report(Begun(begun))
+    report(Stage("timing", timing.launch_limit_s))
+    samples: list[float] = []
+    clocks: list[float] = []
+    began = time.monotonic()
+    sensed, seen, ended = 0.0, Readings(), ""
+    while not ended:
+        samples.append(kernel.time(flush=timing.flush_l2))
+        if kernel.sm_mhz is not None:
+            clocks.append(kernel.sm_mhz)
+        report(Sample(len(samples) - 1, samples[-1], gflops(begun.flops, samples[-1])))
+        now = time.monotonic()
+        if now - sensed >= _SENSE_EVERY_S:
+            sensed, seen = now, with_lowest(sensors.read(), seen)
+            report(Sensed(seen))
+        ended = _reason_to_end(samples, timing, now - began)
+    # Read at once, while the clocks still are what the last launches ran at.
+    last = with_lowest(sensors.read(), seen)
+    if 2 * len(clocks) > len(samples):  # a short launch that was held up once says nothing
+        last = replace(last, launch_mhz=statistics.median(clocks))
+    return with_samples(begun, samples, ended, last)
+
+
+def with_lowest(now: Readings, before: Readings) -> Readings:
+    """The present readings, with the lowest SM clock of these and of those before."""
+    clocks = [mhz for mhz in (now.sm_mhz, before.lowest_sm_mhz) if mhz is not None]
+    return replace(now, lowest_sm_mhz=min(clocks, default=None))
+
+
+def _reason_to_end(samples: list[float], timing: Timing, elapsed_s: float) -> str:
+    if worker_events.stop.is_set():
+        return "stopped"
+    if elapsed_s >= timing.budget_s:
+        return "budget"
+    if len(samples) >= timing.maximum:
+        return "sample limit"
+    if len(samples) % _LOOK_EVERY == 0 and is_stable(
+        samples, minimum=timing.minimum, relative=timing.stable
+    ):
+        return "stable"
+    return ""
+
+
+def _result(
+    job: BenchmarkJob,
+    workload: Workload,
+    here: Session,
+    kernel: Launchable,
+    checks: tuple[Check, ...],
+    built: Built,
+) -> BenchmarkResult:
+    """The result before timing."""
+    return BenchmarkResult(
+        device=here.report,
+        date=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        title=workload.title,
+        rung=workload.rung,
+        kernel=workload.kernel,
+        parameters=dict(workload.parameters),
+        seed=job.subject.seed,
+        grid=_triple(workload.launch.grid),
+        block=_triple(workload.launch.block),
+        dynamic_shared_bytes=workload.launch.shared_bytes,
+        flops=workload.flops,
+        samples_ms=(),
+        median_ms=None,
+        p5_ms=None,
+        p95_ms=None,
+        gflops=None,
+        gflops_p5=None,
+        gflops_p95=None,
+        ended="cut off",
+        warm_up=job.timing.warm_up,
+        l2_flushed=job.timing.flush_l2,
+        flush_bytes=0,
+        checks=checks,
+        registers=kernel.registers,
+        static_shared_bytes=kernel.static_shared_bytes,
+        local_bytes=kernel.local_bytes,
+        architecture=built.architecture,
+        nvrtc=built.compiler,
+        readings=Readings(),
+        notes=built.notes,
+        source_name=workload.source_name,
+        source_digest=hashlib.sha256(workload.source.encode()).hexdigest()[:12],
+        bytes_once=workload.nbytes or bytes_once(workload.launch),
+        software=software(),
+    )
+
+
+def bytes_once(launch: Launch) -> int:
+    """Bytes that a launch must read and write, each of its arrays' bytes once each way."""
+    return sum(a.data.nbytes * (2 if a.role == "inout" else 1) for a in launch.arrays)
+
+
+def software() -> dict[str, str]:
+    """Versions of what measured; of the packages that drive a GPU, of the one that did."""
+    found = {"python": platform.python_version(), "system": platform.system()}
+    drives = "cuda-bindings" if "cuda.bindings.driver" in sys.modules else "pycuda"
+    for name in ("tilescope", drives):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
+
+
+def _triple(size: Dim3) -> tuple[int, int, int]:
+    return size.x, size.y, size.z

@@ -1,1 +1,0 @@
-"""Many launches: scanned, spread over machines, tuned."""

@@ -1,0 +1,258 @@
+"""The file of a repository that launches another file's kernel, or calls what launches it.
+
+A header of kernels, or a source whose host code lies apart, says nothing of grids and sizes; the
+file that launches its kernels does, and the one that calls the launching function. Both are looked
+for in the folders of the file's own repository.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+
+from core.errors import TilescopeError
+from core.own_files.sources_and_headers import local_files, read_source, repository_of
+from core.source.declarations import includes
+from core.source.functions_and_calls import host_syntax
+from core.source.kernels_and_launches import kernels, launches_by_kernel
+from core.source.macro_expansion import plain_text, without_comments
+
+_SUFFIXES = {".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".inl", ".inc"}
+_MOST_FILES = 4000
+_MOST_BYTES = 1 << 19  # of one file
+_MOST_READ = 48 << 20  # bytes of all files
+_MOST_TEXT = 2 << 20  # characters of a user's headers
+_DEEPEST = 4  # files that include each other
+_MOST_OF_CALLERS = 8 << 20  # bytes of the files in which callers are looked for
+_MOST_LIKELY = 16  # files that are read for one function
+_MOST_BESIDE = 1 << 18  # bytes of the files beside a caller that its own functions come from
+_LAUNCHES = re.compile(rb"<< {0,4}<|LaunchKernel")  # a formatter may put spaces between
+
+
+@dataclass(frozen=True)
+class User:
+    """A file that launches a kernel of another: its path, its text, whether it includes that one.
+
+    `headers` is the text of its own headers, without the file whose kernel it launches.
+    """
+
+    path: Path
+    text: str
+    includes_it: bool
+    headers: str
+
+
+def user_of(path: str, kernel: str) -> User | None:
+    """The file nearest to the one at `path` that launches its `kernel` (a name without namespace).
+
+    One that includes the file counts before all others; one that defines a kernel of that name
+    itself does not count. None where there is none, or where the file lies in no repository.
+    """
+    own = Path(path).resolve()
+    root = repository_of(own)
+    return None if root is None else _user_of(own, root, kernel, _state(root, own))
+
+
+@lru_cache(maxsize=32)
+def _user_of(own: Path, root: Path, kernel: str, state: int) -> User | None:
+    word = re.compile(rf"\b{re.escape(kernel)}\b".encode())
+    others: list[User] = []
+    for place, raw in _texts(root, own):
+        if not _LAUNCHES.search(raw) or not word.search(raw):
+            continue
+        found = _user(place, own, kernel)
+        if found is not None and found.includes_it:
+            return found
+        others += [found] if found is not None else []
+    return others[0] if others else None
+
+
+def callers_of(path: str, function: str) -> str:
+    """The text of the file nearest to the one at `path` that calls a function.
+
+    One that defines a function of that name itself does not count. Behind it come the files beside
+    it whose functions it calls and which allocate. "" where no file calls it, or where the file
+    lies in no repository.
+    """
+    own = Path(path).resolve()
+    root = repository_of(own)
+    return "" if root is None else _callers_of(own, root, function, _state(root, own))
+
+
+@lru_cache(maxsize=32)
+def _callers_of(own: Path, root: Path, function: str, state: int) -> str:
+    word = re.compile(rf"\b{re.escape(function)}\s*\(".encode())
+    for place, raw in _texts(root, own, _MOST_OF_CALLERS):
+        if not word.search(raw):
+            continue
+        text = _read(place)
+        caller = host_syntax(without_comments(text))
+        if not caller.is_called(function) or function in caller.by_name:  # it calls its own
+            continue
+        beside, room = [text], _MOST_BESIDE
+        for other in sorted(place.parent.iterdir()):
+            if other.suffix not in _SUFFIXES or other in (own, place):
+                continue
+            more = _read(other)
+            if "cudaMalloc" not in more or len(more) > room:
+                continue
+            if caller.called & host_syntax(without_comments(more)).by_name.keys():
+                beside.append(more)
+                room -= len(more)
+        return "\n".join(beside)
+    return ""
+
+
+def _read(place: Path) -> str:
+    """A file's text; "" for one that cannot be read."""
+    try:
+        return read_source(place)
+    except TilescopeError:
+        return ""
+
+
+def program_of(path: str) -> Path | None:
+    """The file that includes the one at `path`, or what includes that, as far up as there is one.
+
+    None where no file of the repository includes it.
+    """
+    own = Path(path).resolve()
+    root = repository_of(own)
+    return None if root is None else _program_of(own, root, _state(root, own))
+
+
+@lru_cache(maxsize=32)
+def _program_of(own: Path, root: Path, state: int) -> Path | None:
+    found: Path | None = None
+    for _ in range(_DEEPEST):
+        above = _includer(root, found or own)
+        if above is None or above == own:
+            break
+        found = above
+    return found
+
+
+def definition_of(path: str, kernel: str) -> Path | None:
+    """The file nearest to the one at `path` that defines the kernel of that name.
+
+    Looked for in its repository; without one, in its folder.
+    """
+    own = Path(path).resolve()
+    word = re.compile(rf"\b{re.escape(kernel)}\b".encode())
+    for place, raw in _texts(repository_of(own) or own.parent, own):
+        if b"__global__" in raw and word.search(raw):
+            try:
+                found = kernels(read_source(place))
+            except TilescopeError:
+                continue
+            if any(k.name == kernel and k.is_defined for k in found):
+                return place
+    return None
+
+
+def defined_apart(path: str, source: str, headers: str) -> tuple[Path, ...]:
+    """The files near the one at `path` with device functions that its source calls.
+
+    It, or its headers, only declare these: a program that is compiled in parts (nvcc -rdc=true) has
+    them in other files.
+    """
+    own, text = Path(path).resolve(), f"{headers}\n{source}"
+    if "__device__" not in text:
+        return ()
+    called = host_syntax(plain_text(source)).calls.keys()
+    wanted = set(called & host_syntax(plain_text(text)).declared_for_device)
+    if not wanted:
+        return ()
+    word = re.compile(rb"\b(?:%s)\s*\(" % b"|".join(name.encode() for name in sorted(wanted)))
+    texts = _texts(repository_of(own) or own.parent, own, _MOST_OF_CALLERS)
+    likely = (place for place, raw in texts if b"__device__" in raw and word.search(raw))
+    found: list[Path] = []
+    for place in islice(likely, _MOST_LIKELY):
+        if wanted:
+            functions = host_syntax(plain_text(_read(place))).functions
+            there = {f.name for f in functions if f.is_for_device} & wanted
+            found += [place] if there else []
+            wanted -= there
+    return tuple(found)
+
+
+def _state(root: Path, own: Path) -> int:
+    """Another number once a source of the repository is written, added or removed."""
+    seen = []
+    for place in _files(root, own):
+        with suppress(OSError):
+            about = place.stat()
+            seen.append((str(place), about.st_mtime_ns, about.st_size))
+    return hash(tuple(seen))
+
+
+def _includer(root: Path, own: Path) -> Path | None:
+    name = own.name.encode()
+    for place, raw in _texts(root, own):
+        if name not in raw:
+            continue
+        for wanted, _ in includes(raw.decode("utf-8", "replace")):
+            if wanted.endswith(own.name) and (place.parent / wanted).resolve() == own:
+                return place
+    return None
+
+
+def _texts(root: Path, own: Path, most: int = _MOST_READ) -> Iterator[tuple[Path, bytes]]:
+    """The sources of a repository as far as they may be read, those nearest to a file first."""
+    read = 0
+    for place in _files(root, own):
+        try:
+            if place.stat().st_size > _MOST_BYTES:
+                continue
+            raw = place.read_bytes()
+        except OSError:
+            continue
+        read += len(raw)
+        if read > most:
+            return
+        yield place, raw
+
+
+def _files(root: Path, own: Path) -> Iterator[Path]:
+    """The sources of a repository, those nearest to a file first."""
+    seen: set[Path] = set()
+    count = 0
+    for top in (own.parent, *own.parent.parents):
+        for folder, names, files in os.walk(top):
+            here = Path(folder)
+            names[:] = sorted(n for n in names if n[:1] != "." and here / n not in seen)
+            for name in sorted(files):
+                if Path(name).suffix in _SUFFIXES and here / name != own:
+                    count += 1
+                    if count > _MOST_FILES:
+                        return
+                    yield here / name
+        seen.add(top)
+        if top == root:
+            return
+
+
+def _user(place: Path, own: Path, kernel: str) -> User | None:
+    try:
+        text = read_source(place)
+    except TilescopeError:
+        return None
+    if kernel not in launches_by_kernel(text):
+        return None
+    named = any(name.rpartition("/")[2] == own.name for name, _ in includes(text))
+    headers = dict(local_files(text, str(place)))
+    includes_it = named and any(path.resolve() == own for path, _ in headers.values())
+    if not includes_it and any(k.name == kernel and k.is_defined for k in kernels(text)):
+        return None
+    texts, room = [], _MOST_TEXT
+    for file, header in headers.values():
+        if file.resolve() != own and len(header) <= room:
+            texts.append(header)
+            room -= len(header)
+    return User(place, text, includes_it, "\n".join(texts))

@@ -1,0 +1,66 @@
+"""All commands of one window, each with those that it uses."""
+
+from __future__ import annotations
+
+from gui.commands.editing_and_opening import Workbench
+from gui.commands.explaining import Explaining
+from gui.commands.exporting import Taker
+from gui.commands.focus import focus_page
+from gui.commands.large_view import Enlarging
+from gui.commands.lesson_teaching import Teaching
+from gui.commands.moment_commands import Lecture, Moments
+from gui.commands.nsight_profile import Profiling
+from gui.commands.pictures import Exporter
+from gui.commands.presenting import Presenting
+from gui.commands.problem_messages import Reporter
+from gui.commands.steps_and_breakpoints import Stopping
+from gui.commands.window import Window
+
+
+class Commands:
+    """What the menus, the pages and the window itself ask for."""
+
+    def __init__(self, window: Window) -> None:
+        self._window = window
+        self.workbench = bench = Workbench(window)
+        self.moments = Moments(window, bench)
+        self.lecture = Lecture(window, self.moments)
+        bench.list_wanted.connect(self.lecture.open_list)
+        self.exporter = Exporter(window)
+        bench.waiting.stopped.connect(self.exporter.cancel)
+        self.enlarging = Enlarging(window)
+        self.explaining = Explaining(window)
+        self.stopping = Stopping(window, window.session, window.step_page.source, window.message)
+        self.reporter = Reporter(window, bench)
+        self.taker = Taker(window, self.moments)
+        bench.waiting.stopped.connect(self.taker.cancel)
+        self.profiling = Profiling(window)
+        bench.waiting.stopped.connect(self.profiling.cancel)
+        self.teaching = Teaching(window, self.moments, bench, self.explaining)
+        self.presenting = Presenting(window, self.teaching)
+
+    def leave_field(self) -> None:
+        """End editing, put away what is said, or else bring all views back."""
+        window = self._window
+        if window.step_page.source.end_editing():
+            focus_page(window)
+            return
+        said = window.message.sentence or any(s.question for s in self.explaining.sessions)
+        if not said and self.enlarging.back():
+            return
+        window.message.clear()
+        self.explaining.close()
+        focus_page(window)
+
+    def turn(self, by: int) -> None:
+        """The next question of a lesson, or the one before; without a lesson another kernel."""
+        if not self.presenting.move(by) and not self.teaching.turn(by):
+            self._window.ladder_panel.choose_next(by)
+
+    def close(self) -> None:
+        """Stop what reads and writes files, and wait for it."""
+        self.workbench.close()
+        self.exporter.close()
+        self.taker.close()
+        self.profiling.close()
+        self.teaching.close()

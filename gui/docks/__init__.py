@@ -1,1 +1,0 @@
-"""Pages of views in docks: how they are laid out, moved, and shown large."""

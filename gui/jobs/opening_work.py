@@ -1,0 +1,167 @@
+"""Reads a user's file and finds a launch for it, or a saved trace, off the UI thread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.errors import Cancelled, TilescopeError
+
+if TYPE_CHECKING:
+    from core.compiler.kernel_signature import SignatureParameter
+    from core.ladder import Ladder
+    from core.launch import Workload
+    from core.own_files.file_launch import FileLaunch
+    from gui.background.work import Progress
+    from gui.jobs.record_work import Recorded
+    from gui.scenes.selection import Configuration
+
+NO_NUMBER = "{} is no longer a number in the source: run the edited text first."
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A file's kernels and a launch of one of them; `edited` is the text if not the file's own.
+
+    `block` is the one to look at first, None for the one that is looked at; `pasted` is as in a
+    `Configuration`.
+    """
+
+    launch: FileLaunch
+    kernels: tuple[str, ...]
+    signature: tuple[SignatureParameter, ...]
+    edited: str | None
+    block: int | None = None
+    pasted: str = ""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A saved trace, and what the form of a launch shows of it; None for a rung's."""
+
+    recorded: Recorded
+    form: Opened | None
+
+
+def open_job(
+    _: Progress,
+    path: str,
+    known: FileLaunch | None,
+    kernel: str | None,
+    text: str | None = None,
+    is_edit: bool = True,
+    linked: bool = False,
+    block: int | None = None,
+    pasted: str = "",
+) -> Opened:
+    """The work of opening `path`; gives an `Opened`, or raises TilescopeError.
+
+    `known` is a launch to go on from, `kernel` one to guess anew. `text` stands in for the file's,
+    and is an edit of it unless `is_edit` is False. `linked` says that `known` is a link's: what it
+    leaves empty is guessed, and what the source has not is an error. `block` and `pasted` go
+    along.
+    """
+    from core.guessing.first_launch import launch_of
+    from core.guessing.ptx_kernels import opened_ptx
+    from core.own_files.sources_and_headers import must_be_short_enough, read_source
+    from core.side_process.client import apart
+
+    if path.endswith(".ptx"):
+        opened = apart(opened_ptx, path, known, kernel, text)
+        return Opened(*opened, text if is_edit else None, block, pasted)
+    source = text if text is not None else read_source(Path(path))
+    must_be_short_enough(source, "The text")
+    found = apart(launch_of, source, path, known, kernel, linked)
+    is_own = found[0].path == path
+    if not is_own:  # the kernels lie in a file that this one includes
+        source = read_source(Path(found[0].path))
+    if known is None or linked:
+        from core.guessing.fitting_launch import tried
+
+        found = (tried(source, found[0], known), *found[1:])
+    edited = source if text is not None and is_edit and is_own else None
+    return Opened(*found, edited, block, pasted)
+
+
+def follow_job(_: Progress, shown: Configuration, after: FileLaunch) -> Configuration:
+    """The work of fitting a PTX file's launch to an argument that was changed.
+
+    Gives the `Configuration`; what cannot be fitted stays as it is typed, and says so when it runs.
+    """
+    from core.guessing.ptx_kernels import followed_ptx
+    from core.side_process.client import apart
+
+    assert shown.own is not None
+    try:
+        fitted = apart(followed_ptx, after.path, shown.own, after, shown.source)
+    except Cancelled:
+        raise
+    except TilescopeError:
+        fitted = after
+    return replace(shown, own=fitted)
+
+
+def load_job(_: Progress, path: str, ladder: Ladder) -> Loaded:
+    """The work of reading a saved trace; gives a `Loaded`, or raises TilescopeError."""
+    from core.recording.trace_files import load_trace
+    from gui.jobs.record_work import Recorded, prepare
+    from gui.scenes.moment_links import checksum
+    from gui.scenes.selection import Configuration, Origin
+
+    trace = load_trace(Path(path))
+    if not trace.recorded_blocks:
+        raise TilescopeError(f"{path} has counts, but no block to step through.")
+    workload, form = trace.workload, None
+    source = workload.source
+    if workload.rung in ladder.names:
+        original = ladder[workload.rung].source
+        edited = source if source != original else None
+        shown = Configuration(workload.rung, workload.parameters, edited)
+    else:
+        original, form = source, form_of(workload)
+        shown = Configuration("", {}, source, form.launch, checksum(source))
+    prepare(trace, trace.recorded_blocks[0])
+    return Loaded(Recorded(trace, Origin(shown, original)), form)
+
+
+def form_of(workload: Workload) -> Opened:
+    """The form of a launch whose file may be gone: of a text in no file, its random arrays anew."""
+    from core.guessing.first_launch import launch_of
+    from core.launch import ArrayArgument, ScalarArgument
+    from core.own_files.file_launch import FileLaunch
+    from core.side_process.client import apart
+    from gui.scenes.selection import UNTITLED
+
+    launch = workload.launch
+    texts = []
+    for argument in launch.arguments:
+        if isinstance(argument, ScalarArgument):
+            texts.append((argument.name, str(argument.value)))
+        elif isinstance(argument, ArrayArgument):
+            fill = "zeros:" if argument.role == "output" else ""
+            sizes = ",".join(map(str, argument.data.shape))
+            texts.append((argument.name, f"{fill}{argument.data.dtype.name}[{sizes}]"))
+    grid, block = (f"{size.x},{size.y},{size.z}" for size in (launch.grid, launch.block))
+    defines = " ".join(f"{name}={value}" for name, value in workload.defines.items())
+    shared = str(launch.shared_bytes)
+    known = FileLaunch(UNTITLED, workload.kernel, grid, block, shared, defines, tuple(texts))
+    try:
+        found = apart(launch_of, workload.source, UNTITLED, known, None, True)
+    except TilescopeError:  # PTX, or what the reader of signatures does not know
+        found = known, (workload.kernel,), ()
+    return Opened(*found, workload.source)
+
+
+def turn_job(_: Progress, shown: Configuration, text: str, name: str, value: int) -> Configuration:
+    """The work of setting a constant in a large text; gives the `Configuration` with it.
+
+    Raises TilescopeError where it is no longer there.
+    """
+    from core.side_process.client import apart
+    from gui.scenes.launch_edits import turned
+
+    try:
+        return apart(turned, shown, text, "constant", name, value)
+    except KeyError:
+        raise TilescopeError(NO_NUMBER.format(name)) from None

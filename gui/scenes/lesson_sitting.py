@@ -1,0 +1,226 @@
+"""A lesson, a review or a test while it is sat: which question is asked, and what became of each.
+
+No Qt. Whoever drives it (`gui.commands.lesson_teaching`) works out questions and marks elsewhere,
+since a mark may take seconds, and brings them here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from core.lessons.answers import Things
+    from core.lessons.course import Again
+    from core.lessons.lesson import Setting
+    from core.lessons.marking import Answer, Mark, Verdict
+    from core.lessons.posing import Posed
+    from core.lessons.progress import Answered, Origin
+
+Stage = Literal["opening", "asked", "marking", "told", "ended"]
+"""Being worked out; waiting for an answer; being marked; explained; past the last question."""
+BUILT = ("edit",)
+"""Kinds of questions that are marked at each run, until every goal is met."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One answer and what it is worth."""
+
+    answer: Answer
+    sure: bool
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question worked out; `things` are what it has to be clicked."""
+
+    posed: Posed
+    things: Things | None = None
+
+
+@dataclass(frozen=True)
+class Told:
+    """A question that was answered and explained, to be read again."""
+
+    asked: Asked
+    reply: Reply
+    values: Mapping[str, Setting] | None
+    attempt: int
+    hints: int
+    solved: bool
+
+
+@dataclass
+class Sitting:
+    """Where somebody is in a row of questions.
+
+    `marks` are those of the first answers, by the question's place: a later right one makes "near"
+    of another mark. `right` are the places once answered right. `seed` is the learner's.
+    """
+
+    title: str
+    questions: Sequence[Again]
+    seed: int
+    origin: Origin = "lesson"
+    at: int = 0
+    stage: Stage = "opening"
+    asked: Asked | None = None
+    hints: int = 0
+    attempt: int = 0
+    reply: Reply | None = None
+    solved: bool = False
+    """Whether the solution of an exercise was shown."""
+    marks: dict[int, Mark] = field(default_factory=dict)
+    right: set[int] = field(default_factory=set)
+    values: Mapping[str, Setting] | None = None
+    """The numbers of this question where they are not its first ones."""
+    _begun: float = 0.0
+    _told: dict[int, Told] = field(default_factory=dict)
+
+    @property
+    def posed(self) -> Posed | None:
+        """The question as it was worked out; None until then."""
+        return self.asked.posed if self.asked is not None else None
+
+    @property
+    def question(self) -> Again:
+        """The question that is asked."""
+        return self.questions[self.at]
+
+    @property
+    def numbers(self) -> Mapping[str, Setting]:
+        """What the question's variant sets."""
+        return self.question.values if self.values is None else self.values
+
+    @property
+    def place(self) -> str:
+        """Such as `3/14`."""
+        return f"{self.at + 1}/{len(self.questions)}"
+
+    @property
+    def tells(self) -> bool:
+        """Whether answers are explained: in a test they are not, until its end."""
+        return self.origin in ("lesson", "review")
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the answer was marked, and no other is waited for."""
+        return self.stage == "told"
+
+    @property
+    def is_built(self) -> bool:
+        """Whether the answer is a kernel, marked at each run."""
+        return self.question.step.kind in BUILT
+
+    # ---- going on
+
+    def go(self, at: int) -> None:
+        """Begin another question, or read one again that was told; one past the last is the end."""
+        self.at = min(max(at, 0), len(self.questions) - 1)
+        self.values = None
+        self._begin("opening" if at < len(self.questions) else "ended")
+        told = self._told.get(self.at)
+        if told is not None and self.stage == "opening":
+            self.stage, self.asked, self.reply = "told", told.asked, told.reply
+            self.values, self.attempt = told.values, told.attempt
+            self.hints, self.solved = told.hints, told.solved
+
+    def again(self, values: Mapping[str, Setting]) -> None:
+        """Ask the same with other numbers."""
+        self.values = MappingProxyType(dict(values))
+        self._begin("opening")
+
+    def once_more(self) -> None:
+        """Ask the same with the same numbers: what was explained is not a first answer any more."""
+        attempt = self.attempt + 1
+        self._begin("opening")
+        self.attempt = attempt
+
+    def _begin(self, stage: Stage) -> None:
+        self.stage = stage
+        self.asked, self.reply = None, None
+        self.hints, self.attempt, self.solved = 0, 0, False
+
+    def ask(self, asked: Asked) -> None:
+        """The question was worked out."""
+        self.asked, self.stage = asked, "asked"
+        self._begun = time.monotonic()
+
+    # ---- answering
+
+    def hint(self) -> str:
+        """The next hint; empty where there is none."""
+        hints = self.posed.hints if self.posed is not None else ()
+        if self.hints >= len(hints) or self.stage not in ("asked", "marking"):
+            return ""
+        self.hints += 1
+        return hints[self.hints - 1]
+
+    def take(self, reply: Reply) -> Answered | None:
+        """An answer was marked: what is to be kept of it, or None where nothing is.
+
+        A near one may be given once more before the explanation; a kernel until it is right.
+        """
+        self.reply, mark = reply, reply.verdict.mark
+        right = mark == "right"
+        if self.is_built and not right:
+            self.stage = "asked"
+            return None
+        kept = self._answered(reply)
+        first = self.marks.setdefault(self.at, "near" if self.solved else mark)
+        if right:
+            self.right.add(self.at)
+            self.marks[self.at] = "right" if first == "right" else "near"
+        once_more = mark == "near" and self.attempt == 0 and self.tells
+        self.stage = "asked" if once_more else "told"
+        self.attempt += once_more
+        if self.is_told and self.tells and self.asked is not None:
+            told = Told(self.asked, reply, self.values, self.attempt, self.hints, self.solved)
+            self._told[self.at] = told
+        return kept
+
+    def take_earlier(self, answers: Sequence[Answered]) -> None:
+        """What became of a lesson's questions when they were asked before."""
+        for place, one in enumerate(self.questions):
+            mine = [a for a in answers if a.step == one.step.name and a.origin == "lesson"]
+            if any(a.step == one.step.name and a.mark == "right" for a in answers):
+                self.right.add(place)
+            if mine:
+                shown = mine[0].hints > len(one.step.hints)  # the solution counts as a hint more
+                first: Mark = "near" if shown else mine[0].mark
+                self.marks[place] = "near" if place in self.right and first != "right" else first
+
+    def _answered(self, reply: Reply) -> Answered:
+        from core.lessons.progress import Answered
+
+        step = self.question.step
+        return Answered(
+            step.name,
+            step.concepts,
+            reply.verdict.mark,
+            sure=reply.sure,
+            attempt=self.attempt,
+            hints=self.hints + self.solved,
+            values=MappingProxyType(dict(self.numbers)),
+            belief=reply.verdict.belief,
+            origin=self.origin,
+            seconds=round(time.monotonic() - self._begun, 1),
+            when=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+
+    @property
+    def first_open(self) -> int | None:
+        """The place of the first question that was never answered; None where all were."""
+        places = range(len(self.questions))
+        return next((place for place in places if place not in self.marks), None)
+
+    @property
+    def score(self) -> tuple[int, int]:
+        """Questions that were right at once, and questions that were right at some time."""
+        return sum(mark == "right" for mark in self.marks.values()), len(self.right)

@@ -1,0 +1,455 @@
+"""Two sessions on one clock, with one selection: what is shown on one side follows the other.
+
+`a` is the session that the window's clock drives. `b` shows the same moment of another
+launch (`gui.scenes.matching_steps`), the same warp and lane, and the block at the same place of its
+grid. Whatever is set on one side, by the clock or by a click into a view, moves both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from core.cancelling import check
+from core.errors import ParameterError
+from core.ladder.rung_rules import assignments
+from gui.scenes.launch_edits import stops
+from gui.scenes.matching_steps import Lockstep, course_of, same_place
+from gui.scenes.scrub_bar import step_label
+from gui.scenes.selection import WARP_SIZE, Configuration, Element, Hover, exists
+from gui.scenes.session import Session
+from gui.scenes.source_versions import Versions
+from gui.scenes.text import part_name, plural
+
+if TYPE_CHECKING:
+    from core.ladder import Ladder, Rung
+    from core.launch import Dim3
+    from core.trace import Access, BlockTrace, Trace
+
+
+# What to compare a launch with, where nobody has said.
+
+
+TELLING = ("pad", "offset", "stride", "tile")
+"""Parameters whose effect is the lesson of a rung, the most telling first."""
+
+
+def counterpart(shown: Configuration, ladder: Ladder) -> Configuration:
+    """A launch that differs from `shown` in what its rung is about.
+
+    Padding, offset and stride go to none and back, a tile is halved or doubled. A rung without such
+    a parameter is compared with a neighbour that computes the same. A launch of a user's file is
+    compared with itself: they change one side.
+    """
+    if shown.own is not None:
+        return shown
+    rung = ladder[shown.rung]
+    for name in TELLING:
+        if name in shown.parameters:
+            return replace(shown, parameters={**shown.parameters, name: _other(rung, name, shown)})
+    neighbour = _neighbour(rung, ladder)
+    return with_parameters(neighbour, shown.parameters)
+
+
+def with_parameters(rung: Rung, wanted: Mapping[str, int]) -> Configuration:
+    """A rung with the parameters of another launch as far as it has them and can be launched."""
+    common = {name: value for name, value in wanted.items() if name in rung.defaults}
+    try:
+        return Configuration(rung.name, dict(rung.check(**common)))
+    except ParameterError:
+        return Configuration(rung.name, dict(rung.defaults))
+
+
+def _other(rung: Rung, name: str, shown: Configuration) -> int:
+    parameter = next(p for p in rung.parameters if p.name == name)
+    value = shown.parameters[name]
+    found = [stop for stop in stops(rung, name, shown.parameters) if stop != value]
+    if not found:
+        return value
+    if name == "tile":
+        return min(found, key=lambda tile: (abs(tile - 2 * value), tile))
+    if value != parameter.minimum:
+        return parameter.minimum
+    return parameter.default if parameter.default in found else found[0]
+
+
+def _neighbour(rung: Rung, ladder: Ladder) -> Rung:
+    """The rung with the other mapping, or the nearest of the same kind, or the next one.
+
+    Of the same kind is what takes the same parameters to the same result.
+    """
+    if rung.mapping is not None:
+        return ladder[rung.mapping.other]
+    others = [ladder[name] for name in ladder.names if name != rung.name]
+    same = [o for o in others if o.defaults.keys() == rung.defaults.keys() and _alike(o, rung)]
+    after = [o for o in others if o.number > rung.number]
+    return min(same or after or others, key=lambda o: (abs(o.number - rung.number), o.number))
+
+
+def _alike(one: Rung, other: Rung) -> bool:
+    return one.layout == other.layout and one.group == other.group
+
+
+# Moments at which two launches' accesses cost something else.
+#
+# What the searches return is a step of A, or None where there is none.
+
+
+Measure = Literal["cost", "lanes"]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One warp's access: its memory, active lanes, and the sectors or wavefronts it moves."""
+
+    space: str
+    lanes: int
+    amount: int
+
+    def differs(self, other: Cost | None, measure: Measure) -> bool:
+        """Whether the other side's access moves another amount (or has other active lanes)."""
+        if other is None or self.space != other.space:
+            return measure == "cost"
+        if measure == "lanes":
+            return self.lanes != other.lanes
+        return self.amount != other.amount
+
+
+def cost_of(access: Access | None, warp: int) -> Cost | None:
+    """One warp's share of an access; None without one, or where the block has no such warp."""
+    if access is None or access.space not in ("global", "shared"):
+        return None
+    if warp * WARP_SIZE >= len(access.active):
+        return None
+    share = access.warp(warp)
+    amount = share.wavefronts if access.space == "shared" else share.n_sectors
+    return Cost(access.space, int(np.count_nonzero(share.active)), amount)
+
+
+class Pairs:
+    """What one warp's accesses of a block A cost, and those of a block B at the same moments."""
+
+    def __init__(self, a: BlockTrace, b: BlockTrace, warp: int) -> None:
+        self.a, self.b, self.warp = a, b, warp
+        self._lock = Lockstep(course_of(a), course_of(b))
+
+    def at(self, step: int) -> tuple[Cost | None, Cost | None]:
+        """Both costs at a step of A."""
+        theirs = self.b.access(self._lock.counterpart(step))
+        return cost_of(self.a.access(step), self.warp), cost_of(theirs, self.warp)
+
+
+def next_difference(
+    pairs: Pairs, step: int, *, forward: bool = True, measure: Measure = "cost"
+) -> int | None:
+    """The nearest access after (or before) `step` that costs B something else."""
+    accesses = np.asarray(pairs.a.access_steps)
+    ahead = accesses[accesses > step] if forward else accesses[accesses < step][::-1]
+    for at in ahead.tolist():
+        check()
+        mine, theirs = pairs.at(at)
+        if mine is not None and mine.differs(theirs, measure):
+            return int(at)
+    return None
+
+
+def largest_difference(pairs: Pairs) -> int | None:
+    """The first of the accesses of one memory whose amounts differ by most."""
+    most, found = 1.0, None
+    for at in np.asarray(pairs.a.access_steps).tolist():
+        check()
+        mine, theirs = pairs.at(at)
+        if mine is not None and theirs is not None and mine.space == theirs.space:
+            low, high = sorted((mine.amount, theirs.amount))
+            if low and high / low > most:
+                most, found = high / low, int(at)
+    return found
+
+
+# Comparisons worth a look, as links.
+
+
+Opens = Literal["largest", "next", "lanes", "end"]
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A comparison: its name, what to look for, its link, and the view that shows it best.
+
+    `opens` says at which moment: where what the sides move differs most, where it differs first,
+    where other lanes take part, or at the end, when all has been loaded.
+    """
+
+    title: str
+    lesson: str
+    link: str
+    view: str = "Matrices"
+    opens: Opens = "largest"
+
+
+PRESETS: tuple[Preset, ...] = (
+    Preset(
+        "Uncoalesced and coalesced",
+        "A warp's loads of A: 32 sectors down a column, or one for all lanes.",
+        "uncoalesced?n=64&block_x=32&block_y=4&vs=coalesced",
+        "Memory",
+    ),
+    Preset(
+        "[32][32] and [32][33]",
+        "Stores of a transposed tile: all lanes in one bank, or a bank for each.",
+        "aat_padded?n=64&tile=32&pad=0&vs=aat_padded&vs.pad=1",
+        "Memory",
+    ),
+    Preset(
+        "Coalesced and tiled",
+        "Each element of A and B from global memory N times, or N / tile times.",
+        "coalesced?n=64&block_x=16&block_y=16&vs=tiled&vs.tile=16&heat=1",
+        opens="end",
+    ),
+    Preset(
+        "Tile 8 and tile 16",
+        "A tile twice as wide: half the phases, half the loads from global memory.",
+        "tiled?n=64&tile=8&vs=tiled&vs.tile=16&heat=1",
+        opens="end",
+    ),
+    Preset(
+        "Tile 16 and tile 32",
+        "Half the loads again, and the most threads that a block can have.",
+        "tiled?n=64&tile=16&vs=tiled&vs.tile=32&heat=1",
+        opens="end",
+    ),
+    Preset(
+        "Tile 8 and tile 32",
+        "Four phases of one are one phase of the other.",
+        "tiled?n=64&tile=8&vs=tiled&vs.tile=32",
+        opens="next",
+    ),
+    Preset(
+        "A Aᵀ: strided and shared",
+        "The second factor down its columns, or through shared memory.",
+        "aat_strided?n=64&block_x=32&block_y=32&vs=aat_shared&vs.tile=32",
+        "Memory",
+    ),
+    Preset(
+        "Any N: guards and none",
+        "N = 30 in tiles of 8: lanes that the guard switches off.",
+        "tiled_bounds?n=30&tile=8&vs=tiled&vs.n=32",
+        opens="lanes",
+    ),
+)
+
+
+MOMENT = frozenset({"trace", "block", "step"})
+SHARED = frozenset({"heat", "close_up", "warp_trail", "counts_by"})
+"""Ways to look that both sides share."""
+EVERYTHING = MOMENT | SHARED | {"thread", "line", "element"}
+
+
+class Comparison:
+    """Keeps `b` at the moment and selection of `a`, and `a` at those of `b`, while `active`."""
+
+    def __init__(self, a: Session, b: Session) -> None:
+        self.a, self.b = a, b
+        self._active = False
+        self._following = False
+        self._locks: dict[str, Lockstep] = {}  # by the side that leads
+        a.changed.connect(self._a_changed)
+        b.changed.connect(self._b_changed)
+
+    @property
+    def active(self) -> bool:
+        """Whether the sides follow each other; turning it on brings `b` to where `a` is."""
+        return self._active
+
+    @active.setter
+    def active(self, active: bool) -> None:
+        self._active = active
+        if active:
+            self._locks.clear()
+            self._lead("a", EVERYTHING)
+
+    def close(self) -> None:
+        """Let go of both sessions."""
+        self._active = False
+        self.a.changed.disconnect(self._a_changed)
+        self.b.changed.disconnect(self._b_changed)
+
+    def _a_changed(self, names: frozenset[str]) -> None:
+        if "trace" in names or "block" in names:
+            self._locks.clear()
+        self._lead("a", names)
+
+    def _b_changed(self, names: frozenset[str]) -> None:
+        if "trace" in names or "block" in names:
+            self._locks.clear()
+        if "trace" in names:  # another launch on this side: it joins where the clock stands
+            self._lead("a", EVERYTHING)
+        else:
+            self._lead("b", names)
+
+    def _lead(self, side: str, names: Iterable[str]) -> None:
+        """Have the other side follow what changed on this one."""
+        if not self._active or self._following:
+            return
+        leader, follower = (self.a, self.b) if side == "a" else (self.b, self.a)
+        if leader.block_trace is None or follower.block_trace is None:
+            return
+        self._following = True
+        try:
+            self._follow(side, leader, follower, frozenset(names))
+        finally:
+            self._following = False
+
+    def _follow(self, side: str, leader: Session, follower: Session, names: frozenset[str]) -> None:
+        wanted: dict[str, Any] = {}
+        if names & {"trace", "block"}:
+            block = counterpart_block(leader, follower)
+            if block != follower.block:
+                follower.update(block=block)
+                self._locks.clear()
+        if names & MOMENT:
+            wanted["step"] = self._lock(side, leader, follower).counterpart(leader.step)
+        if names & {"thread", "trace", "block"}:
+            wanted["thread"] = leader.thread
+        if "element" in names and _has(follower.trace, leader.element):
+            wanted["element"] = leader.element
+        if "line" in names and same_source(leader.trace, follower.trace):
+            wanted["line"] = leader.line
+        if "hover" in names:
+            wanted["hover"] = counterpart_hover(leader, follower)
+        wanted |= {name: getattr(leader, name) for name in SHARED & names}
+        if wanted:
+            follower.update(**wanted)
+
+    def _lock(self, side: str, leader: Session, follower: Session) -> Lockstep:
+        if side not in self._locks:
+            assert leader.block_trace is not None
+            assert follower.block_trace is not None
+            here, there = course_of(leader.block_trace), course_of(follower.block_trace)
+            self._locks[side] = Lockstep(here, there)
+        return self._locks[side]
+
+
+def counterpart_block(leader: Session, follower: Session) -> int:
+    """The block of the follower's launch at the same relative place of its grid."""
+    assert leader.trace is not None
+    assert follower.trace is not None
+    here, there = leader.trace.workload.launch.grid, follower.trace.workload.launch.grid
+    return same_place(leader.block, _sides(here), _sides(there))
+
+
+def _sides(size: Dim3) -> tuple[int, int, int]:
+    return size.x, size.y, size.z
+
+
+def same_source(one: Trace | None, other: Trace | None) -> bool:
+    """Whether two traces are of one text, so that a line of the one is that line of the other."""
+    return one is not None and other is not None and one.workload.source == other.workload.source
+
+
+def _has(trace: Trace | None, element: Element | None) -> bool:
+    """Whether an element can be selected in a trace; None, which selects nothing, always can."""
+    return element is None or (trace is not None and exists(trace, element))
+
+
+def counterpart_hover(leader: Session, follower: Session) -> Hover | None:
+    """What the pointer rests on, as far as it is there on the other side too."""
+    hover, trace = leader.hover, follower.block_trace
+    if hover is None or trace is None:
+        return None
+    thread = hover.thread
+    return Hover(
+        thread=thread if thread is not None and thread < trace.n_threads else None,
+        element=hover.element if _has(follower.trace, hover.element) else None,
+        line=hover.line if same_source(leader.trace, follower.trace) else None,
+        bank=hover.bank,
+    )
+
+
+def moment_text(session: Session) -> str:
+    """Where one side stands: "phase 1 (of 0..3), step 22 / 186"."""
+    trace = session.block_trace
+    if trace is None or not session.n_steps or session.hides("transport"):
+        return ""
+    step = f"step {step_label(session)}"
+    part = part_name(trace, session.step)
+    return f"{part}, {step}" if part else step
+
+
+def launch_text(session: Session) -> str:
+    """What one side is a launch of: "n = 32, tile = 8; 16 blocks of 64 threads"."""
+    trace = session.trace
+    if trace is None or session.hides("form"):
+        return ""
+    launch = trace.workload.launch
+    size = f"{plural(launch.grid.count, 'block')} of {plural(launch.block.count, 'thread')}"
+    values = assignments(trace.workload.parameters)
+    return f"{values}; {size}" if values else size
+
+
+def space_of(session: Session) -> str:
+    """The memory that the current step accesses, "global" or "shared"; empty for none."""
+    trace = session.block_trace
+    access = trace.access(session.step) if trace is not None and trace.n_steps else None
+    return access.space if access is not None and access.space in ("global", "shared") else ""
+
+
+def views_shown(chosen: str, room: int) -> tuple[str, ...]:
+    """The views of one side: the chosen one, and others up to `room`, in a fixed order."""
+    order = ("Matrices", "Memory", "Source", "Counters")
+    first = "Memory" if chosen in ("Global", "Shared") else chosen
+    wanted = tuple(dict.fromkeys((first, "Memory", "Matrices", "Source", "Counters")))
+    return tuple(name for name in order if name in wanted[: max(room, 1)])
+
+
+# What the two sides are called.
+
+
+@dataclass(frozen=True)
+class Naming:
+    """What the two sides are called, and which of them stands left."""
+
+    a: str = "A"
+    b: str = "B"
+    left: Literal["a", "b"] = "a"
+
+    @property
+    def versions(self) -> bool:
+        """Whether the sides are an older and a newer version of one source."""
+        return self.a != "A"
+
+    @property
+    def first(self) -> str:
+        """The name of the side that stands left."""
+        return self.a if self.left == "a" else self.b
+
+    @property
+    def second(self) -> str:
+        """The name of the side that stands right."""
+        return self.b if self.left == "a" else self.a
+
+
+def older(versions: Versions, a: Session, b: Session) -> Literal["a", "b"] | None:
+    """The side that shows the older version; None where they show no two of one kernel's text.
+
+    The text before any edit is older than any other.
+    """
+    one, two = a.origin, b.origin
+    if one is None or two is None or a.trace is None or b.trace is None:
+        return None
+    key, here, there = one.configuration.key, a.trace.workload, b.trace.workload
+    if key != two.configuration.key or here.kernel != there.kernel or here.source == there.source:
+        return None
+    if (there.source == one.original) != (here.source == two.original):
+        return "b" if there.source == one.original else "a"
+    later = versions.rank(key, there.source) < versions.rank(key, here.source)
+    return "b" if later else "a"
+
+
+def naming(versions: Versions, a: Session, b: Session) -> Naming:
+    """Before and after, the older version left, where two versions are compared; else A and B."""
+    named = {"a": Naming("Before", "After"), "b": Naming("After", "Before", "b"), None: Naming()}
+    return named[older(versions, a, b)]

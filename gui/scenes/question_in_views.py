@@ -1,0 +1,311 @@
+"""What a question of a lesson does to the views: it veils, it asks for a click, it lights answers.
+
+`Session.veiled` holds names of `core.lessons.lesson.VEILS`. Views ask `Session.hides(part)`, which
+knows what else would give a veiled part away (`TELLS`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, Union
+
+from gui.scenes.announced_properties import checked_choice
+
+LANES, SECTOR = 32, 32  # lanes of a warp, and banks; bytes
+
+if TYPE_CHECKING:  # what it imports loads the emulator: only a lesson needs that
+    from core.emulator.scheduling import WarpOrder
+    from core.lessons.lesson import Target
+    from core.lessons.lesson_expressions import Element
+    from core.trace import BlockTrace
+    from gui.scenes.session import Session
+
+Pick = Union["Element", int]
+"""What a click answers with, as `core.lessons.marking` takes it: an element of an array, or a
+number: a thread (linear in its block), a lane 0..31, a sector (from the start of its array), a
+bank 0..31, a line of the source."""
+
+SEVERAL = 8  # things that are named one by one
+ANSWER_FIRST = "Answer first"
+ASKED_LATER = "Asked later"
+
+MORE: Mapping[str, str] = MappingProxyType(
+    {
+        "matrices.caption": "the sentence over the matrices",
+        "warp.elements": "which element each lane of the warp takes",
+        "warp.caption": "the sentence over the warp",
+        "shared.elements": "which element of a shared array each lane takes",
+        "shared.caption": "the sentence over shared memory",
+        "transport.caption": "the sentence beside the clock",
+        "why": "the explanation of a number",
+    }
+)
+"""Parts that no lesson names: they are veiled where another veil needs it."""
+
+_COUNTS = ("counters", "gutter", "compare")
+TELLS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "matrices.loaded": (
+            *("matrices.caption", "matrices.heat", "warp.elements", "warp.sectors"),
+            *("warp.figures", "warp.caption", "shared.caption", "transport.caption"),
+        ),
+        "matrices.owners": ("matrices.caption",),
+        "matrices.heat": ("matrices.caption", "counters"),
+        "matrices.values": ("matrices.caption", "variables"),
+        "matrices.hatched": ("matrices.caption", "warp.caption", "warp.elements"),
+        "warp": ("warp.caption", *_COUNTS),
+        "warp.figures": ("warp.caption", *_COUNTS),
+        "warp.sectors": ("warp.caption", *_COUNTS),
+        "warp.heading": ("warp", "shared", "matrices.loaded", "transport.caption"),
+        "shared": ("shared.caption", *_COUNTS),
+        "shared.figures": ("shared.caption", *_COUNTS),
+        "shared.banks": ("shared.caption", *_COUNTS),
+        "shared.writers": (),
+        "phases": (),
+        "pipeline": (),
+        "variables": (),
+        "counters": ("gutter", "compare"),
+        "findings": ("matrices.caption", "warp.caption", "shared.caption", "transport.caption"),
+        "compare": (),
+        "ceilings": (),
+        "occupancy": (),
+        "occupancy.next": (),
+        "occupancy.matters": (),
+        "gutter": (),
+        "source": ("gutter",),
+        "transport": ("phases", "pipeline", "transport.caption", "matrices.caption"),
+        "form": (),
+        "benchmark": ("occupancy.matters",),
+    }
+)
+"""What else would give each veiled part away. Why? is veiled with anything but `LEFT_OUT`."""
+
+LEFT_OUT = frozenset({"occupancy.next", "occupancy.matters"})
+"""Parts that an explanation leaves out while they are veiled."""
+
+
+@dataclass(frozen=True)
+class Lit:
+    """The right answer beside the learner's own, once it is given.
+
+    While the learner is still clicking, `right` is empty and `given` holds the picks so far.
+    `by_writer` says that a thread stands for what it has stored in shared memory, as a question
+    asks who stored it; else for what it accesses.
+    """
+
+    target: Target
+    right: tuple[Pick, ...] = ()
+    given: tuple[Pick, ...] = ()
+    by_writer: bool = False
+
+    def words(self, which: Literal["right", "given"]) -> str:
+        """One of the answers in words: "Right: sectors 0, 2, 4", "Yours: A[0,2]"."""
+        picks = getattr(self, which)
+        if not picks:
+            return ""
+        names = [str(pick) for pick in picks[:SEVERAL]]
+        more = f" and {len(picks) - SEVERAL} more" if len(picks) > SEVERAL else ""
+        kind = "" if self.target == "element" else f"{self.target}{'s' * (len(picks) > 1)} "
+        head = "Right" if which == "right" else "Yours"
+        return f"{head}: {kind}{', '.join(names)}{more}"
+
+    def told(self) -> str:
+        """Both answers, once it is told which is right."""
+        return "   ".join(words for words in (self.words("right"), self.words("given")) if words)
+
+
+def checked_veils(_: object, names: Iterable[str]) -> frozenset[str]:
+    """The names as a set. Raises ValueError for one that is not a veil."""
+    from core.lessons.lesson import VEILS
+
+    found = frozenset(names)
+    for name in sorted(found):
+        if name not in VEILS and not re.fullmatch(r"phases:[0-9]{1,3}", name):
+            raise ValueError(f"there is no veil {name!r}: use {', '.join(VEILS)}")
+    return found
+
+
+def checked_target(_: object, target: Target | None) -> Target | None:
+    """The target if there is such a thing to click. Raises ValueError for another."""
+    from core.lessons.lesson import TARGETS
+
+    return None if target is None else checked_choice(target, TARGETS)
+
+
+def checked_bank(_: object, bank: int | None) -> int | None:
+    """The bank if there is such a one. Raises ValueError for another."""
+    if bank is not None and not 0 <= bank < LANES:
+        raise ValueError(f"expected a bank from 0 to {LANES - 1}, not {bank!r}")
+    return bank
+
+
+def checked_order(_: object, order: WarpOrder) -> WarpOrder:
+    """The order in which warps take turns. Raises ValueError for another."""
+    if order == "lockstep":
+        return order
+    from core.emulator.scheduling import ORDERS
+
+    return checked_choice(order, ORDERS)
+
+
+def waits(session: Session, what: str) -> str:
+    """Why something that is made of a whole launch waits while a question veils a part of it.
+
+    Empty where nothing is veiled. `what` begins as a part of a sentence: "a film of the steps".
+    """
+    return f"{ANSWER_FIRST}: {what} may show what is veiled." if session.veiled else ""
+
+
+def veil_words(session: Session) -> str:
+    """What a veil says: after the answer it covers what a later question asks for."""
+    return ASKED_LATER if session.answered else ANSWER_FIRST
+
+
+@cache
+def covered(veiled: frozenset[str]) -> frozenset[str]:
+    """All parts that are not to be seen: those that are veiled, and those that would tell."""
+    if not veiled:
+        return veiled
+    found, new = {"why"} if veiled - LEFT_OUT else set(), set(veiled)
+    while new:
+        found |= new
+        new = {part for name in new for part in TELLS.get(name, ())} - found
+    return frozenset(found)
+
+
+def hides(parts: frozenset[str], part: str) -> bool:
+    """Whether a part is among the covered ones, or lies in one of them."""
+    return part in parts or re.split("[.:]", part)[0] in parts
+
+
+def pick_of(thing: Pick | tuple[str, tuple[int, ...]]) -> Pick:
+    """What is picked as a question takes it: an element of the session becomes a lesson's."""
+    if not isinstance(thing, tuple):
+        return thing
+    from core.lessons.lesson_expressions import Element
+
+    return Element(*thing)
+
+
+HOW: Mapping[str, str] = MappingProxyType(
+    {
+        "element": "press E and write its name, or click it",
+        "thread": "press Down, or click it",
+        "lane": "press Down, or click it",
+        "sector": "press S, or click it",
+        "line": "press Alt+Down, or click it",
+        "bank": "press K, or click it",
+    }
+)
+"""How each thing is selected."""
+MOST_SECTORS = 128  # that can be clicked at a time
+MOST_THREADS = 256
+
+
+@dataclass(frozen=True)
+class Cells:
+    """What can be clicked for a question: numbers in rows of so many columns, and what they are."""
+
+    numbers: range
+    columns: int
+    words: str
+
+
+def cells_to_pick(session: Session) -> Cells:
+    """The lanes, threads, banks or sectors that a question may ask for at this step.
+
+    They say nothing of the access: sectors are those of the array from its start, or, of a larger
+    one, of a stretch that holds the access somewhere.
+    """
+    block, lit = session.block_trace, session.lit
+    target = target_to_show(session)
+    if block is None:
+        return Cells(range(0), 1, "")
+    if session.pick_target is None and lit is not None:
+        return replace(_cells(session, target, block), words=lit.told())
+    return _cells(session, target, block)
+
+
+def target_to_show(session: Session) -> Target | None:
+    """What cells are shown for: what is asked for, or what was, while its picture stays veiled."""
+    if session.pick_target is None and session.veiled and session.lit is not None:
+        return session.lit.target
+    return session.pick_target
+
+
+def _cells(session: Session, target: Target | None, block: BlockTrace) -> Cells:
+    warp = session.warp
+    if target == "lane":
+        count = min(LANES, block.n_threads - warp * LANES)
+        words = f"Click a lane of warp {warp}; Down selects the next, P answers"
+        return Cells(range(count), LANES, words)
+    if target == "bank":
+        return Cells(range(LANES), LANES, "Click a bank; K: next, P: answer")
+    if target == "thread":
+        return _threads(block, warp)
+    if target == "sector":
+        return _sectors(session, block)
+    return Cells(range(0), 1, "")
+
+
+def _threads(block: BlockTrace, warp: int) -> Cells:
+    """The block's threads as the block has them, or those of the warp where they are too many."""
+    words = "Click a thread of the block; Down selects the next, P answers"
+    if block.n_threads > MOST_THREADS:
+        last = min((warp + 1) * LANES, block.n_threads)
+        return Cells(range(warp * LANES, last), LANES, f"{words}. Here are those of warp {warp}")
+    columns = int(block.threads[: block.n_threads, 0].max()) + 1
+    return Cells(range(block.n_threads), columns, words)
+
+
+def _sectors(session: Session, block: BlockTrace) -> Cells:
+    access = block.access(session.step) if block.n_steps else None
+    if access is None or access.space != "global" or access.array is None:
+        return Cells(range(0), 1, "")
+    base = int(getattr(access.array, "base", 0))
+    count = -(-int(access.array.nbytes) // SECTOR)
+    first = 0
+    if count > MOST_SECTORS and len(access.warp(session.warp).sectors):
+        touched = (int(min(access.warp(session.warp).sectors)) - base) // SECTOR
+        first = touched // MOST_SECTORS * MOST_SECTORS
+    last = min(count, first + MOST_SECTORS)
+    words = f"Click sectors of {access.array.name}, 32 bytes each; S selects the next, P answers"
+    return Cells(range(first, last), 16, words)
+
+
+def sector_of(session: Session, address: int) -> int | None:
+    """The number of a sector from the start of its array, by its address; None outside arrays."""
+    for array in session.trace.arrays if session.trace is not None else ():
+        base = int(array.base)
+        if base <= address < base + array.nbytes:
+            return (address - base) // SECTOR
+    return None
+
+
+def most_of(session: Session, kind: str) -> int:
+    """How many banks or sectors there are to select: sectors of the array accessed last."""
+    if kind == "bank":
+        return LANES
+    block = session.block_trace
+    if block is None or not block.n_steps:
+        return 0
+    from gui.scenes.block_history import history_of
+
+    access = history_of(block).last_access(session.step, "global")
+    array = access.array if access is not None else None
+    return 0 if array is None else -(-int(array.nbytes) // SECTOR)
+
+
+def answer_with_selection(session: Session) -> str:
+    """Answer a question with what is selected; a sentence where that cannot be done."""
+    target, chosen = session.pick_target, session.selected_pick()
+    if target is None:
+        return "No question asks to click anything."
+    if chosen is None:
+        return f"No {target} is selected: {HOW[target]}."
+    session.pick(target, chosen)
+    return ""

@@ -1,0 +1,138 @@
+"""The lists of findings and of breakpoints; a click goes to the place."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QListWidgetItem, QStackedLayout
+
+from gui.looks.style_sheet import fill, styled_label
+from gui.scenes.breakpoints import BreakRow, break_rows, breaks_caption
+from gui.scenes.findings_list import findings_caption, go_to
+from gui.scenes.question_in_views import veil_words
+from gui.scenes.session import Session
+from gui.scenes.step_views import findings_of
+from gui.views.base import Caption, SessionView
+from gui.views.tables import PlaceList, PlaceRow
+from gui.views.widgets import Scrolled, action_button
+
+# The list of findings; a click goes to the step, thread and line.
+
+
+TIP = "Click to go to its step, thread and line"
+
+
+class FindingsView(SessionView):
+    """Shows what the kernel does wrong, a sentence each."""
+
+    WATCHES = frozenset({"trace"})
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.caption = Caption()
+        self.list = PlaceList("Findings")
+        fill(self, self.list)
+        self.list.itemClicked.connect(self._go)
+        self.list.itemActivated.connect(self._go)
+
+    def refresh(self, names: frozenset[str]) -> None:
+        self.caption.setText(findings_caption(self.session.trace))
+        self.list.show_rows(
+            [
+                PlaceRow(r.title, r.place, sentence=r.message, fault=True, is_open=r.is_open)
+                for r in findings_of(self.session)
+            ],
+            TIP,
+        )
+
+    def restyle(self) -> None:
+        self.refresh(self.WATCHES)
+
+    def _go(self, item: QListWidgetItem) -> None:
+        row = findings_of(self.session)[self.list.row(item)]
+        go_to(self.session, row.finding)
+
+
+HINT = (
+    "Click left of a line's number, or right-click an element, to stop there. F8 runs to the next "
+    "stop."
+)
+
+BREAKPOINT_TIP = "Click to go to its next stop; Delete, or the cross, takes it away"
+
+
+class BreakpointsView(SessionView):
+    """Lists the session's breakpoints; Delete takes the chosen one away."""
+
+    WATCHES = frozenset({"trace", "block", "step", "breakpoints"})
+    READ = True
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.caption = Caption()
+        self.rows: tuple[BreakRow, ...] = ()
+        self.list = PlaceList("Breakpoints")
+        self.list.removed.connect(self._remove)
+        self.list.itemClicked.connect(self._go)
+        self.list.itemActivated.connect(self._go)
+        self.words = styled_label(HINT, role="dim", wrap=True)
+        self.words.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.words.setContentsMargins(12, 2, 12, 0)
+        tip = "Take all breakpoints away (Ctrl+Shift+F9)"
+        self.clear = action_button("Clear", tip, "Clear all breakpoints")
+        self.clear.clicked.connect(self._clear)
+        self.controls = (self.clear,)
+        self.pages = QStackedLayout(self)
+        self.pages.setContentsMargins(0, 0, 0, 0)
+        self.hint = Scrolled(self.words, keys=True)
+        self.pages.addWidget(self.hint)
+        self.pages.addWidget(self.list)
+
+    def refresh(self, names: frozenset[str]) -> None:
+        """List the breakpoints as they are now; a step changes only which stop is the next."""
+        if names != {"step"}:
+            self._list()
+        session = self.session
+        stops, ahead = len(session.break_steps), session.next_break()
+        words = breaks_caption(len(session.breakpoints), stops, ahead)
+        self.caption.setText(f"{veil_words(session)}." if self._asked else words)
+
+    @property
+    def _asked(self) -> bool:
+        """Whether a question asks for what the breakpoints count."""
+        return self.session.hides("counters") or self.session.hides("transport")
+
+    def _list(self) -> None:
+        session = self.session
+        self.rows = break_rows(session.trace, session.block_trace, session.breakpoints)
+        rows = [
+            PlaceRow(r.title, r.code, "?" if self._asked else r.times, removes="Take it away")
+            for r in self.rows
+        ]
+        self.list.show_rows(rows, BREAKPOINT_TIP)
+        self.clear.setEnabled(bool(self.rows))
+        self.pages.setCurrentWidget(self.list if self.rows else self.hint)
+
+    def restyle(self) -> None:
+        self.list.scheduleDelayedItemsLayout()
+        super().restyle()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        row = self.list.currentRow()
+        if event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace) and 0 <= row < len(self.rows):
+            self._remove(row)
+        else:
+            super().keyPressEvent(event)
+
+    def _remove(self, row: int) -> None:
+        self.session.breakpoints -= {self.rows[row].place}
+
+    def _go(self, item: QListWidgetItem) -> None:
+        place = self.rows[self.list.row(item)].place
+        step = self.session.next_stop(place, around=True)
+        chosen: dict[str, object] = {} if step is None else {"step": step}
+        key = "line" if place.line is not None else "element"
+        self.session.update(playing=0, **{key: getattr(place, key)}, **chosen)
+
+    def _clear(self) -> None:
+        self.session.breakpoints = frozenset()

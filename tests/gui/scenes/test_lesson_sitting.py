@@ -1,0 +1,89 @@
+"""A lesson that is sat: the first answer counts, and what was told can be read again."""
+
+from core.lessons.course import Again, course_lesson
+from core.lessons.marking import Verdict
+from core.lessons.posing import pose
+from core.lessons.progress import Progress
+from core.lessons.situation import Recorder
+from gui.scenes.lesson_sitting import Asked, Reply, Sitting
+
+LESSON = course_lesson("1A")
+STEPS = [step for step in LESSON.steps if step.sets][:3]
+RECORDER = Recorder(LESSON.ladder)
+
+
+def sitting():
+    return Sitting("1A", tuple(Again(LESSON, step, {}) for step in STEPS), 1)
+
+
+def ask(one):
+    one.ask(Asked(pose(LESSON, one.question.step, RECORDER, one.numbers, one.seed)))
+
+
+def answer(one, mark):
+    return one.take(Reply(7, True, Verdict(mark, "", "8", "because")))
+
+
+def test_what_was_told_is_there_when_one_goes_back():
+    one = sitting()
+    ask(one)
+    answer(one, "wrong")
+    posed, reply = one.posed, one.reply
+    one.go(1)
+    assert (one.stage, one.posed, one.reply) == ("opening", None, None)
+    one.go(0)
+    assert (one.stage, one.posed, one.reply) == ("told", posed, reply)
+
+
+def test_a_question_with_other_numbers_comes_back_with_them():
+    one = sitting()
+    values = STEPS[0].sets[0]
+    one.again(values)
+    ask(one)
+    answer(one, "right")
+    one.go(1)
+    one.go(0)
+    assert one.numbers == values
+
+
+def test_a_test_shows_no_answer_again():
+    one = sitting()
+    one.origin = "before"
+    ask(one)
+    answer(one, "right")
+    one.go(1)
+    one.go(0)
+    assert one.stage == "opening"
+
+
+def test_the_first_answer_counts():
+    one = sitting()
+    for mark in ("right", "wrong"):
+        ask(one)
+        answer(one, mark)
+        one.again({})
+    assert one.marks == {0: "right"}
+    one.go(1)
+    for mark in ("wrong", "wrong", "right", "wrong"):
+        ask(one)
+        answer(one, mark)
+        one.again({})
+    assert one.marks == {0: "right", 1: "near"}
+    assert one.score == (1, 2)
+    assert one.first_open == 2
+    one.marks[2] = "wrong"
+    assert one.first_open is None
+
+
+def test_earlier_answers_count_as_they_did():
+    before, kept = sitting(), Progress(1)
+    for place, marks in enumerate((("right", "wrong"), ("wrong", "right"), ("wrong", "wrong"))):
+        before.go(place)
+        for mark in marks:
+            ask(before)
+            kept = kept.with_answer(answer(before, mark))
+            before.again({})
+    after = sitting()
+    after.take_earlier(kept.answers)
+    assert after.marks == before.marks == {0: "right", 1: "near", 2: "wrong"}
+    assert after.score == before.score == (1, 2)
