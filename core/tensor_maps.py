@@ -1,13 +1,14 @@
 """Tensor maps: what the tensor memory accelerator is told of an array, in 128 opaque bytes.
 
 The bytes that NVIDIA's driver makes (`cuTensorMapEncodeTiled`) are secret; ours hold the same
-facts. Dimensions go from the innermost to the outermost, as the driver has them. Limits are those
-of the CUDA driver API's page on `cuTensorMapEncodeTiled`, of maps that are tiled and not
-interleaved.
+facts, and `encoded` asks the driver for its own. Dimensions go from the innermost to the outermost,
+as the driver has them. Limits are those of the CUDA driver API's page on `cuTensorMapEncodeTiled`,
+of maps that are tiled and not interleaved.
 """
 
 from __future__ import annotations
 
+import ctypes
 import math
 import struct
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import LaunchError
+from core.errors import LaunchError, TilescopeError
 
 BYTES, ALIGNMENT = 128, 64  # of a map
 SWIZZLES = (0, 32, 64, 128)
@@ -217,3 +218,35 @@ def swizzled(address: NDArray[np.int64], mode: int) -> NDArray[np.int64]:
     if not mode:
         return address
     return address ^ ((address >> 7 & (mode // _CHUNK - 1)) << 4)
+
+
+# CUtensorMapSwizzle and CUtensorMapL2promotion of cuda.h.
+_SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}
+_L2_128 = 2
+
+
+def encoded(driver: Any, what: TensorMap) -> bytes:
+    """The bytes of a map, by `driver`: libcuda as ctypes loads it, in a current context.
+
+    Raises TilescopeError where the driver refuses the map.
+    """
+    rank = len(what.sizes)
+    raw = (ctypes.c_byte * (BYTES + ALIGNMENT))()
+    start = -(-ctypes.addressof(raw) // ALIGNMENT) * ALIGNMENT
+    status = driver.cuTensorMapEncodeTiled(
+        ctypes.c_void_p(start),
+        ctypes.c_int(KINDS.index(what.kind)),
+        ctypes.c_uint32(rank),
+        ctypes.c_void_p(what.address),
+        (ctypes.c_uint64 * rank)(*what.sizes),
+        (ctypes.c_uint64 * max(rank - 1, 1))(*what.strides),
+        (ctypes.c_uint32 * rank)(*what.box),
+        (ctypes.c_uint32 * rank)(*what.steps),
+        ctypes.c_int(0),
+        ctypes.c_int(_SWIZZLES[what.swizzle]),
+        ctypes.c_int(_L2_128),
+        ctypes.c_int(0),
+    )
+    if status:
+        raise TilescopeError(f"The driver refuses the tensor map with status {status}.")
+    return ctypes.string_at(start, BYTES)

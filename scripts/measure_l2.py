@@ -24,8 +24,7 @@ import gpu_tools as tools
 import numpy as np
 
 from core.compiler.compiler import compile_cubin
-from core.gpu.tensor_map_bytes import encoded
-from core.tensor_maps import TensorMap
+from core.tensor_maps import TensorMap, encoded
 
 CLOCKS = 1_000_000  # of a launch
 KINDS = ("LOADS", "COPIES", "CACHED_COPIES", "BULK_COPIES", "BOXES")

@@ -30,8 +30,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from core.compiler.request import Request, compile_request
-from core.gpu.tensor_map_bytes import encoded
 from core.launch import ArrayArgument, packed
+from core.tensor_maps import encoded
 from tests.hopper_forms import ARCHITECTURE, Form, forms
 
 FOLDER = ROOT / "tests" / "data" / "hopper"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from core.assembler.divergence import parting
-from core.assembler.saving import saving
+from core.assembler.spilled_registers import saving
 from core.assembler.stack_parameters import passing
 from core.assembler.unused_loads import without_unused_loads
 from core.assembler.warp_yields import yielding

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ACTIONS = ("list", "check", "play", "export")
 ENDINGS = {"pdf": "pdf", "qti": "zip"}
-WORKSHEET = "gui.worksheet"
+WORKSHEET = "gui.exports.worksheet"
 """Writes what has pictures: `core` itself never imports `gui`, whose libraries may be missing."""
 WRONG = 1  # exit status where a lesson is wrong
 

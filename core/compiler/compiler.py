@@ -26,13 +26,14 @@ from core.compiler.request import (
     shipped_answer,
 )
 from core.errors import Cancelled, CompileError, Diagnostic, TilescopeError, TooMuchWork
-from core.launch import Workload
 from core.ptx.debug.names import source_name
 from core.source.inline_asm import must_stay_inside
 from core.source.kernels_and_launches import split_instance
 
 if TYPE_CHECKING:
     from core.compiler.cubin import MachineAccess
+    from core.devices.occupancy import Resources
+    from core.launch import Workload
 
 BuildKind = Literal["as_written", "as_compiled"]
 
@@ -430,3 +431,18 @@ def _raised(answer: _T | CompileError) -> _T:
 
 _builds = _Cache(32)
 _cubins = _Cache(32)
+
+
+def compiled_resources(workload: Workload, version: str, barriers: int = 1) -> Resources:
+    """The resources of the workload's optimised kernel on a compute capability, such as "8.6".
+
+    Dynamic shared memory counts. Raises CompileError.
+    """
+    from core.compiler.cubin import kernel_resources
+    from core.devices.occupancy import Resources
+
+    major, minor = (int(part) for part in version.split("."))
+    image, entry = workload_cubin(workload, (major, minor))
+    needs = kernel_resources(image, entry)
+    shared = needs.static_shared_bytes + workload.launch.shared_bytes
+    return Resources(workload.launch.block.count, needs.registers, shared, barriers)

@@ -11,9 +11,8 @@ from core.emulator.decode import decode
 from core.emulator.heap import HEAP_BYTES, HEAP_NAME, Heap
 from core.emulator.lane_groups import GRID_WORKSPACE
 from core.emulator.loop_exits import must_pass, reaches
-from core.emulator.memory import PARAMETER_WINDOW, GlobalMemory, Region, padded, zeros
+from core.emulator.memory import PARAMETER_WINDOW, GlobalMemory, Region, Texels, padded, zeros
 from core.emulator.program import FunctionCode
-from core.emulator.texels import Texels
 from core.errors import LaunchError, TilescopeError
 from core.launch import MAX_STATIC_SHARED, ArrayArgument, Dim3, Launch, grouped, packed
 from core.ptx.ast import Function, Module, Variable

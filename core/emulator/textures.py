@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.lanes import Lanes
+from core.emulator.memory import Index, Texels
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
 from core.emulator.registers import address_reader
-from core.emulator.texels import Index, Texels
 from core.errors import TilescopeError
 from core.launch import Texture
 from core.ptx.arithmetic.operation import types_of, unsupported

@@ -3,24 +3,24 @@
 D = A B + D of 64 x N: warp w of the four has rows 16 w to 16 w + 15, held like the results of
 `mma.sync`. A lies in registers, likewise, or in shared memory, as B does, where a 64-bit descriptor
 says how (PTX ISA, "Asynchronous warpgroup-level matrix instructions", "Matrix descriptor"). The
-four begin together (`meeting`). The result is in their registers at once; until somebody waits for
+four begin together (`met`). The result is in their registers at once; until somebody waits for
 it, `Products` has an eye on them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import Read, Span
-from core.emulator.lane_groups import WARP, WARPGROUP, warp_rows
+from core.emulator.events import Mask, Read, Span
+from core.emulator.lane_groups import WARP, WARPGROUP, Group, lanes_of_rows, warp_rows
 from core.emulator.lanes import Lanes
 from core.emulator.machine import ActionLanes
-from core.emulator.meeting import met
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
 from core.emulator.tensor_cores import (
@@ -362,3 +362,102 @@ def _options(
     if wanted == 3:
         return signs, (False, values[2] == 1)
     return signs, (values[2] == 1, values[3] == 1)
+
+
+def met(lanes: ActionLanes) -> ActionLanes | None:
+    """The lanes that begin their product now, with those that waited here; None if there are none.
+
+    The others are held until the missing warps come, and a fault is told where they never do. If
+    the result is another than `lanes`, the caller has to place its lanes.
+    """
+    machine = lanes.machine
+    mates = _held_for(lanes)
+    here = np.any([lanes.active, *mates], axis=0) if mates else lanes.active
+    is_forced = lanes.group.forced
+    come = _some_lanes if is_forced or lanes.op.guard >= 0 else _all_lanes
+    lacking = _lacking(here, come, lanes)
+    if is_forced and lacking.any():
+        missing = np.flatnonzero(_of_warpgroups(lacking, lanes) & ~here)
+        machine.state.fault(
+            "divergent_warp",
+            lanes.pc,
+            lanes.group.depth,
+            np.flatnonzero(lacking),
+            missing,
+            detail="warpgroup",
+            tick=lanes.group.since,
+        )
+        lacking = np.zeros_like(lacking)
+    lanes.group.forced = False
+    if not mates and not lacking.any():
+        return lanes
+    machine.state.exclusive = False
+    if lacking.any():
+        since = machine.state.tick - 1
+        held = Group(lanes.pc, lanes.group.depth, lacking, lanes.group.warp, since)
+        machine.queue.held.append(held)
+    unguarded = lanes.active if lanes.group.mask is None else lanes.group.mask
+    unguarded = unguarded & ~lanes.active
+    if unguarded.any():
+        machine.place(lanes.pc + 1, lanes.group.depth, unguarded)
+    ready = here & ~lacking
+    if not ready.any():
+        return None
+    group = Group(lanes.pc, lanes.group.depth, ready)
+    return replace(lanes, group=group, mask=ready)
+
+
+def _held_for(lanes: ActionLanes) -> list[Mask]:
+    """Takes the lanes out that were held here and belong to the warpgroups of these."""
+    queue = lanes.machine.queue
+    found = []
+    wanted: Mask | None = None
+    for group in [g for g in queue.held if g.pc == lanes.pc and g.depth == lanes.group.depth]:
+        assert group.mask is not None
+        wanted = _of_warpgroups(lanes.active, lanes) if wanted is None else wanted
+        mine = group.mask & wanted
+        if not mine.any():
+            continue
+        queue.held.remove(group)
+        found.append(mine)
+        if (group.mask & ~mine).any():
+            queue.held.append(replace(group, mask=group.mask & ~mine, _lanes=None))
+    return found
+
+
+def _some_lanes(mask: Mask, lanes: ActionLanes) -> NDArray[np.bool_]:
+    """Which warps have lanes in the mask: bool (blocks, warpgroups of a block, 4).
+
+    Warps that a block does not have are absent.
+    """
+    geometry = lanes.geometry
+    warps = warp_rows(mask, geometry, 0).any(axis=1).reshape(len(geometry.blocks), -1)
+    short = -geometry.warps % WARPGROUP
+    return np.pad(warps, ((0, 0), (0, short))).reshape(len(geometry.blocks), -1, WARPGROUP)
+
+
+def _all_lanes(mask: Mask, lanes: ActionLanes) -> NDArray[np.bool_]:
+    """Which warps have lanes in the mask and none beside it but such as have left the kernel."""
+    beside = lanes.machine.state.alive & ~mask
+    return _some_lanes(mask, lanes) & ~_some_lanes(beside, lanes)
+
+
+def _lanes_in(groups: NDArray[np.bool_], lanes: ActionLanes) -> Mask:
+    """The lanes of whole warpgroups: `groups` is bool (blocks, warpgroups of a block)."""
+    geometry = lanes.geometry
+    warps = np.repeat(groups, WARPGROUP, axis=1)[:, : geometry.warps]
+    return lanes_of_rows(np.repeat(warps.reshape(-1, 1), WARP, axis=1), geometry)
+
+
+def _of_warpgroups(mask: Mask, lanes: ActionLanes) -> Mask:
+    """All lanes of the warpgroups that have lanes in the mask."""
+    some: NDArray[np.bool_] = np.logical_or.reduce(_some_lanes(mask, lanes), axis=2)
+    return _lanes_in(some, lanes)
+
+
+def _lacking(
+    mask: Mask, come: Callable[[Mask, ActionLanes], NDArray[np.bool_]], lanes: ActionLanes
+) -> Mask:
+    """The lanes of the mask some warp of whose warpgroup has not come."""
+    whole: NDArray[np.bool_] = np.logical_and.reduce(come(mask, lanes), axis=2)
+    return mask & _lanes_in(~whole, lanes)

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from core.compiler.cubin import parameter_places, variables_called
 from core.errors import TilescopeError
-from core.gpu import tensor_map_bytes
 from core.gpu.driver_session import Session
 from core.gpu.failures import WorkerFailure
 from core.launch import (
@@ -28,7 +27,7 @@ from core.launch import (
     grouped,
     packed,
 )
-from core.tensor_maps import TensorMap
+from core.tensor_maps import TensorMap, encoded
 
 # The flush writes at least this much, so that it lasts longer than queueing a launch does (about
 # 20 us) and the GPU never waits for the CPU between the two events.
@@ -230,7 +229,7 @@ class LoadedKernel(Launchable):
 def _encoded(what: TensorMap) -> bytes:
     driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
     try:
-        return tensor_map_bytes.encoded(driver, what)
+        return encoded(driver, what)
     except TilescopeError as error:
         raise WorkerFailure(str(error), "launch_refused") from error
 

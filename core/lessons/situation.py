@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from core.cancelling import cancelled_by, check, is_cancelled
+from core.compiler.compiler import compiled_resources
 from core.devices.occupancy import Resources
 from core.emulator.budget import DEFAULTS
 from core.errors import Cancelled, ParameterError, TilescopeError
@@ -25,7 +26,6 @@ from core.launch import Launch, Workload
 from core.lessons.lesson_expressions import LessonError, Value
 from core.lessons.step_links import Link, parse_link
 from core.lessons.vocabulary import VOCABULARY
-from core.models.compiled import compiled_resources
 from core.models.launch_counts import Counts, measure_rung
 from core.recording.record_launch import record
 from core.trace.step_names import step_named

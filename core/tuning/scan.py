@@ -12,7 +12,7 @@ import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from core.compiler.compiler import BuildKind
+from core.compiler.compiler import BuildKind, compiled_resources
 from core.devices.device_table import Device, capability_of, load_devices
 from core.devices.occupancy import Occupancy, occupancy
 from core.errors import CompileError, TilescopeError
@@ -20,7 +20,6 @@ from core.gpu.benchmark_job import CublasSubject, RungSubject
 from core.gpu.sweep_plan import LeftOut, Point
 from core.ladder import Ladder, load_ladder
 from core.models.ceilings import Ceilings, ceilings
-from core.models.compiled import compiled_resources
 from core.models.launch_counts import Counts, measure, measure_rung
 from core.rules.counters import counters_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from gui.background.work import Worker
+from gui.background import Worker
 from gui.commands.recording import Stopped
 from gui.commands.window import Window
 

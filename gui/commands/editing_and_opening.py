@@ -16,8 +16,7 @@ from core.errors import TilescopeError
 from core.foreign_text import visible
 from core.own_files.file_launch import LARGE, FileLaunch, split_defines
 from core.own_files.sources_and_headers import read_source, write_source
-from gui.background.coalescing import Coalescer
-from gui.background.work import Worker, sentence_of
+from gui.background import Coalescer, Worker, sentence_of
 from gui.commands.busy_and_stop import Waiting
 from gui.commands.recording import Stopped
 from gui.commands.window import Window

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,16 +16,18 @@ from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer
 
 from core.errors import TilescopeError
 from core.files import must_be_writable
-from gui.background.work import Worker, sentence_of
+from gui.background import Worker, sentence_of
 from gui.commands.moment_commands import Moments
 from gui.commands.window import Window
-from gui.jobs.report_work import report_job
 from gui.scenes.question_in_views import waits
 from gui.scenes.session import Session
 from gui.views.widgets import ask_choice, ask_where
 
 if TYPE_CHECKING:
     from core.lessons.lesson import Lesson
+    from core.recording.count_launch import Counted
+    from core.trace import Trace
+    from gui.background import Progress
 
 KINDS = (
     *("Page to replay in a browser (*.html)", "Film, MP4 (*.mp4)"),
@@ -211,3 +213,29 @@ def file_name(session: Session) -> str:
     trace = session.trace
     kernel = trace.workload.rung or trace.workload.kernel if trace is not None else "tilescope"
     return f"{re.sub(r'[^0-9A-Za-z_]+', '-', kernel).strip('-')}-step-{session.step}"
+
+
+def report_job(
+    _: Progress,
+    trace: Trace,
+    counted: Counted | None,
+    path: Path,
+    pdf_of: Callable[[str, str], bytes],
+) -> Path:
+    """Write it as the path's ending says, .html, .md or .pdf; returns the path.
+
+    `pdf_of` makes a PDF of HTML and a title. Raises TilescopeError for another ending, and where
+    it cannot be written.
+    """
+    from core.files import replace_file
+    from core.report.content import report_of
+    from core.report.writing import as_html, as_markdown
+
+    suffix = path.suffix.lower()
+    if suffix not in (".html", ".md", ".pdf"):
+        raise TilescopeError(f"{path.name} is no report: end its name with .html, .md or .pdf.")
+    made = report_of(trace, counted)
+    if suffix == ".md":
+        return replace_file(path, as_markdown(made))
+    html = as_html(made)
+    return replace_file(path, pdf_of(html, made.title) if suffix == ".pdf" else html)

@@ -17,7 +17,7 @@ from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog
 
 from core.errors import ParameterError, TilescopeError
-from gui.background.work import Worker, sentence_of
+from gui.background import Worker, sentence_of
 from gui.commands.focus import focus_page
 from gui.commands.window import Window
 from gui.jobs.lesson_work import (

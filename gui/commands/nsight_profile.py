@@ -8,7 +8,7 @@ from typing import Any
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog
 
-from gui.background.work import Worker, sentence_of
+from gui.background import Worker, sentence_of
 from gui.commands.window import Window
 from gui.jobs.record_work import profile_job
 

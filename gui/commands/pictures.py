@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from core.cancelling import cancelled_by
 from core.errors import Cancelled
-from gui.background.work import Progress, Worker, sentence_of
+from gui.background import Progress, Worker, sentence_of
 from gui.commands.window import Window
 from gui.pictures.painted_widgets import image_of, pdf_of
 from gui.pictures.picture_files import SUFFIXES, Picture, write_picture

@@ -11,8 +11,7 @@ from PySide6.QtCore import QObject, QTimer
 
 from core.errors import TilescopeError
 from core.own_files.file_launch import FileLaunch
-from gui.background.coalescing import Coalescer
-from gui.background.work import Worker, sentence_of
+from gui.background import Coalescer, Worker, sentence_of
 from gui.commands.editing_and_opening import Workbench
 from gui.commands.moment_commands import Moments
 from gui.commands.recording import CONDITIONS, Recorder

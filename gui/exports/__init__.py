@@ -1,1 +1,1 @@
-"""What is taken along without the program: a page to replay, a film, a report."""
+"""What is taken along without the program: a page to replay, a film, a report, a worksheet."""

@@ -16,7 +16,7 @@ from gui.scenes.session import Session
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
-    from gui.background.work import Progress
+    from gui.background import Progress
     from gui.scenes.moment_links import Moment
 
 _LOOKS = (

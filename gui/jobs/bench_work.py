@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 
 from core.cancelling import check, within
 from core.errors import TilescopeError
-from gui.background.work import Progress, Worker
+from gui.background import Progress, Worker
 
 if TYPE_CHECKING:
     from core.ladder import Ladder

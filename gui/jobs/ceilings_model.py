@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import CompileError, TilescopeError
-from gui.background.work import Worker, sentence_of
+from gui.background import Worker, sentence_of
 from gui.jobs import ceilings_work as work
 from gui.scenes import ceilings as scene
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.cancelling import is_cancelled, within
 from core.errors import GpuFailure, GpuUnavailable, TilescopeError
-from gui.background.work import Progress
+from gui.background import Progress
 from gui.scenes.benchmark import size_parameters
 from gui.scenes.selection import Configuration
 
@@ -233,7 +233,7 @@ def resources_job(
     _: Progress, ladder: Ladder, wanted: Configuration, capability: Capability
 ) -> Compiled:
     """The work of compiling a launch's kernel for a compute capability; gives a `Compiled`."""
-    from core.models.compiled import compiled_resources
+    from core.compiler.compiler import compiled_resources
 
     key, workload = key_of(wanted), workload_of(ladder, wanted)
     version, note = capability.name, ""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from core.lessons.posing import Posed
     from core.lessons.progress import Progress
     from core.lessons.situation import Recorder
-    from gui.background.work import Progress as Advance
+    from gui.background import Progress as Advance
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from core.ladder import Ladder
     from core.launch import Workload
     from core.own_files.file_launch import FileLaunch
-    from gui.background.work import Progress
+    from gui.background import Progress
     from gui.jobs.record_work import Recorded
     from gui.scenes.selection import Configuration
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from core.own_files.file_launch import FileLaunch
     from core.recording.count_launch import Counted
     from core.trace import Trace
-    from gui.background.work import Progress
+    from gui.background import Progress
     from gui.scenes.nsight_rows import Profile
 
 DEFAULT = Conditions()

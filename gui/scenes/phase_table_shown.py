@@ -97,7 +97,7 @@ def small_enough(session: Session, ladder: Ladder) -> tuple[str, Configuration] 
 
 
 def table_job(_: object, trace: Trace, block: BlockTrace) -> tuple[PhaseTable, TableShape]:
-    """A job for `gui.background.work.Worker` that makes the table, with its shape."""
+    """A job for `gui.background.Worker` that makes the table, with its shape."""
     from core.explain.phase_table import phase_table
 
     table = phase_table(trace, block)

@@ -22,7 +22,7 @@ _SHORT = {
 
 
 def pipeline_job(_: object, trace: Trace, block: BlockTrace) -> Pipeline | str:
-    """A job for `gui.background.work.Worker` that reads the block's record."""
+    """A job for `gui.background.Worker` that reads the block's record."""
     from core.trace.pipeline import pipeline  # it loads the emulator
 
     return pipeline(block, trace.shared_arrays)

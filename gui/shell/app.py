@@ -104,9 +104,9 @@ def _opened(options: argparse.Namespace) -> int:
     from core.gc_control import keep_pauses_short, leave_out
     from core.ladder import all_kernels
     from core.side_process.client import end_kept, prepare
+    from gui.background import AfterFirstPaint
     from gui.looks.theme import apply_theme, theme_names
     from gui.scenes.saved_state import default_path, find, said_aside
-    from gui.shell.first_paint import AfterFirstPaint
     from gui.shell.main_window import MainWindow
     from gui.shell.pages import read_ahead
     from gui.shell.session_persistence import Keeper, text_size_of, theme_of

@@ -28,7 +28,7 @@ from core.gpu.benchmark_job import Timing
 from core.gpu.result_files import READ, read_results, write_results
 from core.gpu.sweep_plan import SIZE, FileKernel, make_plan
 from core.own_files.file_launch import FileLaunch
-from gui.background.work import Worker, sentence_of
+from gui.background import Worker, sentence_of
 from gui.jobs.bench_work import CeilingCounter, file_job
 from gui.looks.style_sheet import named, stacked, styled_label
 from gui.looks.theme import current_theme

@@ -28,7 +28,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.background.work import Worker, sentence_of
+from gui.background import Worker, sentence_of
 from gui.jobs import ceilings_work as work
 from gui.jobs.ceilings_model import CeilingsModel
 from gui.looks.style_sheet import fill, named, side_by_side, stacked, styled_label

@@ -30,8 +30,7 @@ from core.errors import ParameterError
 from core.ladder.input_arrays import INPUTS, Inputs
 from core.ladder.rung import WAYS
 from core.own_files.file_launch import FieldErrors
-from gui.background.coalescing import Coalescer
-from gui.background.work import Worker
+from gui.background import Coalescer, Worker
 from gui.looks.style_sheet import (
     empty,
     named,

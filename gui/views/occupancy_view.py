@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from core.devices.device_table import Capability, Device, load_devices
 from core.devices.occupancy import Resources, occupancy
-from gui.background.work import Worker
+from gui.background import Worker
 from gui.jobs import ceilings_work as work
 from gui.looks.style_sheet import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from core.devices.device_table import find_capability, load_capabilities, load_devices
-from gui.background.work import Worker
+from gui.background import Worker
 from gui.looks.style_sheet import named, side_by_side, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session

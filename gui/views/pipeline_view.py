@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
 
-from gui.background.work import Worker, sentence_of
+from gui.background import Worker, sentence_of
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.pipeline_words import (
     Words,

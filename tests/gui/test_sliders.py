@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtTest import QTest
 
-from gui.background.coalescing import PATIENCE_MS, Coalescer
+from gui.background import PATIENCE_MS, Coalescer
 from gui.looks.theme import apply_theme
 from gui.scenes.launch_edits import stops
 from gui.shell.main_window import MainWindow

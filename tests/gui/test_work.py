@@ -6,7 +6,7 @@ import pytest
 
 from core.cancelling import is_cancelled
 from core.errors import Cancelled, ParameterError
-from gui.background.work import Worker
+from gui.background import Worker
 
 
 @pytest.fixture

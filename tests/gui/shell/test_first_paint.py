@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtWidgets import QWidget
 
-from gui.shell.first_paint import AfterFirstPaint
+from gui.background import AfterFirstPaint
 
 
 class Painted(QWidget):

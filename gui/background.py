@@ -2,17 +2,19 @@
 
 A job is a function whose first argument is `progress`: it calls `progress(fraction)` now and then,
 and asks `core.cancelling` whether it is still wanted. It runs in a thread of its own and touches no
-widget.
+widget. What follows a slider goes through a `Coalescer`; `AfterFirstPaint` is for work that would
+take processor time from the first picture.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Concatenate, ParamSpec
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QTimer, Signal, Slot
+from PySide6.QtWidgets import QWidget
 
 from core.cancelling import cancelled_by
 from core.errors import TilescopeError
@@ -130,3 +132,97 @@ class Worker(QObject):
             getattr(self, name).emit(value)
             if name != "progressed":
                 self._settle(ticket)
+
+
+_LONGEST_MS = 1000  # a window that starts minimised is not painted
+
+
+class AfterFirstPaint(QObject):
+    """Calls `act` once, when the window has been painted."""
+
+    def __init__(self, window: QWidget, act: Callable[[], None]) -> None:
+        super().__init__(window)
+        self._window, self._act = window, act
+        self._done = False
+        window.installEventFilter(self)
+        QTimer.singleShot(_LONGEST_MS, self, self._go)
+
+    def eventFilter(self, _: QObject, event: QEvent) -> bool:
+        """The first request to paint is answered right after this."""
+        if event.type() == QEvent.Type.UpdateRequest:
+            QTimer.singleShot(0, self, self._go)
+        return False
+
+    def _go(self) -> None:
+        if not self._done:
+            self._done = True
+            self._window.removeEventFilter(self)
+            self._act()
+
+
+PATIENCE_MS = 200
+MOST_PATIENCE_MS = 2000
+
+
+class Coalescer(QObject):
+    """Emits `released(value)`: the first value at once, then the newest whenever work has ended.
+
+    Several things may be offered, each under a name of its own: the newest value of each is let
+    through, in the order in which they began to wait.
+
+    Work that takes long is not waited for: the newest value is let through, and whoever works drops
+    the older job. Long is PATIENCE_MS at first, then twice what the last job took; and twice as
+    long again each time that a job was dropped, so that some get done on a slow machine too. So
+    what is shown follows a slider while it is dragged, and the last value always arrives.
+    """
+
+    released = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._busy = False
+        self._waiting: dict[Hashable, Any] = {}  # the newest values, by what they are of
+        self._patience = QTimer(self, singleShot=True, interval=PATIENCE_MS)
+        self._patience.timeout.connect(self._give_up)
+        self._clock = QElapsedTimer()
+
+    def watch(self, worker: Worker) -> None:
+        """Wait for the jobs of this worker."""
+        worker.started.connect(self._begin)
+        worker.idle.connect(self._end)
+
+    def offer(self, value: Any, of: Hashable = None) -> None:
+        """Let a value through, now or when there is time for it."""
+        self._waiting[of] = value
+        if not self._busy:
+            self._release()
+        elif not self._patience.isActive():
+            self._patience.start()
+
+    def drop(self) -> None:
+        """Forget what is waiting."""
+        self._waiting = {}
+        self._patience.stop()
+
+    def _begin(self) -> None:
+        self._busy = True
+        self._clock.start()
+
+    def _end(self) -> None:
+        if self._busy and self._clock.isValid():
+            self._wait(2 * self._clock.elapsed())
+        self._busy = False
+        self._release()
+
+    def _give_up(self) -> None:
+        self._wait(2 * self._patience.interval())
+        self._release()
+
+    def _wait(self, milliseconds: int) -> None:
+        self._patience.setInterval(min(max(milliseconds, PATIENCE_MS), MOST_PATIENCE_MS))
+
+    def _release(self) -> None:
+        self._patience.stop()
+        waiting, self._waiting = self._waiting, {}
+        for value in waiting.values():
+            self.released.emit(value)
