@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from core.compiler.kernel_signature import EMPTY, SignatureParameter
-from core.guessing.textures import guess_texture
+from core.guessing.texture_values import guess_texture
 from core.host_program.launches import HostGuess
 from core.host_program.values import RADIUS, TENSOR_EXTENT, WINDOW
 from core.source.index_expressions import is_row_pitch, only_axis, only_bound, strides

@@ -35,7 +35,7 @@ from gui.jobs.lesson_work import (
     reveal_job,
 )
 from gui.looks.theme import theme_names
-from gui.scenes.course import EXERCISES
+from gui.scenes.course_shown import EXERCISES
 from gui.scenes.lesson_sitting import Asked, Reply, Sitting
 from gui.scenes.moment_links import Named, parse_link
 from gui.scenes.text import plural

@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Signal
 from core.errors import CompileError, TilescopeError
 from gui.background import Worker, sentence_of
 from gui.jobs import ceilings_work as work
-from gui.scenes import ceilings as scene
+from gui.scenes import ceilings_shown as scene
 
 if TYPE_CHECKING:
     from core.devices.device_table import Device

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from core.launch import Workload
     from core.models.ceilings import Ceilings
     from core.models.launch_counts import Counts
-    from gui.scenes.ceilings import Run
+    from gui.scenes.ceilings_shown import Run
 
 COUNTING_S = 300.0
 """Counting is given up after so long: an edited source is counted at its own size, and where
@@ -280,7 +280,7 @@ def first_order_job(progress: Progress, ladder: Ladder, wanted: Configuration) -
 def choose_device(recorded: Iterable[str]) -> str:
     """The device to begin with: the first one with recorded results, or that of the book."""
     from core.devices.device_table import load_devices
-    from gui.scenes.ceilings import same_gpu
+    from gui.scenes.ceilings_shown import same_gpu
 
     for name in recorded:
         for device in load_devices():

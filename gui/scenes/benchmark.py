@@ -41,7 +41,7 @@ from core.gpu.sweep_plan import (
 from core.gpu.worker_events import Begun, Sample, Sensed, Stage
 from core.own_files.sources_and_headers import read_source
 from gui.scenes.bench_places import LOCAL, Addresses, Joined, Joining, Refused, Said
-from gui.scenes.ceilings import block_text
+from gui.scenes.ceilings_shown import block_text
 from gui.scenes.cost_differences import factor
 from gui.scenes.text import capital, grouped, plural, spaced
 

@@ -18,7 +18,7 @@ from gui.scenes.out_of_bounds import guards_of, reaches_of
 from gui.scenes.ptx_pane import listing_of
 from gui.scenes.scrub_bar import timeline_of
 from gui.scenes.selection import WARP_SIZE
-from gui.scenes.shared_memory import shared_scene
+from gui.scenes.shared_arrays_and_banks import shared_scene
 from gui.scenes.warp_lanes import warp_scene
 
 if TYPE_CHECKING:

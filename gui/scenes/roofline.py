@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from core.devices.device_table import Device
     from core.ladder import Ladder
     from core.models.ceilings import Ceilings
-    from gui.scenes.ceilings import Run
+    from gui.scenes.ceilings_shown import Run
 
 _ROWS = 5
 _BOXES = 200  # along the roof: each is hardly higher than the line

@@ -73,7 +73,7 @@ def _occupancy(window: Window, commands: Commands) -> PageWidget:
 
 
 def _course(window: Window, commands: Commands) -> PageWidget:
-    from gui.scenes.course import course_shown
+    from gui.scenes.course_shown import course_shown
     from gui.views.course_page import CoursePage
 
     page, teaching = CoursePage(), commands.teaching

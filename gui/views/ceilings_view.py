@@ -33,11 +33,11 @@ from gui.jobs import ceilings_work as work
 from gui.jobs.ceilings_model import CeilingsModel
 from gui.looks.style_sheet import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
-from gui.scenes import ceilings as scene
+from gui.scenes import ceilings_shown as scene
 from gui.scenes import roofline
 from gui.scenes.benchmark import SWEPT_SIZES, TEXTBOOK_SIZE, launch_title
-from gui.scenes.ceilings import LegendKey, Row
-from gui.scenes.occupancy import first_order
+from gui.scenes.ceilings_shown import LegendKey, Row
+from gui.scenes.occupancy_shown import first_order
 from gui.scenes.selection import Configuration
 from gui.scenes.text import grouped
 from gui.views.base import Caption, Panel

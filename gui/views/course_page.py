@@ -27,13 +27,13 @@ from PySide6.QtWidgets import (
 
 from gui.looks.style_sheet import empty, fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
-from gui.scenes.course import EXERCISES, WAYS, CourseShown, LessonRow
+from gui.scenes.course_shown import EXERCISES, WAYS, CourseShown, LessonRow
 from gui.views.drawing_tools import LEFT, text
 from gui.views.page_parts import PageWidget
 from gui.views.widgets import RETURN, Scrolled, push_button
 
 if TYPE_CHECKING:
-    from gui.scenes.course import ConceptRow
+    from gui.scenes.course_shown import ConceptRow
 
 WIDEST = 132  # digits: lines of a wider page would be too long to follow
 NARROW = 104  # digits: on a narrower page the parts stand below each other

@@ -25,10 +25,10 @@ from gui.background import Worker
 from gui.jobs import ceilings_work as work
 from gui.looks.style_sheet import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
-from gui.scenes import occupancy as scene
+from gui.scenes import occupancy_shown as scene
 from gui.scenes.benchmark import launch_title, recorded
-from gui.scenes.ceilings import rate_text
-from gui.scenes.occupancy import TITLES, UNITS, Bar, Curve
+from gui.scenes.ceilings_shown import rate_text
+from gui.scenes.occupancy_shown import TITLES, UNITS, Bar, Curve
 from gui.views.base import Caption, Panel
 from gui.views.ceilings_view import FirstOrderList
 from gui.views.page_parts import (

@@ -9,7 +9,7 @@ from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QResizeEvent
 
 from gui.looks.theme import current_theme
-from gui.scenes.ceilings import Row, rate_text
+from gui.scenes.ceilings_shown import Row, rate_text
 from gui.scenes.roofline import (
     NEIGHBOURS,
     Box,

@@ -27,7 +27,7 @@ from gui.scenes.grids import rectangles
 from gui.scenes.question_in_views import Lit, Pick, veil_words
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
-from gui.scenes.shared_memory import (
+from gui.scenes.shared_arrays_and_banks import (
     BANKS,
     WORD,
     BankScene,

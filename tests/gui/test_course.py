@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from core.lessons.course import load_course
 from core.lessons.posing import right_answer
 from core.lessons.progress import Answered, Progress, load_progress
-from gui.scenes.course import course_shown
+from gui.scenes.course_shown import course_shown
 from tests.core.lessons.lesson_texts import GOOD, write_lesson
 
 MOST_MS = 60_000

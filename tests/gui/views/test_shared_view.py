@@ -14,7 +14,7 @@ from core.trace.step_names import step_named
 from gui.looks.theme import apply_theme, current_theme, load_theme
 from gui.scenes.question_in_views import Lit
 from gui.scenes.session import Session
-from gui.scenes.shared_memory import SharedGrid, SharedScene
+from gui.scenes.shared_arrays_and_banks import SharedGrid, SharedScene
 from gui.scenes.why_this_number import Step, explain
 from gui.views.bank_map_painter import BankMapPainter
 from gui.views.drawing_tools import Cells, Pixmaps

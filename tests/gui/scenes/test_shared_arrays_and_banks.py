@@ -5,7 +5,7 @@ import pytest
 
 from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.recording.record_launch import record
-from gui.scenes.shared_memory import lane_label, shared_scene
+from gui.scenes.shared_arrays_and_banks import lane_label, shared_scene
 from tests.gui.fake_kernels import aat, simple, tiled
 
 

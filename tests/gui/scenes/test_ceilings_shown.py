@@ -16,8 +16,8 @@ from core.models.ceilings import Ceilings, ceilings
 from core.models.launch_counts import measure, measure_rung
 from core.own_files.file_launch import FileLaunch
 from gui.jobs.ceilings_work import choose_device, first_order_job, full_size_job, sized
-from gui.scenes import ceilings as scene
-from gui.scenes import occupancy as sm
+from gui.scenes import ceilings_shown as scene
+from gui.scenes import occupancy_shown as sm
 from gui.scenes import roofline
 from gui.scenes.selection import Configuration
 
