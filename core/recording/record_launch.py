@@ -29,12 +29,13 @@ from core.ptx.debug.variable_locations import debug_info
 from core.recording.blocks_side_by_side import (
     LANES,
     Run,
+    are_apart,
     as_many_as_fit,
     chosen_blocks,
     cluster_numbers,
+    may_meet,
     must_be_runnable,
 )
-from core.recording.independent_blocks import are_apart, may_meet
 from core.rules.counters import Tally
 from core.rules.counting_observer import CountingObserver
 from core.trace import Trace

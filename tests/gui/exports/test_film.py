@@ -11,7 +11,7 @@ from PySide6.QtGui import QImage
 from core.cancelling import cancelled_by
 from core.errors import Cancelled, TilescopeError
 from gui.exports import film
-from gui.exports.film_frame import Frame
+from gui.exports.film import Frame
 from gui.exports.windowless_session import opened, twin
 from gui.looks.theme import apply_theme, theme_names
 from tests.core.test_files import little_room
