@@ -10,12 +10,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from urllib.parse import parse_qsl
 
 from core.emulator.scheduling import ORDERS, WarpOrder
 from core.errors import ParameterError
 from core.ladder import Ladder
 from core.ladder.input_arrays import INPUTS, Inputs
+from core.ladder.link_text import link_pairs
 from core.ladder.rung import DEFAULT_SEED
 
 PLACES = ("block", "step", "thread", "seed")
@@ -147,18 +147,3 @@ def _number(key: str, value: str) -> int:
     if key in PLACES and number < 0:
         raise ParameterError(f"The link's {key} is {number}: it counts from 0.")
     return number
-
-
-def link_pairs(query: str) -> dict[str, str]:
-    """KEY=VALUE of what stands after a link's question mark. Raises ParameterError."""
-    found: dict[str, str] = {}
-    for piece in filter(None, query.split("&")):
-        key, equals, value = piece.partition("=")
-        read = parse_qsl(piece) if equals and value else []
-        if len(read) != 1:
-            raise ParameterError(f"`{piece}` in the link is not NAME=VALUE, such as step=12.")
-        ((key, value),) = read
-        if key in found:
-            raise ParameterError(f"The link sets `{key}` twice.")
-        found[key] = value
-    return found
