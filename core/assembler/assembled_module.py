@@ -6,9 +6,8 @@ import contextlib
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from core.assembler.call_stack import passing, saving
 from core.assembler.divergence import parting
-from core.assembler.spilled_registers import saving
-from core.assembler.stack_parameters import passing
 from core.assembler.unused_loads import without_unused_loads
 from core.assembler.warp_yields import yielding
 from core.compiler.compiler import Build

@@ -1,8 +1,7 @@
-"""Registers in local memory, read off the machine code: spilled, and saved for callers.
+"""Registers that a kernel keeps in local memory, as it has too few: read off its machine code.
 
-A kernel that has too few registers keeps some in local memory. A function that calls others keeps
-its way back and further registers there: it stores them where it begins and loads them before it
-returns. No PTX shows this.
+ptxas stores them there (`STL`) and loads them again (`LDL`). No PTX shows this, and each word is a
+request, as one of a local array is.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 from core.assembler.machine_loads import Loop, around, attributed, loops_of
 from core.compiler.cubin import MachineAccess
@@ -88,12 +86,3 @@ class _Places:
             if access.loops and one is not None and self._around(one)[-1:] == access.loops[-1][:1]:
                 found.setdefault(access.loops[-1], Counter())[access.line] += 1
         return {loop: max(lines.values()) for loop, lines in found.items()}
-
-
-def saving(module: Module, saves: Sequence[tuple[str, int]]) -> Module:
-    """The module whose functions save so many registers, by name."""
-    known = dict(saves)
-    if not known:
-        return module
-    functions = {n: replace(f, saves=known.get(n, 0)) for n, f in module.functions.items()}
-    return replace(module, functions=MappingProxyType(functions))

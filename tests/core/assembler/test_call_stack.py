@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.assembler.stack_parameters import passing
+from core.assembler.call_stack import passing
 from core.ptx.parser import parse
 
 # Parameters in words (a long: 2, aligned; a list: a structure of words), words of the result, and

@@ -1,15 +1,19 @@
-"""Parameters and results that a build without optimisation passes on the stack.
+"""What calls put on the stack: parameters, results, and the registers that functions save.
 
-Twelve registers of 4 bytes hold a call's parameters, and after it its result. A parameter takes
-the first of them that are free and aligned as it is; one that finds no place goes on the stack
-whole. So does a result of more than twelve registers, and its place there takes one of them. No
-PTX shows this; the machine code of 30 functions did (`STL`, `LDL`).
+Twelve registers of 4 bytes hold a call's parameters, and after it its result. In a build without
+optimisation a parameter takes the first of them that are free and aligned as it is; one that finds
+no place goes on the stack whole. So does a result of more than twelve registers, and its place
+there takes one of them. The machine code of 30 functions showed it (`STL`, `LDL`).
+
+A function that calls others keeps its way back and further registers there: it stores them where it
+begins and loads them before it returns. No PTX shows any of this.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from core.assembler.rewriting import Rewriting
 from core.ptx.ast import Address, Function, Group, Instruction, Module, Operand, Symbol
@@ -19,7 +23,7 @@ _WORD = 4
 
 
 def passing(module: Module) -> Module:
-    """The module in which loads and stores of such parameters are marked (`on_stack`)."""
+    """The module in which loads and stores of parameters on the stack are marked (`on_stack`)."""
     stacked = {n: _on_stack(f) for n, f in module.functions.items() if not f.is_entry}
     rewriting = Rewriting(module)
     if any(stacked.values()):
@@ -96,3 +100,12 @@ def _names(lists: Sequence[Operand]) -> tuple[str, ...]:
 def _name(operand: Operand) -> str:
     base = operand.base if isinstance(operand, Address) else operand
     return base.name if isinstance(base, Symbol) else ""
+
+
+def saving(module: Module, saves: Sequence[tuple[str, int]]) -> Module:
+    """The module whose functions save so many registers, by name."""
+    known = dict(saves)
+    if not known:
+        return module
+    functions = {n: replace(f, saves=known.get(n, 0)) for n, f in module.functions.items()}
+    return replace(module, functions=MappingProxyType(functions))
