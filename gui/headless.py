@@ -126,7 +126,7 @@ def moments(window: MainWindow) -> Iterator[tuple[str, int]]:
 
 def save_pictures(window: MainWindow, app: QApplication, folder: Path) -> Iterator[Path]:
     """Save the window at each of the moments; gives the files. Raises TilescopeError."""
-    from gui.pictures.picture_files import Picture, write_picture
+    from gui.pictures import Picture, write_picture
 
     for number, (name, step) in enumerate(moments(window), start=1):
         window.session.step = step

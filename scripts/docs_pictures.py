@@ -19,8 +19,7 @@ from PySide6.QtWidgets import QApplication
 from core.ladder import load_ladder
 from gui.headless import record
 from gui.looks.theme import apply_theme
-from gui.pictures.painted_widgets import image_of
-from gui.pictures.picture_files import Picture, write_picture
+from gui.pictures import Picture, image_of, write_picture
 from gui.shell.main_window import MainWindow
 
 SIZE, THEME = (1440, 900), "light"

@@ -23,7 +23,7 @@ from window_stage import (
     settle,
 )
 
-from gui.shell.cheat_sheet import CheatSheet
+from gui.shell.help_sheets import CheatSheet
 from gui.shell.main_window import MainWindow
 
 RUNS = 5

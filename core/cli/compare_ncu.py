@@ -14,7 +14,7 @@ from core.cli.options import AsJson, FileOptions, Sizes
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from core.nsight.profile_comparison import Comparison
+    from core.nsight import Comparison
 
 
 def compare_ncu(
@@ -48,7 +48,7 @@ def compare_ncu(
     Where they differ it says why, as far as that is known. A report has sectors and wavefronts by
     source line as well. The exit status is 1 where a counter differs.
     """
-    from core.nsight.profile_comparison import compare, read_profile
+    from core.nsight import compare, read_profile
 
     launches = read_profile(profile)
     workload = chosen_workload(kernel, sizes.given(), launch.launch())

@@ -20,7 +20,7 @@ from core.c_types import NUMBERS, VECTOR, numbers_in
 from core.compiler.compiler import compile_ptx, find_entry
 from core.errors import ArgumentError, CompileError
 from core.ptx.debug.model import DebugInfo, DwarfType, Member
-from core.ptx.debug.reader import read_dwarf
+from core.ptx.debug.variable_locations import read_dwarf
 from core.source.declarations import WORD
 from core.source.functions_and_calls import TemplateParameter
 from core.source.kernel_slice import Program

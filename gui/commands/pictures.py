@@ -18,8 +18,7 @@ from core.cancelling import cancelled_by
 from core.errors import Cancelled
 from gui.background import Progress, Worker, sentence_of
 from gui.commands.window import Window
-from gui.pictures.painted_widgets import image_of, pdf_of
-from gui.pictures.picture_files import SUFFIXES, Picture, write_picture
+from gui.pictures import SUFFIXES, Picture, image_of, pdf_of, write_picture
 from gui.scenes.question_in_views import waits
 from gui.scenes.step_views import VIEWS
 from gui.views.base import SessionView

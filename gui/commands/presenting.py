@@ -9,8 +9,7 @@ from PySide6.QtCore import QObject
 from gui.commands.lesson_teaching import Teaching
 from gui.commands.window import Window
 from gui.jobs.lesson_work import Revealed
-from gui.scenes.room_votes import Votes
-from gui.views.presenter_bar import NotesWindow, PresenterBar
+from gui.views.presenter_bar import NotesWindow, PresenterBar, Votes
 
 
 class Presenting(QObject):

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 from gui.looks.style_sheet import TEXT_SIZE, dress_icon, size_rules, stylesheet, window_name
 from gui.looks.theme import apply_theme
 from gui.views.base import SessionView
-from gui.views.lesson_prose_label import ProseLabel
+from gui.views.glossary_words import ProseLabel
 from gui.views.page_parts import PageWidget
 
 POLISHED = Qt.WidgetAttribute.WA_WState_Polished  # others will be when they are shown

@@ -14,8 +14,7 @@ from core.ladder import load_ladder
 from core.lessons.course import load_course
 from gui.exports import film, replay_page
 from gui.exports.lesson_chapters import lesson_chapters
-from gui.exports.unshown_views import MEMORY, chosen
-from gui.exports.windowless_session import opened
+from gui.exports.windowless_session import MEMORY, chosen, opened
 from gui.looks.theme import bare_application, theme_names
 from gui.scenes.session import Session
 from gui.scenes.text import plural

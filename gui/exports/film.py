@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QApplication, QGridLayout, QHBoxLayout, QLabel, QW
 from core.cancelling import check
 from core.errors import TilescopeError
 from core.files import replace_file, replacing
-from gui.exports.unshown_views import GLOBAL, MEMORY, caption_of, let_go, memory_of
+from gui.exports.windowless_session import GLOBAL, MEMORY, caption_of, let_go, memory_of
 from gui.looks.style_sheet import (
     TEXT_SIZE,
     side_by_side,
@@ -30,7 +30,7 @@ from gui.looks.style_sheet import (
     window_name,
 )
 from gui.looks.theme import current_theme
-from gui.pictures.picture_files import png
+from gui.pictures import png
 from gui.scenes.scrub_bar import event_caption, phase_label, step_label
 from gui.scenes.session import Session
 from gui.scenes.step_views import VIEWS

@@ -20,7 +20,7 @@ from core.cancelling import check
 from core.errors import TilescopeError
 from core.ladder.rung_rules import assignments
 from gui.exports.svg_device import Pool, drawn
-from gui.exports.unshown_views import MEMORY, Stage
+from gui.exports.windowless_session import MEMORY, Stage
 from gui.looks.theme import RESOURCES, Theme, current_theme
 from gui.scenes.question_in_views import ANSWER_FIRST
 from gui.scenes.scrub_bar import event_caption, phase_label

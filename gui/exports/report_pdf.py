@@ -10,8 +10,7 @@ from PySide6.QtGui import QImage, QPainter
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication
 
-from gui.pictures.pdf_pages import Piece, Sheet
-from gui.pictures.picture_files import png
+from gui.pictures import Piece, Sheet, png
 
 _SVG = re.compile(r"<svg .*?</svg>", re.DOTALL)
 _SHARP = 3

@@ -27,8 +27,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
-from gui.pictures.picture_files import png
-from gui.pictures.vector_painting import Dirty, VectorDevice, VectorEngine, write_down
+from gui.pictures import Dirty, VectorDevice, VectorEngine, png, write_down
 
 _DASHES = {
     Qt.PenStyle.DashLine: (4.0, 2.0),

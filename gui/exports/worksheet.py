@@ -20,9 +20,7 @@ from core.lessons.printed_questions import key_of, numbered, solution_lines, sou
 from core.lessons.question_banks import as_gift, as_qti
 from core.lessons.situation import Recorder
 from gui.looks.theme import bare_application
-from gui.pictures.painted_widgets import image_of
-from gui.pictures.pdf_pages import Piece, Sheet
-from gui.pictures.picture_files import png
+from gui.pictures import Piece, Sheet, image_of, png
 from gui.scenes.lesson_prose import rich
 from gui.scenes.moment_links import go_to, parse_link
 from gui.scenes.session import Session

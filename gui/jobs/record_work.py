@@ -158,7 +158,7 @@ def profile_job(progress: Progress, path: Path, workload: Workload) -> Profile:
 
     The build is the one whose counters agree with more of the profile's. Raises TilescopeError.
     """
-    from core.nsight.profile_comparison import compare, read_profile
+    from core.nsight import compare, read_profile
     from gui.scenes.nsight_rows import Profile
 
     launches = read_profile(path)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from core.launch import Workload
-    from core.nsight.profile_comparison import Compared, Comparison
+    from core.nsight import Compared, Comparison
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,6 +23,7 @@ from gui.shell.menus import build_menus
 from gui.shell.pages import PAGES
 from gui.views.base import Panel
 from gui.views.busy_sign import BusySign
+from gui.views.glossary_words import Words
 from gui.views.ladder_panel import LadderPanel
 from gui.views.launch_form import ConfigurationForm, SelectionForm
 from gui.views.lesson_panel import LessonPanel
@@ -33,7 +34,6 @@ from gui.views.page_stack import Page, Pages
 from gui.views.step_page import StepPage
 from gui.views.transport_bar import TransportBar
 from gui.views.widgets import name_choices
-from gui.views.word_card import Words
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
@@ -163,13 +163,13 @@ class MainWindow(Window):
         self.recorder.configure(name, self.form.values())
 
     def show_cheat_sheet(self) -> None:
-        from gui.shell.cheat_sheet import CheatSheet
+        from gui.shell.help_sheets import CheatSheet
 
         if self.findChild(CheatSheet) is None:
             CheatSheet(self.menus, self)
 
     def show_glossary(self) -> None:
-        from gui.shell.glossary_sheet import GlossarySheet
+        from gui.shell.help_sheets import GlossarySheet
 
         if self.findChild(GlossarySheet) is None:
             GlossarySheet(self)

@@ -32,8 +32,7 @@ from gui.background import Worker, sentence_of
 from gui.jobs.bench_work import CeilingCounter, file_job
 from gui.looks.style_sheet import named, stacked, styled_label
 from gui.looks.theme import current_theme
-from gui.pictures.painted_widgets import image_of, pdf_of
-from gui.pictures.picture_files import Picture, write_picture
+from gui.pictures import Picture, image_of, pdf_of, write_picture
 from gui.scenes.bench_places import places
 from gui.scenes.benchmark import (
     FAMILIES,

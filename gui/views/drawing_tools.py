@@ -25,7 +25,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from gui.looks.theme import Theme
-from gui.pictures.vector_painting import is_vector
+from gui.pictures import is_vector
 from gui.scenes.block_history import Ints
 from gui.scenes.grids import Rect, rectangles
 

@@ -22,7 +22,7 @@ from gui.looks.theme import current_theme
 from gui.scenes.question_in_views import covered
 from gui.scenes.text import in_window, plural
 from gui.views.answer_fields import AnswerField, GoalsField, field_of
-from gui.views.lesson_prose_label import ProseLabel
+from gui.views.glossary_words import ProseLabel
 from gui.views.widgets import RETURN, Scrolled, action_button, icon_button, push_button
 
 if TYPE_CHECKING:

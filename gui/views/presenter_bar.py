@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, Signal
@@ -12,12 +13,47 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QWidget
 from core.lessons.answers import LETTERS
 from gui.looks.style_sheet import empty, set_style, side_by_side, stacked, styled_label
 from gui.scenes.lesson_prose import plain
-from gui.scenes.room_votes import Votes
-from gui.views.lesson_prose_label import ProseLabel
+from gui.views.glossary_words import ProseLabel
 from gui.views.widgets import action_button, icon_button, keeps_key
 
 if TYPE_CHECKING:
     from gui.scenes.lesson_sitting import Sitting
+
+
+BLOCK = "▮"
+LONGEST = 24  # marks of a bar
+
+
+@dataclass
+class Votes:
+    """Counts by the place of the choice. `second` says which count a vote goes to."""
+
+    second: bool = False
+    counts: dict[bool, dict[int, int]] = field(default_factory=lambda: {False: {}, True: {}})
+
+    def add(self, place: int, by: int) -> None:
+        """Count a vote, or take one away; never below none."""
+        now = self.counts[self.second]
+        now[place] = max(now.get(place, 0) + by, 0)
+
+    def of(self, place: int) -> tuple[int, int]:
+        """First and second count of a choice."""
+        return self.counts[False].get(place, 0), self.counts[True].get(place, 0)
+
+    def text(self, place: int) -> str:
+        """The counts as they are shown: a bar and a number, the second beside the first."""
+        first, second = self.of(place)
+        if not self.second and not any(self.counts[True].values()):
+            return f"{bar(first, self._most())} {first}" if first else ""
+        return f"{first} → {second}  {bar(second, self._most())}"
+
+    def _most(self) -> int:
+        return max([1, *self.counts[False].values(), *self.counts[True].values()])
+
+
+def bar(count: int, most: int) -> str:
+    """As many marks as votes, or fewer where there are more votes than a bar has room for."""
+    return BLOCK * (count if most <= LONGEST else round(count * LONGEST / most))
 
 
 MOST_ROOM = 0.3  # of the window's height; the type is large where that is enough for it

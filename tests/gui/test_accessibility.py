@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.shell.cheat_sheet import CheatSheet, columns
+from gui.shell.help_sheets import CheatSheet, columns
 from gui.shell.pages import PAGES
 from gui.views.base import SessionView
 

@@ -7,7 +7,7 @@ from core.ladder import all_kernels
 from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.recording.record_launch import record
 from core.trace.step_names import step_named
-from gui.pictures.painted_widgets import image_of
+from gui.pictures import image_of
 from gui.scenes.constant_and_local_memory import own_scene
 from gui.scenes.counter_table import (
     CONSTANT_HEAD,

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QApplication
 from core.ladder import all_kernels
 from core.lessons.lesson_expressions import Element
 from gui.looks.theme import apply_theme
-from gui.pictures.painted_widgets import image_of
+from gui.pictures import image_of
 from gui.scenes.question_in_views import MOST_SECTORS, Lit, cells_to_pick
 from gui.shell.main_window import MainWindow
 

@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 
-from gui.scenes.room_votes import Votes
+from gui.views.presenter_bar import Votes
 
 MOST_MS = 60_000
 

@@ -122,7 +122,7 @@ def test_what_cannot_be_compared_gets_one_sentence(window, qtbot, tmp_path, monk
 def test_the_table_by_line_selects_lines_and_veils_hide_it(window, qtbot):
     """A report's figures by line, made of a comparison: not every machine reads reports."""
     from core.ladder import load_ladder
-    from core.nsight.profile_comparison import ComparedLine, compare, read_profile
+    from core.nsight import ComparedLine, compare, read_profile
 
     workload = load_ladder()["tiled"].blank_workload(n=96, tile=8)
     found = compare(read_profile(PRINTED), workload)

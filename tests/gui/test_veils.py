@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractItemView, QApplication, QWidget
 from core.ladder import all_kernels
 from core.lessons.lesson import VEILS
 from gui.looks.theme import apply_theme
-from gui.pictures.painted_widgets import image_of, pdf_of
+from gui.pictures import image_of, pdf_of
 from gui.scenes.question_in_views import ANSWER_FIRST, LEFT_OUT, TELLS
 from gui.scenes.why_this_number import Step
 from gui.shell.main_window import MainWindow

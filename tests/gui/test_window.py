@@ -227,7 +227,7 @@ def test_a_kernel_with_faults_says_so_and_shows_where(window, qtbot):
 
 
 def test_cheat_sheet_lists_every_command(tiled, qtbot):
-    from gui.shell.cheat_sheet import CheatSheet
+    from gui.shell.help_sheets import CheatSheet
 
     tiled.show_cheat_sheet()
     sheet = tiled.findChild(CheatSheet)

@@ -13,8 +13,7 @@ from gui.looks.theme import load_theme, theme_names
 from gui.shell.pages import PAGES
 from gui.views import word_drawings
 from gui.views.base import Caption
-from gui.views.lesson_prose_label import ProseLabel
-from gui.views.word_card import WordCard, known_words, term_at
+from gui.views.glossary_words import ProseLabel, WordCard, known_words, term_at
 
 RECORDING_MS = 60_000
 SETTLED_MS = 10_000
@@ -124,7 +123,7 @@ def test_every_drawing_is_drawn(qapp, theme):
 
 
 def test_the_glossary_of_help_finds_words(recorded):
-    from gui.shell.glossary_sheet import GlossarySheet
+    from gui.shell.help_sheets import GlossarySheet
 
     recorded.show_glossary()
     sheet = recorded.findChild(GlossarySheet)

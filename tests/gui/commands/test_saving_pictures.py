@@ -12,8 +12,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QMenu
 
 from gui.commands import pictures
 from gui.commands.pictures import WINDOW
-from gui.pictures import picture_files
-from gui.pictures.painted_widgets import image_of
+from gui.pictures import Picture, image_of
 
 MS = 20_000
 
@@ -118,14 +117,14 @@ class Gate:
 
     def __init__(self, monkeypatch):
         self.open, self.reached = threading.Event(), threading.Event()
-        encoded = picture_files.Picture.encoded
+        encoded = Picture.encoded
 
         def waits(picture):
             self.reached.set()
             assert self.open.wait(20)
             return encoded(picture)
 
-        monkeypatch.setattr(picture_files.Picture, "encoded", waits)
+        monkeypatch.setattr(Picture, "encoded", waits)
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from core.lessons.lesson_files import read_lesson
 from core.lessons.question_banks import questions
 from gui.exports.worksheet import pdf_of, pieces
 from gui.looks.theme import apply_theme
-from gui.pictures.pdf_pages import Piece, Sheet
+from gui.pictures import Piece, Sheet
 from tests.core.lessons.lesson_texts import write_lesson
 
 

@@ -12,8 +12,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
-from gui.pictures.painted_widgets import image_of, pdf_of
-from gui.pictures.picture_files import Picture
+from gui.pictures import Picture, image_of, pdf_of
 
 RANDOM = np.random.default_rng(4)
 
@@ -161,18 +160,18 @@ def test_the_matrices_have_no_bitmap_and_their_words(session, qtbot):
 @pytest.mark.slow
 def test_nothing_of_a_picture_stays(session, qtbot, monkeypatch):
     """Whatever a view asks of its painter, PySide must not keep a device or its engine for it."""
-    from gui.pictures import painted_widgets
+    from gui import pictures
     from gui.views.drawing_tools import Pixmaps
     from gui.views.matrix_canvas import MatrixCanvas
 
-    refs, device = [], painted_widgets.VectorDevice
+    refs, device = [], pictures.VectorDevice
 
     def noted(*given):
         made = device(*given)
         refs.extend((weakref.ref(made), weakref.ref(made.paintEngine())))
         return made
 
-    monkeypatch.setattr(painted_widgets, "VectorDevice", noted)
+    monkeypatch.setattr(pictures, "VectorDevice", noted)
     kept, box = Pixmaps(), QRectF(5, 5, 20, 20)
     plain = Painted(lambda p: kept.draw(p, "x", box, 0, lambda p: p.drawEllipse(box)))
     canvas = MatrixCanvas(session)

@@ -13,9 +13,7 @@ import pytest
 from core.errors import TilescopeError
 from core.ladder import load_ladder
 from core.launch import Dim3
-from core.nsight.csv_files import read_csv
-from core.nsight.profile import ProfiledLaunch, base_name, full_name
-from core.nsight.profile_comparison import compare, read_profile
+from core.nsight import ProfiledLaunch, base_name, compare, full_name, read_csv, read_profile
 from core.own_files.file_launch import FileLaunch, file_workload
 from core.recording.count_launch import count
 from core.rules.counters import METRICS

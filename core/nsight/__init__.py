@@ -1,1 +1,0 @@
-"""Profiles of Nsight Compute, read and set beside counts of the emulator."""

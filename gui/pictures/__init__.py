@@ -1,1 +1,0 @@
-"""Pictures of widgets, for files and the clipboard."""
