@@ -18,7 +18,7 @@ from core.own_files.file_launch import FileLaunch, file_workload
 from core.recording.count_launch import count
 from core.rules.counters import METRICS
 
-DATA = Path(__file__).parents[2] / "data" / "ncu"
+DATA = Path(__file__).parents[1] / "data" / "ncu"
 LAUNCHES = json.loads((DATA / "launches.json").read_text())
 SCATTERED = {"transpose_naive", "uncoalesced"}  # whose stores replay counts a little otherwise
 

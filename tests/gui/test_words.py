@@ -11,7 +11,7 @@ from shiboken6 import isValid
 from core.lessons.glossary import DRAWINGS as NAMES
 from gui.looks.theme import load_theme, theme_names
 from gui.shell.pages import PAGES
-from gui.views import word_drawings
+from gui.views import glossary_words
 from gui.views.base import Caption
 from gui.views.glossary_words import ProseLabel, WordCard, known_words, term_at
 
@@ -110,13 +110,13 @@ def test_a_card_says_one_line_and_goes_with_the_pointer(recorded):
 
 @pytest.mark.parametrize("theme", theme_names())
 def test_every_drawing_is_drawn(qapp, theme):
-    assert set(word_drawings.DRAWINGS) == set(NAMES)
+    assert set(glossary_words.DRAWINGS) == set(NAMES)
     look, seen = load_theme(theme), set()
     for name in NAMES:
         image = QImage(96, 48, QImage.Format.Format_RGB32)
         image.fill(look.color("panel"))
         painter = QPainter(image)
-        word_drawings.draw_word(painter, name, QRectF(image.rect()), look)
+        glossary_words.draw_word(painter, name, QRectF(image.rect()), look)
         painter.end()
         seen.add(bytes(image.constBits()))
     assert len(seen) == len(NAMES)
