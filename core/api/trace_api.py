@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from core.errors import ParameterError
 from core.files import replace_file
 from core.launch import Launch
-from core.report.content import report_of
-from core.report.warp_picture import warp_svg
-from core.report.writing import as_html, as_markdown, html_table, safe
+from core.report import as_html, as_markdown, html_table, report_of, safe, warp_svg
 from core.rules.counters import Counts
 from core.trace import Trace
 from core.trace.access import Access

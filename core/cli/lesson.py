@@ -174,7 +174,7 @@ def _counted(count: int, noun: str) -> str:
 def _play(one: Lesson | TilescopeError, seed: int) -> None:
     """Asks every step. The window has pictures and veils; here there are the link and the words."""
     from core.lessons.posing import pose
-    from core.lessons.printed_questions import numbered, source_of
+    from core.lessons.question_banks import numbered, source_of
     from core.lessons.situation import Recorder
 
     if isinstance(one, TilescopeError):
@@ -210,7 +210,7 @@ def _play(one: Lesson | TilescopeError, seed: int) -> None:
 def _asked(posed: Posed, console: Any) -> bool:
     """Asks until the answer is right or passed over; False where the input ends."""
     from core.lessons.marking import mark
-    from core.lessons.printed_questions import key_of
+    from core.lessons.question_banks import key_of
 
     hints, missed = list(posed.hints), False
     while True:

@@ -36,8 +36,7 @@ def report(
     """Write a report: launch, counters, findings, ceilings and recorded times."""
     from core.devices.device_table import load_devices
     from core.files import must_be_writable, replace_file
-    from core.report.content import report_of
-    from core.report.writing import as_html, as_markdown
+    from core.report import as_html, as_markdown, report_of
 
     suffix = out.suffix.lower()
     if suffix not in ENDINGS:

@@ -1,4 +1,6 @@
-"""Question banks for other systems: every step in every variant, its answer computed.
+"""Questions where there is no window: what paper says, and question banks for other systems.
+
+A bank has every step in every variant, its answer computed.
 
 GIFT is Moodle's format for questions as text (docs.moodle.org, "GIFT format"); QTI 2.1 is that of
 1EdTech (imsglobal.org/question), a zip file with a manifest; CSV is a plain table. What has to be
@@ -11,18 +13,67 @@ from __future__ import annotations
 import base64
 import csv
 import io
+import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import ndiff
 from html import escape
 from xml.etree import ElementTree as Xml
 
-from core.lessons.lesson import Lesson, Number, Slider
+from core.lessons.lesson import Edit, Lesson, Number, Order, Slider
 from core.lessons.lesson_expressions import Value
 from core.lessons.marking import answer_text, slack_of
 from core.lessons.posing import NO_VALUES, Posed, pose, right_answer
-from core.lessons.printed_questions import numbered, source_of
 from core.lessons.situation import Recorder
+
+
+def source_of(posed: Posed) -> str:
+    """The source that a question is about; "" where it veils the source, or is about a page.
+
+    Lines to be put in order would stand there in order.
+    """
+    looks_at_page = "page" in posed.link.looks
+    ordered = isinstance(posed.step.question, Order) and bool(posed.goals)
+    return "" if looks_at_page or ordered or "source" in posed.step.veil else posed.source
+
+
+def numbered(source: str) -> list[tuple[int, str]]:
+    """Its lines with their numbers, without the comment at its head, which explains the kernel."""
+    lines = [(number, line.rstrip()) for number, line in enumerate(source.splitlines(), 1)]
+    at = 0
+    while at < len(lines) and (not lines[at][1] or lines[at][1].startswith("//")):
+        at += 1
+    while lines and not lines[-1][1]:
+        lines.pop()
+    return lines[at:]
+
+
+def key_of(posed: Posed) -> tuple[str, str]:
+    """The answer, "" of what has to be built, and what follows it: the explanation.
+
+    One that begins with the answer goes on from it.
+    """
+    right, why = answer_text(posed, right_answer(posed)), posed.why
+    rest = why.removeprefix(right)
+    if right and rest != why and re.match(r"$|[:.;,]( |$)| [A-Za-z]", rest):
+        return right, rest
+    return right, f". {why}" if right else why
+
+
+def solution_lines(posed: Posed) -> list[str]:
+    """The lines that a solution of an exercise takes away (-) and adds (+)."""
+    question = posed.step.question
+    assert isinstance(question, Edit)
+    lines = ndiff(_code(posed.source), _code(question.solution))
+    return [line for line in lines if line[0] in "+-"]
+
+
+def _code(source: str) -> list[str]:
+    """Its lines, without those of words alone."""
+    lines = source.splitlines()
+    return [line for line in lines if line.strip() and not line.lstrip().startswith("//")]
+
 
 Draw = Callable[[Posed], bytes]
 """The picture of a question as a PNG file, veiled; empty where there is nothing to see."""

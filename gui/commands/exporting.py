@@ -228,8 +228,7 @@ def report_job(
     it cannot be written.
     """
     from core.files import replace_file
-    from core.report.content import report_of
-    from core.report.writing import as_html, as_markdown
+    from core.report import as_html, as_markdown, report_of
 
     suffix = path.suffix.lower()
     if suffix not in (".html", ".md", ".pdf"):

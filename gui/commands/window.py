@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     from gui.commands.recording import Recorder
     from gui.commands.theme_applier import Dressing
     from gui.scenes.session import Session
-    from gui.views.busy_sign import BusySign
     from gui.views.ladder_panel import LadderPanel
     from gui.views.launch_form import ConfigurationForm
-    from gui.views.message_bar import MessageBar
+    from gui.views.message_bar import BusySign, MessageBar
     from gui.views.moment_title import MomentTitle
     from gui.views.page_stack import Pages
     from gui.views.step_page import StepPage

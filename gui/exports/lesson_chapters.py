@@ -7,7 +7,7 @@ from core.lessons.course import course_lesson
 from core.lessons.lesson import Edit
 from core.lessons.marking import answer_text
 from core.lessons.posing import Posed, pose, right_answer
-from core.lessons.printed_questions import solution_lines
+from core.lessons.question_banks import solution_lines
 from core.lessons.situation import Recorder
 from gui.exports.replay_page import Asked, Chapter
 from gui.scenes.selection import Configuration, Origin

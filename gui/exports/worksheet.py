@@ -16,8 +16,7 @@ from core.files import replace_file
 from core.lessons.answers import LETTERS
 from core.lessons.lesson import Click, Edit, Lesson, Number, Order, Slider
 from core.lessons.posing import Posed, pose, things_of
-from core.lessons.printed_questions import key_of, numbered, solution_lines, source_of
-from core.lessons.question_banks import as_gift, as_qti
+from core.lessons.question_banks import as_gift, as_qti, key_of, numbered, solution_lines, source_of
 from core.lessons.situation import Recorder
 from gui.looks.theme import bare_application
 from gui.pictures import Piece, Sheet, image_of, png

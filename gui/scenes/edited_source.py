@@ -1,7 +1,8 @@
 """What has been typed into the source pane, against what was compiled and what was there first.
 
 Nothing typed is thrown away: the text of a kernel that is left for another is kept,
-and comes back with it.
+and comes back with it. `Versions` has the texts of each source in the order in which they ran, and
+`changes` says where two of them differ.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import lru_cache
 from types import MappingProxyType
 
 from gui.scenes.text import common_ends
@@ -235,3 +237,94 @@ class Draft:
             self._back = MappingProxyType({new: old for old, new in self._places.items()})
         else:
             self._places = self._back = _IDENTITY
+
+
+MOST_LINES = 600  # between the first and the last difference; more are not lined up with each other
+
+
+class Versions:
+    """Which texts of each source have run, in the order in which they first did."""
+
+    def __init__(self) -> None:
+        self._order: dict[tuple[str, int], int] = {}
+        self._texts: dict[str, tuple[str, str]] = {}  # by source: the one before, and the last
+
+    def note(self, key: str, text: str) -> None:
+        """A text of the source named `key` has run."""
+        self._order.setdefault((key, hash(text)), len(self._order))
+        _, last = self._texts.get(key, ("", ""))
+        if text != last:
+            self._texts[key] = last, text
+
+    def before(self, key: str, text: str) -> str | None:
+        """The text of a source that ran last before `text`; None where none did."""
+        one, last = self._texts.get(key, ("", ""))
+        found = one if last == text else last
+        return found or None
+
+    def rank(self, key: str, text: str) -> int:
+        """When a text first ran among all of them: a smaller number is an earlier text."""
+        return self._order.get((key, hash(text)), 0)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Where one text differs from another; lines count from 1.
+
+    `spans` are (line, first character, length) of what differs within a changed line. `gaps` are
+    the lines in front of which the other text has lines that this one has not; one more than there
+    are lines for its end.
+    """
+
+    lines: frozenset[int] = frozenset()
+    spans: tuple[tuple[int, int, int], ...] = ()
+    gaps: frozenset[int] = frozenset()
+
+    @property
+    def ends(self) -> tuple[int, int] | None:
+        """The first changed line and the last that follows it without a break; None without one."""
+        places = self.lines | self.gaps
+        if not places:
+            return None
+        first = last = min(places)
+        while last + 1 in self.lines:
+            last += 1
+        return first, last
+
+
+@lru_cache(8)
+def changes(old: str, new: str) -> tuple[Changes, Changes]:
+    """Where `old` differs from `new`, and `new` from `old`."""
+    one, two = old.split("\n"), new.split("\n")
+    head, tail = common_ends(one, two)
+    middle = one[head : len(one) - tail], two[head : len(two) - tail]
+    if max(map(len, middle)) > MOST_LINES:
+        blocks = [("replace", 0, len(middle[0]), 0, len(middle[1]))]
+    else:
+        matcher = SequenceMatcher(None, *middle, autojunk=False)
+        blocks = [block for block in matcher.get_opcodes() if block[0] != "equal"]
+    lines: tuple[set[int], set[int]] = (set(), set())
+    gaps: tuple[set[int], set[int]] = (set(), set())
+    spans: tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]] = ([], [])
+    for _, *ends in blocks:
+        for side, (first, last) in enumerate((ends[:2], ends[2:])):
+            lines[side].update(range(head + first + 1, head + last + 1))
+            if first == last:
+                gaps[side].add(head + first + 1)
+        if ends[1] - ends[0] == ends[3] - ends[2]:
+            for i in range(ends[1] - ends[0]):
+                texts = middle[0][ends[0] + i], middle[1][ends[2] + i]
+                for side, (start, length) in enumerate(_inside(*texts)):
+                    if length:
+                        spans[side].append((head + ends[2 * side] + i + 1, start, length))
+    made = [
+        Changes(frozenset(lines[side]), tuple(spans[side]), frozenset(gaps[side]))
+        for side in (0, 1)
+    ]
+    return made[0], made[1]
+
+
+def _inside(one: str, two: str) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Where two lines differ: from which character, and how many of each."""
+    head, tail = common_ends(one, two)
+    return (head, len(one) - head - tail), (head, len(two) - head - tail)

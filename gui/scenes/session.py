@@ -13,16 +13,25 @@ at, what is compared with what, which page and view are in front, and in which t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from psygnal import Signal
 
 from core.ladder.input_arrays import INPUTS, Inputs
 from core.ladder.rung import DEFAULT_SEED
 from gui.scenes import question_in_views
 from gui.scenes.announced_properties import Setting, Settings, checked_choice, one_of
-from gui.scenes.breakpoints import OtherBreakpoints, Steps, carried_over, nearest_stop, stops_of
-from gui.scenes.edited_source import line_map
+from gui.scenes.breakpoints import (
+    OtherBreakpoints,
+    Steps,
+    break_steps,
+    carried_over,
+    nearest_stop,
+    stops_of,
+)
+from gui.scenes.edited_source import Versions, line_map
 from gui.scenes.matching_steps import Anchor
 from gui.scenes.refresh_queue import Turns
 from gui.scenes.selection import (
@@ -39,9 +48,8 @@ from gui.scenes.selection import (
     Hover,
     Origin,
     Unit,
+    exists,
 )
-from gui.scenes.shown_launch import Shown
-from gui.scenes.source_versions import Versions
 
 if TYPE_CHECKING:
     from core.emulator.scheduling import WarpOrder
@@ -51,6 +59,80 @@ if TYPE_CHECKING:
     from gui.scenes.matching_steps import Course
     from gui.scenes.nsight_rows import Profile
     from gui.scenes.question_in_views import Lit, Pick
+
+
+_LAUNCH = attrgetter("source", "kernel", "defines", "parameters", "launch.grid", "launch.block")
+"""What two workloads have in common if they are of one launch."""
+
+
+class Shown:
+    """One record at a time, open at one of its recorded blocks; it makes places fit it."""
+
+    def __init__(self) -> None:
+        self.trace: Trace | None = None
+        self.block: BlockTrace | None = None
+        self._stops: tuple[frozenset[Breakpoint], Steps] | None = None
+        """Of the breakpoints that were asked about last; None for another block."""
+
+    def open(self, block: int) -> int:
+        """Open the recorded block nearest to one of the grid; returns which one it is."""
+        self._stops = None
+        if self.trace is None:
+            self.block = None
+            return 0
+        nearest = min(self.trace.recorded_blocks, key=lambda known: (abs(known - block), known))
+        self.block = self.trace.block(nearest)
+        return int(nearest)
+
+    def wants(self, block: int) -> int | None:
+        """The block of the grid that has to be recorded before it can be opened; None for none."""
+        if self.trace is None:
+            return None
+        block = max(0, min(int(block), self.trace.workload.launch.grid.count - 1))
+        return None if block in self.trace.recorded_blocks else block
+
+    @property
+    def n_steps(self) -> int:
+        """Number of steps of the block's record, 0 without one."""
+        return self.block.n_steps if self.block is not None else 0
+
+    @property
+    def first_access(self) -> int:
+        """The step of the block's first access to memory, where a new launch begins.
+
+        A bulk copy is one, too: no lane of a kernel that loads by them may load anything itself.
+        """
+        if self.block is None or not self.n_steps or self.block.access(0) is not None:
+            return 0
+        copies = [at for at, begun in self.block.operations if begun.kind != "product"]
+        return self.clamp_step(min([self.block.seek(0, "access", forward=True), *copies[:1]]))
+
+    def clamp_step(self, step: int) -> int:
+        """The recorded step nearest to a number."""
+        return max(0, min(int(step), self.n_steps - 1))
+
+    def clamp_thread(self, thread: int) -> int:
+        """The nearest thread of the block."""
+        count = self.block.n_threads if self.block is not None else 1
+        return max(0, min(int(thread), count - 1))
+
+    def has(self, element: Element | None) -> bool:
+        """Whether the launch has an element."""
+        return element is not None and self.trace is not None and exists(self.trace, element)
+
+    def is_of_launch(self, counted: Counted | Profile | None) -> bool:
+        """Whether counts, or a profile's, are of the launch that was recorded."""
+        if counted is None or self.trace is None:
+            return False
+        return bool(_LAUNCH(counted.workload) == _LAUNCH(self.trace.workload))
+
+    def stops(self, places: frozenset[Breakpoint]) -> Steps:
+        """The block's steps at which any of the breakpoints stops, ascending, each once."""
+        if self.trace is None or self.block is None or not places:
+            return np.empty(0, np.intp)
+        if self._stops is None or self._stops[0] != places:
+            self._stops = (places, break_steps(self.trace, self.block, places))
+        return self._stops[1]
 
 
 def _speed(_: object, speed: float) -> float:

@@ -37,6 +37,7 @@ from gui.looks.style_sheet import fill, named, side_by_side, stacked, styled_lab
 from gui.looks.theme import current_theme
 from gui.scenes.change_verdict import verdict
 from gui.scenes.cost_differences import Difference, Grouping, differences
+from gui.scenes.edited_source import Changes, changes
 from gui.scenes.paired_sessions import (
     PRESETS,
     Naming,
@@ -48,7 +49,6 @@ from gui.scenes.paired_sessions import (
 )
 from gui.scenes.selection import COMPARED_VIEWS
 from gui.scenes.session import Session
-from gui.scenes.source_versions import Changes, changes
 from gui.scenes.why_this_number import Topic
 from gui.views.base import Caption, Panel, SessionView
 from gui.views.counters_view import CountersView

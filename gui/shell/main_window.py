@@ -22,12 +22,11 @@ from gui.shell.header import Header, window_title
 from gui.shell.menus import build_menus
 from gui.shell.pages import PAGES
 from gui.views.base import Panel
-from gui.views.busy_sign import BusySign
 from gui.views.glossary_words import Words
 from gui.views.ladder_panel import LadderPanel
 from gui.views.launch_form import ConfigurationForm, SelectionForm
 from gui.views.lesson_panel import LessonPanel
-from gui.views.message_bar import MessageBar
+from gui.views.message_bar import BusySign, MessageBar
 from gui.views.moment_title import MomentTitle
 from gui.views.page_parts import PageWidget
 from gui.views.page_stack import Page, Pages

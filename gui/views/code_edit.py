@@ -30,6 +30,7 @@ from core.own_files.sources_and_headers import (
     without_line_numbers,
 )
 from gui.looks.theme import Theme, current_theme
+from gui.scenes.edited_source import Changes
 from gui.scenes.question_in_views import ANSWER_FIRST
 from gui.scenes.source_pane import (
     LineTotals,
@@ -40,7 +41,6 @@ from gui.scenes.source_pane import (
     lines_inside_comments,
     totals_text,
 )
-from gui.scenes.source_versions import Changes
 from gui.views.coloured_text import ColouredText
 from gui.views.lit_answers import draw_mark
 

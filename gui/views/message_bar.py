@@ -1,16 +1,18 @@
-"""One sentence across the window about what went wrong, with a way to the place."""
+"""What is said across the window: what went wrong, and that what is shown will be replaced."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QHideEvent
+from PySide6.QtCore import QEvent, QObject, QRectF, Qt, Signal
+from PySide6.QtGui import QFontMetricsF, QHideEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 
 from core.foreign_text import visible
 from gui.looks.style_sheet import named, set_icon, set_style, side_by_side, styled_label
+from gui.looks.theme import current_theme
 from gui.scenes.text import clipped, in_window
+from gui.views.drawing_tools import pen, text
 from gui.views.widgets import AtLowerEdge, icon_button
 
 
@@ -112,3 +114,51 @@ class MessageBar(AtLowerEdge):
 
 
 def _nothing() -> None: ...
+
+
+VEIL = 0.55  # opacity of what lies over the views, which belong to the launch before
+
+
+class BusySign(QWidget):
+    """A veil with a sentence over an area, still: nothing in it moves, and it takes no clicks."""
+
+    def __init__(self, area: QWidget) -> None:
+        super().__init__(area)
+        self._area = area
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.sentence = ""
+        area.installEventFilter(self)
+        self.hide()
+
+    def say(self, sentence: str) -> None:
+        """Show a sentence; an empty one takes the sign away."""
+        self.sentence = sentence
+        self.setAccessibleName(sentence)
+        self.setVisible(bool(sentence))
+        self._place()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Resize:
+            self._place()
+        return False
+
+    def _place(self) -> None:
+        if not self.isHidden():
+            self.setGeometry(self._area.rect())
+            self.raise_()
+            self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme, painter = current_theme(), QPainter(self)
+        painter.fillRect(self.rect(), theme.color("window", VEIL))
+        font = theme.font("caption", bold=True)
+        metrics, gap = QFontMetricsF(font), theme.spacing.margin
+        wide = min(metrics.horizontalAdvance(self.sentence) + 3 * gap, self.width() - 2.0 * gap)
+        box = QRectF(0, 0, wide, metrics.height() + 1.6 * gap)
+        box.moveCenter(QRectF(self.rect()).center())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(pen(theme.color("accent"), 1.5))
+        painter.setBrush(theme.color("panel"))
+        painter.drawRoundedRect(box, theme.spacing.radius, theme.spacing.radius)
+        text(painter, box, self.sentence, theme.color("text"), font)

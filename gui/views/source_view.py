@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLabel, QTextEdit
 
 from gui.looks.style_sheet import fill, set_style, styled_label
 from gui.looks.theme import current_theme
-from gui.scenes.edited_source import NEVER, Draft
+from gui.scenes.edited_source import NEVER, Changes, Draft
 from gui.scenes.question_in_views import veil_words
 from gui.scenes.selection import Breakpoint, Hover
 from gui.scenes.session import Session
@@ -23,7 +23,6 @@ from gui.scenes.source_pane import (
     next_step_at,
     source_caption,
 )
-from gui.scenes.source_versions import Changes
 from gui.views.base import Caption, SessionView
 from gui.views.code_edit import CHANGED, CodeEdit, GutterHead, current_line_brush
 from gui.views.lit_answers import marks_of

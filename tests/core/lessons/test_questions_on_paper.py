@@ -4,7 +4,7 @@ import pytest
 
 from core.lessons.course import course_lesson
 from core.lessons.posing import pose
-from core.lessons.printed_questions import key_of, numbered, solution_lines, source_of
+from core.lessons.question_banks import key_of, numbered, solution_lines, source_of
 from core.lessons.situation import Recorder
 
 

@@ -10,9 +10,7 @@ from core.cli.app import main
 from core.devices.device_table import load_devices
 from core.ladder import load_ladder
 from core.recording.record_launch import record
-from core.report.content import report_of
-from core.report.warp_picture import warp_svg
-from core.report.writing import as_html, as_markdown
+from core.report import as_html, as_markdown, report_of, warp_svg
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,21 @@
-"""What a report says, as data: facts, tables, findings; a writer puts them into its format."""
+"""A launch as a document: what a report says, as data, and the same as HTML and as Markdown.
+
+HTML is one file that needs nothing else. A warp's access is a small SVG: lanes above, the sectors
+or banks that they ask for below.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
+
+import numpy as np
 
 from core.devices.device_table import Device
 from core.errors import TilescopeError
+from core.foreign_text import visible
 from core.gpu.benchmark_result import BenchmarkResult, load_recorded
 from core.guessing.findings_in_doubt import caveats, left_open
 from core.ladder import all_kernels, load_ladder
@@ -15,9 +24,10 @@ from core.launch import ArrayArgument, ScalarArgument
 from core.models.ceilings import ceilings
 from core.models.launch_counts import Counts, measure, measure_rung
 from core.recording.count_launch import Counted
-from core.report.warp_picture import warp_svg
 from core.rules.counters import COUNTERS, SPACES, UNITS, WAYS, Count, Counters
+from core.rules.global_memory import SECTOR
 from core.trace import Trace
+from core.trace.access import Access, WarpAccess
 from core.trace.finding import KINDS, Finding, in_doubt
 
 MOST_PICTURES = 6
@@ -261,3 +271,243 @@ def _pictures(trace: Trace) -> Iterator[str]:
         access = block.access(seen[line])
         if access is not None and waste(line) > 0 and access.warp(0).active.any():
             yield warp_svg(access)
+
+
+_CELL, _GAP, _HIGH = 20, 8, 132
+_WIDE = 32 * _CELL + 2
+_USED, _WASTE, _IDLE, _TEXT, _LINK = "#0072b2", "#dcc0c0", "#dfe2e7", "#1b2330", "#8fa3b8"
+_WRONG = "#b3261e"
+MOST_SECTORS = 64
+
+
+def warp_svg(access: Access, warp: int = 0) -> str:
+    """The picture of a warp's access to global or shared memory, "" for any other space.
+
+    Each lane is linked to the 32-byte sector, or the bank, of its first byte; what of a sector no
+    lane asks for is shaded. A lane whose access is illegal is red and crossed out.
+    """
+    one = access.warp(warp)
+    if access.space == "global":
+        boxes, places, title = _sectors(one)
+    elif access.space == "shared":
+        boxes, places, title = _banks(one)
+    else:
+        return ""
+    both = one.active.tolist(), one.faulty.tolist()
+    lanes = "".join(
+        f'<rect x="{1 + lane * _CELL}" y="1" width="{_CELL - 1}" height="18" '
+        f'fill="{_WRONG if wrong else _USED if on else _IDLE}"/>'
+        f'<text x="{1 + lane * _CELL + _CELL / 2:g}" y="14" text-anchor="middle" '
+        f'fill="{"#fff" if on or wrong else _TEXT}">{lane}</text>'
+        + (f'<path d="M{1 + lane * _CELL} 20l{_CELL - 1} -19" stroke="#fff"/>' if wrong else "")
+        for lane, (on, wrong) in enumerate(zip(*both, strict=True))
+    )
+    links = "".join(
+        f'<path d="M{1 + lane * _CELL + _CELL / 2:g} 20C{1 + lane * _CELL + _CELL / 2:g} 50 '
+        f'{x:g} 50 {x:g} 80" stroke="{_LINK}" fill="none"/>'
+        for lane, x in places.items()
+    )
+    words = escape(f"Warp {warp} {access.kind}s {access.target}: {title}{_at_fault(access, one)}")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" '
+        f'width="{_WIDE}" height="{_HIGH}" role="img" aria-label="{words}" '
+        f'font-family="sans-serif" font-size="10"><title>{words}</title>{links}{lanes}{boxes}'
+        f'<text x="1" y="{_HIGH - 6}" font-size="12" fill="{_TEXT}">{words}</text></svg>'
+    )
+
+
+def _sectors(one: WarpAccess) -> tuple[str, dict[int, float], str]:
+    sectors = one.sectors[:MOST_SECTORS]
+    wide = min((_WIDE - 2) / max(len(sectors), 1) - 2, 96)
+    left = {int(sector): 1 + place * (wide + 2) for place, sector in enumerate(sectors.tolist())}
+    boxes = "".join(
+        f'<rect x="{x:.1f}" y="80" width="{wide:.1f}" height="22" fill="{_WASTE}"/>'
+        for x in left.values()
+    )
+    for first, end in _stretches(one):
+        sector = first // SECTOR * SECTOR
+        if sector in left:
+            x = left[sector] + wide * (first - sector) / SECTOR
+            boxes += (
+                f'<rect x="{x:.1f}" y="80" width="{wide * (end - first) / SECTOR:.1f}" '
+                f'height="22" fill="{_USED}"/>'
+            )
+    places = {}
+    for lane in np.flatnonzero(one.active).tolist():
+        address = int(one.addresses[lane])
+        sector = address // SECTOR * SECTOR
+        if sector in left:
+            places[lane] = left[sector] + wide * (address - sector + one.width / 2) / SECTOR
+    what = _counted(one.n_sectors, "sector")
+    return boxes, places, what + _would_do(one.n_sectors, one.ideal_sectors)
+
+
+def _stretches(one: WarpAccess) -> list[tuple[int, int]]:
+    """The bytes that lanes ask for: begin and end of each stretch that lies in one sector."""
+    asked = one.addresses[one.active][:, None] + np.arange(one.width)
+    places = np.unique(asked)
+    gaps = np.flatnonzero((np.diff(places) > 1) | (places[1:] % SECTOR == 0)) + 1
+    return [(int(part[0]), int(part[-1]) + 1) for part in np.split(places, gaps) if len(part)]
+
+
+def _banks(one: WarpAccess) -> tuple[str, dict[int, float], str]:
+    ways = one.ways.tolist()
+    boxes = "".join(
+        f'<rect x="{1 + bank * _CELL}" y="80" width="{_CELL - 1}" height="22" '
+        f'fill="{_USED if passes else _IDLE}"/>'
+        f'<text x="{1 + bank * _CELL + _CELL / 2:g}" y="95" text-anchor="middle" '
+        f'fill="{"#fff" if passes else _TEXT}">{f"×{passes}" if passes > 1 else bank}</text>'
+        for bank, passes in enumerate(ways)
+    )
+    banks = one.banks.tolist()
+    places = {
+        lane: 1 + banks[lane] * _CELL + _CELL / 2 for lane in np.flatnonzero(one.active).tolist()
+    }
+    what = _counted(one.wavefronts, "wavefront")
+    return boxes, places, what + _would_do(one.wavefronts, one.ideal_wavefronts)
+
+
+def _would_do(count: int, ideal: int) -> str:
+    return f" where {ideal:,} would do" if ideal < count else ", and no fewer would do"
+
+
+def _at_fault(access: Access, one: WarpAccess) -> str:
+    """Which lanes are at fault, and in what way."""
+    lanes = np.flatnonzero(one.faulty)
+    if not len(lanes):
+        return ""
+    runs = np.split(lanes, np.flatnonzero(np.diff(lanes) > 1) + 1)
+    told = ", ".join(f"{r[0]}" if len(r) == 1 else f"{r[0]} to {r[-1]}" for r in runs)
+    return f"; lane{'s' * (len(lanes) > 1)} {told}: {access.fault.replace('_', ' ')}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+_STYLE = """
+body{font:15px/1.5 system-ui,sans-serif;color:#1b2330;background:#fff}
+body{max-width:60rem;margin:2rem auto;padding:0 1rem}
+h1{font-size:1.5rem;margin:0}h2{font-size:1.1rem;margin:2rem 0 .4rem}
+table{border-collapse:collapse;width:100%;font-size:.9rem}
+th,td{text-align:left;padding:.2rem .7rem .2rem 0;vertical-align:top}
+th,td{border-bottom:1px solid #e3e6eb}
+th{color:#566071;font-weight:600}.r{text-align:right}code,.code{font-family:ui-monospace,monospace;white-space:pre-wrap}
+.fault{border-left:4px solid #b3261e;padding:.2rem .8rem;margin:.8rem 0}.verdict{font-size:1.05rem}
+.facts th{width:12rem}svg{max-width:100%;height:auto;margin:.4rem 0}.note{color:#566071}
+"""
+_CODE = ("code", "counter", "Nsight Compute's name")
+
+
+def as_html(report: Report) -> str:
+    """The report as a page."""
+    body = "\n".join(_html(report))
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f"<title>{escape(report.title)}</title><style>{_STYLE}</style></head>\n"
+        f"<body>\n{body}\n</body></html>\n"
+    )
+
+
+def _html(report: Report) -> Iterator[str]:
+    yield f"<h1>{safe(report.title)}</h1>"
+    yield f'<p class="verdict">{safe(report.verdict)}</p>'
+    yield '<h2>Launch</h2><table class="facts">'
+    yield "".join(f"<tr><th>{safe(k)}</th><td>{safe(v)}</td></tr>" for k, v in report.facts)
+    yield "</table>"
+    if report.faults:
+        yield "<h2>Findings</h2>"
+        yield from map(_fault_html, report.faults)
+    for table in report.tables:
+        yield html_table(table)
+        if table.heading == "By line" and report.pictures:
+            yield from report.pictures
+    yield from (f'<p class="note">{safe(note)}</p>' for note in report.notes)
+    yield "<h2>Source</h2><p class='code'>"
+    yield "<br>".join(
+        f"{number:>4}&nbsp; {safe(line).replace('  ', '&nbsp; ')}"
+        for number, line in enumerate(report.source, start=1)
+    )
+    yield "</p>"
+
+
+def html_table(table: Table) -> str:
+    """One table with its heading."""
+    heads = "".join(
+        f'<th class="r">{safe(c)}</th>' if i in table.right else f"<th>{safe(c)}</th>"
+        for i, c in enumerate(table.columns)
+    )
+    rows = "".join(
+        "<tr>"
+        + "".join(
+            f"<td{_class(table, i)}>{safe(cell) or '&nbsp;'}</td>" for i, cell in enumerate(row)
+        )
+        + "</tr>"
+        for row in table.rows
+    )
+    note = f'<p class="note">{safe(table.note)}</p>' if table.note else ""
+    return f"<h2>{safe(table.heading)}</h2><table><tr>{heads}</tr>{rows}</table>{note}"
+
+
+def _class(table: Table, column: int) -> str:
+    if column in table.right:
+        return ' class="r"'
+    return ' class="code"' if table.columns[column] in _CODE else ""
+
+
+def _fault_html(fault: Fault) -> str:
+    place = f"<br><code>{fault.line}: {safe(fault.code)}</code>" if fault.line > 0 else ""
+    words = f"<b>{safe(fault.title)}</b><br>{safe(fault.sentence)}{place}"
+    if fault.caveat:
+        words += f'<br><span class="note">{safe(fault.caveat)}</span>'
+    return f'<div class="fault">{words}<div>{fault.picture}</div></div>'
+
+
+def safe(text: str) -> str:
+    """A text that HTML takes for nothing else, and in which nothing acts unseen."""
+    return escape(visible(text))
+
+
+def as_markdown(report: Report) -> str:
+    """The report for a pull request or a notebook's text; its pictures are left out."""
+    return "\n".join(_markdown(report)).rstrip() + "\n"
+
+
+def _markdown(report: Report) -> Iterator[str]:
+    yield from (f"# {_plain(report.title)}", "", _plain(report.verdict), "", "## Launch", "")
+    yield from _rows(("", ""), report.facts, frozenset())
+    if report.faults:
+        yield from ("", "## Findings", "")
+        for fault in report.faults:
+            place = f" Line {fault.line}: {_code(fault.code)}" if fault.line > 0 else ""
+            caveat = f" {_plain(fault.caveat)}" if fault.caveat else ""
+            yield f"- **{_plain(fault.title)}** {_plain(fault.sentence)}{place}{caveat}"
+    for table in report.tables:
+        yield from ("", f"## {_plain(table.heading)}", "")
+        yield from _rows(table.columns, table.rows, table.right)
+        if table.note:
+            yield from ("", _plain(table.note))
+    for note in report.notes:
+        yield from ("", _plain(note))
+
+
+def _rows(
+    columns: tuple[str, ...], rows: tuple[tuple[str, ...], ...], right: frozenset[int]
+) -> Iterator[str]:
+    yield f"| {' | '.join(map(_plain, columns))} |"
+    yield f"|{'|'.join('--:' if i in right else '---' for i in range(len(columns)))}|"
+    for row in rows:
+        cells = (
+            _code(cell) if columns[i] in _CODE and cell else _plain(cell)
+            for i, cell in enumerate(row)
+        )
+        yield f"| {' | '.join(cells)} |"
+
+
+def _plain(text: str) -> str:
+    """A text that Markdown takes for nothing else."""
+    return re.sub(r"([\\`*_{}\[\]<>#|])", r"\\\1", visible(text).replace("\n", " "))
+
+
+def _code(text: str) -> str:
+    return f"`{visible(text).replace('`', chr(39)).replace('|', chr(0x2502))}`"

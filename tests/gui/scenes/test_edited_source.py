@@ -14,11 +14,11 @@ from gui.scenes.benchmark import times_text
 from gui.scenes.change_verdict import repaired_text, verdict
 from gui.scenes.computed_arrays import Outcome, outcome, reference_text, result_text
 from gui.scenes.cost_differences import Difference, differences, moved
+from gui.scenes.edited_source import MOST_LINES, changes
 from gui.scenes.findings_list import fault_names
 from gui.scenes.paired_sessions import Naming, naming, older
 from gui.scenes.selection import Configuration, Origin
 from gui.scenes.session import Session
-from gui.scenes.source_versions import MOST_LINES, changes
 
 
 @pytest.fixture(scope="module")

@@ -1,1 +1,0 @@
-"""A launch as a document: what was launched, what it cost, what is wrong with it."""
