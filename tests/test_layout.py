@@ -61,7 +61,8 @@ def names_nothing(name: str) -> bool:
     parts = name.split(".")
     for end in range(len(parts), 0, -1):
         place = ROOT.joinpath(*parts[:end])
-        file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+        package = place / "__init__.py"
+        file = package if package.is_file() else place.with_suffix(".py")
         if file.is_file():
             rest = parts[end:]
             return bool(rest) and not re.search(rf"\b{rest[0]}\b", file.read_text("utf-8"))
