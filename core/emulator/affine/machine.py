@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.affine.dependences import Dependences, DependsOnData
@@ -13,7 +12,7 @@ from core.emulator.affine.values import Affine, Dependence, LocalDependences, Ma
 from core.emulator.async_copy import AsyncCopy, CopyGroups
 from core.emulator.barriers import Barriers
 from core.emulator.calls import Calls, register_slots
-from core.emulator.events import AccessEvent, Mask, Observer
+from core.emulator.events import AccessEvent, Ints, Mask, Observer
 from core.emulator.frame import Frame
 from core.emulator.groups import Group
 from core.emulator.lanes import Lanes
@@ -186,10 +185,7 @@ class AffineMachine(Machine):
     """
 
     def follow(
-        self,
-        candidates: NDArray[np.int64],
-        origin: NDArray[np.int64],
-        on_address: Callable[[AccessEvent, Dependence], None],
+        self, candidates: Ints, origin: Ints, on_address: Callable[[AccessEvent, Dependence], None]
     ) -> None:
         """Says which blocks to compare with; `origin` is this block's blockIdx."""
         self._follows = Dependences(self.state, candidates, origin)
@@ -202,7 +198,7 @@ class AffineMachine(Machine):
         self.unit.observers = self.state.observers
 
     @property
-    def equivalent(self) -> NDArray[np.bool_]:
+    def equivalent(self) -> Mask:
         """Of the candidates, those that have done the same so far."""
         return self._follows.equivalent
 
