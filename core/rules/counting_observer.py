@@ -443,7 +443,8 @@ class CountingObserver(Observer):
             for span in event.reads:
                 units = shared_memory.product_wavefronts(len(span.place), span.width)
                 sums = figures(requests=requests, units=units, ideal=units)
-                self.tally.add(site, self._of_span(span), "shared_gmma", sums)
+                name = self._shared_name(int(span.place[0]) % self._stride(span))
+                self.tally.add(site, name, "shared_gmma", sums)
                 requests = 0
             return
         if event.kind == "shared":
@@ -466,9 +467,6 @@ class CountingObserver(Observer):
                 least = -(-len(span.place) * span.width // global_memory.SECTOR)
                 sums = figures(requests=1, units=sectors, ideal=min(sectors, least))
                 self.tally.add(site, span.region.name, f"global_{name}", sums)
-
-    def _of_span(self, span: Span) -> str:
-        return self._shared_name(int(span.place[0]) % self._stride(span))
 
     def _stride(self, span: Span) -> int:
         """Bytes from one block's part of shared memory to the next one's."""

@@ -204,12 +204,9 @@ class L1Cache:
     def _take(self, line: int, filled: int) -> None:
         if len(self._lines) >= self._capacity:
             self.evicted = True
-            del self._lines[self._victim()]
+            skip = int(self._random.expovariate(1 / self._skipped)) if self._skipped else 0
+            del self._lines[next(islice(self._lines, skip % len(self._lines), None))]
         self._lines[line] = filled
-
-    def _victim(self) -> int:
-        skip = int(self._random.expovariate(1 / self._skipped)) if self._skipped else 0
-        return next(islice(self._lines, skip % len(self._lines), None))
 
     def _without_eviction(self, sectors: Ints, by_last_use: Ints) -> Mask:
         """Where everything fits, only the first load of a sector misses."""
