@@ -526,8 +526,7 @@ _TUNING = (
 )
 _IGNORED_IN_FUNCTION = frozenset(_TUNING.split())
 _BLOCKS = (".maxntid", ".reqntid", ".reqnctapercluster")
-KEPT = 1 << 19
-"""Characters of code up to which a module is kept for the next launch."""
+KEPT = 1 << 19  # characters of code up to which a module is kept for the next launch
 _MOST_LINES = 1 << 31  # of a source file
 _MOST_REGISTERS = 1 << 17  # of one declaration
 
