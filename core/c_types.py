@@ -32,8 +32,7 @@ VECTOR_BASES = (
     *("char", "uchar", "short", "ushort", "int", "uint"),
     *("longlong", "ulonglong", "float", "double"),
 )
-VECTOR = re.compile(f"({'|'.join(VECTOR_BASES)})([1-4])")
-"""CUDA's vector types: `float4`, `uchar2`."""
+VECTOR = re.compile(f"({'|'.join(VECTOR_BASES)})([1-4])")  # CUDA's vector types: `float4`, `uchar2`
 
 
 def numbers_in(name: str) -> tuple[str, int] | None:

@@ -16,8 +16,7 @@ from core.errors import PtxSyntaxError
 from core.ptx.ast import Module
 from core.ptx.parser import is_kept, kept, without_unreached
 
-LARGE = 1 << 18
-"""Characters of PTX beyond which what the launched kernel never reaches is left out."""
+LARGE = 1 << 18  # characters of PTX beyond which what the launched kernel never reaches is left out
 
 
 @dataclass(frozen=True)

@@ -63,14 +63,10 @@ def _access(module: Module, functions: Sequence[Function], line: int) -> Instruc
             found = next((i for i in strong if i.pc >= at), strong[0])
             if body == inside and not function.is_entry:  # it yields where it begins
                 before = (code[pc] for pc in range(at, found.pc))
-                found = next((i for i in before if _is_access(i)), found)
+                accesses = (i for i in before if i.opcode in ("ld", "st"))
+                found = next((i for i in accesses if "param" not in i.modifiers), found)
             return found
     return None
-
-
-def _is_access(instruction: Instruction) -> bool:
-    """Whether it is a load or store of memory."""
-    return instruction.opcode in ("ld", "st") and "param" not in instruction.modifiers
 
 
 def _is_strong(instruction: Instruction) -> bool:

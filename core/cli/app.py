@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 READ_AHEAD = ("core.compiler.nvrtc:warm", "core.guessing.first_launch")
 """What a process that compiles and reads a user's source loads while nobody asks it anything."""
 
-WINDOW_FILES = (".cu", ".cuh", ".ptx", ".npz", ".txt")
-"""Sources, saved traces and lists of moments."""
+WINDOW_FILES = (".cu", ".cuh", ".ptx", ".npz", ".txt")  # Sources, saved traces and lists of moments
 WINDOW_OPTIONS = ("--fresh", "--lesson", "--theme", "--size", "--set", "--session", "--compiler")
 
 

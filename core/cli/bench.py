@@ -228,7 +228,9 @@ class Run:
 
     def _lanes(self, stack: ExitStack) -> list[Lane]:
         if self._cluster is not None:
-            return self._cluster_lanes(stack, self._cluster)
+            from core.distributed.cluster import gpu_lanes
+
+            return stack.enter_context(gpu_lanes(self._cluster, tell))
         if self._devices == (0,):
             return [Lane("GPU 0", stack.enter_context(GpuWorker(0)))]
         from core.gpu.driver_session import describe_devices
@@ -246,11 +248,6 @@ class Run:
             for number in wanted
         }
         return [Lane(f"GPU {number}", worker) for number, worker in workers.items()]
-
-    def _cluster_lanes(self, stack: ExitStack, address: str) -> list[Lane]:
-        from core.distributed.cluster import gpu_lanes
-
-        return stack.enter_context(gpu_lanes(address, tell))
 
     def _keep(self, outcome: Outcome) -> None:
         self._done.append(outcome)

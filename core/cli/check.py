@@ -229,7 +229,8 @@ def _check_launch(
                 _refuse(file, own.workload.kernel, error, found)
                 break
     first = traces[0]
-    found.tell(Text.assemble((what, "bold"), f": {_sizes(own)}"))
+    launch = own.workload.launch
+    found.tell(Text.assemble((what, "bold"), f": grid {launch.grid}, block {launch.block}"))
     for line in verdict(first, own):
         found.tell(Text("  ").append_text(line))
     seen = {(f.kind, f.line, f.array) for f in first.findings}
@@ -330,11 +331,6 @@ def _run(own: OwnLaunch, number: int, seed: int, progress: Any) -> Trace:
         progress=progress,
         seconds=_SECONDS,
     )
-
-
-def _sizes(own: OwnLaunch) -> str:
-    launch = own.workload.launch
-    return f"grid {launch.grid}, block {launch.block}"
 
 
 def _here(file: Path) -> Path:

@@ -66,7 +66,10 @@ def occupancy(
             raise ParameterError(f"--{wrong.replace('_', '-')} is for a rung: name one.")
         if block is None:
             raise ParameterError("Say how many threads a block has, as in --block 256.")
-        resources = Resources(_threads(block), registers or 0, shared or 0, barriers)
+        from core.own_files.file_launch import parse_dim3
+
+        threads = parse_dim3(block, "block").count
+        resources = Resources(threads, registers or 0, shared or 0, barriers)
     result = occupancy_of(capability, resources, carve_out)
     name = capability.name if found is None else found.name
     if as_json:
@@ -135,12 +138,6 @@ def _version(capability: Capability) -> str:
             "--block, --registers and --shared instead of a rung."
         )
     return capability.name
-
-
-def _threads(text: str) -> int:
-    from core.own_files.file_launch import parse_dim3
-
-    return parse_dim3(text, "block").count
 
 
 def _show(result: Occupancy, device: str) -> None:

@@ -719,7 +719,11 @@ def trace(
         limits, seconds = Limits(), None
     else:
         limits, seconds = Limits(instructions=_NO_BUDGET), _SECONDS  # the time alone ends it
-    probe = _l1_probe() if l1 else None
+    probe: L1Probe | None = None
+    if l1:
+        from core.rules.l1_cache import L1Probe
+
+        probe = L1Probe()
     over: CutShort | None = None
     with compile_errors(workload), progress_bar(f"running {workload.kernel}") as progress:
         try:
@@ -871,9 +875,3 @@ def _chosen_blocks(text: str | None, workload: Workload) -> Literal["all"] | tup
             f"`--blocks {text}`: write all, or block numbers from 0 to {count - 1}."
         )
     return tuple(sorted({int(part) for part in parts}))
-
-
-def _l1_probe() -> L1Probe:
-    from core.rules.l1_cache import L1Probe
-
-    return L1Probe()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from typing import Literal
 
-CHOICE = "TILESCOPE_COMPILER"
-"""The environment variable that chooses; side processes read it, too."""
+CHOICE = "TILESCOPE_COMPILER"  # the environment variable that chooses; side processes read it, too
 CompilerName = Literal["nvrtc", "clang"]
 HELP = (
     "nvrtc, or clang, which is not NVIDIA's compiler (the extra clang brings it); usually "

@@ -28,8 +28,7 @@ from core.errors import Diagnostic, TilescopeError
 from core.plain_data import plain, typed
 from core.source.host_headers import FIRST, FOLDER, HELD_BY_NVCC
 
-LARGE = 1 << 14
-"""Characters of a source, with its own headers, that may take NVRTC seconds."""
+LARGE = 1 << 14  # characters of a source, with its own headers, that may take NVRTC seconds
 _alone = threading.Lock()  # one compilation at a time in this process
 _INT128 = "--device-int128"
 ARCHITECTURE = "--gpu-architecture="

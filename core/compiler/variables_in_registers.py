@@ -38,8 +38,7 @@ class _Stack:
 
     widths: defaultdict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     """The bits of the loads and stores of each place, by its offset."""
-    taken: set[int] = field(default_factory=set)
-    """Places whose address goes elsewhere."""
+    taken: set[int] = field(default_factory=set)  # places whose address goes elsewhere
 
     def slots(self, variables: Sequence[VariableInfo]) -> dict[int, int]:
         """The places that can be registers, and their bits."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.bulk_copies import bulk_copy
+from core.emulator.events import Ints, Mask
 from core.emulator.lanes import Lanes
 from core.emulator.mbarriers import arrive_after_copies
 from core.emulator.operands import OperandDecoder
@@ -51,12 +52,7 @@ class AsyncCopy:
         return True
 
     def _bytes(
-        self,
-        lanes: Lanes,
-        source: NDArray[np.int64],
-        given: NDArray[np.int64],
-        partly: NDArray[np.bool_],
-        words: list[NDArray[Any]],
+        self, lanes: Lanes, source: Ints, given: Ints, partly: Mask, words: list[NDArray[Any]]
     ) -> list[NDArray[Any]]:
         """Lanes that copy less than the whole, byte by byte."""
         raw = np.stack(words, 1).view(np.uint8)

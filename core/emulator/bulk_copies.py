@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core import tensor_maps
-from core.emulator.events import Span
+from core.emulator.events import Indices, Ints, Span
 from core.emulator.lane_groups import WARP
 from core.emulator.lanes import Lanes
 from core.emulator.machine import ActionLanes
@@ -39,7 +39,7 @@ class _End:
     """One end of a copy: bytes of a region, element by element (-1: none, as outside a map)."""
 
     region: Region
-    place: NDArray[np.int64]
+    place: Ints
     width: int
 
     def span(self, swizzle: int = -1) -> Span:
@@ -201,9 +201,7 @@ class BulkCopy:
             )
 
 
-def _once_a_warp(
-    lanes: Lanes, begun: NDArray[np.intp], operands: Sequence[NDArray[Any]]
-) -> NDArray[np.intp]:
+def _once_a_warp(lanes: Lanes, begun: Indices, operands: Sequence[NDArray[Any]]) -> Indices:
     """Of the lanes of a warp that store the same bytes to the same place, the first.
 
     The machine code of such a store loops over the operands that a warp's lanes have; that of a

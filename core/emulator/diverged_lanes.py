@@ -29,8 +29,7 @@ from core.emulator.lane_groups import WARP, Geometry, Group
 Lanes = NDArray[np.intp]
 Place = Callable[[int, int, int, int], int]
 """Where a lane is in a shallower call: from a pc, its depth, the lane, and the depth asked for."""
-Ways = Callable[[int, int], bool]
-"""Something about the ways from one pc to another one."""
+Ways = Callable[[int, int], bool]  # something about the ways from one pc to another one
 
 
 class Parties:

@@ -75,6 +75,8 @@ class Pattern:
 
 
 Mask = NDArray[np.bool_]
+Indices = NDArray[np.intp]
+Ints = NDArray[np.int64]
 
 
 @dataclass(eq=False, slots=True)  # never changed; frozen it would take four times as long to make

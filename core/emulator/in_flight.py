@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from core.emulator.events import (
     AwaitEvent,
+    Indices,
+    Ints,
     LandEvent,
     Mask,
     PhaseEvent,
@@ -126,8 +128,8 @@ class Sleeper:
     """Lanes that wait for a phase of an mbarrier; each waits for the parity `parity` to be over."""
 
     group: Group
-    place: NDArray[np.intp]
-    parity: NDArray[np.int64]
+    place: Indices
+    parity: Ints
     op: Op
     tick: int
 
@@ -163,7 +165,7 @@ class InFlight:
         """An object's content."""
         return Word.of(int(self._words[place]))
 
-    def phases(self, places: NDArray[np.intp]) -> NDArray[np.int64]:
+    def phases(self, places: Indices) -> Ints:
         """The phases, modulo 8, that the objects are in."""
         return (self._words[places] >> np.uint64(PHASE)).astype(np.int64)
 
@@ -180,7 +182,7 @@ class InFlight:
         """An object is no more."""
         self.traffic.pop(place, None)
 
-    def initialised(self, lanes: Lanes, places: NDArray[np.intp]) -> Mask:
+    def initialised(self, lanes: Lanes, places: Indices) -> Mask:
         """The active lanes whose object is there; a fault is told of the others."""
         there = np.fromiter(self.traffic, np.intp, len(self.traffic))
         known: Mask = np.isin(places, there) & lanes.active
@@ -189,7 +191,7 @@ class InFlight:
             self.fault("bad_mbarrier", lanes.pc, lanes.group.depth, wrong, places)
         return known
 
-    def in_living_blocks(self, lanes: Lanes, places: NDArray[np.intp], who: Mask) -> Mask:
+    def in_living_blocks(self, lanes: Lanes, places: Indices, who: Mask) -> Mask:
         """Those of the lanes `who` whose object lies in a block that has not ended.
 
         A fault is told of the others (PTX ISA, "mapa" and "Cooperative Thread Array Cluster": the
@@ -208,11 +210,11 @@ class InFlight:
         kind: str,
         pc: int,
         depth: int,
-        lanes: NDArray[np.intp],
-        places: NDArray[np.intp],
+        lanes: Indices,
+        places: Indices,
         detail: str = "",
         tick: int = -1,
-        others: NDArray[np.intp] | None = None,
+        others: Indices | None = None,
         other_pc: int = -1,
     ) -> None:
         """Tells of a fault of lanes at their mbarrier."""
@@ -281,7 +283,7 @@ class InFlight:
         self,
         kind: str,
         pc: int,
-        places: NDArray[np.intp],
+        places: Indices,
         mask: Mask,
         *,
         is_relaxed: bool = False,
@@ -325,7 +327,7 @@ class InFlight:
         return False
 
     @cached_property
-    def _clusters(self) -> NDArray[np.intp]:
+    def _clusters(self) -> Indices:
         """A number for each lane's cluster that is not an mbarrier's place."""
         geometry = self.state.geometry
         return np.repeat(-1 - geometry.cluster_of, geometry.threads)
@@ -373,20 +375,14 @@ class InFlight:
 
     # -- waiting ----------------------------------------------------------------------------
 
-    def sleep(
-        self,
-        lanes: Lanes,
-        waiting: Mask,
-        places: NDArray[np.intp],
-        parity: NDArray[np.int64],
-    ) -> None:
+    def sleep(self, lanes: Lanes, waiting: Mask, places: Indices, parity: Ints) -> None:
         """Puts lanes to sleep until the phase of their parity is over; the others go on."""
         group = self._put_aside(lanes, waiting, places)
         wanted = np.broadcast_to(parity, self.state.count)
         self.sleepers.append(Sleeper(group, places, wanted, lanes.op, self.state.tick - 1))
         self._go_on(lanes, waiting)
 
-    def _put_aside(self, lanes: Lanes, waiting: Mask, places: NDArray[np.intp]) -> Group:
+    def _put_aside(self, lanes: Lanes, waiting: Mask, places: Indices) -> Group:
         self.tell_phase("block", lanes.pc, places, waiting, depth=lanes.group.depth)
         return Group(lanes.pc, lanes.group.depth, waiting, lanes.group.warp)
 
@@ -427,7 +423,7 @@ class InFlight:
         land: Land,
         nbytes: int,
         place: int = -1,
-        outside: NDArray[np.int64] | None = None,
+        outside: Ints | None = None,
         *,
         is_multicast: bool = False,
         is_update: bool = False,
@@ -571,7 +567,7 @@ class InFlight:
             self.state.fault("deadlock", group.pc, group.depth, lanes, others, tick=tick)
         self.in_cluster.clear()
 
-    def _hung(self, sleeper: Sleeper, place: int, lanes: NDArray[np.intp]) -> None:
+    def _hung(self, sleeper: Sleeper, place: int, lanes: Indices) -> None:
         traffic, word = self.traffic[place], self.word(place)
         others, other_pc = self._holder(traffic, lanes)
         missing = "|".join(
@@ -597,9 +593,7 @@ class InFlight:
             other_pc,
         )
 
-    def _holder(
-        self, traffic: Traffic, lanes: NDArray[np.intp]
-    ) -> tuple[NDArray[np.intp] | None, int]:
+    def _holder(self, traffic: Traffic, lanes: Indices) -> tuple[Indices | None, int]:
         """A lane that came to the object before and now waits itself, and where."""
         for sleeper in self.sleepers:
             for lane in sleeper.group.lanes(self.state.count).tolist():

@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import MOST_MISSES, AccessEvent, FaultEvent, Mask, Observer, Pattern
+from core.emulator.events import (
+    MOST_MISSES,
+    AccessEvent,
+    FaultEvent,
+    Indices,
+    Ints,
+    Mask,
+    Observer,
+    Pattern,
+)
 from core.emulator.heap import HEAP_NAME
 from core.emulator.lane_groups import Geometry
 from core.emulator.launch_image import Image
@@ -100,9 +109,7 @@ def log2(size: int) -> int:
     return size.bit_length() - 1
 
 
-def places_of(
-    region: Region, address: NDArray[np.int64], access: MemoryAccess
-) -> NDArray[np.int64]:
+def places_of(region: Region, address: Ints, access: MemoryAccess) -> Ints:
     """The places of the first elements in the region's data, seen as elements of the type."""
     index = address - region.base
     if region.lane_offset is not None:
@@ -110,7 +117,7 @@ def places_of(
     return index >> log2(access.type.dtype.itemsize)
 
 
-def gather(region: Region, first: NDArray[np.int64], access: MemoryAccess) -> Values:
+def gather(region: Region, first: Ints, access: MemoryAccess) -> Values:
     """The values at these places, one array for each element of a vector."""
     view = region.view(access.type.dtype)
     if access.count == 1:
@@ -119,11 +126,7 @@ def gather(region: Region, first: NDArray[np.int64], access: MemoryAccess) -> Va
 
 
 def scatter(
-    region: Region,
-    first: NDArray[np.int64],
-    access: MemoryAccess,
-    values: Values,
-    mask: Mask | None,
+    region: Region, first: Ints, access: MemoryAccess, values: Values, mask: Mask | None
 ) -> None:
     """Stores; where lanes meet, the last one wins (PTX leaves open which)."""
     view = region.writable(access.type.dtype)
@@ -138,7 +141,7 @@ def scatter(
             view[place] = value
 
 
-def turns(places: NDArray[np.int64]) -> Iterator[NDArray[np.intp]]:
+def turns(places: Ints) -> Iterator[Indices]:
     """Lanes in turns: no two of a turn share a place, and those that share one keep their order."""
     order = np.argsort(places, kind="stable")
     ordered = places[order]
@@ -193,7 +196,7 @@ class MemoryUnit:
 
     # -- what asynchronous copies and mbarriers ask ---------------------------------------------
 
-    def shared_offset(self, address: NDArray[np.int64]) -> NDArray[np.int64]:
+    def shared_offset(self, address: Ints) -> Ints:
         """Where shared addresses, one a lane, lie among the bytes of all blocks; -1: nowhere."""
         found = np.full(len(address), -1, np.int64)
         for region in (self.shared, *self.remote):
@@ -220,7 +223,7 @@ class MemoryUnit:
         stride = self.shared.data.size // len(self.geometry.blocks)
         return self.shared, place * stride + offset
 
-    def have_ended(self, places: NDArray[np.int64]) -> Mask:
+    def have_ended(self, places: Ints) -> Mask:
         """Whether bytes of shared memory are those of blocks that have ended.
 
         `places` are theirs in the memory of all blocks, as `shared_offset` gives them.
@@ -271,7 +274,7 @@ class MemoryUnit:
             self._local_valid = np.pad(self._local_valid, (0, missing))
         self._local_valid[base : base + nbytes] = True
 
-    def _outside_frames(self, address: NDArray[np.int64], width: int) -> NDArray[np.bool_]:
+    def _outside_frames(self, address: Ints, width: int) -> Mask:
         """Which local addresses lie in no function's frame."""
         first = address - LOCAL_WINDOW
         inside = (first >= 0) & (first + width <= len(self._local_valid))
@@ -280,7 +283,7 @@ class MemoryUnit:
         if not inside.any():
             return ~inside
         last = np.where(inside, first + width - 1, 0)
-        good: NDArray[np.bool_] = inside & valid[place] & valid[last]
+        good: Mask = inside & valid[place] & valid[last]
         return ~good
 
     def execute(
@@ -324,7 +327,7 @@ class MemoryUnit:
         pattern = self._new_pattern(key, pc, access, region, mask, address, first)
         return self._access(op, registers, mask, tick, address, region, first, pattern)
 
-    def _key(self, pc: int, address: NDArray[np.int64], mask: Mask | None) -> Hashable:
+    def _key(self, pc: int, address: Ints, mask: Mask | None) -> Hashable:
         """The key of an access's pattern; a narrow machine keeps them all.
 
         On a stack few places are used again and again: each has a pattern of its own.
@@ -336,7 +339,7 @@ class MemoryUnit:
         return pc, where.tobytes(), None if mask is None else mask.tobytes()
 
     def _shift(
-        self, pattern: Pattern, access: MemoryAccess, address: NDArray[np.int64], mask: Mask | None
+        self, pattern: Pattern, access: MemoryAccess, address: Ints, mask: Mask | None
     ) -> int | None:
         """How far an access lies from the pattern of its key, None if it is not like it."""
         if not self._narrow:
@@ -354,8 +357,8 @@ class MemoryUnit:
         access: MemoryAccess,
         region: Region,
         mask: Mask | None,
-        address: NDArray[np.int64],
-        first: NDArray[np.int64],
+        address: Ints,
+        first: Ints,
     ) -> Pattern | None:
         """Keeps the access as a pattern where a similar one is likely to follow."""
         misses = self._misses[pc] = self._misses.get(pc, -1) + 1
@@ -372,7 +375,7 @@ class MemoryUnit:
         return pattern
 
     @staticmethod
-    def _only_active(address: NDArray[np.int64], mask: Mask) -> NDArray[np.int64]:
+    def _only_active(address: Ints, mask: Mask) -> Ints:
         """The addresses with those of idle lanes replaced by a legal one."""
         if address.size == 1:
             return address
@@ -384,9 +387,9 @@ class MemoryUnit:
         registers: Registers,
         mask: Mask | None,
         tick: int,
-        address: NDArray[np.int64],
+        address: Ints,
         region: Region,
-        first: NDArray[np.int64],
+        first: Ints,
         pattern: Pattern | None = None,
         shift: int = 0,
     ) -> Values:
@@ -424,13 +427,7 @@ class MemoryUnit:
         return values
 
     def _must_live(
-        self,
-        op: Op,
-        tick: int,
-        mask: Mask | None,
-        region: Region,
-        address: NDArray[np.int64],
-        values: Values,
+        self, op: Op, tick: int, mask: Mask | None, region: Region, address: Ints, values: Values
     ) -> None:
         """A fault is told of lanes that access the memory of a block that has ended."""
         assert region.lane_offset is not None
@@ -442,12 +439,7 @@ class MemoryUnit:
             self._fault(op, tick, "remote_exit", bad, where, op.payload.width, values)
 
     def _atomics(
-        self,
-        region: Region,
-        first: NDArray[np.int64],
-        access: MemoryAccess,
-        operands: Values,
-        mask: Mask | None,
+        self, region: Region, first: Ints, access: MemoryAccess, operands: Values, mask: Mask | None
     ) -> Values:
         """An atomic, or one on each element of a vector."""
         if access.count == 1:
@@ -458,12 +450,7 @@ class MemoryUnit:
         )
 
     def _atomic(
-        self,
-        region: Region,
-        first: NDArray[np.int64],
-        access: MemoryAccess,
-        operands: Values,
-        mask: Mask | None,
+        self, region: Region, first: Ints, access: MemoryAccess, operands: Values, mask: Mask | None
     ) -> NDArray[Any]:
         """Updates the cells; lanes that share a cell go in the order of their numbers."""
         dtype = access.type.dtype
@@ -484,13 +471,7 @@ class MemoryUnit:
     # -- accesses that do not lie in one region -----------------------------------------------
 
     def _piecewise(
-        self,
-        op: Op,
-        registers: Registers,
-        mask: Mask | None,
-        tick: int,
-        address: NDArray[np.int64],
-        width: int,
+        self, op: Op, registers: Registers, mask: Mask | None, tick: int, address: Ints, width: int
     ) -> Values:
         """Splits an access by region; a lane outside all regions, or misaligned, is at fault."""
         access: MemoryAccess = op.payload
@@ -525,9 +506,7 @@ class MemoryUnit:
                 self._fault(op, tick, kind, lanes, address, width, values)
         return tuple(results)
 
-    def _not_in_a_piece(
-        self, address: NDArray[np.int64], width: int, owner: NDArray[np.intp]
-    ) -> NDArray[np.bool_]:
+    def _not_in_a_piece(self, address: Ints, width: int, owner: Indices) -> Mask:
         """Clears `owner` where `malloc` gave nothing; returns the lanes that use freed memory."""
         heap = self.image.heap
         if heap is None:
@@ -541,14 +520,7 @@ class MemoryUnit:
         return freed
 
     def _fault(
-        self,
-        op: Op,
-        tick: int,
-        kind: str,
-        lanes: Mask,
-        address: NDArray[np.int64],
-        width: int,
-        values: Values,
+        self, op: Op, tick: int, kind: str, lanes: Mask, address: Ints, width: int, values: Values
     ) -> None:
         where = np.flatnonzero(lanes)
         if not len(where):

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.emulator import memory
 from core.emulator.program import Kind, Op, Reader, Writer
@@ -105,11 +103,7 @@ class OperandDecoder:
 
 def plain(writers: tuple[Writer | None, ...]) -> tuple[Writer, ...]:
     """The same with a function in place of each None."""
-    return tuple(w if w is not None else _same for w in writers)
-
-
-def _same(x: NDArray[Any]) -> NDArray[Any]:
-    return x
+    return tuple(w if w is not None else lambda x: x for w in writers)
 
 
 def _local_layout(function: Function) -> tuple[dict[str, int], int]:

@@ -15,7 +15,6 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.emulator.events import Mask, Read, Span
 from core.emulator.lane_groups import WARP, WARPGROUP, Group, lanes_of_rows, warp_rows
@@ -425,7 +424,7 @@ def _held_for(lanes: ActionLanes) -> list[Mask]:
     return found
 
 
-def _some_lanes(mask: Mask, lanes: ActionLanes) -> NDArray[np.bool_]:
+def _some_lanes(mask: Mask, lanes: ActionLanes) -> Mask:
     """Which warps have lanes in the mask: bool (blocks, warpgroups of a block, 4).
 
     Warps that a block does not have are absent.
@@ -436,13 +435,13 @@ def _some_lanes(mask: Mask, lanes: ActionLanes) -> NDArray[np.bool_]:
     return np.pad(warps, ((0, 0), (0, short))).reshape(len(geometry.blocks), -1, WARPGROUP)
 
 
-def _all_lanes(mask: Mask, lanes: ActionLanes) -> NDArray[np.bool_]:
+def _all_lanes(mask: Mask, lanes: ActionLanes) -> Mask:
     """Which warps have lanes in the mask and none beside it but such as have left the kernel."""
     beside = lanes.machine.state.alive & ~mask
     return _some_lanes(mask, lanes) & ~_some_lanes(beside, lanes)
 
 
-def _lanes_in(groups: NDArray[np.bool_], lanes: ActionLanes) -> Mask:
+def _lanes_in(groups: Mask, lanes: ActionLanes) -> Mask:
     """The lanes of whole warpgroups: `groups` is bool (blocks, warpgroups of a block)."""
     geometry = lanes.geometry
     warps = np.repeat(groups, WARPGROUP, axis=1)[:, : geometry.warps]
@@ -451,13 +450,11 @@ def _lanes_in(groups: NDArray[np.bool_], lanes: ActionLanes) -> Mask:
 
 def _of_warpgroups(mask: Mask, lanes: ActionLanes) -> Mask:
     """All lanes of the warpgroups that have lanes in the mask."""
-    some: NDArray[np.bool_] = np.logical_or.reduce(_some_lanes(mask, lanes), axis=2)
+    some: Mask = np.logical_or.reduce(_some_lanes(mask, lanes), axis=2)
     return _lanes_in(some, lanes)
 
 
-def _lacking(
-    mask: Mask, come: Callable[[Mask, ActionLanes], NDArray[np.bool_]], lanes: ActionLanes
-) -> Mask:
+def _lacking(mask: Mask, come: Callable[[Mask, ActionLanes], Mask], lanes: ActionLanes) -> Mask:
     """The lanes of the mask some warp of whose warpgroup has not come."""
-    whole: NDArray[np.bool_] = np.logical_and.reduce(come(mask, lanes), axis=2)
+    whole: Mask = np.logical_and.reduce(come(mask, lanes), axis=2)
     return mask & _lanes_in(~whole, lanes)

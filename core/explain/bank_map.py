@@ -50,8 +50,7 @@ class Round:
 
     name: str
     pieces: tuple[Piece, ...]
-    together: bool = True
-    """False where each line goes by itself, as a copy writes them."""
+    together: bool = True  # false where each line goes by itself, as a copy writes them
     counted: tuple[int, ...] = ()
     """Of lanes how often each bank serves them, as the rule of their access counts it."""
 
@@ -191,11 +190,8 @@ def _of_access(access: Access, thread: int, turn: int) -> BankMap | None:
     mine = [n for n, r in enumerate(rounds) if thread % WARP in [p.lane for p in r.pieces]]
     verb = {"load": "loads", "store": "stores"}.get(access.kind, "updates")
     title = f"Warp {warp} {verb} {access.width} bytes a lane"
-    return BankMap(access.step, title, tuple(rounds), _turned(mine, turn, len(rounds)))
-
-
-def _turned(mine: list[int], turn: int, count: int) -> int:
-    return ((mine[0] if mine else 0) + turn) % count
+    shown = ((mine[0] if mine else 0) + turn) % len(rounds)
+    return BankMap(access.step, title, tuple(rounds), shown)
 
 
 def _of_transfer(

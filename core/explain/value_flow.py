@@ -37,12 +37,9 @@ class Load:
     space: str
     step: int
     value: Any
-    fault: str = ""
-    """What an illegal access comes to, in words; its index is a flat one."""
-    fields: tuple[str, ...] = ()
-    """Of the array, where it is one of structures."""
-    place: Node | None = None
-    """What its address is made of, where the reader follows addresses too."""
+    fault: str = ""  # what an illegal access comes to, in words; its index is a flat one
+    fields: tuple[str, ...] = ()  # of the array, where it is one of structures
+    place: Node | None = None  # what its address is made of, where the reader follows addresses too
 
     @property
     def name(self) -> str:
@@ -129,10 +126,8 @@ class Flow:
     unstored: tuple[Sum, ...]
     aim: Aim | None
     """Where it goes at the step up to which it was followed, if that is an access of its own."""
-    last_call: Aim | None
-    """Where it goes with the last of its calls by a pointer."""
-    last_test: Node | None
-    """What its last conditional branch goes by."""
+    last_call: Aim | None  # where it goes with the last of its calls by a pointer
+    last_test: Node | None  # what its last conditional branch goes by
     tests: Mapping[int, Node]
     """What each branch of the function that it is in at last went by, as in `Aim`."""
 

@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-Stamps = NDArray[np.int64]
+from core.emulator.events import Indices, Ints, Mask
+
+Stamps = Ints
 _WORD = 4  # bytes
 SHARED = ""  # the place of what lies in shared memory; a buffer's is its name
 
@@ -30,10 +31,10 @@ class Flight:
     """
 
     place: str
-    words: NDArray[np.int64]
-    lanes: NDArray[np.intp]
+    words: Ints
+    lanes: Indices
     stamps: Stamps
-    groups: NDArray[np.int64]
+    groups: Ints
     is_tracked: bool = False
 
     @property
@@ -41,7 +42,7 @@ class Flight:
         """The serial of the access."""
         return int(self.stamps[0]) >> 32
 
-    def part(self, rows: NDArray[np.bool_]) -> Flight:
+    def part(self, rows: Mask) -> Flight:
         """Some of the lanes."""
         return replace(
             self,
@@ -90,13 +91,7 @@ class AsyncCopies:
         return self._open > 0
 
     def begin(
-        self,
-        place: str,
-        nbytes: int,
-        offset: NDArray[np.int64],
-        width: int,
-        lanes: NDArray[np.intp],
-        stamps: Stamps,
+        self, place: str, nbytes: int, offset: Ints, width: int, lanes: Indices, stamps: Stamps
     ) -> None:
         """Lanes issue copies of `width` bytes that touch `place`, of `nbytes`, at `offset`."""
         by_word = self._by_word.get(place)
@@ -111,11 +106,11 @@ class AsyncCopies:
             self._forget(lambda flight: not flight.is_tracked and self._is_replaced(flight))
             self._most = 2 * len(self._flights) + 256
 
-    def commit(self, lanes: NDArray[np.intp]) -> None:
+    def commit(self, lanes: Indices) -> None:
         """Lanes close their groups."""
         self._committed[lanes] += 1
 
-    def wait(self, lanes: NDArray[np.intp], left: int, serial: int, site: int) -> Iterator[Flight]:
+    def wait(self, lanes: Indices, left: int, serial: int, site: int) -> Iterator[Flight]:
         """Lanes wait until at most `left` of their groups are pending; yields what has come."""
         self._waits.append(serial)
         committed = self._committed[lanes]
@@ -125,7 +120,7 @@ class AsyncCopies:
         for flight in [*self._flights.values()]:
             yield from self._leave(flight, flight.groups < self._done[flight.lanes])
 
-    def track(self, lanes: NDArray[np.intp]) -> Iterator[Flight]:
+    def track(self, lanes: Indices) -> Iterator[Flight]:
         """An mbarrier tracks what lanes have issued so far: yields it, to be given to `tracked`."""
         for flight in [*self._flights.values()]:
             if not flight.is_tracked:
@@ -152,7 +147,7 @@ class AsyncCopies:
         found = self._by_word[flight.place][flight.words]
         return not np.count_nonzero(found == flight.stamps[:, None])
 
-    def _leave(self, flight: Flight, rows: NDArray[np.bool_]) -> Iterator[Flight]:
+    def _leave(self, flight: Flight, rows: Mask) -> Iterator[Flight]:
         """Lanes' part of a flight is no longer in flight."""
         count = np.count_nonzero(rows)
         if not count:
@@ -170,9 +165,7 @@ class AsyncCopies:
             by_word[gone.words[mine]] *= -1
         yield gone
 
-    def met(
-        self, place: str, offset: NDArray[np.int64], width: int
-    ) -> tuple[Stamps, NDArray[np.int64]] | None:
+    def met(self, place: str, offset: Ints, width: int) -> tuple[Stamps, Ints] | None:
         """The copies in flight that accesses of `width` bytes at `offset` meet, and in which words.
 
         They are given by their stamps, 0: none. None where no access meets any.
@@ -189,7 +182,7 @@ class AsyncCopies:
                 found = np.where(found == 0, further, found)
         return (found, word) if np.count_nonzero(found) else None
 
-    def over_at(self, words: NDArray[np.int64], writes: Stamps) -> Stamps | None:
+    def over_at(self, words: Ints, writes: Stamps) -> Stamps | None:
         """The copies, by their stamps, whose threads' waits are these `writes` of shared memory.
 
         0: it is no wait; None: none is.

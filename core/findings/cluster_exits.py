@@ -13,14 +13,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from core.emulator.events import AccessEvent, PhaseEvent, TransferEvent
+from core.emulator.events import AccessEvent, Indices, Ints, Mask, PhaseEvent, TransferEvent
 from core.emulator.lane_groups import Geometry
 
-Stamps = NDArray[np.int64]
+Stamps = Ints
 _SHARED = "shared memory"  # the region's name
-Unordered = Callable[[Stamps, NDArray[np.intp]], NDArray[np.bool_]]
+Unordered = Callable[[Stamps, Indices], Mask]
 
 
 @dataclass(frozen=True)
@@ -55,9 +54,7 @@ class Outliving:
         self._met = np.zeros(geometry.lanes, np.int64)  # the same as the last barrier ended
         self._kept = np.zeros((len(geometry.blocks), geometry.lanes), np.int64)
 
-    def access(
-        self, event: AccessEvent, stamps: Stamps, lanes: NDArray[np.intp], places: NDArray[np.int64]
-    ) -> None:
+    def access(self, event: AccessEvent, stamps: Stamps, lanes: Indices, places: Ints) -> None:
         """Lanes access shared memory at `places`, bytes in that of all blocks."""
         how = {"load": "reads", "store": "writes"}.get(event.kind, "updates")
         block = places // self._stride

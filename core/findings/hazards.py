@@ -21,6 +21,8 @@ from core.emulator.events import (
     CallEvent,
     CopiesEvent,
     FaultEvent,
+    Indices,
+    Ints,
     LandEvent,
     Mask,
     Observer,
@@ -385,7 +387,7 @@ def granule_of(event: AccessEvent) -> int:
 
 
 def pieces(
-    event: AccessEvent, granule: int, lanes: NDArray[np.intp]
+    event: AccessEvent, granule: int, lanes: Indices
 ) -> Iterator[NDArray[np.unsignedinteger] | None]:
     """What the lanes store in each granule of the access; None if it is not a plain store."""
     if event.kind != "store":
@@ -407,7 +409,7 @@ def pieces(
 # they read: nothing but the end of an operation, which somebody waits for, orders what it does.
 
 
-Stamps = NDArray[np.int64]
+Stamps = Ints
 LOW = np.int64(0xFFFFFFFF)
 AGENTS = 1 << 31
 
@@ -419,14 +421,14 @@ class Knowledge:
     All arrays int64; the keys ascend.
     """
 
-    threads: NDArray[np.int64]
-    thread_serials: NDArray[np.int64]
-    blocks: NDArray[np.int64]
-    block_serials: NDArray[np.int64]
+    threads: Ints
+    thread_serials: Ints
+    blocks: Ints
+    block_serials: Ints
 
-    def covers(self, serials: Stamps, threads: Stamps, blocks: Stamps) -> NDArray[np.bool_]:
+    def covers(self, serials: Stamps, threads: Stamps, blocks: Stamps) -> Mask:
         """Which accesses, by their serial, thread and block, are among them."""
-        result: NDArray[np.bool_] = serials < _look_up(self.threads, self.thread_serials, threads)
+        result: Mask = serials < _look_up(self.threads, self.thread_serials, threads)
         result |= serials < _look_up(self.blocks, self.block_serials, blocks)
         return result
 
@@ -535,14 +537,14 @@ class Order:
 
     # -- asking -----------------------------------------------------------------------------
 
-    def unordered(self, stamps: Stamps, lanes: NDArray[np.intp]) -> NDArray[np.bool_]:
+    def unordered(self, stamps: Stamps, lanes: Indices) -> Mask:
         """Whether what each stamp stands for is unordered with what the lane does now.
 
         `stamps` and `lanes` have one place each a lane; stamp 0 stands for nothing.
         """
         serial, thread = stamps >> 32, stamps & LOW
         mine = self.thread[lanes]
-        result: NDArray[np.bool_] = (thread != mine) & (stamps != 0)
+        result: Mask = (thread != mine) & (stamps != 0)
         if not np.count_nonzero(result):
             return result
         same_block = thread // self._size == self.block[lanes]
@@ -560,9 +562,7 @@ class Order:
             self._strike_known(result, serial, thread, lanes)
         return result
 
-    def _strike_known(
-        self, result: NDArray[np.bool_], serial: Stamps, thread: Stamps, lanes: NDArray[np.intp]
-    ) -> None:
+    def _strike_known(self, result: Mask, serial: Stamps, thread: Stamps, lanes: Indices) -> None:
         """Clears `result` where the lane has acquired the access."""
         by_knowledge: dict[int, tuple[Knowledge, list[int]]] = {}
         for i in np.flatnonzero(result).tolist():
@@ -572,9 +572,9 @@ class Order:
             one = thread[places]
             result[places] &= ~known.covers(serial[places], one, one // self._size)
 
-    def same_warp(self, stamps: Stamps, lanes: NDArray[np.intp]) -> NDArray[np.bool_]:
+    def same_warp(self, stamps: Stamps, lanes: Indices) -> Mask:
         """Whether each stamp's thread belongs to the lane's warp."""
-        result: NDArray[np.bool_] = self._warps_of(stamps & LOW) == self._own_warp[lanes]
+        result: Mask = self._warps_of(stamps & LOW) == self._own_warp[lanes]
         return result
 
     def _warps_of(self, thread: Stamps) -> Stamps:
@@ -639,7 +639,7 @@ class Order:
         if self._on_arrival:
             self._tell_each_other(np.flatnonzero(lanes))
 
-    def _tell_each_other(self, lanes: NDArray[np.intp]) -> None:
+    def _tell_each_other(self, lanes: Indices) -> None:
         """Tells the lanes of each block what any of them knew when it came to the barrier."""
         for block in np.unique(self._place[lanes]):
             mates = lanes[self._place[lanes] == block].tolist()
@@ -668,7 +668,7 @@ class Order:
         if self._known:
             self._share_warps(lanes, self._machine_warp[lanes])
 
-    def _meet(self, lanes: NDArray[np.intp], now: int) -> None:
+    def _meet(self, lanes: Indices, now: int) -> None:
         """These lanes met the others of their warp among them."""
         present = np.bincount(self._machine_warp[lanes], minlength=len(self._warp_sizes))
         whole = (present == self._warp_sizes)[self._machine_warp[lanes]]
@@ -684,7 +684,7 @@ class Order:
         known[warp, lane] = now
         self._by_lane[lanes] = known[warp]
 
-    def _share_warps(self, lanes: NDArray[np.intp], warp: NDArray[np.int64]) -> None:
+    def _share_warps(self, lanes: Indices, warp: Ints) -> None:
         taking_part = set(lanes.tolist())
         for lane in [lane for lane in self._known if lane in taking_part]:
             mates = lanes[warp == self._machine_warp[lane]].tolist()
@@ -709,7 +709,7 @@ class Order:
             self._proxy[row, lanes] = now
             np.maximum.at(self._proxy_block[row], self._place[lanes], self._by_block[lanes])
 
-    def has_passed_proxy(self, stamps: Stamps, space: str) -> NDArray[np.bool_]:
+    def has_passed_proxy(self, stamps: Stamps, space: str) -> Mask:
         """Whether asynchronous operations that the lane begins see these threads' writes.
 
         A fence of the writing thread counts, or a later one in its block behind a barrier.
@@ -720,21 +720,19 @@ class Order:
         place = np.minimum(place, len(self._geometry.blocks) - 1)
         lanes = np.where(here, place * self._size + thread % self._size, 0)
         (row,) = _PROXY_ROWS[space]
-        passed: NDArray[np.bool_] = serial < self._proxy[row, lanes]
+        passed: Mask = serial < self._proxy[row, lanes]
         passed |= serial < self._proxy_block[row, place]
         passed |= ~here
         return passed
 
-    def unordered_with(self, stamps: Stamps, lanes: NDArray[np.intp]) -> NDArray[np.bool_]:
+    def unordered_with(self, stamps: Stamps, lanes: Indices) -> Mask:
         """Whether each stamp is unordered with what any of these lanes begins together."""
         several = np.tile(stamps, len(lanes))
         found = self.unordered(several, np.repeat(lanes, len(stamps)))
-        result: NDArray[np.bool_] = np.logical_or.reduce(found.reshape(len(lanes), -1))
+        result: Mask = np.logical_or.reduce(found.reshape(len(lanes), -1))
         return result
 
-    def know(
-        self, lanes: NDArray[np.intp], agent: int, serial: int, *, reads_only: bool = False
-    ) -> None:
+    def know(self, lanes: Indices, agent: int, serial: int, *, reads_only: bool = False) -> None:
         """Lanes know that what an agent did, or read, up to a serial is done."""
         self._learn(lanes.tolist(), _of_agent(agent, serial, reads_only=reads_only))
 
@@ -780,7 +778,7 @@ class Order:
                 parts += [k for lane in lanes.tolist() for k in self._of(lane)]
                 self._gathered.setdefault(place, []).append(merged(parts))
 
-    def acquire(self, region: str, offset: NDArray[np.int64], lanes: NDArray[np.intp]) -> None:
+    def acquire(self, region: str, offset: Ints, lanes: Indices) -> None:
         """Lanes read, by an atomic or volatile access, the bytes at `offset` in a region."""
         published = self.timeline.published
         if not published:
@@ -792,9 +790,7 @@ class Order:
             if new is not None:
                 self._learn(several.tolist(), new)
 
-    def release(
-        self, region: str, offset: NDArray[np.int64], lanes: NDArray[np.intp], *, fenced: bool
-    ) -> None:
+    def release(self, region: str, offset: Ints, lanes: Indices, *, fenced: bool) -> None:
         """Lanes write these bytes by an atomic or volatile access.
 
         What a lane did before its last fence (with `fenced`, before this access) is published.
@@ -812,7 +808,7 @@ class Order:
                 parts.append(old)
             self.timeline.published[region, place] = merged(parts)
 
-    def _published_by(self, lanes: NDArray[np.intp], *, fenced: bool) -> Knowledge:
+    def _published_by(self, lanes: Indices, *, fenced: bool) -> Knowledge:
         own = np.full(len(lanes), self.timeline.serial) if fenced else self._fence[lanes]
         since, block = self._by_block[lanes], self.block[lanes]
         after = own >= since
@@ -834,7 +830,7 @@ class Order:
         return Knowledge(*latest(threads, serials), *latest([block[after]], [since[after]]))
 
     def _of_warps(
-        self, lanes: NDArray[np.intp], own: Stamps, threads: list[Stamps], serials: list[Stamps]
+        self, lanes: Indices, own: Stamps, threads: list[Stamps], serials: list[Stamps]
     ) -> None:
         """Adds what barriers with a count have told the lanes' warps of others."""
         assert self._by_warp is not None
@@ -857,7 +853,7 @@ class Order:
 
 Class = Literal["plain", "volatile", "atomic", "async", "reduced"]
 _OF_COPIES = ("async", "reduced")  # which asynchronous agents do, and no thread
-Bad = NDArray[np.bool_]
+Bad = Mask
 
 
 @dataclass(slots=True)
@@ -869,9 +865,9 @@ class Touch:
 
     writes: bool
     how: Class
-    place: NDArray[np.int64]
+    place: Ints
     stamp: Stamps
-    lanes: NDArray[np.intp]
+    lanes: Indices
     value: NDArray[np.unsignedinteger] | None = None
 
 
@@ -918,7 +914,7 @@ class Shadow:
         self._reads: dict[Class, Reads] = {}
         self._read_by: dict[int, Stamps] = {}  # the latest read of each asynchronous agent
         self._values: NDArray[np.unsignedinteger] = np.zeros(size, "u4")
-        self.written: NDArray[np.bool_] | None = None if initialised else np.zeros(size, bool)
+        self.written: Mask | None = None if initialised else np.zeros(size, bool)
 
     def _size(self) -> int:
         return -(-self.nbytes // self.granule) + 16 // self.granule
@@ -938,7 +934,7 @@ class Shadow:
         self.granule = granule
         size = self._size()
 
-        def cut(old: NDArray[np.int64]) -> NDArray[np.int64]:
+        def cut(old: Ints) -> Ints:
             return np.repeat(old, factor)[:size]
 
         self._writes = {how: cut(stamps) for how, stamps in self._writes.items()}
@@ -959,7 +955,7 @@ class Shadow:
         if self.written is not None:
             self.written[granules] = False
 
-    def is_copied(self, place: NDArray[np.int64]) -> Bad:
+    def is_copied(self, place: Ints) -> Bad:
         """Whether asynchronous operations wrote these bytes last."""
         copied = self._writes.get("async")
         if copied is None:
@@ -972,7 +968,7 @@ class Shadow:
                 result &= stamps.take(granules) < mine
         return result
 
-    def copied(self, words: NDArray[np.int64]) -> Stamps:
+    def copied(self, words: Ints) -> Stamps:
         """The latest asynchronous writes of words of four bytes."""
         stamps = self._writes.get("async")
         if stamps is None:
@@ -984,9 +980,7 @@ class Shadow:
         granules = slice(start // self.granule, (start + nbytes) // self.granule)
         return max((int(s[granules].max()) for s in self._writes.values()), default=0)
 
-    def restamp(
-        self, words: NDArray[np.int64], how: Class, old: Stamps, to: Class, new: Stamps
-    ) -> None:
+    def restamp(self, words: Ints, how: Class, old: Stamps, to: Class, new: Stamps) -> None:
         """Writes of words, which bear stamps `old`, count as others; what came later stays.
 
         `words` (lanes, words of each), `old` and `new` (lanes,).
@@ -1011,9 +1005,7 @@ class Shadow:
         else:
             writes[place] = new
 
-    def differs(
-        self, event: AccessEvent, offset: NDArray[np.int64], lanes: NDArray[np.intp]
-    ) -> Bad:
+    def differs(self, event: AccessEvent, offset: Ints, lanes: Indices) -> Bad:
         """Which lanes of a plain store change what was stored last, as far as that is known."""
         result = np.zeros(len(lanes), bool)
         first = offset // self.granule
@@ -1021,12 +1013,12 @@ class Shadow:
             result |= True if value is None else self._values[first + i] != value
         return result
 
-    def stored_volatile(self, granules: NDArray[np.int64]) -> Stamps:
+    def stored_volatile(self, granules: Ints) -> Stamps:
         """Who stored each granule last by a volatile store, 0 where nobody did."""
         stamps = self._writes.get("volatile")
         return np.zeros(len(granules), np.int64) if stamps is None else stamps.take(granules)
 
-    def unwritten(self, first: NDArray[np.int64], granules: int) -> Bad:
+    def unwritten(self, first: Ints, granules: int) -> Bad:
         """Whether no granule of each element has been written."""
         assert self.written is not None
         result: Bad = ~self.written.take(first)
@@ -1097,8 +1089,8 @@ class Shadow:
                     yield bad, found
 
     def begin(
-        self, place: NDArray[np.int64], stamp: int, order: Order, lanes: NDArray[np.intp], how: str
-    ) -> Iterator[tuple[str, NDArray[np.intp], Stamps]]:
+        self, place: Ints, stamp: int, order: Order, lanes: Indices, how: str
+    ) -> Iterator[tuple[str, Indices, Stamps]]:
         """Notes that an asynchronous operation of these lanes reads or writes (`how`) granules.
 
         Yields what is wrong, in which places, with the stamps of the other accesses. `how`
@@ -1294,10 +1286,10 @@ class _Carried:
 
     event: AccessEvent
     bad: Bad
-    offset: NDArray[np.int64]
-    lanes: NDArray[np.intp]
+    offset: Ints
+    lanes: Indices
 
-    def among(self, lanes: NDArray[np.intp]) -> Bad:
+    def among(self, lanes: Indices) -> Bad:
         """Which of `lanes` carry it."""
         return np.isin(lanes, self.lanes[self.bad])
 
@@ -1474,7 +1466,7 @@ class Hazards(Observer):
         """Whether a lane alone is not ordered after another access."""
         return bool(self._order.unordered_with(other, np.array([lane])).any())
 
-    def _laid_out(self, span: Span, how: str) -> NDArray[np.intp]:
+    def _laid_out(self, span: Span, how: str) -> Indices:
         """Notes how a copied tile is laid out, or says which pieces a product reads otherwise.
 
         What threads have written since is theirs. The GPU swizzles by address, so a tile may begin
@@ -1527,7 +1519,7 @@ class Hazards(Observer):
                 new = serial << 32 | self._order.thread[flight.lanes]
                 self._shared.restamp(flight.words, how, flight.stamps, "plain", new)
 
-    def _track(self, lanes: NDArray[np.intp], place: int) -> None:
+    def _track(self, lanes: Indices, place: int) -> None:
         """What lanes have issued is done for those who know of the end of an mbarrier's phase."""
         agent = self._agent(("copies", place))
         self._copies.forget(self._is_overwritten)
@@ -1565,7 +1557,7 @@ class Hazards(Observer):
         self._order.phase(event, f"mbarriers {id(self)}")
 
     def _use_mbarriers(
-        self, event: PhaseEvent | TransferEvent, places: NDArray[np.intp], serial: int
+        self, event: PhaseEvent | TransferEvent, places: Indices, serial: int
     ) -> None:
         """Lanes arrive at mbarriers, wait there, or begin copies that tell them."""
         stamps = self._order.thread[event.lanes] | np.int64(serial << 32)
@@ -1648,7 +1640,7 @@ class Hazards(Observer):
     def _serial(self, event: AccessEvent) -> int:
         return self._state.timeline.next(event.site)
 
-    def _where(self, event: AccessEvent) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    def _where(self, event: AccessEvent) -> tuple[Ints, Indices]:
         """Byte offsets in the shadow, and the lanes, one place each a lane that takes part."""
         pattern = event.pattern
         if pattern is None:
@@ -1659,9 +1651,7 @@ class Hazards(Observer):
         offset, lanes = found
         return (offset + event.shift if event.shift else offset), lanes
 
-    def _places(
-        self, event: AccessEvent, address: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    def _places(self, event: AccessEvent, address: Ints) -> tuple[Ints, Indices]:
         region, lanes = event.region, self._lanes
         offset = address - region.base
         if region.lane_offset is not None:
@@ -1725,11 +1715,11 @@ class Hazards(Observer):
         self,
         shadow: Shadow,
         event: AccessEvent,
-        place: NDArray[np.int64],
+        place: Ints,
         bad: Bad,
         other: Stamps,
-        offset: NDArray[np.int64],
-        lanes: NDArray[np.intp],
+        offset: Ints,
+        lanes: Indices,
     ) -> None:
         """Notes races of lanes that touch these granules with other accesses."""
         copied = None
@@ -1761,11 +1751,7 @@ class Hazards(Observer):
         self._copies.begin(place, nbytes, offset, event.width, lanes, stamps)
 
     def _touch_in_flight(
-        self,
-        shadow: Shadow,
-        event: AccessEvent,
-        offset: NDArray[np.int64],
-        lanes: NDArray[np.intp],
+        self, shadow: Shadow, event: AccessEvent, offset: Ints, lanes: Indices
     ) -> None:
         """Finds accesses of what copies still write, and changes of what they still read.
 
@@ -1804,14 +1790,8 @@ class Hazards(Observer):
             self._note_begun("not_awaited", event, span, shadow, places, stamp, how, copy=why)
 
     def _begin_late(
-        self,
-        event: TransferEvent,
-        span: Span,
-        place: NDArray[np.int64],
-        bad: NDArray[np.intp],
-        others: Stamps,
-        how: str,
-    ) -> NDArray[np.intp]:
+        self, event: TransferEvent, span: Span, place: Ints, bad: Indices, others: Stamps, how: str
+    ) -> Indices:
         """As `_clash`, for an asynchronous operation; returns the races among `bad`."""
         shadow = self._shared
         copied = self._copies.over_at(place[bad] * shadow.granule // 4, others[bad])
@@ -1823,11 +1803,11 @@ class Hazards(Observer):
             stamp, why = int(copied[first]), self._ended_at(int(others[bad[first]]))
             places = place[bad[late]]
             self._note_begun("not_awaited", event, span, shadow, places, stamp, how, copy=why)
-        races: NDArray[np.intp] = bad[~late]
+        races: Indices = bad[~late]
         return races
 
     def _read_unwritten(
-        self, shadow: Shadow, event: AccessEvent, offset: NDArray[np.int64], lanes: NDArray[np.intp]
+        self, shadow: Shadow, event: AccessEvent, offset: Ints, lanes: Indices
     ) -> bool:
         """Notes reads of what was never written; whether there are any."""
         shadow.refine(granule_of(event))
@@ -1848,9 +1828,7 @@ class Hazards(Observer):
                 self._note("uninitialised", event, bad, offset + start, lanes)
         return found
 
-    def _brought(
-        self, event: AccessEvent, lanes: NDArray[np.intp]
-    ) -> Iterator[tuple[int, _Carried, Bad]]:
+    def _brought(self, event: AccessEvent, lanes: Indices) -> Iterator[tuple[int, _Carried, Bad]]:
         """Elements of a store that were loaded unwritten: the load, and which lanes."""
         if not self._carried or event.kind != "store":
             return
@@ -1903,8 +1881,8 @@ class Hazards(Observer):
         kind: str,
         event: AccessEvent,
         bad: Bad,
-        offset: NDArray[np.int64],
-        lanes: NDArray[np.intp],
+        offset: Ints,
+        lanes: Indices,
         other: Stamps | None = None,
         copy: Pending | None = None,
         how: str = "",
@@ -1964,7 +1942,7 @@ class Hazards(Observer):
         event: TransferEvent,
         span: Span,
         shadow: Shadow,
-        places: NDArray[np.int64],
+        places: Ints,
         other: int = 0,
         how: str = "read",
         lane: int = -1,
@@ -1995,7 +1973,7 @@ class Hazards(Observer):
         )
         self._add(hazard, other)
 
-    def _across(self, lanes: NDArray[np.intp], others: Stamps) -> bool:
+    def _across(self, lanes: Indices, others: Stamps) -> bool:
         """Whether any of these lanes clashes with a thread of another warp."""
         size = self._geometry.threads
         mine, other = self._order.thread[lanes], others & LOW

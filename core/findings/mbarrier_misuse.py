@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from core.emulator.events import PhaseEvent
+from core.emulator.events import Indices, Ints, PhaseEvent
 
-Stamps = NDArray[np.int64]
+Stamps = Ints
 OVER = "overwritten"
 
 
@@ -36,7 +35,7 @@ class Misuse:
     """
 
     place: int
-    lanes: NDArray[np.intp]
+    lanes: Indices
     others: Stamps
     how: str
 
@@ -61,14 +60,12 @@ class Initialised:
         """The stamp of the initialisation of the object at a place."""
         return self._objects[place].stamp
 
-    def forget(self, places: NDArray[np.intp]) -> None:
+    def forget(self, places: Indices) -> None:
         """Objects are no more."""
         for place in places.tolist():
             self._objects.pop(place, None)
 
-    def use(
-        self, places: NDArray[np.intp], lanes: NDArray[np.intp], stamps: Stamps
-    ) -> Iterator[Misuse]:
+    def use(self, places: Indices, lanes: Indices, stamps: Stamps) -> Iterator[Misuse]:
         """Lanes use objects. Yields those that use one for the first time, to be ordered."""
         for place in np.unique(places[places >= 0]).tolist():
             known = self._objects.get(place)

@@ -21,8 +21,7 @@ _OTHERS = {
     "exceeds_expectation": "a counter above what is expected of the launch",
     "refused": "a file or a launch that cannot be checked",
 }
-RULES = {**KINDS, **_OTHERS}
-"""What a result may be about, by its identifier."""
+RULES = {**KINDS, **_OTHERS}  # what a result may be about, by its identifier
 
 
 @dataclass(frozen=True)

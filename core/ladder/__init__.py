@@ -32,8 +32,7 @@ __all__ = [
 
 KERNELS_FOLDER = Path(__file__).resolve().parents[2] / "kernels"
 LESSON_KERNELS = KERNELS_FOLDER.parent / "resources" / "lessons" / "kernels"
-LESSON = "lesson"
-"""The group of kernels that lessons name and no list shows."""
+LESSON = "lesson"  # the group of kernels that lessons name and no list shows
 REGISTRY = "ladder.toml"
 
 _ROLES = ("input", "output", "inout")

@@ -123,10 +123,10 @@ class Rung:
         if not self.tuned:
             return MappingProxyType({})
         known = {k: v for k, v in parameters.items() if k in self.defaults}
-        return min(self.tuned, key=lambda one: self._cost({**self.defaults, **known, **one}))
-
-    def _cost(self, values: Mapping[str, int]) -> int:
-        return self.cost.evaluate(values) if self.cost else 0
+        if self.cost is None:
+            return self.tuned[0]
+        cost = self.cost.evaluate
+        return min(self.tuned, key=lambda one: cost({**self.defaults, **known, **one}))
 
     def check(self, **parameters: int) -> Mapping[str, int]:
         """All parameters, checked, defaults filled in and shorthands spelt out.
@@ -180,6 +180,10 @@ class Rung:
             shared_bytes=self.dynamic_shared_bytes.evaluate(values),
         )
         arrays = {array.name: array.data for array in launch.arrays}
+
+        def truth() -> Mapping[str, NDArray[np.float64]]:
+            return {name: rule.evaluate(arrays, values) for name, rule in self.expected.items()}
+
         return Workload(
             title=self.title,
             source=self.source,
@@ -192,9 +196,7 @@ class Rung:
             parameters=values,
             layout=self.layout,
             flops=self.flops.evaluate(values) if self.flops else None,
-            expected=(lambda: _evaluate_all(self.expected, arrays, values))
-            if self.expected
-            else None,
+            expected=truth if self.expected else None,
             rung=self.name,
             arithmetic=self.arithmetic,
             nbytes=self.nbytes.evaluate(values) if self.nbytes else None,
@@ -218,14 +220,6 @@ class Rung:
         close = difflib.get_close_matches(name, names, 1)
         hint = f": did you mean {close[0]}? It" if close else ": it"
         return f"{self.name} has no parameter {name}{hint} has {listing(names)}."
-
-
-def _evaluate_all(
-    rules: Mapping[str, MatrixExpression],
-    arrays: Mapping[str, NDArray[Any]],
-    values: Mapping[str, int],
-) -> Mapping[str, NDArray[np.float64]]:
-    return {name: rule.evaluate(arrays, values) for name, rule in rules.items()}
 
 
 # Blocks of fewer threads: which parameters of a rung make them.

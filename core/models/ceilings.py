@@ -75,8 +75,7 @@ class Ceiling:
     brief: str = ""
 
 
-Made = Ceiling | str
-"""A ceiling, or why there is none ("" where nothing needs to be said)."""
+Made = Ceiling | str  # A ceiling, or why there is none ("" where nothing needs to be said)
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,10 @@ class Labels:
             instruction = instructions[place]
             if opcode_of(instruction).kind == "jump":
                 path = self._paths[instruction.pc]
-                operands = tuple(self._operand(path, o) for o in instruction.operands)
+                operands = tuple(
+                    replace(o, name=self._resolve(path, o.name)) if isinstance(o, Symbol) else o
+                    for o in instruction.operands
+                )
                 if operands != instruction.operands:
                     instructions[place] = replace(instruction, operands=operands)
         for name, (path, targets) in self._branch_targets.items():
@@ -168,11 +171,6 @@ class Labels:
         ]
         targets = [t for name in names for t in self.branch_targets.get(name, (name,))]
         return {self.pcs[name] for name in targets if name in self.pcs}
-
-    def _operand(self, path: tuple[int, ...], operand: Operand) -> Operand:
-        if isinstance(operand, Symbol):
-            return replace(operand, name=self._resolve(path, operand.name))
-        return operand
 
 
 # Initial values of variables: numbers, nested lists, and addresses of other symbols.
@@ -195,27 +193,20 @@ def parse_initialiser(
     "Initializers"). Raises `UnsupportedPtx` for anything else.
     """
     found = _Values(bytearray(), [])
-    if cursor.peek().text == "{":
-        _list(cursor, kind, found)
-    else:
-        _element(cursor, kind, found)
+    _element(cursor, kind, found)
     if count and len(found.data) > count * kind.nbytes:
         raise PtxSyntaxError(cursor.previous().line, "more values than the variable has elements.")
     return bytes(found.data), tuple(found.relocations)
 
 
-def _list(cursor: Cursor, kind: PtxType, found: _Values) -> None:
-    cursor.expect("{")
-    while not cursor.accept("}"):
-        if cursor.peek().text == "{":
-            _list(cursor, kind, found)
-        else:
-            _element(cursor, kind, found)
-        if cursor.peek().text != "}":
-            cursor.expect(",")
-
-
 def _element(cursor: Cursor, kind: PtxType, found: _Values) -> None:
+    """A value, or a list of them in braces."""
+    if cursor.accept("{"):
+        while not cursor.accept("}"):
+            _element(cursor, kind, found)
+            if cursor.peek().text != "}":
+                cursor.expect(",")
+        return
     token = cursor.peek()
     if token.kind == "number" or token.text == "-":
         value = cursor.integer_or_bits(kind.bits) & (2**kind.bits - 1)
@@ -235,19 +226,18 @@ def _symbol(cursor: Cursor, position: int, kind: PtxType) -> Relocation:
         mask = cursor.integer_or_bits()
         cursor.expect(")")
         shift = (mask & -mask).bit_length() - 1
-        cursor.expect("(")
-        name = cursor.take("word").text
-        if name == "generic":
-            name = _in_parentheses(cursor)
-        cursor.expect(")")
+        name = _in_parentheses(cursor)
     elif name == "generic":
         name = _in_parentheses(cursor)
     return Relocation(position, kind.nbytes, name, _offset(cursor), shift)
 
 
 def _in_parentheses(cursor: Cursor) -> str:
+    """`(name)` or `(generic(name))`."""
     cursor.expect("(")
     name = cursor.take("word").text
+    if name == "generic":
+        name = _in_parentheses(cursor)
     cursor.expect(")")
     return name
 
@@ -536,19 +526,18 @@ _TUNING = (
 )
 _IGNORED_IN_FUNCTION = frozenset(_TUNING.split())
 _BLOCKS = (".maxntid", ".reqntid", ".reqnctapercluster")
-KEPT = 1 << 19
-"""Characters of code up to which a module is kept for the next launch."""
+KEPT = 1 << 19  # characters of code up to which a module is kept for the next launch
 _MOST_LINES = 1 << 31  # of a source file
 _MOST_REGISTERS = 1 << 17  # of one declaration
 
 
-def parse(text: str, *, own_lines: bool = False) -> Module:
+def parse(text: str, own_lines: bool = False) -> Module:
     """Parses PTX `text`; with `own_lines` its instructions stand in its own lines, whatever `.loc`.
 
     Raises `PtxSyntaxError` for text that is not PTX and `UnsupportedPtx` for a directive that this
     program does not know, both with the line.
     """
-    return _read(text, own_lines)
+    return _Parser(text).module(own_lines)
 
 
 def is_kept(text: str) -> bool:
@@ -560,14 +549,10 @@ def is_kept(text: str) -> bool:
 def kept(text: str, own_lines: bool = False) -> Module:
     """As `parse`; a text that comes again gives the same module, unless its code is large."""
     with uncollected():
-        return (_kept if is_kept(text) else _read)(text, own_lines)
+        return (_kept if is_kept(text) else parse)(text, own_lines)
 
 
-def _read(text: str, own_lines: bool) -> Module:
-    return _Parser(text).module(own_lines=own_lines)
-
-
-_kept = lru_cache(maxsize=4)(_read)  # two launches side by side, in both builds
+_kept = lru_cache(maxsize=4)(parse)  # two launches side by side, in both builds
 
 
 class _Parser:
@@ -588,7 +573,7 @@ class _Parser:
 
     # -- module scope -----------------------------------------------------------------------
 
-    def module(self, *, own_lines: bool) -> Module:
+    def module(self, own_lines: bool) -> Module:
         while not self.cursor.at_end():
             self._directive()
         if own_lines or not any(i.position.line for i in self.instructions):

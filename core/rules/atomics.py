@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.events import Indices, Ints, Mask
 from core.rules import shared_memory
 from core.rules.global_memory import LINE, SECTOR, Rows, distinct
 
@@ -41,12 +42,10 @@ class Contest:
 
     operand: NDArray[Any]
     before: NDArray[Any]
-    better: Callable[[NDArray[Any], NDArray[Any]], NDArray[np.bool_]]
+    better: Callable[[NDArray[Any], NDArray[Any]], Mask]
 
 
-def loop(
-    offset: Rows, active: NDArray[np.bool_], width: int, contest: Contest | None = None
-) -> Loop:
+def loop(offset: Rows, active: Mask, width: int, contest: Contest | None = None) -> Loop:
     """The rounds of a loop of `ld.shared` and compare-and-swap.
 
     Without a `contest` each update changes its cell. With one, lanes whose value is no better than
@@ -79,7 +78,7 @@ def loop(
     return Loop(rounds, wavefronts, loads, load_wavefronts, load_conflicts)
 
 
-def _cells(offset: Rows, active: NDArray[np.bool_], contest: Contest) -> NDArray[Any]:
+def _cells(offset: Rows, active: Mask, contest: Contest) -> NDArray[Any]:
     """What each lane's cell holds before its warp begins: what the first lane there found."""
     cells = contest.before.copy()
     for row in range(len(offset)):
@@ -88,7 +87,7 @@ def _cells(offset: Rows, active: NDArray[np.bool_], contest: Contest) -> NDArray
     return cells
 
 
-def first_of_each(place: Rows, active: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def first_of_each(place: Rows, active: Mask) -> Mask:
     """The first active lane of each place of a warp, bool (rows, 32)."""
     first = np.zeros(active.shape, bool)
     for row in range(len(place)):
@@ -97,7 +96,7 @@ def first_of_each(place: Rows, active: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return first
 
 
-def leaders(place: Rows, active: NDArray[np.bool_], led: str) -> NDArray[np.bool_]:
+def leaders(place: Rows, active: Mask, led: str) -> Mask:
     """The lanes that do an atomic of these active ones, bool (rows, 32); `led` of its instruction.
 
     Where all update one place, the first does it for its warp.
@@ -109,7 +108,7 @@ def leaders(place: Rows, active: NDArray[np.bool_], led: str) -> NDArray[np.bool
     return np.where(alone[:, None], first, active)
 
 
-def _winners(offset: NDArray[np.int64], lanes: NDArray[np.intp], width: int) -> list[int]:
+def _winners(offset: Ints, lanes: Indices, width: int) -> list[int]:
     """The lanes of one warp whose update gets through in this round.
 
     In each half (8 bytes) or the whole warp, the first lane of each bank tries; it fails if its
@@ -163,14 +162,12 @@ def tag_bank(address: Rows) -> Rows:
 class Passes:
     """What warps' requests take: each int64 (rows,). `lines` counts a line in every pass."""
 
-    passes: NDArray[np.int64]
-    lines: NDArray[np.int64]
-    sectors: NDArray[np.int64]
+    passes: Ints
+    lines: Ints
+    sectors: Ints
 
 
-def passes(
-    address: Rows, active: NDArray[np.bool_], width: int, *, exchange_if_equal: bool = False
-) -> Passes:
+def passes(address: Rows, active: Mask, width: int, *, exchange_if_equal: bool = False) -> Passes:
     """The passes of each warp's atomic on `width` bytes a lane.
 
     `address` int64 and `active` bool, (rows, 32); `exchange_if_equal` for a compare-and-swap.
@@ -195,11 +192,9 @@ def passes(
     return Passes(*total)
 
 
-def sectors(
-    address: Rows, active: NDArray[np.bool_], width: int, *, exchange_if_equal: bool = False
-) -> NDArray[np.int64]:
+def sectors(address: Rows, active: Mask, width: int, *, exchange_if_equal: bool = False) -> Ints:
     """Sectors of each warp's atomic: as `passes` finds them, which most warps do not need."""
-    found: NDArray[np.int64] = active.sum(axis=1)
+    found: Ints = active.sum(axis=1)
     shared = distinct(address // SECTOR, active) != found  # else every lane counts for itself
     crowded = shared & _crowded(address, active)
     simple = shared & ~crowded
@@ -211,7 +206,7 @@ def sectors(
     return found
 
 
-def _first(key: Rows, active: NDArray[np.bool_], limit: int) -> NDArray[np.int64]:
+def _first(key: Rows, active: Mask, limit: int) -> Ints:
     """For each lane the first active lane of its row with the same key (in [0, limit))."""
     rows = np.broadcast_to(np.arange(len(key))[:, None], key.shape)
     lanes = np.broadcast_to(np.arange(_LANES), key.shape)
@@ -219,11 +214,11 @@ def _first(key: Rows, active: NDArray[np.bool_], limit: int) -> NDArray[np.int64
     # Of several values assigned to one place the last one stays: that of the lowest lane.
     backwards = active[:, ::-1]
     table[rows[:, ::-1][backwards], key[:, ::-1][backwards]] = lanes[:, ::-1][backwards]
-    found: NDArray[np.int64] = np.take_along_axis(table, key, axis=1)
+    found: Ints = np.take_along_axis(table, key, axis=1)
     return found
 
 
-def _crowded(address: Rows, active: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _crowded(address: Rows, active: Mask) -> Mask:
     """Whether two lines of a row have their tags in one bank."""
     line = address // LINE
     found = np.zeros(len(address), bool)
@@ -235,7 +230,7 @@ def _crowded(address: Rows, active: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return found
 
 
-def _one_line_a_bank(address: Rows, active: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _one_line_a_bank(address: Rows, active: Mask) -> Ints:
     """Sectors where no two lines meet: each as often as the busiest of its cells has lanes."""
     ordered = np.sort(np.where(active, address, np.iinfo(np.int64).max), axis=1)
     place = np.broadcast_to(np.arange(ordered.shape[1]), ordered.shape)

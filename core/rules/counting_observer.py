@@ -6,11 +6,11 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.emulator.events import (
     AccessEvent,
     BarrierEvent,
+    Ints,
     Mask,
     Observer,
     SaveEvent,
@@ -32,12 +32,12 @@ _MOST_FORMS = 256  # of accesses of stacks, each of 8 bytes a lane, whose counts
 class _Rows:
     """One access, warp by warp: addresses, active lanes (None: all) and their number."""
 
-    address: NDArray[np.int64]
-    active: NDArray[np.bool_] | None
-    lanes: NDArray[np.int64]
+    address: Ints
+    active: Mask | None
+    lanes: Ints
 
     @property
-    def mask(self) -> NDArray[np.bool_]:
+    def mask(self) -> Mask:
         return np.ones(self.address.shape, bool) if self.active is None else self.active
 
     def in_words(self) -> _Rows:
@@ -60,7 +60,7 @@ class _Repeated:
 
     array: str
     name: str
-    sums: NDArray[np.int64]
+    sums: Ints
     lane: int
 
 
@@ -75,7 +75,7 @@ class CountingObserver(Observer):
         self._issues = issues
         # By pc: what a `cp.async` has loaded; it counts when it stores.
         self._copied: dict[int, tuple[AccessEvent, _Rows]] = {}
-        self._local_sums: dict[Hashable, NDArray[np.int64]] = {}  # of accesses of stacks, by form
+        self._local_sums: dict[Hashable, Ints] = {}  # of accesses of stacks, by form
         # Of the last atomic among a cluster's blocks, which comes block by block: its tick and pc,
         # which warps' parts are counted, and the rounds of each warp's loop.
         self._atomic = -1, -1
@@ -161,9 +161,7 @@ class CountingObserver(Observer):
         sums = self._of_stacks(np.zeros(1, np.int64), global_memory.LOCAL_WORD, event.mask)
         self.tally.add(event.site, "", f"local_{_SHORT[event.kind]}", sums * event.registers)
 
-    def _of_stacks(
-        self, address: NDArray[np.int64], width: int, mask: Mask | None
-    ) -> NDArray[np.int64]:
+    def _of_stacks(self, address: Ints, width: int, mask: Mask | None) -> Ints:
         """Figures of an access of stacks: those of any other of its form, whole words away.
 
         `address` is int64 (lanes,), or (1,) where it is the same in all stacks.
@@ -271,7 +269,7 @@ class CountingObserver(Observer):
             if issue.is_exchange_if_equal:
                 return
 
-    def _passes(self, event: AccessEvent, issue: Issue, rows: _Rows) -> NDArray[np.int64]:
+    def _passes(self, event: AccessEvent, issue: Issue, rows: _Rows) -> Ints:
         return atomics.sectors(
             rows.address, rows.mask, event.width, exchange_if_equal=issue.is_exchange_if_equal
         )
@@ -346,16 +344,16 @@ class CountingObserver(Observer):
             if contest is not None:  # it is itself an instruction, whatever follows
                 self._tell(event, array, "shared_atom", requests=int(np.count_nonzero(rows.lanes)))
 
-    def _own_of_cluster(self, event: AccessEvent) -> NDArray[np.bool_]:
+    def _own_of_cluster(self, event: AccessEvent) -> Mask:
         """The lanes that a cluster's address leads to their own block's memory, bool (lanes,).
 
         Only they count as accesses of shared memory do (measured: `tests/reaching_set.py`).
         """
         rank = (event.region.base - SHARED_WINDOW >> RANK_BITS) - 1
-        own: NDArray[np.bool_] = np.repeat(self.geometry.ranks == rank, self.geometry.threads)
+        own: Mask = np.repeat(self.geometry.ranks == rank, self.geometry.threads)
         return own if event.mask is None else own & event.mask
 
-    def _pass_to_others(self, event: AccessEvent, own: NDArray[np.bool_]) -> None:
+    def _pass_to_others(self, event: AccessEvent, own: Mask) -> None:
         """Counts what an atomic does for lanes that address other blocks of the cluster.
 
         It takes a wavefront of a warp (with 8 bytes a lane: of half a warp) none of whose lanes
@@ -415,7 +413,7 @@ class CountingObserver(Observer):
         name: str,
         rows: _Rows,
         before: _Rows | None = None,
-        **found: NDArray[np.int64],
+        **found: Ints,
     ) -> None:
         """Adds figures of each warp, and the requests of each that takes part, but not `before`."""
         sums = {figure: int(values.sum()) for figure, values in found.items()}
@@ -425,7 +423,7 @@ class CountingObserver(Observer):
         lane = 0 if event.mask is None else int(event.mask.argmax())
         self._last = _Repeated(array, name, told, lane)
 
-    def _tell(self, event: AccessEvent, array: str, name: str, **found: int) -> NDArray[np.int64]:
+    def _tell(self, event: AccessEvent, array: str, name: str, **found: int) -> Ints:
         sums = figures(**found)
         self.tally.add(_site(event), array, name, sums)
         return sums
@@ -445,7 +443,8 @@ class CountingObserver(Observer):
             for span in event.reads:
                 units = shared_memory.product_wavefronts(len(span.place), span.width)
                 sums = figures(requests=requests, units=units, ideal=units)
-                self.tally.add(site, self._of_span(span), "shared_gmma", sums)
+                name = self._shared_name(int(span.place[0]) % self._stride(span))
+                self.tally.add(site, name, "shared_gmma", sums)
                 requests = 0
             return
         if event.kind == "shared":
@@ -468,9 +467,6 @@ class CountingObserver(Observer):
                 least = -(-len(span.place) * span.width // global_memory.SECTOR)
                 sums = figures(requests=1, units=sectors, ideal=min(sectors, least))
                 self.tally.add(site, span.region.name, f"global_{name}", sums)
-
-    def _of_span(self, span: Span) -> str:
-        return self._shared_name(int(span.place[0]) % self._stride(span))
 
     def _stride(self, span: Span) -> int:
         """Bytes from one block's part of shared memory to the next one's."""

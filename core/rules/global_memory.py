@@ -15,7 +15,8 @@ byte do not count (`docs/counting.md`, `tests/data/scattered`).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from core.emulator.events import Ints, Mask
 
 SECTOR = 32
 LINE = 128
@@ -23,11 +24,11 @@ LOCAL_WORD = 4
 """Bytes of local memory that a request brings each lane: 16 bytes a lane take four of them."""
 _FAR = np.iinfo(np.int64).max
 
-Rows = NDArray[np.int64]
-Active = NDArray[np.bool_] | None
+Rows = Ints
+Active = Mask | None
 
 
-def distinct(keys: Rows, active: Active) -> NDArray[np.int64]:
+def distinct(keys: Rows, active: Active) -> Rows:
     """How many different keys the active lanes of each row have.
 
     `keys` int64 (rows, lanes); `active` bool of the same shape, or None for all. Returns (rows,).
@@ -44,17 +45,17 @@ def distinct(keys: Rows, active: Active) -> NDArray[np.int64]:
     return np.where(active.any(axis=1), changes + 1 - idle, 0)
 
 
-def _row_counts(flags: NDArray[np.bool_]) -> NDArray[np.int64]:
-    counts: NDArray[np.int64] = np.count_nonzero(flags, axis=1)
+def _row_counts(flags: Mask) -> Rows:
+    counts: Rows = np.count_nonzero(flags, axis=1)
     return counts
 
 
-def sectors(address: Rows, active: Active) -> NDArray[np.int64]:
+def sectors(address: Rows, active: Active) -> Rows:
     """Sectors that each warp's access touches: an aligned access of a lane lies in one sector."""
     return distinct(address >> 5, active)
 
 
-def local_sectors(address: Rows, active: Active, width: int) -> NDArray[np.int64]:
+def local_sectors(address: Rows, active: Active, width: int) -> Rows:
     """Sectors of local memory that each warp's access touches; addresses count from its beginning.
 
     The same 4-byte word of all lanes lies side by side, a line for each word of a warp's stack:
@@ -67,14 +68,12 @@ def local_sectors(address: Rows, active: Active, width: int) -> NDArray[np.int64
     return found
 
 
-def lines(address: Rows, active: Active) -> NDArray[np.int64]:
+def lines(address: Rows, active: Active) -> Rows:
     """128-byte lines that each warp's access touches."""
     return distinct(address >> 7, active)
 
 
-def ideal_sectors(
-    actual: NDArray[np.int64], active_lanes: NDArray[np.int64], width: int
-) -> NDArray[np.int64]:
+def ideal_sectors(actual: Rows, active_lanes: Rows, width: int) -> Rows:
     """Sectors if every active lane's bytes lay side by side, and never more than the actual.
 
     As `memory_l2_theoretical_sectors_global_ideal` of Nsight Compute (measured, see
@@ -83,7 +82,7 @@ def ideal_sectors(
     return np.minimum(actual, -(-active_lanes * width // SECTOR))
 
 
-def used_bytes(address: NDArray[np.int64], width: int) -> dict[int, int]:
+def used_bytes(address: Rows, width: int) -> dict[int, int]:
     """Of each sector (by its address), how many of its bytes the lanes ask for."""
     offsets = np.arange(width, dtype=np.int64)
     unique = np.unique((address[:, None] + offsets).reshape(-1))
@@ -92,12 +91,7 @@ def used_bytes(address: NDArray[np.int64], width: int) -> dict[int, int]:
 
 
 def bulk_sectors(
-    address: NDArray[np.int64],
-    shared: NDArray[np.int64],
-    row: NDArray[np.int64],
-    number: NDArray[np.int64] | None,
-    *,
-    is_multicast: bool,
+    address: Rows, shared: Rows, row: Rows, number: Rows | None, *, is_multicast: bool
 ) -> int:
     """What `l1tex__m_…_sectors_mem_global_op_tma_ld.sum` (and `_st`) counts of a bulk copy.
 
@@ -118,7 +112,7 @@ def bulk_sectors(
     return sectors + (_sectors_of_parts(keys, outside, least_outside) if outside.size else 0)
 
 
-def _sectors_of_parts(keys: NDArray[np.int64], sector: NDArray[np.int64], least: int) -> int:
+def _sectors_of_parts(keys: Rows, sector: Rows, least: int) -> int:
     """How many sectors the parts have, at least so many each; pieces with equal `keys` are one."""
     if not len(sector):
         return 0
@@ -127,7 +121,7 @@ def _sectors_of_parts(keys: NDArray[np.int64], sector: NDArray[np.int64], least:
     return int(np.maximum(np.bincount(part[first], minlength=len(parts)), least).sum())
 
 
-def _joined(*keys: NDArray[np.int64]) -> NDArray[np.int64]:
+def _joined(*keys: Rows) -> Rows:
     """One number for each combination of several, whose spans multiply to less than 2**63.
 
     `np.unique` finds those in a tenth of the time that it takes for columns.
@@ -142,7 +136,7 @@ def _joined(*keys: NDArray[np.int64]) -> NDArray[np.int64]:
 _FEW = 1 << 20  # more sectors than shared memory has
 
 
-def copied_sectors(source: Rows, target: Rows, active: NDArray[np.bool_], *, past_l1: bool) -> Rows:
+def copied_sectors(source: Rows, target: Rows, active: Mask, *, past_l1: bool) -> Rows:
     """What `l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum` counts of each warp's copy.
 
     `source` (global addresses) and `target` (offsets in shared memory) are int64 (rows, 32);

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.block_record import ChunkRecord
-from core.emulator.events import AccessEvent, Mask, Observer, Span, TransferEvent
+from core.emulator.events import AccessEvent, Ints, Mask, Observer, Span, TransferEvent
 from core.emulator.lane_groups import Geometry, active_rows, warp_rows
 from core.emulator.launch_image import Image
 from core.emulator.memory import Region
@@ -155,7 +155,7 @@ class Group:
     kind: str
     moves: Moves
     unit: int
-    places: NDArray[np.int64]
+    places: Ints
     blocks: int
 
 
@@ -165,12 +165,12 @@ class Touched:
     def __init__(self, geometry: Geometry) -> None:
         count = len(geometry.blocks)
         self._block = np.repeat(np.arange(count), geometry.threads) << _OFFSET_BITS
-        self._found: dict[tuple[str, str, Moves], list[NDArray[np.int64]]] = {}
-        self._copied: dict[tuple[str, str], list[NDArray[np.int64]]] = {}
+        self._found: dict[tuple[str, str, Moves], list[Ints]] = {}
+        self._copied: dict[tuple[str, str], list[Ints]] = {}
         self._regions: dict[str, Region] = {}
         self._size = 0
 
-    def add(self, event: AccessEvent, address: NDArray[np.int64], moves: Moves) -> None:
+    def add(self, event: AccessEvent, address: Ints, moves: Moves) -> None:
         """Notes an access to global memory; `address` has one for each lane of the machine."""
         region = event.region
         keys = self._block + ((address - region.base) >> _unit(moves))
@@ -183,7 +183,7 @@ class Touched:
             self._found = {n: [np.unique(np.concatenate(k))] for n, k in self._found.items()}
             self._size = sum(len(k[0]) for k in self._found.values())
 
-    def add_sectors(self, region: Region, kind: str, sectors: NDArray[np.int64]) -> None:
+    def add_sectors(self, region: Region, kind: str, sectors: Ints) -> None:
         """Notes what a copy moves, which counts as traffic of its own and not for its block."""
         self._copied.setdefault((region.name, kind), []).append(sectors)
         self._regions[region.name] = region
@@ -208,10 +208,10 @@ class Footprint:
     """The sectors of each array that a launch loads, and those that it stores."""
 
     def __init__(self) -> None:
-        self._maps: dict[tuple[str, str], NDArray[np.bool_]] = {}
+        self._maps: dict[tuple[str, str], Mask] = {}
         self._unknown: set[tuple[str, str]] = set()
 
-    def mark(self, group: Group, steps: NDArray[np.int64] | None) -> None:
+    def mark(self, group: Group, steps: Ints | None) -> None:
         """Marks what a group touches in all the blocks that lie `steps` away.
 
         `steps` int64 (n, m) with m at least the number of the group's moves.
@@ -351,22 +351,22 @@ class IssueRecord(ChunkRecord):
         return [None] * len(code.dtypes)
 
     @property
-    def warps(self) -> NDArray[np.int64]:
+    def warps(self) -> Ints:
         """By pc: how often a warp issued it."""
         return np.cumsum(self._warps)
 
     @property
-    def lanes(self) -> NDArray[np.int64]:
+    def lanes(self) -> Ints:
         """By pc: how often a lane executed it."""
         return np.cumsum(self._lanes)
 
     @property
-    def by_block(self) -> NDArray[np.int64] | None:
+    def by_block(self) -> Ints | None:
         """By pc: how often a lane of each block executed it; None where blocks are not alike."""
         return self.lanes // len(self.geometry.blocks) if self._alike else None
 
 
-def _sectors_of(span: Span) -> NDArray[np.int64]:
+def _sectors_of(span: Span) -> Ints:
     """The sectors of a span, each once, counted from the start of its array."""
     steps = np.arange(0, span.width + (1 << SECTOR_BITS) - 1, 1 << SECTOR_BITS)
     last = span.place + span.width - 1
@@ -432,7 +432,7 @@ class WorkPart(Observer):
                     for way in ("load", "store") if event.is_update else (kind,):
                         self.touched.add_sectors(span.region, way, sectors)
 
-    def _global(self, event: AccessEvent, address: NDArray[np.int64]) -> None:
+    def _global(self, event: AccessEvent, address: Ints) -> None:
         if event.pc in self._issues.joined:
             self._sums["instructions"] -= self._busy_warps(event)
             return
@@ -466,7 +466,7 @@ class WorkPart(Observer):
         else:
             self._wavefronts(event, address + wide.shift, wide.width)
 
-    def _wavefronts(self, event: AccessEvent, offset: NDArray[np.int64], width: int) -> None:
+    def _wavefronts(self, event: AccessEvent, offset: Ints, width: int) -> None:
         rows, active = warp_rows(offset, self._geometry, 0), active_rows(event.mask, self._geometry)
         sharing = "merged" if event.kind == "load" else "grouped"
         taken = shared_memory.wavefronts(rows, active, width, sharing)  # type: ignore[arg-type]
@@ -504,14 +504,12 @@ class WorkPart(Observer):
         return Work(**sums, tensor=tensor, needs=needs, load_sectors=loads, store_sectors=stores)
 
 
-def _pieces(
-    rows: NDArray[np.int64], active: NDArray[np.bool_] | None, per_line: int
-) -> NDArray[np.int64]:
+def _pieces(rows: Ints, active: Mask | None, per_line: int) -> Ints:
     """The least lines that a request's bytes can come in: 128 bytes go to a warp at a time."""
     if per_line == 1:
         return np.zeros(len(rows), np.int64)
     lanes = np.full(len(rows), rows.shape[1]) if active is None else active.sum(axis=1)
-    found: NDArray[np.int64] = -(-lanes * per_line // rows.shape[1])
+    found: Ints = -(-lanes * per_line // rows.shape[1])
     return found
 
 
@@ -535,7 +533,7 @@ class WorkProbe:
             self._issues = IssueTable(image.module)
         return WorkPart(image, geometry, self._issues)
 
-    def add(self, part: WorkPart, times: int, steps: NDArray[np.int64] | None = None) -> None:
+    def add(self, part: WorkPart, times: int, steps: Ints | None = None) -> None:
         """A machine is done; as many blocks are like its one, so many steps (x, y, z) away."""
         self.total = self.total.plus(part.work(), times)
         for group in part.touched.groups():

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from core.devices.device_table import Capability, capability_of, load_devices
 from core.devices.occupancy import Resources, occupancy
-from core.emulator.events import AccessEvent, Observer
+from core.emulator.events import AccessEvent, Ints, Mask, Observer
 from core.emulator.lane_groups import Geometry, warp_rows
 from core.emulator.launch_image import Image
 from core.errors import BudgetExceeded
@@ -48,7 +48,7 @@ _FEW = 16
 _SEED = 1
 
 
-def sm_of(block: NDArray[np.int64], blocks: int, sms: int, resident: int) -> NDArray[np.int64]:
+def sm_of(block: Ints, blocks: int, sms: int, resident: int) -> Ints:
     """The SM of each of some of a launch's `blocks`, where an SM holds `resident` of them.
 
     Up to as many blocks as SMs have one each. On other GPUs it is block mod `sms`.
@@ -65,13 +65,13 @@ def sm_of(block: NDArray[np.int64], blocks: int, sms: int, resident: int) -> NDA
     return found
 
 
-def _order(number: int) -> NDArray[np.int64]:
+def _order(number: int) -> Ints:
     """The SMs of one round of later blocks."""
     return np.random.default_rng((_SEED, number)).permutation(SMS)
 
 
 @cache
-def _turns(resident: int) -> NDArray[np.int64]:
+def _turns(resident: int) -> Ints:
     """The SMs of the blocks that start at once."""
     first, then = _FEW_BLOCKS if resident <= _FEW else _MANY_BLOCKS
     others = iter(np.tile(np.arange(_CYCLE), resident).tolist())
@@ -156,7 +156,7 @@ class L1Cache:
         self._random = Random(lines)
         self.evicted = False
 
-    def visit(self, sectors: NDArray[np.int64], kinds: NDArray[np.int8]) -> NDArray[np.bool_]:
+    def visit(self, sectors: Ints, kinds: NDArray[np.int8]) -> Mask:
         """Which visits are loads that hit; sectors by number, in order of time."""
         hits = np.zeros(len(sectors), bool)
         edges = np.flatnonzero(np.diff(kinds)) + 1
@@ -169,7 +169,7 @@ class L1Cache:
                     self._write(sector, int(kinds[first]))
         return hits
 
-    def load(self, sectors: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def load(self, sectors: Ints) -> Mask:
         """Which of these loads hit."""
         lines, last = np.unique(sectors[::-1] // PER_LINE, return_index=True)
         new = sum(line not in self._lines for line in lines.tolist())
@@ -204,16 +204,11 @@ class L1Cache:
     def _take(self, line: int, filled: int) -> None:
         if len(self._lines) >= self._capacity:
             self.evicted = True
-            del self._lines[self._victim()]
+            skip = int(self._random.expovariate(1 / self._skipped)) if self._skipped else 0
+            del self._lines[next(islice(self._lines, skip % len(self._lines), None))]
         self._lines[line] = filled
 
-    def _victim(self) -> int:
-        skip = int(self._random.expovariate(1 / self._skipped)) if self._skipped else 0
-        return next(islice(self._lines, skip % len(self._lines), None))
-
-    def _without_eviction(
-        self, sectors: NDArray[np.int64], by_last_use: NDArray[np.int64]
-    ) -> NDArray[np.bool_]:
+    def _without_eviction(self, sectors: Ints, by_last_use: Ints) -> Mask:
         """Where everything fits, only the first load of a sector misses."""
         found, first = np.unique(sectors, return_index=True)
         hits = np.ones(len(sectors), bool)
@@ -268,7 +263,7 @@ class _Visits:
     tick: int
     site: int  # -1 where nothing is loaded
     block: NDArray[np.int32]
-    sector: NDArray[np.int64]
+    sector: Ints
     kind: NDArray[np.int8]
 
 
@@ -386,11 +381,11 @@ class L1Probe:
 
     def _replay(
         self,
-        sm: NDArray[np.int64],
-        wave: NDArray[np.int64],
-        tick: NDArray[np.int64],
-        site: NDArray[np.int64],
-        sector: NDArray[np.int64],
+        sm: Ints,
+        wave: Ints,
+        tick: Ints,
+        site: Ints,
+        sector: Ints,
         kind: NDArray[np.int8],
         before: int | None,
     ) -> None:

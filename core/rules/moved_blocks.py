@@ -10,20 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.emulator.affine.block_values import Affine, Dependence
 from core.emulator.affine.register_dependences import DependsOnData
-from core.emulator.events import AccessEvent
+from core.emulator.events import AccessEvent, Ints, Mask
 from core.rules.atomics import tag_bank
 from core.rules.global_memory import LINE, SECTOR
 
 _AT_ONCE = 1 << 20  # places whose tag banks are worked out together
 
 
-def alike_places(
-    events: Sequence[AccessEvent], shifts: NDArray[np.int64]
-) -> Iterator[tuple[int, int]]:
+def alike_places(events: Sequence[AccessEvent], shifts: Ints) -> Iterator[tuple[int, int]]:
     """One of the shifts of each sort that counts the same, and how many are of that sort.
 
     `shifts` int64 (blocks,), in bytes; the events are one access, or those of one `cp.async`.
@@ -46,7 +43,7 @@ def alike_places(
     yield from ((shift, times) for shift, times in known.values())
 
 
-def _places(event: AccessEvent) -> NDArray[np.int64]:
+def _places(event: AccessEvent) -> Ints:
     """The sectors that the lanes touch, as addresses."""
     active = (
         event.address
@@ -63,7 +60,7 @@ class Moves:
     """
 
     def __init__(self) -> None:
-        self._tables: list[NDArray[np.int64]] = []
+        self._tables: list[Ints] = []
 
     def of(self, dependence: Dependence) -> tuple[int, ...]:
         """How far the first lane's address moves, by each part of a step."""
@@ -78,7 +75,7 @@ class Moves:
             self._tables.append(dependence.table)
         return (*steps, *(0,) * place, 1)
 
-    def steps(self, steps: NDArray[np.int64], which: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def steps(self, steps: Ints, which: Mask) -> Ints:
         """The whole steps to the blocks `which`, whose steps in blockIdx are `steps` (n, 3)."""
         return np.column_stack([steps, *(table[which] for table in self._tables)])
 
@@ -112,11 +109,11 @@ def uniform_step(event: AccessEvent, dependence: Dependence) -> Affine:
     return Affine(parts[0], parts[1], parts[2], dependence.table)
 
 
-def _same_step(part: NDArray[np.int64]) -> int | None:
+def _same_step(part: Ints) -> int | None:
     return int(part[0]) if bool((part == part[0]).all()) else None
 
 
-def _active(event: AccessEvent, part: NDArray[np.int64]) -> NDArray[np.int64]:
+def _active(event: AccessEvent, part: Ints) -> Ints:
     if part.size == 1 or event.mask is None:
         return part
     return part[event.mask]

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.emulator.events import Mask
 from core.rules.global_memory import Active, Rows
 
 BANKS = 32
@@ -29,16 +29,14 @@ _NONE = np.iinfo(np.int64).max
 Sharing = Literal["merged", "grouped", "apart"]
 
 
-def wavefronts(
-    offset: Rows, active: Active, width: int, sharing: Sharing = "grouped"
-) -> NDArray[np.int64]:
+def wavefronts(offset: Rows, active: Active, width: int, sharing: Sharing = "grouped") -> Rows:
     """Wavefronts of each warp's access.
 
     `offset` int64 (rows, 32): byte offsets in shared memory; `width` bytes a lane, aligned.
     """
     if width <= WORD and sharing != "apart":
         return _narrow(offset, active)
-    total: NDArray[np.int64] = np.zeros(len(offset), np.int64)
+    total: Rows = np.zeros(len(offset), np.int64)
     mask = np.ones(offset.shape, bool) if active is None else active
     for group, taken in _groups(offset, mask, width, sharing):
         rows = np.flatnonzero(taken)
@@ -59,18 +57,16 @@ def product_wavefronts(rows: int, width: int) -> int:
 
 def conflict_free_wavefronts(
     offset: Rows, active: Active, width: int, sharing: Sharing = "grouped"
-) -> NDArray[np.int64]:
+) -> Rows:
     """Wavefronts of the same access if no two lanes of a group met in a bank."""
     mask = np.ones(offset.shape, bool) if active is None else active
-    total: NDArray[np.int64] = np.zeros(len(offset), np.int64)
+    total: Rows = np.zeros(len(offset), np.int64)
     for group, taken in _groups(offset, mask, width, sharing):
         total += taken & mask[:, group].any(axis=1)
     return total
 
 
-def ideal_wavefronts(
-    actual: NDArray[np.int64], active_lanes: NDArray[np.int64], width: int
-) -> NDArray[np.int64]:
+def ideal_wavefronts(actual: Rows, active_lanes: Rows, width: int) -> Rows:
     """Wavefronts if every active lane's bytes lay side by side, and never more than the actual.
 
     As `memory_l1_wavefronts_shared_ideal` of Nsight Compute (measured, see `docs/counting.md`).
@@ -86,11 +82,11 @@ class Group:
     """
 
     lanes: slice
-    passes: NDArray[np.int64]
+    passes: Rows
 
 
 def groups(
-    offset: NDArray[np.int64], active: NDArray[np.bool_], width: int, sharing: Sharing = "grouped"
+    offset: Rows, active: Mask, width: int, sharing: Sharing = "grouped"
 ) -> tuple[Group, ...]:
     """The groups in which one warp's access goes: the wavefronts are the sum of their most passes.
 
@@ -114,10 +110,10 @@ def _words(offset: Rows, width: int) -> Rows:
     return every.reshape(len(offset), -1)
 
 
-def _narrow(offset: Rows, active: Active) -> NDArray[np.int64]:
+def _narrow(offset: Rows, active: Active) -> Rows:
     words = offset >> 2
     if active is None:
-        spread: NDArray[np.int64] = words.max(axis=1) - words.min(axis=1)
+        spread: Rows = words.max(axis=1) - words.min(axis=1)
         result = np.ones(len(words), np.int64)
         rows = np.flatnonzero(spread >= BANKS)  # 32 neighbouring words lie in 32 banks
         if len(rows):
@@ -126,18 +122,16 @@ def _narrow(offset: Rows, active: Active) -> NDArray[np.int64]:
     return _passes(offset, active, WORD)
 
 
-def _passes(
-    offset: Rows, active: NDArray[np.bool_], width: int, apart: bool = False
-) -> NDArray[np.int64]:
+def _passes(offset: Rows, active: Mask, width: int, apart: bool = False) -> Rows:
     """The largest number of different words in one bank, row by row (0 where no lane is active).
 
     With `apart` a word counts as often as lanes ask for it.
     """
-    passes: NDArray[np.int64] = _counts(offset, active, width, apart).max(axis=1)
+    passes: Rows = _counts(offset, active, width, apart).max(axis=1)
     return passes
 
 
-def _counts(offset: Rows, active: NDArray[np.bool_], width: int, apart: bool) -> NDArray[np.int64]:
+def _counts(offset: Rows, active: Mask, width: int, apart: bool) -> Rows:
     """The same of every bank: int64 (rows, 32)."""
     words = _words(offset, width)
     wide = np.repeat(active, words.shape[1] // active.shape[1], axis=1)
@@ -148,13 +142,11 @@ def _counts(offset: Rows, active: NDArray[np.bool_], width: int, apart: bool) ->
     new &= ordered != _NONE
     row = np.broadcast_to(np.arange(len(words))[:, None], ordered.shape)
     keys = row[new] * BANKS + ordered[new] % BANKS
-    counts: NDArray[np.int64] = np.bincount(keys, minlength=len(words) * BANKS)
+    counts: Rows = np.bincount(keys, minlength=len(words) * BANKS)
     return counts.reshape(-1, BANKS)
 
 
-def _groups(
-    offset: Rows, active: NDArray[np.bool_], width: int, sharing: Sharing
-) -> list[tuple[slice, NDArray[np.bool_]]]:
+def _groups(offset: Rows, active: Mask, width: int, sharing: Sharing) -> list[tuple[slice, Mask]]:
     """The groups of lanes that go together, each with the rows for which they do.
 
     Up to 4 bytes a lane: the warp. 8 bytes: half warps, or the warp if they merge. 16 bytes:
@@ -171,7 +163,7 @@ def _groups(
     return single + double
 
 
-def _mergeable(offset: Rows, active: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _mergeable(offset: Rows, active: Mask) -> Mask:
     """Whether every active lane's neighbour (lane^1, or else lane^2) is idle or asks the same."""
     lanes = np.arange(offset.shape[1])
     result = np.zeros(len(offset), bool)

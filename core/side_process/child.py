@@ -57,8 +57,7 @@ class Child:
             # Ctrl-C in a terminal goes to the whole group; the parent ends this one.
             start_new_session=os.name == "posix",
         )
-        self.used = 0
-        """The most bytes that it had in memory, once it has ended; 0: not known."""
+        self.used = 0  # the most bytes that it had in memory, once it has ended; 0: not known
         self._reaping = threading.Lock()
         self._frames: queue.Queue[tuple[bytes, bytes]] = queue.Queue()
         self._stderr = b""

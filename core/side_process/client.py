@@ -39,8 +39,7 @@ MOST_S, MOST_WALL_S = 240.0, 480.0
 """Seconds of a processor, and of the clock, after which reading or compiling is given up."""
 IDLE_S = 20.0
 """Seconds after which it is given up where no processor works for it: it waits, for a pipe say."""
-MOST_BYTES = 4 << 30
-"""Memory that it may take; no more than half of what the machine has."""
+MOST_BYTES = 4 << 30  # memory that it may take; no more than half of what the machine has
 
 
 def apart(function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:

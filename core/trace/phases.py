@@ -18,6 +18,10 @@ from numpy.typing import NDArray
 
 from core.ptx.ast import Function, Module, Symbol
 
+Ints = NDArray[np.int64]
+Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
 MAIN = 4  # the longest loop's length over the least of a main loop
 
 
@@ -112,9 +116,7 @@ def _test_end(module: Module, first: int, end: int) -> int | None:
     return pc if leaves else None
 
 
-def main_loops(
-    pcs: NDArray[np.int64], loops: tuple[Loop, ...], reads: NDArray[np.int64]
-) -> tuple[Loop, ...]:
+def main_loops(pcs: Ints, loops: tuple[Loop, ...], reads: Ints) -> tuple[Loop, ...]:
     """Those of the outermost loops whose iterations are phases.
 
     `pcs` is what a block executed, in order; `reads` are the places in it of loads from global or
@@ -134,16 +136,13 @@ def main_loops(
     )
 
 
-def _any_between(places: NDArray[np.int64], first: int, last: int) -> bool:
+def _any_between(places: Ints, first: int, last: int) -> bool:
     found = np.searchsorted(places, [first, last + 1])
     return bool(found[0] < found[1])
 
 
 def phase_of(
-    pcs: NDArray[np.int64],
-    loops: tuple[Loop, ...],
-    reads: NDArray[np.int64],
-    lanes_at: Callable[[int], NDArray[np.bool_]] | None = None,
+    pcs: Ints, loops: tuple[Loop, ...], reads: Ints, lanes_at: Callable[[int], Mask] | None = None
 ) -> NDArray[np.int32]:
     """The phase of each executed instruction, -1 outside every main loop.
 
@@ -169,12 +168,8 @@ def phase_of(
 
 
 def _iterations_of_lanes(
-    pcs: NDArray[np.int64],
-    inside: NDArray[np.intp],
-    entries: NDArray[np.intp],
-    loop: Loop,
-    lanes_at: Callable[[int], NDArray[np.bool_]],
-) -> NDArray[np.int64] | None:
+    pcs: Ints, inside: Indices, entries: Indices, loop: Loop, lanes_at: Callable[[int], Mask]
+) -> Ints | None:
     """The iteration of each instruction inside, -1 in visits that only test, as its lanes count.
 
     None where that is no other than counting visits, and where nothing holds warps together: they
@@ -203,9 +198,7 @@ def _iterations_of_lanes(
     return np.where(found >= 0, np.maximum.accumulate(found), -1)
 
 
-def _has_body(
-    pcs: NDArray[np.int64], visit: NDArray[np.intp], visits: int, loop: Loop
-) -> NDArray[np.bool_]:
+def _has_body(pcs: Ints, visit: Indices, visits: int, loop: Loop) -> Mask:
     """Which visits of the loop's head went on into its body: the last one only tests and leaves."""
     if loop.test_end is None:
         return np.ones(visits, bool)
@@ -221,12 +214,7 @@ class Filling:
     before: bool = False
 
 
-def filling(
-    phases: tuple[Phase, ...],
-    fetches: NDArray[np.int64],
-    stores: NDArray[np.int64],
-    uses: NDArray[np.int64],
-) -> Filling:
+def filling(phases: tuple[Phase, ...], fetches: Ints, stores: Ints, uses: Ints) -> Filling:
     """Which phases only fill shared memory for later ones, and whether that begins before them.
 
     The steps, ascending, that load from global memory, store to shared memory and load from it. A

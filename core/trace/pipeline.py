@@ -41,8 +41,7 @@ class Stage:
     """A part of shared memory that is filled as a whole: pieces (first byte, byte after it)."""
 
     pieces: tuple[tuple[int, int], ...]
-    names: tuple[str, ...]
-    """The arrays that the pieces lie in."""
+    names: tuple[str, ...]  # the arrays that the pieces lie in
 
     @property
     def nbytes(self) -> int:
@@ -61,20 +60,15 @@ class Moment:
 
     kind: Kind
     step: int
-    how: str
-    """The instruction, as PTX calls it."""
+    how: str  # the instruction, as PTX calls it
     warps: tuple[int, ...] = ()
     stages: tuple[int, ...] = ()
-    filling: int = -1
-    """Of "fill" and "land": the number of the filling, from 0."""
+    filling: int = -1  # of "fill" and "land": the number of the filling, from 0
     barrier: str = ""
-    phase: int = -1
-    """Of a barrier: how many of its phases were over before this one."""
-    origin: int = -1
-    """Of "fill": the block that began the copies, where that is another one."""
+    phase: int = -1  # of a barrier: how many of its phases were over before this one
+    origin: int = -1  # of "fill": the block that began the copies, where that is another one
     count: int = 1
-    last: int = -1
-    """The last step of those that are one moment."""
+    last: int = -1  # the last step of those that are one moment
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,7 @@ class ProgramInfo:
     lines: NDArray[np.int32]
     exits: NDArray[np.bool_]
     loops: tuple[Loop, ...]
-    shared_stride: int
-    """Bytes of shared memory from one block that runs to the next beside it."""
+    shared_stride: int  # bytes of shared memory from one block that runs to the next beside it
 
     @cached_property
     def issues(self) -> IssueTable:

@@ -121,10 +121,8 @@ def _part(values: NDArray[Any], lanes: slice) -> NDArray[Any]:
 
 
 Ints = NDArray[np.int64]
-Moments = list[tuple[NDArray[np.intp], Moment]]
-"""Threads, and where all of them are in the kernel."""
-Held = tuple[NDArray[Any], NDArray[np.bool_]]
-"""A value for each element, and which are known."""
+Moments = list[tuple[NDArray[np.intp], Moment]]  # Threads, and where all of them are in the kernel
+Held = tuple[NDArray[Any], NDArray[np.bool_]]  # A value for each element, and which are known
 
 
 @dataclass(frozen=True)

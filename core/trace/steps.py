@@ -208,8 +208,7 @@ ACCESSES = (EventKind.LOAD, EventKind.STORE, EventKind.ATOMIC)
 class StepAxis:
     """The steps of a block, 0 … n_steps - 1. All columns have one place a step."""
 
-    record: ChunkRecord
-    """What the machine wrote down of the blocks that ran together."""
+    record: ChunkRecord  # what the machine wrote down of the blocks that ran together
     _steps: Steps
 
     # -- columns ----------------------------------------------------------------------------

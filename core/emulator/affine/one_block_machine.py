@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.affine.block_values import (
@@ -21,7 +20,7 @@ from core.emulator.async_copy import AsyncCopy, CopyGroups
 from core.emulator.barriers import Barriers
 from core.emulator.call_frames import Frame
 from core.emulator.calls import Calls, register_slots
-from core.emulator.events import AccessEvent, Mask, Observer
+from core.emulator.events import AccessEvent, Ints, Mask, Observer
 from core.emulator.lane_groups import Group
 from core.emulator.lanes import Lanes
 from core.emulator.machine import ActionLanes, Machine
@@ -193,10 +192,7 @@ class AffineMachine(Machine):
     """
 
     def follow(
-        self,
-        candidates: NDArray[np.int64],
-        origin: NDArray[np.int64],
-        on_address: Callable[[AccessEvent, Dependence], None],
+        self, candidates: Ints, origin: Ints, on_address: Callable[[AccessEvent, Dependence], None]
     ) -> None:
         """Says which blocks to compare with; `origin` is this block's blockIdx."""
         self._follows = Dependences(self.state, candidates, origin)
@@ -209,7 +205,7 @@ class AffineMachine(Machine):
         self.unit.observers = self.state.observers
 
     @property
-    def equivalent(self) -> NDArray[np.bool_]:
+    def equivalent(self) -> Mask:
         """Of the candidates, those that have done the same so far."""
         return self._follows.equivalent
 

@@ -25,7 +25,7 @@ from core.emulator.affine.block_values import (
     transfer,
 )
 from core.emulator.call_frames import Frame
-from core.emulator.events import Mask
+from core.emulator.events import Ints, Mask
 from core.emulator.lane_groups import Group
 from core.emulator.program import Op
 from core.emulator.state import MachineState
@@ -44,18 +44,16 @@ class Dependences:
     taken from `equivalent`.
     """
 
-    def __init__(
-        self, state: MachineState, candidates: NDArray[np.int64], origin: NDArray[np.int64]
-    ) -> None:
+    def __init__(self, state: MachineState, candidates: Ints, origin: Ints) -> None:
         """`candidates` (n, 3) are the blockIdx to compare with; `origin` is this block's."""
         self.state = state
         self._steps = candidates - origin
-        self.equivalent: NDArray[np.bool_] = np.ones(len(candidates), bool)
+        self.equivalent: Mask = np.ones(len(candidates), bool)
         self._narrowed()
         self._deps: dict[int, list[Dependence]] = {}
-        self._compared: dict[tuple[int, ...], tuple[list[Any], NDArray[np.bool_]]] = {}
+        self._compared: dict[tuple[int, ...], tuple[list[Any], Mask]] = {}
 
-    def _narrow(self, same: NDArray[np.bool_]) -> None:
+    def _narrow(self, same: Mask) -> None:
         """Keeps of the equivalent blocks those of `same`."""
         if not same[self.equivalent].all():
             self.equivalent &= same
@@ -188,7 +186,7 @@ class Dependences:
         over = OverBlocks(op, frame.registers, affine, blocks, group.mask)
         return None if over.is_too_much else over
 
-    def _where(self, over: OverBlocks, alike: list[NDArray[np.bool_]]) -> NDArray[np.bool_]:
+    def _where(self, over: OverBlocks, alike: list[Mask]) -> Mask:
         """The equivalent blocks for which all lanes of `alike` (lanes, m) say yes."""
         same = self.equivalent.copy()
         same[same] = np.all([a.all(axis=0) for a in alike], axis=0)[over.inverse]
