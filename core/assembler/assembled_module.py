@@ -21,12 +21,12 @@ LARGE = 1 << 18  # characters of PTX beyond which what the launched kernel never
 
 @dataclass(frozen=True)
 class _Made:
-    """What the assembler made of a kernel; `kernel` is "" for a PTX file run as it stands."""
+    """What the assembler made of a kernel, or of any: `kernel` is "" where they are all the same."""
 
     yields: tuple[int, ...]
     ways: tuple[tuple[int, ...], tuple[int, ...]]
     saves: tuple[tuple[str, int], ...]
-    as_written: bool
+    kind: str  # "" for a PTX file run as it stands
     kernel: str = ""
     accesses: tuple[MachineAccess, ...] = ()
 
@@ -51,11 +51,10 @@ _reached = lru_cache(maxsize=4)(without_unreached)
 
 def _module(build: Build, text: str, kernel: str) -> Module:
     own_lines = build.ptx == build.source
-    made = _Made(
-        build.yields, build.ways, build.saves, build.kind == "as_written" and not own_lines
-    )
-    if not own_lines:
-        made = replace(made, kernel=kernel, accesses=build.accesses.get(kernel, ()))
+    made = _Made(build.yields, build.ways, build.saves, "" if own_lines else build.kind)
+    accesses = () if own_lines else build.accesses.get(kernel, ())
+    if accesses or made.kind == "as_compiled":
+        made = replace(made, kernel=kernel, accesses=accesses)
     if not is_kept(text):
         return _assembled(kept(text, own_lines), made)
     return _kept_assembled(text, own_lines, made)
@@ -63,9 +62,9 @@ def _module(build: Build, text: str, kernel: str) -> Module:
 
 def _assembled(module: Module, made: _Made) -> Module:
     module = parting(saving(yielding(module, made.yields), made.saves), *made.ways)
-    if not made.kernel:
+    if not made.kind:
         return module
-    if made.as_written:
+    if made.kind == "as_written":
         module = without_unused_loads(passing(module))
     else:
         from core.assembler.fused_multiply_add import contracted

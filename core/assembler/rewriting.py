@@ -41,7 +41,7 @@ class Rewriting:
         for instruction in old.instructions:
             place.append(len(made))
             for new in self._instead.get(instruction.pc, (instruction,)):
-                made.append(replace(new, pc=len(made)))
+                made.append(new if new.pc == len(made) else replace(new, pc=len(made)))
         place.append(len(made))
         return replace(
             old,

@@ -180,11 +180,14 @@ class Image:
         }
 
     def code(self, function: Function) -> FunctionCode:
-        """The decoded function (decoded at its first use)."""
+        """The decoded function (decoded at its first use, or by an image before of the module)."""
         found = self._code.get(function.name)
         if found is None:
-            watched = self.watched(function.name)
-            found = decode(self.module, function, self._addresses, watched)
+            key = function.name, self.watched(function.name)
+            addresses, found = self.module.decoded.get(key, ({}, None))
+            if found is None or addresses != self._addresses:
+                found = decode(self.module, function, self._addresses, key[1])
+                self.module.decoded[key] = self._addresses, found
             self._code[function.name] = found
         return found
 

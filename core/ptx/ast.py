@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from core.errors import TilescopeError
 from core.ptx.types import PtxType
@@ -247,6 +248,14 @@ class Module:
         functions = [f for f in self.functions.values() if f.end_pc > f.first_pc]
         functions.sort(key=lambda f: f.first_pc)
         return [f.first_pc for f in functions], functions
+
+    @cached_property
+    def decoded(self) -> dict[tuple[str, frozenset[str]], tuple[Mapping[str, int], Any]]:
+        """What the emulator last made of functions: by name and registers that are watched.
+
+        It is a `FunctionCode`, behind the addresses in it.
+        """
+        return {}
 
     def function_at(self, pc: int) -> Function:
         """The function that an instruction is in."""

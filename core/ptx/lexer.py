@@ -6,18 +6,19 @@ import re
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from core.cancelling import check
 from core.errors import PtxSyntaxError
 
 _TOKEN = re.compile(
     r"""
-    (?P<space>\s+|//[^\n]*|/\*.*?\*/)
+    (?:(?P<word>\.[A-Za-z_]\w*|[A-Za-z_$%](?:[\w$.]+|::)*)
+  | (?P<space>\s+|//[^\n]*|/\*.*?\*/)
   | (?P<string>"(?:[^"\\\n]|\\.)*")
   | (?P<number>0[fF][0-9a-fA-F]{8}\b|0[dD][0-9a-fA-F]{16}\b|0[xX][0-9a-fA-F]+U?|0[bB][01]+U?
       |\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+U?)
-  | (?P<word>\.[A-Za-z_]\w*|[A-Za-z_$%](?:[\w$.]|::)*)
-  | (?P<punctuation>[{}()\[\],;:<>=+\-*/!|&~@^?])
+  | (?P<punctuation>[{}()\[\],;:<>=+\-*/!|&~@^?]))[ \t]*
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -25,8 +26,7 @@ _SECTION = ".section"
 _SECTION_HEAD = re.compile(r"\.section\s+(\S+)\s*\{")
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """`kind` is "word", "number", "string", "punctuation" or "end"."""
 
     kind: str
@@ -110,7 +110,8 @@ def tokens(text: str) -> Iterator[Token]:
             check()
             line += text.count("\n", start, position)
         else:
-            yield Token(kind or "", match.group(), line, start)
+            assert kind is not None
+            yield Token(kind, match[kind], line, start)
             if kind == "string":  # a backslash may stand before the end of a line
                 line += text.count("\n", start, position)
     if position != len(text):
