@@ -124,6 +124,8 @@ def guess_scalar(parameter: SignatureParameter, extents: Extents, has_size: bool
     if _ONE.fullmatch(name) and len(extents.lengths) > 1 and is_row_pitch(name, extents.text):
         in_bytes = _BYTES.search(extents.text)  # and an element may have more than one
         return str(extents.length * (_PIXEL_BYTES if in_bytes else 1))
+    if name.lower() == "depth" and len(extents.lengths) > 2:
+        return str(extents.lengths[2])
     for pattern, value in ((_FEW, 4), (_ZERO, 0), (_ONE, 1), (WINDOW, 5)):
         if pattern.fullmatch(name):
             whole = _PITCHES.fullmatch(name) and "." in parameter.name  # a matrix's own

@@ -144,9 +144,9 @@ _Binding = Callable[["Frame", "Frame", bool], None]
 def is_whole_number(formal: Declared) -> bool:
     """Whether a function gets a whole number there."""
     is_plain = not formal.stars and not formal.extents
-    is_copy = not formal.is_reference or "const" in formal.type.split()
     kind = re.sub(r"\bstd\s*::\s*", "", formal.type)
-    return is_plain and is_copy and bool(_WHOLE.fullmatch(kind)) and not _NO_WHOLE.search(kind)
+    is_number = not formal.is_reference or "const" in kind.split() or kind in SIZES
+    return is_plain and is_number and bool(_WHOLE.fullmatch(kind)) and not _NO_WHOLE.search(kind)
 
 
 def may_wait(one: Declared) -> bool:
@@ -216,7 +216,7 @@ class HostCode:
 
     def up_to(self, node: Node, stop: int) -> list[Statement]:
         """The statements within a node up to a place, of branches those that hold it."""
-        made: list[Statement] = []
+        made = [self._first_of(node)] if node.type == "for_range_loop" else []
         update = node.child_by_field_name("update")
         for child in node.children:
             if child.start_byte >= stop:
@@ -402,7 +402,8 @@ class HostCode:
             first = of.members.get(0) if isinstance(of, Struct) else None
             if made and first is not None:
                 cell = frame.declare(made[0].name)
-                frame.run.put(cell, first.value)
+                is_literal = first.is_literal and not frame.depth
+                (frame.run.put_literal if is_literal else frame.run.put)(cell, first.value)
 
         return begins
 
@@ -436,7 +437,7 @@ class HostCode:
                 frame.cells[one.name] = there
                 return
             if one.value is None:
-                frame.run.put(cell, made(frame))
+                frame.run.put(cell, made(frame), literals=not frame.depth)
             else:
                 sets(frame, cell)
 
@@ -1211,7 +1212,7 @@ class HostCode:
         owner = self._syntax.known_classes[name]
         methods = self._syntax.methods.get(name, ())
         makers = [f for f in methods if f.name == name and f.takes(len(given))]
-        defaults = {n: self.value(m.value) for n, m in owner.members.items() if m.value}
+        defaults = {n: self._sets(m.value, m) for n, m in owner.members.items() if m.value}
         pairs = [one for one in given if one.type == "initializer_pair"]
         designated = self._designated(pairs) if pairs else nothing
         names = [*owner.members]
@@ -1227,11 +1228,12 @@ class HostCode:
             made = Struct(owner=name, types=types)
             cell = Cell(f"{frame.prefix}{name}", made)
             for member, default in defaults.items():
-                own, first = member_of(cell, member), default(frame)
+                own, first = member_of(cell, member), default.value(frame)
                 if first == 0 and may_wait(owner.members[member]):
                     frame.run.put_unknown([own])
                 else:
                     frame.run.put(own, first)
+                    own.is_literal = default.is_literal(frame)
             if makers and frame.depth < _DEEPEST_CALL:
                 call = given[0].parent if given else None
                 inner = Frame(frame.run, f"{name}::", world_of(frame), cell, frame.depth + 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Signal
@@ -16,7 +15,14 @@ from gui.scenes.asking import veil_words
 from gui.scenes.draft import NEVER, Draft
 from gui.scenes.selection import Breakpoint, Hover
 from gui.scenes.session import Session
-from gui.scenes.source import ELSEWHERE, line_totals, made_elsewhere, next_step_at, source_caption
+from gui.scenes.source import (
+    ELSEWHERE,
+    language_of,
+    line_totals,
+    made_elsewhere,
+    next_step_at,
+    source_caption,
+)
 from gui.scenes.versions import Changes
 from gui.views.base import Caption, SessionView
 from gui.views.code_edit import CHANGED, CodeEdit, GutterHead, current_line_brush
@@ -272,7 +278,7 @@ class SourceView(SessionView):
         key = origin.configuration.key if origin is not None else name
         original = origin.original if origin is not None else compiled
         before = self.draft.name
-        self.edit.suffix = PurePath(name).suffix
+        self.edit.suffix = language_of(name, original)
         text = self.draft.load(key, original, compiled)
         another = self.draft.name != before
         if text != self.edit.toPlainText():
