@@ -84,6 +84,9 @@ _NO_WHOLE = re.compile(r"\b(?:float|double|bool|char|half|void|cuda\w*|real\w*)\
 _NO_SIZE = re.compile(r"\b(?:auto|float|double|bool|dim3)\b")
 _WHOLE = re.compile(r"(?:(?:const|unsigned|signed|long|short|static|std::)\s*)*[a-z_]\w*")
 _COMMAND_LINE = re.compile(r"ato[il]l?|sto[iul]l*|strto\w+")
+_ROUNDS_UP = re.compile(
+    r"i?_?div_?(round)?_?up|c(eil)?_?div|div_?(and_?)?ceil|updiv", re.IGNORECASE
+)
 _ALLOCATOR = re.compile(r"\w*(?:malloc|calloc)|alloc\w*|\w*_alloc\w*", re.IGNORECASE)
 _DEVICE_ALLOCATORS = {
     "cudaMalloc",
@@ -932,6 +935,7 @@ class HostCode:
         """A function that the text does not have."""
         reads = any(text_of(one) == "argv" for one in given) and not _COMMAND_LINE.fullmatch(name)
         allocates = _ALLOCATOR.fullmatch(name) is not None
+        rounds_up = _ROUNDS_UP.fullmatch(name) is not None
 
         def value(frame: Frame) -> Any:
             found = [one(frame) for one in values]
@@ -940,6 +944,8 @@ class HostCode:
             if name in POINTS_ON and len(found) == 1:
                 return found[0]
             numbers = [one for one in found if isinstance(one, int | float)]
+            if rounds_up and len(found) == len(numbers) == 2:
+                return -int(-numbers[0] // numbers[1]) if numbers[1] > 0 else None
             if allocates and numbers and len(numbers) == len(found):
                 counts = numbers[:1] if template else numbers
                 if "calloc" in name.lower():

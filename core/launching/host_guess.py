@@ -365,12 +365,13 @@ class _Small:
         """The values with more of what the function is given, where fewer make no grid."""
         numbers = (1024, 1 << 14)
         for given in (
+            {},
             *({name: number} for name in sorted(values.formals)[:_FEW] for number in numbers),
             *({"*": number} for number in numbers),
         ):
-            if self._size(0, values) is not None:
-                return values
-            values = self._before(given)
+            found = self._before(given) if given else values
+            if self._size(0, found) is not None:
+                return found
         return values
 
     def _in_clusters(self, values: HostValues) -> bool:

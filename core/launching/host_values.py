@@ -35,7 +35,7 @@ _KNOWN_BY_NAME = (
     (WINDOW, 3),
     (re.compile(r"r|\w*radius", re.IGNORECASE), RADIUS),
     (re.compile(r"\w*batch(_?(size|count))?|batches", re.IGNORECASE), 4),
-    (re.compile(r"\w*(splits|gpus|devices|streams|ranks|heads?)", re.IGNORECASE), 4),
+    (re.compile(r"\w*(splits|gpus|devices|streams|stream_?count|ranks|heads?)", re.IGNORECASE), 4),
     (re.compile(r"\w*(tile|group)_?(size|dim)", re.IGNORECASE), 16),
     (re.compile(r"\w*threads\w*|block_?(size|dim)\w*", re.IGNORECASE), 128),
     (re.compile(r"(?!\w*(rows|col|width|height|points))\w*(blocks|grid)\w*", re.IGNORECASE), 4),

@@ -75,7 +75,7 @@ def guess_defines(names: Mapping[str, bool], dimensions: int) -> dict[str, str]:
 def _guess_define(name: str, dimensions: int) -> int:
     if "PAD" in name or "RADIUS" in name:
         return 1
-    if re.search(r"TILE|BLOCK|THREAD|WIDTH|DIM|^BS$|^TS$", name):
+    if re.search(r"TILE|BLOCK|BLK|THREAD|WIDTH|DIM|^BS$|^TS$", name):
         return BLOCKS[dimensions][0]
     return LENGTHS[dimensions] if re.search(r"SIZE|COUNT|LEN|^N", name) else 4
 

@@ -15,12 +15,13 @@ from core.errors import TilescopeError
 ENDINGS = (".py", ".ipynb")
 _STRING = re.compile(r"([A-Za-z]*)(\"\"\"|''')(.*?)\2", re.DOTALL)
 _KERNEL = re.compile(r"__global__[^;{}]*\{")
+_OF_CUDA = re.compile(r"^[ \t]*#[ \t]*(?:include|define)\b|__(?:global|device)__", re.MULTILINE)
 _FOR_DEVICE = re.compile(
     r"__(?:global|device)__(?:[^;{}()=]|__launch_bounds__\s*\([^()]*\))*?(\w+)\s*\("
 )
 _CONSTANT = re.compile(r"^(\w+)\s*=\s*(\d+)\s*$", re.MULTILINE)
 _INSERTED = re.compile(r"\{\{|\}\}|\{(\w+)\}")  # of an f-string
-_FORMATTED = re.compile(r"%\((\w+)\)[sdi]")
+_FORMATTED = re.compile(r"(?:%\(|\$\{)(\w+)(?:\)[sdi]|\})")  # and of a Template
 _MAGIC = re.compile(r"^[ \t]*[%!].*$", re.MULTILINE)
 
 
@@ -36,7 +37,7 @@ def cuda_within(text: str, name: str) -> str:
             f"{name} holds no CUDA source: no cell, and no string between triple quotes, has a "
             "__global__ function. A kernel of Numba or Triton opens as the PTX that it compiles to."
         )
-    return found
+    return re.sub(r"\n{3,}", "\n\n", found) if name.endswith(".ipynb") else found
 
 
 def _in_cells(text: str) -> Iterator[list[str]]:
@@ -52,7 +53,7 @@ def _in_cells(text: str) -> Iterator[list[str]]:
 
 
 def _in_strings(text: str) -> list[str]:
-    """The strings with kernels, and between them blank lines for all else."""
+    """The strings with CUDA code, and between them blank lines for all else."""
     known = dict(_CONSTANT.findall(text))
     parts, at = [], 0
     for found in _STRING.finditer(text):
@@ -60,7 +61,7 @@ def _in_strings(text: str) -> list[str]:
         if "f" in prefix:
             inside = _INSERTED.sub(lambda m: known.get(m[1], m[1]) if m[1] else m[0][0], inside)
         inside = _FORMATTED.sub(lambda m: known.get(m[1], m[1]), inside)
-        if _KERNEL.search(inside):
+        if _OF_CUDA.search(inside):
             parts += ["\n" * text.count("\n", at, found.start(3)), inside]
             at = found.end(3)
     return [*parts, "\n" * text.count("\n", at)]
@@ -71,8 +72,8 @@ def _first_of_each(groups: Iterator[list[str]] | list[list[str]]) -> str:
     known, texts = set[str](), list[str]()
     for group in groups:
         for text in group:
-            own = set(_FOR_DEVICE.findall(text)) if _KERNEL.search(text) else set[str]()
-            is_new = own and not own & known
+            own = set(_FOR_DEVICE.findall(text))
+            is_new = _OF_CUDA.search(text) and not own & known
             texts.append(text if is_new else "\n" * text.count("\n"))
             known |= own
         texts.append("\n")
