@@ -37,7 +37,7 @@ _LOOP = ("i", "j", "k", "t", "s", "it")  # a step of a loop of the host's, besid
 _ROWS = ("rows", "height", "h", "m", "ny", "num_rows", "nrows", "imageh", "n_rows", "rowcount")
 _COLUMNS = ("cols", "columns", "width", "w", "n", "nx", "num_cols", "ncols", "imagew", "n_cols")
 _ORDERED = re.compile(  # starts of rows, and nodes that lead to themselves at first
-    r"\w*(ptrs?|offsets?|row_?starts?|parents?|next|roots?|frontier\w*)\d*", re.IGNORECASE
+    r"\w*(ptrs?|offs(ets?)?|row_?starts?|parents?|next|roots?|frontier\w*)\d*", re.IGNORECASE
 )
 _INDICES = re.compile(
     r"\w*(index|indices|idx|perm|map|edges?|neighbou?rs?|adj|col_?(ind|idx)\w*|links?)\d*",
@@ -207,6 +207,11 @@ def is_size(parameter: SignatureParameter) -> bool:
 def is_pitch(name: str) -> bool:
     """Whether a name speaks of the distance between rows."""
     return _PITCHES.fullmatch(name.rpartition(".")[2]) is not None
+
+
+def has_one_more(name: str) -> bool:
+    """Whether an array's name speaks of starts of rows, with an end behind the last one's."""
+    return _ORDERED.fullmatch(name.rpartition(".")[2]) is not None
 
 
 def named_axis(name: str) -> int | None:

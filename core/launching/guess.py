@@ -95,6 +95,7 @@ _LOADLESS = re.compile(
 _SMALL = 1 << 12  # a size that can be followed
 _MOST_THREADS = 1 << 27  # of a grid beyond which some blocks run at most: it says no size
 _MOST_FILLS = 16  # launches that only fill arrays: where there are more no other one is looked for
+_MOST_UNSAID = 6  # macros of a build that are guessed
 _MOST_OTHERS = 4  # kernels that are tried where the first cannot be launched
 _PATIENT_S = 20.0  # of a processor, until no further one is tried
 _PATIENT_WALL_S = 60.0  # the same on the clock: compilers work elsewhere
@@ -388,6 +389,12 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
     if blanks:
         raise ArgumentError(
             f"{asked.name} has {blanks[0]} in place of code: write what belongs there first."
+        )
+    unsaid = [n for n, is_type in undefined.items() if not is_type and n not in given_defines]
+    if len(unsaid) > _MOST_UNSAID:
+        raise ArgumentError(
+            f"{asked.name} takes {len(unsaid)} numbers from its build, which go together: give "
+            f"{listing(unsaid)}, as in `-D {unsaid[0]}=16`."
         )
     shape, defines = laid_out(
         source,

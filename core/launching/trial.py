@@ -25,7 +25,7 @@ from core.emulator.machine import Machine
 from core.errors import ArgumentError, BudgetExceeded, Cancelled, TilescopeError, TooMuchWork
 from core.ladder.limits import MAX_SHARED_BYTES
 from core.launch import Dim3, Workload
-from core.launching.argument_guess import is_pitch
+from core.launching.argument_guess import has_one_more, is_pitch
 from core.launching.file_launch import FileLaunch, dim3_text, file_workload, parse_dim3
 from core.launching.guess import Guess, completed, with_host_grid
 from core.ptx.ast import Function
@@ -402,6 +402,8 @@ def _larger(launch: FileLaunch, guess: Guess, found: Reach) -> FileLaunch:
             continue
         is_close = need <= _meant(guess, name) and not _is_window(launch, have, need)
         stays = name in guess.tied and (guess.is_ragged or is_close)
+        is_of_rows = "int" in buffer["front"] and has_one_more(name)
+        stays &= not (is_of_rows and need == have + 1)
         if need > _MOST_ELEMENTS or stays:
             continue
         if guess.is_strided:  # the trial may end before it comes to the last row
