@@ -641,8 +641,10 @@ class _Small:
     def _is_whole(self, now: HostValues, half: HostValues) -> bool:
         """Whether host and kernel can divide half of a size as they divide all of it.
 
-        Neither does what they make of it fall to 0, as `width - filter + 1` may.
+        Neither does what they make of it fall to 0, as `width - filter + 1` may, or the grid.
         """
+        if self._size(0, now) is not None and self._size(0, half) is None:
+            return False
         left = self._scalars(half)
         if any(value > 0 >= left.get(name, 1) for name, value in self._scalars(now).items()):
             return False
