@@ -21,6 +21,7 @@ from core.own_files.file_launch import FileLaunch, at_its_kernels, file_workload
 from core.own_files.sources_and_headers import read_source
 from core.recording.record_launch import record
 from core.recording.trace_files import load_trace
+from core.source.in_python import ENDINGS
 
 Size = int | Sequence[int]
 _TEXT = "untitled.cu"
@@ -61,7 +62,7 @@ def trace(
     given = {**(arguments or {}), **more}
     launch = {"kernel": kernel, "grid": grid, "block": block, "shared": shared, "defines": defines}
     text = str(source)
-    if "__global__" in text or text.endswith((".cu", ".cuh")):
+    if "__global__" in text or text.endswith((".cu", ".cuh", *ENDINGS)):
         workload = _of_source(source, text, given, launch, seed)
     else:
         workload = _of_rung(text, given, launch, seed)

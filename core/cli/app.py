@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 READ_AHEAD = ("core.compiler.nvrtc:warm", "core.guessing.first_launch")
 """What a process that compiles and reads a user's source loads while nobody asks it anything."""
 
+<<<<<<< ours
 WINDOW_FILES = (".cu", ".cuh", ".ptx", ".npz", ".txt")  # Sources, saved traces and lists of moments
+=======
+SOURCES = (".cu", ".cuh", ".py", ".ipynb")
+WINDOW_FILES = (*SOURCES, ".ptx", ".npz", ".txt")
+"""Sources, saved traces and lists of moments."""
+>>>>>>> wt-door
 WINDOW_OPTIONS = ("--fresh", "--lesson", "--theme", "--size", "--set", "--session", "--compiler")
 
 
@@ -76,7 +82,7 @@ def _stoppable(arguments: Sequence[str]) -> AbstractContextManager[None]:
     """Has what compiles a user's file end with Ctrl-C: a short one may take minutes."""
     from contextlib import nullcontext
 
-    own = any(argument.endswith((".cu", ".cuh")) for argument in arguments)
+    own = any(argument.endswith(SOURCES) for argument in arguments)
     if not own and arguments[:1] != ["check"]:
         return nullcontext()
     from core.cancelling import cancelled_by

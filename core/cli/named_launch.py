@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import ArgumentError, ParameterError
+from core.source.in_python import ENDINGS
 
 if TYPE_CHECKING:
     from core.ladder.input_arrays import Inputs
@@ -59,7 +60,7 @@ def named_launch(
 
 def is_file(name: str) -> bool:
     """Whether the command's argument means a source file rather than a rung."""
-    return name.endswith((".cu", ".cuh")) or "/" in name or "\\" in name
+    return name.endswith((".cu", ".cuh", *ENDINGS)) or "/" in name or "\\" in name
 
 
 def rung_workload(
@@ -76,7 +77,7 @@ def rung_workload(
 
     if Path(name).exists() and name not in load_ladder():
         what = "a folder: name a file in it" if Path(name).is_dir() else "no source: name a file"
-        raise ArgumentError(f"{name} is {what} that ends with .cu, .cuh or .ptx.")
+        raise ArgumentError(f"{name} is {what} that ends with .cu, .cuh, .ptx, .py or .ipynb.")
     rung = rung_of(name)
     if wrong := [option for option, value in launch.items() if value is not None]:
         raise ArgumentError(

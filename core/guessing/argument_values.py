@@ -37,7 +37,7 @@ _LOOP = ("i", "j", "k", "t", "s", "it")  # a step of a loop of the host's, besid
 _ROWS = ("rows", "height", "h", "m", "ny", "num_rows", "nrows", "imageh", "n_rows", "rowcount")
 _COLUMNS = ("cols", "columns", "width", "w", "n", "nx", "num_cols", "ncols", "imagew", "n_cols")
 _ORDERED = re.compile(  # starts of rows, and nodes that lead to themselves at first
-    r"\w*(ptrs?|offsets?|row_?starts?|parents?|next|roots?|frontier\w*)\d*", re.IGNORECASE
+    r"\w*(ptrs?|offs(ets?)?|row_?starts?|parents?|next|roots?|frontier\w*)\d*", re.IGNORECASE
 )
 _INDICES = re.compile(
     r"\w*(index|indices|idx|perm|map|edges?|neighbou?rs?|adj|col_?(ind|idx)\w*|links?)\d*",
@@ -124,6 +124,8 @@ def guess_scalar(parameter: SignatureParameter, extents: Extents, has_size: bool
     if _ONE.fullmatch(name) and len(extents.lengths) > 1 and is_row_pitch(name, extents.text):
         in_bytes = _BYTES.search(extents.text)  # and an element may have more than one
         return str(extents.length * (_PIXEL_BYTES if in_bytes else 1))
+    if name.lower() == "depth" and len(extents.lengths) > 2:
+        return str(extents.lengths[2])
     for pattern, value in ((_FEW, 4), (_ZERO, 0), (_ONE, 1), (WINDOW, 5)):
         if pattern.fullmatch(name):
             whole = _PITCHES.fullmatch(name) and "." in parameter.name  # a matrix's own
@@ -205,6 +207,11 @@ def is_size(parameter: SignatureParameter) -> bool:
 def is_pitch(name: str) -> bool:
     """Whether a name speaks of the distance between rows."""
     return _PITCHES.fullmatch(name.rpartition(".")[2]) is not None
+
+
+def has_one_more(name: str) -> bool:
+    """Whether an array's name speaks of starts of rows, with an end behind the last one's."""
+    return _ORDERED.fullmatch(name.rpartition(".")[2]) is not None
 
 
 def named_axis(name: str) -> int | None:

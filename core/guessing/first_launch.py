@@ -94,7 +94,14 @@ _LOADLESS = re.compile(
 )
 _SMALL = 1 << 12  # a size that can be followed
 _MOST_THREADS = 1 << 27  # of a grid beyond which some blocks run at most: it says no size
+_NO_LOADS = "is left out: it loads nothing from memory|are left out: they load nothing from memory"
+_ONE_STEP = (
+    "is left out: it has no loop and no shared memory"
+    "|are left out: they have no loop and no shared memory"
+)
+_HAS_MORE = re.compile(r"\b(?:for|while|do|__shared__|atomic\w+|__\w+_sync)\b|\basm\b|->")
 _MOST_FILLS = 16  # launches that only fill arrays: where there are more no other one is looked for
+_MOST_UNSAID = 6  # macros of a build that are guessed
 _MOST_OTHERS = 4  # kernels that are tried where the first cannot be launched
 _PATIENT_S = 20.0  # of a processor, until no further one is tried
 _PATIENT_WALL_S = 60.0  # the same on the clock: compilers work elsewhere
@@ -302,36 +309,51 @@ def _callers(text: str, kernel: str, path: str) -> str:
     return callers_of(path, launch.function)
 
 
-def first_kernel(names: Sequence[str], source: str, launching: str = "") -> tuple[str, list[str]]:
+def first_kernel(
+    names: Sequence[str], source: str, launching: str = ""
+) -> tuple[str, Mapping[str, str]]:
     """The first kernel that the source, or else the launching text, launches; or the first.
 
     One that only fills arrays, or warms a GPU up, counts where there is no other, and so does a
-    launch that the program does not come to. With it come the names of those it is preferred to.
+    launch that the program does not come to. One that does a single step comes after those with a
+    loop or shared memory. With it come the names of those it is preferred to, and what they lack.
     """
     text = source if host_launches(source) else launching
-    found, reached, fills = "", "", list[str]()
+    found, reached, small, left = "", "", "", dict[str, str]()
     for launch in sorted(host_launches(text), key=lambda launch: launch.position):
         name = _asked_for(names, text, launch)
         if name and is_reached(text, launch):
-            if not _only_fills(kernel_called(source, name, launching), source):
-                return name, list(dict.fromkeys(fills))
+            kernel = kernel_called(source, name, launching)
+            if _only_fills(kernel, source):
+                left[name] = _NO_LOADS
+            elif kernel is None or not kernel.body or _HAS_MORE.search(kernel.body):
+                return name, left
+            else:
+                small = small or name
+                left[name] = _ONE_STEP
             reached = reached or name
-            fills.append(name)
-            if len(fills) == _MOST_FILLS:
+            if len(left) == _MOST_FILLS:
                 break
         found = found or name
+    if small:
+        return small, {name: why for name, why in left.items() if why == _NO_LOADS}
     if reached or found:
-        return reached or found, []
+        return reached or found, {}
     for name in names[:_MOST_FILLS]:
         if not _only_fills(kernel_called(source, name, launching), source):
-            return name, fills
-        fills.append(name)
-    return names[0], []
+            return name, left
+        left[name] = _NO_LOADS
+    return names[0], {}
 
 
-def _left_out(fills: list[str]) -> str:
-    said = "is left out: it loads" if len(fills) == 1 else "are left out: they load"
-    return f"{listing(fills)} {said} nothing from memory." if fills else ""
+def _left_out(left: Mapping[str, str]) -> str:
+    """A sentence for each reason."""
+    said = []
+    for why in dict.fromkeys(left.values()):
+        names = [name for name, reason in left.items() if reason == why]
+        one, several = why.split("|")
+        said.append(f"{listing(names)} {one if len(names) == 1 else several}.")
+    return " ".join(said)
 
 
 def _only_fills(kernel: KernelText | None, source: str) -> bool:
@@ -377,7 +399,7 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
             f"{asked.name} has {len(meant)} kernels that {asked.kernel} may be: say which by its "
             f"name, one of {listing([*meant], 'or')}."
         )
-    name, fills = first_kernel(meant or [asked.kernel], source, launching)
+    name, left = first_kernel(meant or [asked.kernel], source, launching)
     given_defines = {**switches(source, name, headers), **given_defines}
     device = without_comments(without_host_code(source))
     text = _body(source, name, before) or device
@@ -388,6 +410,12 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
     if blanks:
         raise ArgumentError(
             f"{asked.name} has {blanks[0]} in place of code: write what belongs there first."
+        )
+    unsaid = [n for n, is_type in undefined.items() if not is_type and n not in given_defines]
+    if len(unsaid) > _MOST_UNSAID:
+        raise ArgumentError(
+            f"{asked.name} takes {len(unsaid)} numbers from its build, which go together: give "
+            f"{listing(unsaid)}, as in `-D {unsaid[0]}=16`."
         )
     shape, defines = laid_out(
         source,
@@ -493,7 +521,7 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
         uncut=_typed(host.uncut, dimensions) if host else "",
         host_grid=_typed(host.own, dimensions) if host else "",
         host_grids=host_grids,
-        left_out=_left_out(fills),
+        left_out=_left_out(left),
     )
     return with_host_grid(guess, host.cluster) if host and host.cluster else guess
 

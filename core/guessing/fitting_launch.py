@@ -48,7 +48,7 @@ def fitted(source: str, guess: Guess, seed: int = DEFAULT_SEED) -> FileLaunch:
     PointersWithin for a kernel that follows pointers of structures in memory.
     """
     launch = trial_of(source, guess, seed)
-    if guess.open or guess.holding:
+    if guess.open or guess.holding or any(_with_classes(guess)):
         launch = _with_least_found(source, guess, launch, seed)
     return _with_last_blocks(source, guess, launch, seed)
 
@@ -166,11 +166,15 @@ def _of_other_sizes(source: str, guess: Guess, launch: FileLaunch) -> Iterator[G
 
 
 def _with_classes(guess: Guess) -> Iterator[Guess]:
-    """The guess with zeros for random whole numbers: they may be places, or numbers of classes."""
+    """The guess with zeros for random whole numbers: they may be places, or numbers of classes.
+
+    The host's code may say how many there are, but hardly which.
+    """
+    given = dict(guess.asked.arguments)
     changed = {
         name: text.replace("random:", "zeros:")
         for name, text in guess.launch.arguments
-        if name in guess.open and re.match(r"random:u?int(16|32|64)\[", text)
+        if name not in given and re.match(r"random:u?int(16|32|64)\[", text)
     }
     if changed:
         yield replace(guess, launch=with_arguments(guess.launch, changed))

@@ -75,7 +75,7 @@ def guess_defines(names: Mapping[str, bool], dimensions: int) -> dict[str, str]:
 def _guess_define(name: str, dimensions: int) -> int:
     if "PAD" in name or "RADIUS" in name:
         return 1
-    if re.search(r"TILE|BLOCK|THREAD|WIDTH|DIM|^BS$|^TS$", name):
+    if re.search(r"TILE|BLOCK|BLK|THREAD|WIDTH|DIM|^BS$|^TS$", name):
         return BLOCKS[dimensions][0]
     return LENGTHS[dimensions] if re.search(r"SIZE|COUNT|LEN|^N", name) else 4
 
@@ -104,6 +104,7 @@ def shape_of(
     tile = _tile_of_blocks(text, dimensions, value) if dimensions > threaded == 1 else ()
     block = (
         given
+        or (_block_of(declared, threaded) if apart and _has_border(text) else None)
         or (apart and _in_tile(apart, text, value))
         or (_threads_said(text, value) if threaded == 1 else None)
         or _block_of(declared, threaded)
@@ -164,6 +165,11 @@ def _apart(text: str, dimensions: int, value: Callable[[str], int | None]) -> tu
             return ()
         found.append(extent)
     return tuple(found)
+
+
+def _has_border(text: str) -> bool:
+    """Whether a block covers a border around its tile, too: `… + threadIdx.x - RADIUS`."""
+    return re.search(r"\bthreadIdx_x\s*-\s*\w", _with_plain_indices(text)) is not None
 
 
 def _in_tile(

@@ -23,7 +23,7 @@ from core.emulator.lane_groups import Geometry
 from core.emulator.launch_image import Image
 from core.emulator.machine import Machine
 from core.errors import ArgumentError, BudgetExceeded, Cancelled, TilescopeError, TooMuchWork
-from core.guessing.argument_values import is_pitch
+from core.guessing.argument_values import has_one_more, is_pitch
 from core.guessing.first_launch import Guess, completed, with_host_grid
 from core.ladder.launch_limits import MAX_SHARED_BYTES
 from core.launch import Dim3, Workload
@@ -402,6 +402,8 @@ def _larger(launch: FileLaunch, guess: Guess, found: Reach) -> FileLaunch:
             continue
         is_close = need <= _meant(guess, name) and not _is_window(launch, have, need)
         stays = name in guess.tied and (guess.is_ragged or is_close)
+        is_of_rows = "int" in buffer["front"] and has_one_more(name)
+        stays &= not (is_of_rows and need == have + 1)
         if need > _MOST_ELEMENTS or stays:
             continue
         if guess.is_strided:  # the trial may end before it comes to the last row

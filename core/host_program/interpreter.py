@@ -84,6 +84,9 @@ _NO_WHOLE = re.compile(r"\b(?:float|double|bool|char|half|void|cuda\w*|real\w*)\
 _NO_SIZE = re.compile(r"\b(?:auto|float|double|bool|dim3)\b")
 _WHOLE = re.compile(r"(?:(?:const|unsigned|signed|long|short|static|std::)\s*)*[a-z_]\w*")
 _COMMAND_LINE = re.compile(r"ato[il]l?|sto[iul]l*|strto\w+")
+_ROUNDS_UP = re.compile(
+    r"i?_?div_?(round)?_?up|c(eil)?_?div|div_?(and_?)?ceil|updiv", re.IGNORECASE
+)
 _ALLOCATOR = re.compile(r"\w*(?:malloc|calloc)|alloc\w*|\w*_alloc\w*", re.IGNORECASE)
 _DEVICE_ALLOCATORS = {
     "cudaMalloc",
@@ -144,9 +147,9 @@ _Binding = Callable[["Frame", "Frame", bool], None]
 def is_whole_number(formal: Declared) -> bool:
     """Whether a function gets a whole number there."""
     is_plain = not formal.stars and not formal.extents
-    is_copy = not formal.is_reference or "const" in formal.type.split()
     kind = re.sub(r"\bstd\s*::\s*", "", formal.type)
-    return is_plain and is_copy and bool(_WHOLE.fullmatch(kind)) and not _NO_WHOLE.search(kind)
+    is_number = not formal.is_reference or "const" in kind.split() or kind in SIZES
+    return is_plain and is_number and bool(_WHOLE.fullmatch(kind)) and not _NO_WHOLE.search(kind)
 
 
 def may_wait(one: Declared) -> bool:
@@ -216,7 +219,7 @@ class HostCode:
 
     def up_to(self, node: Node, stop: int) -> list[Statement]:
         """The statements within a node up to a place, of branches those that hold it."""
-        made: list[Statement] = []
+        made = [self._first_of(node)] if node.type == "for_range_loop" else []
         update = node.child_by_field_name("update")
         for child in node.children:
             if child.start_byte >= stop:
@@ -402,7 +405,8 @@ class HostCode:
             first = of.members.get(0) if isinstance(of, Struct) else None
             if made and first is not None:
                 cell = frame.declare(made[0].name)
-                frame.run.put(cell, first.value)
+                is_literal = first.is_literal and not frame.depth
+                (frame.run.put_literal if is_literal else frame.run.put)(cell, first.value)
 
         return begins
 
@@ -436,7 +440,7 @@ class HostCode:
                 frame.cells[one.name] = there
                 return
             if one.value is None:
-                frame.run.put(cell, made(frame))
+                frame.run.put(cell, made(frame), literals=not frame.depth)
             else:
                 sets(frame, cell)
 
@@ -931,6 +935,7 @@ class HostCode:
         """A function that the text does not have."""
         reads = any(text_of(one) == "argv" for one in given) and not _COMMAND_LINE.fullmatch(name)
         allocates = _ALLOCATOR.fullmatch(name) is not None
+        rounds_up = _ROUNDS_UP.fullmatch(name) is not None
 
         def value(frame: Frame) -> Any:
             found = [one(frame) for one in values]
@@ -939,6 +944,8 @@ class HostCode:
             if name in POINTS_ON and len(found) == 1:
                 return found[0]
             numbers = [one for one in found if isinstance(one, int | float)]
+            if rounds_up and len(found) == len(numbers) == 2:
+                return -int(-numbers[0] // numbers[1]) if numbers[1] > 0 else None
             if allocates and numbers and len(numbers) == len(found):
                 counts = numbers[:1] if template else numbers
                 if "calloc" in name.lower():
@@ -1211,7 +1218,7 @@ class HostCode:
         owner = self._syntax.known_classes[name]
         methods = self._syntax.methods.get(name, ())
         makers = [f for f in methods if f.name == name and f.takes(len(given))]
-        defaults = {n: self.value(m.value) for n, m in owner.members.items() if m.value}
+        defaults = {n: self._sets(m.value, m) for n, m in owner.members.items() if m.value}
         pairs = [one for one in given if one.type == "initializer_pair"]
         designated = self._designated(pairs) if pairs else nothing
         names = [*owner.members]
@@ -1227,11 +1234,12 @@ class HostCode:
             made = Struct(owner=name, types=types)
             cell = Cell(f"{frame.prefix}{name}", made)
             for member, default in defaults.items():
-                own, first = member_of(cell, member), default(frame)
+                own, first = member_of(cell, member), default.value(frame)
                 if first == 0 and may_wait(owner.members[member]):
                     frame.run.put_unknown([own])
                 else:
                     frame.run.put(own, first)
+                    own.is_literal = default.is_literal(frame)
             if makers and frame.depth < _DEEPEST_CALL:
                 call = given[0].parent if given else None
                 inner = Frame(frame.run, f"{name}::", world_of(frame), cell, frame.depth + 1)

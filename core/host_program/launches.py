@@ -302,7 +302,7 @@ class _Small:
                 chosen = self._to_halve(values, block, free)
                 if not chosen:
                     break
-                halves = {n: int(v) // 2 for n, v in _of(values, chosen).items()}
+                halves = {n: self._part(n, v) for n, v in _of(values, chosen).items()}
                 half = self._before(of_half := _of(values, free) | halves)
                 if self._in_clusters(values) and not self._in_clusters(half):
                     break  # a grid that is made whole again would be too large for its arrays
@@ -365,12 +365,13 @@ class _Small:
         """The values with more of what the function is given, where fewer make no grid."""
         numbers = (1024, 1 << 14)
         for given in (
+            {},
             *({name: number} for name in sorted(values.formals)[:_FEW] for number in numbers),
             *({"*": number} for number in numbers),
         ):
-            if self._size(0, values) is not None:
-                return values
-            values = self._before(given)
+            found = self._before(given) if given else values
+            if self._size(0, found) is not None:
+                return found
         return values
 
     def _in_clusters(self, values: HostValues) -> bool:
@@ -640,8 +641,10 @@ class _Small:
     def _is_whole(self, now: HostValues, half: HostValues) -> bool:
         """Whether host and kernel can divide half of a size as they divide all of it.
 
-        Neither does what they make of it fall to 0, as `width - filter + 1` may.
+        Neither does what they make of it fall to 0, as `width - filter + 1` may, or the grid.
         """
+        if self._size(0, now) is not None and self._size(0, half) is None:
+            return False
         left = self._scalars(half)
         if any(value > 0 >= left.get(name, 1) for name, value in self._scalars(now).items()):
             return False
@@ -674,7 +677,15 @@ class _Small:
     def _with_less(
         self, names: Sequence[str], values: HostValues, free: Sequence[str]
     ) -> HostValues:
-        return self._before(_of(values, free) | _smaller(_of(values, names)))
+        found = zip(_of(values, names).items(), itertools.cycle(_PARTS), strict=False)
+        less = {name: self._part(name, number, part) for (name, number), part in found}
+        return self._before(_of(values, free) | less)
+
+    def _part(self, name: str, number: Number, part: int = 2) -> int:
+        """A part of a size: of one that is whole tiles some of these, if that leaves enough."""
+        less, tile = int(number) // part, self.divisors.get(name, 1)
+        is_tiled = number % tile == 0 and less >= _TILES_AT_LEAST * tile
+        return less - less % tile if is_tiled else less
 
     def _free_roots(self, values: HostValues, block: Size) -> list[str]:
         """The variables that set sizes, but neither the block, its shared memory nor a tile.
@@ -690,7 +701,8 @@ class _Small:
         shared, template = self._shared(values), self._template({})
 
         def less(names: Sequence[str]) -> Mapping[str, Number]:
-            return _smaller({name: values.roots[name] for name in names})
+            parts = zip(names, itertools.cycle(_PARTS), strict=False)
+            return {name: int(values.roots[name]) // part for name, part in parts}
 
         def is_another(names: Sequence[str]) -> bool:
             given = less(names)
@@ -785,15 +797,6 @@ class _Small:
             name = parameter.name
             if name in allocated and (found := values.only_set(text)):
                 yield name, *found, allocated[name]
-
-
-def _smaller(numbers: Mapping[str, Number]) -> dict[str, int]:
-    """A number's half; of several different parts, so that what they make of each other shows."""
-    parts = itertools.cycle(_PARTS)
-    return {
-        name: int(number) // part
-        for (name, number), part in zip(numbers.items(), parts, strict=False)
-    }
 
 
 def _acting(names: Sequence[str], changes: Callable[[Sequence[str]], bool]) -> list[str]:

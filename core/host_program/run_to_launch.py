@@ -319,9 +319,9 @@ class HostProgram:
                 made.declare(parameter.name)
         open_ones = []
         for formal in (one for one in function.formals if one.name):
-            if formal.name in made.cells and formal.is_reference:
-                continue  # the caller's own
             cell = made.declare(formal.name)
+            if call is not None and formal.is_reference and cell.value is not None:
+                continue  # the caller's own
             cell.type, cell.stars = formal.type, formal.stars + bool(formal.extents)
             if call is None and cell.value is None:
                 self.code.put_default(formal, cell, made)

@@ -35,10 +35,10 @@ _KNOWN_BY_NAME = (
     (WINDOW, 3),
     (re.compile(r"r|\w*radius", re.IGNORECASE), RADIUS),
     (re.compile(r"\w*batch(_?(size|count))?|batches", re.IGNORECASE), 4),
-    (re.compile(r"\w*(splits|gpus|devices|streams|ranks|heads?)", re.IGNORECASE), 4),
+    (re.compile(r"\w*(splits|gpus|devices|streams|stream_?count|ranks|heads?)", re.IGNORECASE), 4),
     (re.compile(r"\w*(tile|group)_?(size|dim)", re.IGNORECASE), 16),
     (re.compile(r"\w*threads\w*|block_?(size|dim)\w*", re.IGNORECASE), 128),
-    (re.compile(r"\w*(blocks|grid)\w*", re.IGNORECASE), 4),
+    (re.compile(r"(?!\w*(rows|col|width|height|points))\w*(blocks|grid)\w*", re.IGNORECASE), 4),
     (re.compile(r"n|\w*(size|len|length|count|elements|total|num|samples)", re.IGNORECASE), 1024),
 )
 _MODEL = re.compile(r"(d|dim)_?model|(embed(ding)?|hidden)_?(dim|size)", re.IGNORECASE)
@@ -165,7 +165,7 @@ class Run:
         elif isinstance(value, Struct):
             value = self._copied(value, cell.key, literals=literals)
         if value is not None:
-            cell.value = value
+            cell.value, cell.is_literal = value, False
 
     def put_literal(self, cell: Cell, value: Any) -> None:
         """The value of a literal: another one may be given."""
@@ -201,8 +201,8 @@ class Run:
                 self.put(own, cell.value)
                 continue
             made.members[name] = own = replace(cell, key=f"{key}.{name}", value=None)
-            own.is_literal = False
             (self.put_literal if cell.is_literal and literals else self.put)(own, cell.value)
+            own.is_literal = cell.is_literal and not literals  # of a copy in a called function
         return made
 
 

@@ -26,7 +26,7 @@ from core.launch import Argument, ArrayArgument, InlineArgument, Member, ScalarA
 from core.own_files.argument_texts import make_argument
 from core.own_files.file_launch import FileLaunch, LaunchForm
 from core.own_files.numba_arrays import NumbaType, numba_arguments, numba_types
-from core.own_files.sources_and_headers import read_source
+from core.own_files.sources_and_headers import read_source, read_text
 from core.ptx.ast import Function, Module, Variable
 from core.ptx.parameter_uses import ParameterUse, parameter_uses
 from core.ptx.parser import parse, without_unreached
@@ -261,7 +261,7 @@ def _source(ptx: Path, name: str) -> str:
     for path in (named, ptx.parent / named.name):
         try:
             if path.is_absolute() or path.parent == ptx.parent:
-                return read_source(path)
+                return read_text(path)
         except TilescopeError:
             continue
     return ""

@@ -29,6 +29,7 @@ from core.files import replace_file
 from core.ladder.input_arrays import filled
 from core.ladder.launch_limits import MAX_ARRAY_BYTES
 from core.source.host_headers import FIRST, OF_HOST_ALONE
+from core.source.in_python import ENDINGS, cuda_within
 
 # Reading the files that a launch names: plain files of a bounded size, never a pipe or a device.
 #
@@ -36,6 +37,7 @@ from core.source.host_headers import FIRST, OF_HOST_ALONE
 
 
 MOST_SOURCE = 1 << 20  # bytes of a source
+MOST_NOTEBOOK = 1 << 25  # with its pictures
 MOST_LINES = MOST_IN_LINE = 1 << 16
 """Lines of a source, and characters of one of them: an editor lays each out in one piece."""
 _ARCHIVE = b"PK\x03\x04"
@@ -92,7 +94,16 @@ def read_plain(path: Path, most: int) -> bytes:
 
 
 def read_source(path: Path, most: int = MOST_SOURCE) -> str:
-    """The text of a CUDA source, its lines ended by newlines alone.
+    """The text of a CUDA source as `read_text` gives it; of Python and notebooks what they hold."""
+    if path.suffix not in ENDINGS:
+        return read_text(path, most)
+    found = cuda_within(read_text(path, MOST_NOTEBOOK), path.name)
+    must_be_short_enough(found, str(path), most)
+    return found
+
+
+def read_text(path: Path, most: int = MOST_SOURCE) -> str:
+    """The text of a file, its lines ended by newlines alone.
 
     UTF-8, or UTF-16 that begins with its mark; what is neither is taken for Latin-1, as in old
     comments. A listing loses the numbers of its lines. Raises TilescopeError where the file cannot
@@ -136,6 +147,10 @@ def write_source(path: Path, text: str) -> None:
 
     Raises TilescopeError where it cannot be written; what was there stays then.
     """
+    if path.suffix in ENDINGS:
+        raise TilescopeError(
+            f"{path.name} holds more than its kernels: save them as a file that ends with .cu."
+        )
     raw = b""
     if path.is_file():
         with contextlib.suppress(OSError), path.open("rb") as file:

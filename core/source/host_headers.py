@@ -248,7 +248,11 @@ STD_NAMES: Mapping[str, str] = MappingProxyType(
 PRE_INCLUDED = "tilescope_names.h"
 FIRST = "tilescope_first.h"
 """Among a source's own headers the one that includes what somebody wants before the source."""
-_NAMES = "typedef unsigned int uint; typedef unsigned short ushort; typedef unsigned long ulong;\n"
+_NAMES = (  # of sys/types.h, which nvcc reads with the C library
+    "typedef unsigned int uint; typedef unsigned short ushort; typedef unsigned long ulong;"
+    "typedef unsigned int u_int; typedef unsigned short u_short; typedef unsigned long u_long;"
+    "typedef unsigned char u_char; typedef long ssize_t;\n"
+)
 # What the host's compilers know without a header.
 _BUILT_IN = {
     "__FLT_MAX__": "3.402823466e+38f",
@@ -301,7 +305,7 @@ def pre_included(source: str, *, is_debug: bool, has_runtime: bool) -> str:
 
     `has_runtime`: the compiler knows the types of CUDA's runtime, such as cudaError_t.
     """
-    text = _NAMES if re.search(r"\bu(?:int|short|long)\b", source) else ""
+    text = _NAMES if re.search(r"\bu_?(?:int|short|long|char)\b|\bssize_t\b", source) else ""
     if has_runtime and _USES_HEAP.search(source):
         text += _text("heap.h")
     if is_debug and re.search(r"\b__dp[24]a", source):

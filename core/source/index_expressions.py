@@ -18,7 +18,9 @@ _LOCAL = re.compile(
 )
 INDEX = re.compile(r"\b(threadIdx|blockIdx|blockDim|gridDim)\s*\.\s*([xyz])\b")
 _STRAIGHT = re.compile(r"[\w\s+*()-]+")
-_QUOTIENT = re.compile(r"(?<![\w.>])([A-Za-z_]\w*)((?:\s*/\s*(?:\w+(?![\w.(])|\([\w\s*]+\)))+)")
+_QUOTIENT = re.compile(
+    r"(?<![\w.>*])(?<!\* )([A-Za-z_]\w*)((?:\s*/\s*(?:\w+(?![\w.(])|\([\w\s*]+\)))+)"
+)
 _LOOP = re.compile(r"(?<![\w.>])(\w+)\s*<\s*([A-Za-z_]\w*)\s*;\s*\1\s*\+=\s*(\w+)\s*[,)]")
 _LARGEST_TILE = 1024
 

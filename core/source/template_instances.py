@@ -495,15 +495,15 @@ class _Reader:
 
     def _used(self, name: str, parameters: tuple[TemplateParameter, ...]) -> Mapping[str, str]:
         names = {p.name for p in parameters}
+        bound = {p.name: p.default for p in parameters if p.default}
         for use in self._syntax.nodes("instance"):
             if text_in(use, "name") != name:
                 continue
             given = split_at_commas(text_in(use, "arguments")[1:-1])
             told = not any(names & set(re.findall(r"\w+", part)) for part in given)
             if given and told and len(given) <= len(parameters):
-                bound = {p.name: p.default for p in parameters if p.default}
                 return {**bound, **dict(zip((p.name for p in parameters), given, strict=False))}
-        return {}
+        return bound
 
     # -- types as one can name them outside ---------------------------------------------------
 

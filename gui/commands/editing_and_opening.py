@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from core.errors import TilescopeError
 from core.foreign_text import visible
+from core.ladder.rung_rules import listing
 from core.own_files.file_launch import LARGE, FileLaunch, split_defines
 from core.own_files.sources_and_headers import read_source, write_source
 from gui.background import Coalescer, Worker, sentence_of
@@ -35,9 +36,12 @@ from gui.scenes.selection import UNTITLED, Conditions, Configuration
 from gui.scenes.source_pane import ELSEWHERE, made_elsewhere
 
 CUDA_FILES = "CUDA sources (*.cu *.cuh);;All files (*)"
-OPENED = "Kernels, saved traces, lists of moments (*.cu *.cuh *.ptx *.npz *.txt);;All files (*)"
+OPENED = (
+    "Kernels, saved traces, lists of moments (*.cu *.cuh *.py *.ipynb *.ptx *.npz *.txt);;"
+    "All files (*)"
+)
 PTX = ".ptx"
-SOURCES = {".cu", ".cuh", ".ptx", ".npz", ".txt"}
+SOURCES = {".cu", ".cuh", ".py", ".ipynb", ".ptx", ".npz", ".txt"}
 # What types are made of these is asked of the compiler: too long a wait.
 _ASKS_COMPILER = re.compile(r"\b(?:struct|class|typedef|using|__constant__)\b")
 RECENT = 5  # sources that are listed above the ladder
@@ -404,6 +408,6 @@ class Workbench(QObject):
                 if fitting:
                     self.open_file(fitting[0])
                 else:
-                    self._say(f"{Path(paths[0]).name} is none of .cu, .cuh, .ptx, .npz and .txt.")
+                    self._say(f"{Path(paths[0]).name} is none of {listing(sorted(SOURCES))}.")
                 return True
         return False

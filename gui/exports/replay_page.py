@@ -11,7 +11,6 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QSize
@@ -26,7 +25,7 @@ from gui.scenes.question_in_views import ANSWER_FIRST
 from gui.scenes.scrub_bar import event_caption, phase_label
 from gui.scenes.selection import UNITS, Unit
 from gui.scenes.session import Session
-from gui.scenes.source_pane import highlight, line_totals, source_caption, totals_text
+from gui.scenes.source_pane import highlight, language_of, line_totals, source_caption, totals_text
 from gui.scenes.text import common_ends, grouped
 from gui.scenes.variables_shown import table_rows, variables_caption
 
@@ -246,7 +245,7 @@ def _lines(session: Session) -> Iterator[list[str]]:
     assert trace is not None
     source = trace.workload.source
     totals = line_totals(session.counts or trace)
-    coloured = highlight(source, Path(trace.workload.source_name).suffix or ".cu")
+    coloured = highlight(source, language_of(trace.workload.source_name, source))
     for number, line in enumerate(source.split("\n"), start=1):
         html, at = "", 0
         for span in coloured[number - 1] if number <= len(coloured) else ():

@@ -28,7 +28,7 @@ def verdict(first: Session, second: Session, name: str) -> str:
         return "One launch is counted whole and the other is still being counted."
     faults = [fault_names(trace) for trace in (one, two)]
     parts = [
-        *_costs(first, second),
+        *_costs(first, second, "A" if name == "B" else "before"),
         result_text(outcome(one), outcome(two)),
         plural(len(faults[1]), "finding") if faults[1] else "no findings",
     ]
@@ -50,8 +50,8 @@ def _gone(faults: list[str]) -> str:
     return capital(f"{join([f'the {fault}' for fault in faults])} {are} gone.")
 
 
-def _costs(first: Session, second: Session) -> list[str]:
-    """What the second launch moves against the first, and which rows go the other way."""
+def _costs(first: Session, second: Session, called: str) -> list[str]:
+    """What the second launch moves against the first, `called` so, and rows that go against it."""
     said, same, against = [], [], list[str]()
     rows = differences(first, second, "total")
     for space, unit in UNITS.items():
@@ -78,7 +78,7 @@ def _costs(first: Session, second: Session) -> list[str]:
             and row.winner != total.winner
         ]
     if same:
-        said.append(f"as many {join(same)}")
+        said.append(f"as many {join(same)} as {called}")
     return [*said, f"but {join(against)}"] if against else said
 
 

@@ -10,6 +10,7 @@ import bisect
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from core.errors import TilescopeError
@@ -140,13 +141,25 @@ def reach_text(among: Iterable[int]) -> str:
 _BUFFER = re.compile(r"(?P<fill>.*?)(?P<buffer>\w+\[[^\]]*\])")
 
 
-def follow(launch: FileLaunch, before: str, after: str) -> FileLaunch:
-    """A launch for a changed source: what was guessed from the one before is guessed anew."""
+def follow(launch: FileLaunch, before: str, after: str, name: str = "") -> FileLaunch:
+    """A launch for a changed source: what was guessed from the one before is guessed anew.
+
+    Where somebody has set the constant of that `name`, its value counts, and is made no smaller.
+    """
     from core.guessing.first_launch import guess_launch  # loads the reading of C++
 
+    def guess(text: str, name: str = "") -> FileLaunch:
+        defines = {k.name: str(k.value) for k in knobs(text) if k.name == name}
+        return guess_launch(text, launch.path, launch.kernel, given_defines=defines)
+
+    def alike(old: FileLaunch) -> int:
+        return len({*old.arguments, old.grid} & {*launch.arguments, launch.grid})
+
+    from core.source.editable_constants import knobs
+
     try:
-        old = guess_launch(before, launch.path, launch.kernel)
-        new = guess_launch(after, launch.path, launch.kernel)
+        old = max([guess(before), *([guess(before, name)] if name else [])], key=alike)
+        new = guess(after, name)
     except TilescopeError:
         return launch
     return _followed(launch, launch, old, new)
@@ -250,6 +263,9 @@ def _text(text: str, old: str, new: str) -> str:
 
 
 Kind = Literal["constant", "define", "argument"]
+_MEANING = (  # of a macro, or a variable, and the size that cudaMalloc(&a, n) gives an array
+    r"#[ \t]*define[ \t]+{0}[ \t(]([^\n]*)|\b{0}\s*(?:[-+*/]?=(?!=)|[({{,])([^;{{}}\n]*)"
+)
 _OF_BLOCKS = re.compile(r"tile|block|width|size|dim|warp|thread", re.IGNORECASE)
 MOST = 8  # rows; a source with more constants than this has few that matter
 
@@ -281,6 +297,9 @@ def knob_rows(workload: Workload, launch: FileLaunch) -> tuple[KnobRow, ...]:
         if text.isdecimal():
             found.append(_row("define", name, int(text), f"-D{name}"))
     constants = knobs(workload.source) if not workload.ptx else ()
+    if len(workload.source) <= LARGE and constants:
+        used = _reached(workload.source, workload.kernel)
+        constants = tuple(knob for knob in constants if knob.name in used)
     found += [_constant(knob) for knob in constants if knob.name not in defines]
     named = {row.name for row in found}
     asked = {name for name, text in launch.arguments if text != "null"}
@@ -292,6 +311,26 @@ def knob_rows(workload: Workload, launch: FileLaunch) -> tuple[KnobRow, ...]:
         and argument.name in asked - named
     ]
     return tuple(found[:MOST])
+
+
+@lru_cache(maxsize=4)
+def _reached(source: str, kernel: str) -> frozenset[str]:
+    """The names that device code and the launches of a kernel use, and what these are made of."""
+    from core.source.kernel_slice import without_host_code
+    from core.source.kernels_and_launches import launches_by_kernel, unscoped
+    from core.source.macro_expansion import plain_text
+
+    text = plain_text(source)
+    device = re.sub(r"#[ \t]*define\b.*", "", without_host_code(text))
+    launches = launches_by_kernel(source).get(unscoped(kernel), ())
+    waiting = [device, *(part for x in launches for part in (*x.configuration, *x.arguments))]
+    found: set[str] = set()
+    while waiting:
+        new = set(re.findall(r"[A-Za-z_]\w*", waiting.pop())) - found
+        found |= new
+        for name in new:
+            waiting += (m[1] or m[2] for m in re.finditer(_MEANING.format(name), text))
+    return frozenset(found)
 
 
 def _constant(knob: Knob) -> KnobRow:
@@ -337,4 +376,4 @@ def turned(shown: Configuration, text: str, kind: Kind, name: str, value: int) -
     from core.source.editable_constants import with_value
 
     changed = with_value(text, name, value)
-    return replace(shown, source=changed, own=follow(launch, text, changed))
+    return replace(shown, source=changed, own=follow(launch, text, changed, name))

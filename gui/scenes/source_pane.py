@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -104,6 +105,11 @@ def totals_text(totals: LineTotals) -> str:
 
 
 _LEXERS = {".py": "python", ".rs": "rust", ".jl": "julia", ".zig": "zig"}
+
+
+def language_of(name: str, source: str) -> str:
+    """The end of a file's name that says how its text is coloured: CUDA's within Python, too."""
+    return ".cu" if "__global__" in source else PurePath(name).suffix or ".cu"
 
 
 @lru_cache(maxsize=16)

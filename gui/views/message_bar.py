@@ -20,8 +20,8 @@ class MessageBar(AtLowerEdge):
     """Shown while there is something to say, with a button for what can be done about it.
 
     What went wrong stays, so what the area holds makes room for it; what is only told lies over it
-    for a moment, and moves nothing. `left()` says that one of its buttons is pressed, which hides
-    it or makes it another.
+    for a moment, moves nothing, and gives way to what went wrong before. `left()` says that one of
+    its buttons is pressed, which hides it or makes it another.
     """
 
     left = Signal()
@@ -29,6 +29,7 @@ class MessageBar(AtLowerEdge):
     def __init__(self, area: QWidget) -> None:
         super().__init__(area)
         self._action: Callable[[], object] = _nothing
+        self._again: Callable[[], None] = self.hide  # shows what went wrong, beneath what is told
         self._icon = named(QToolButton(), "Message")
         self._icon.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._icon.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -58,6 +59,12 @@ class MessageBar(AtLowerEdge):
         """Show a sentence; `action` adds a button with that `label`."""
         # Clipped first: it may be a megabyte that a kernel printed.
         sentence = visible(in_window(clipped(sentence)))
+        if kind == "error":
+            self._again = self.hide
+        elif not self.isHidden() and self.property("kind") == "error":
+            was, button = self.sentence, self.go.text()
+            on = None if self.go.isHidden() else self._action
+            self._again = lambda: self.show_message(was, label=button, action=on)
         self._action = action or _nothing
         self.text.setText(sentence)
         self.text.setAccessibleName(sentence)
@@ -78,12 +85,12 @@ class MessageBar(AtLowerEdge):
     def take_back(self, told: str) -> None:
         """Hide a sentence that is still shown."""
         if told and self.sentence == told:
-            self.hide()
+            self._again()
 
     def pass_by(self) -> None:
         """Something else is looked at: hide what was only told, and asks for nothing."""
-        if self.property("kind") == "info" and self.go.isHidden():
-            self.hide()
+        if self.property("kind") == "info" and self.go.isHidden() and not self.isHidden():
+            self._again()
 
     def event(self, event: QEvent) -> bool:
         """Take the room that another text or type needs."""
@@ -102,6 +109,7 @@ class MessageBar(AtLowerEdge):
         self._area.setContentsMargins(0, 0, 0, self.height() if stays else 0)
 
     def clear(self) -> None:
+        self._again = self.hide
         self.hide()
 
     def _act(self) -> None:
@@ -110,7 +118,7 @@ class MessageBar(AtLowerEdge):
 
     def _dismiss(self) -> None:
         self.left.emit()
-        self.clear()
+        self._again()
 
 
 def _nothing() -> None: ...

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Signal
@@ -18,6 +17,7 @@ from gui.scenes.selection import Breakpoint, Hover
 from gui.scenes.session import Session
 from gui.scenes.source_pane import (
     ELSEWHERE,
+    language_of,
     line_totals,
     made_elsewhere,
     next_step_at,
@@ -277,7 +277,7 @@ class SourceView(SessionView):
         key = origin.configuration.key if origin is not None else name
         original = origin.original if origin is not None else compiled
         before = self.draft.name
-        self.edit.suffix = PurePath(name).suffix
+        self.edit.suffix = language_of(name, original)
         text = self.draft.load(key, original, compiled)
         another = self.draft.name != before
         if text != self.edit.toPlainText():

@@ -434,7 +434,7 @@ def test_a_kernel_that_only_fills_arrays_comes_after_those_that_load():
 def test_a_kernel_that_may_load_is_taken_as_the_first(work):
     source = f"__device__ int count = 0;\n__global__ void first(float* to, int n) {{ {work} }}\n"
     source += COPY.format(GUARDED)
-    assert first_kernel(["first", "copy"], source) == ("first", [])
+    assert first_kernel(["first", "copy"], source) == ("first", {})
 
 
 ADD = "__global__ void {0}(T* x, int n) {{ int i = threadIdx.x; if (i < n) x[i] += 1; }}\n"

@@ -131,6 +131,7 @@ def test_a_repair_is_said_in_a_sentence(shown):
     assert fault_names(racy.trace)
     said = verdict(racy, sound, "After")
     assert said.startswith("After: as many global sectors")
+    assert " as before, " in said
     assert "no findings. The race on tile_a" in said
     assert said.endswith("gone.")
     back = verdict(sound, racy, "After")

@@ -225,7 +225,7 @@ def test_equal_launches_differ_in_nothing(launches):
     for row in rows(one, one).values():
         assert (row.change_text, row.ratio_text, row.winner) == ("0", "the same", "")
     assert verdict(one, one, "B") == (
-        "B: as many global sectors and shared wavefronts, the same right result, no findings."
+        "B: as many global sectors and shared wavefronts as A, the same right result, no findings."
     )
 
 

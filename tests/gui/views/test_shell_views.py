@@ -305,6 +305,28 @@ def test_message_bar_goes_to_the_line(qtbot):
     assert bar.sentence == ""
 
 
+def test_what_went_wrong_comes_back_when_what_was_told_over_it_goes(qtbot):
+    bar = MessageBar(shown(qtbot, QWidget(), 600, 200))
+    went = []
+    bar.show_message("A race on tile_a.", label="Show", action=lambda: went.append(1))
+    bar.tell("There is no breakpoint.")
+    told = bar.tell("No breakpoint stops after this step.")
+    bar.take_back(told)
+    assert (bar.sentence, bar.property("kind")) == ("A race on tile_a.", "error")
+    bar.go.click()
+    assert went == [1]
+    bar.tell("There is no breakpoint.")
+    bar.pass_by()
+    assert bar.sentence == "A race on tile_a."
+    bar.pass_by()
+    assert bar.sentence == "A race on tile_a.", "what went wrong stays"
+    bar.tell("There is no breakpoint.")
+    bar.clear()
+    bar.tell("Saved.")
+    bar.pass_by()
+    assert bar.sentence == ""
+
+
 def test_a_message_says_what_it_quotes_letter_by_letter_and_stays_short(qtbot):
     bar = MessageBar(shown(qtbot, QWidget(), 600, 200))
     bar.show_message("no kernel: `<img src='file:///x.png'>`")

@@ -1,0 +1,80 @@
+"""The CUDA sources that a Python file or a notebook holds: strings with kernels, and whole cells.
+
+CuPy's RawKernel and RawModule, PyCUDA's SourceModule and PyTorch's load_inline take such strings;
+`%%cu`, `%%cuda` and `%%writefile` stand above such cells.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from core.errors import TilescopeError
+
+ENDINGS = (".py", ".ipynb")
+_STRING = re.compile(r"([A-Za-z]*)(\"\"\"|''')(.*?)\2", re.DOTALL)
+_KERNEL = re.compile(r"__global__[^;{}]*\{")
+_OF_CUDA = re.compile(r"^[ \t]*#[ \t]*(?:include|define)\b|__(?:global|device)__", re.MULTILINE)
+_FOR_DEVICE = re.compile(
+    r"__(?:global|device)__(?:[^;{}()=]|__launch_bounds__\s*\([^()]*\))*?(\w+)\s*\("
+)
+_CONSTANT = re.compile(r"^(\w+)\s*=\s*(\d+)\s*$", re.MULTILINE)
+_INSERTED = re.compile(r"\{\{|\}\}|\{(\w+)\}")  # of an f-string
+_FORMATTED = re.compile(r"(?:%\(|\$\{)(\w+)(?:\)[sdi]|\})")  # and of a Template
+_MAGIC = re.compile(r"^[ \t]*[%!].*$", re.MULTILINE)
+
+
+def cuda_within(text: str, name: str) -> str:
+    """The CUDA sources of the file of that name; lines of a Python file stay in their places.
+
+    One that defines a function for the device again, as the next version of a kernel does, is left
+    out. Raises TilescopeError where there is none.
+    """
+    found = _first_of_each(_in_cells(text) if name.endswith(".ipynb") else [_in_strings(text)])
+    if not _KERNEL.search(found):
+        raise TilescopeError(
+            f"{name} holds no CUDA source: no cell, and no string between triple quotes, has a "
+            "__global__ function. A kernel of Numba or Triton opens as the PTX that it compiles to."
+        )
+    return re.sub(r"\n{3,}", "\n\n", found) if name.endswith(".ipynb") else found
+
+
+def _in_cells(text: str) -> Iterator[list[str]]:
+    """What each cell of a notebook holds; nothing of one that is damaged."""
+    try:
+        cells = json.loads(text)["cells"]
+        sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return
+    for source in sources:
+        within = _in_strings(source)
+        yield within if len(within) > 1 else [_MAGIC.sub("", source)]
+
+
+def _in_strings(text: str) -> list[str]:
+    """The strings with CUDA code, and between them blank lines for all else."""
+    known = dict(_CONSTANT.findall(text))
+    parts, at = [], 0
+    for found in _STRING.finditer(text):
+        prefix, inside = found[1].lower(), found[3]
+        if "f" in prefix:
+            inside = _INSERTED.sub(lambda m: known.get(m[1], m[1]) if m[1] else m[0][0], inside)
+        inside = _FORMATTED.sub(lambda m: known.get(m[1], m[1]), inside)
+        if _OF_CUDA.search(inside):
+            parts += ["\n" * text.count("\n", at, found.start(3)), inside]
+            at = found.end(3)
+    return [*parts, "\n" * text.count("\n", at)]
+
+
+def _first_of_each(groups: Iterator[list[str]] | list[list[str]]) -> str:
+    """The texts, with blank lines for those that define what one before them defines."""
+    known, texts = set[str](), list[str]()
+    for group in groups:
+        for text in group:
+            own = set(_FOR_DEVICE.findall(text))
+            is_new = _OF_CUDA.search(text) and not own & known
+            texts.append(text if is_new else "\n" * text.count("\n"))
+            known |= own
+        texts.append("\n")
+    return "".join(texts)
