@@ -2,30 +2,26 @@
 // B lies with its columns in rows of memory. Tiles 64 deep come through a ring of STAGES buffers.
 #include <cuda_fp16.h>
 
-typedef unsigned long long u64;
-struct alignas(64) TensorMap { u64 words[16]; };
+struct alignas(64) TensorMap { unsigned long long words[16]; };
 
-__device__ unsigned at(const void* place) { return (unsigned)__cvta_generic_to_shared(place); }
-
-__device__ void copy_box(void* to, const TensorMap* map, int col, int row, u64* barrier)
-{
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
-                 "[%0], [%1, {%2, %3}], [%4];"
-                 :: "r"(at(to)), "l"(map), "r"(col), "r"(row), "r"(at(barrier)) : "memory");
-}
-
-__device__ void wait(u64* barrier, int parity)
-{
-    asm volatile("{ .reg .pred over; again: mbarrier.try_wait.parity.shared::cta.b64 over, [%0], %1; "
-                 "@over bra done; bra again; done: }" :: "r"(at(barrier)), "r"(parity) : "memory");
-}
-
+#define AT(place) ((unsigned)__cvta_generic_to_shared(place))
+// An mbarrier, 8 bytes of shared memory: its phase is over when all arrivals and all expected bytes have come.
+#define INIT(barrier, arrivals) \
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(AT(&barrier)), "r"(arrivals) : "memory")
+#define ARRIVE_AND_EXPECT(barrier, bytes) \
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" \
+                 :: "r"(AT(&barrier)), "r"(bytes) : "memory")
+// Waits until the phase with this parity is over: 0 for the first, the third … phase, 1 for the others.
+#define WAIT(barrier, parity) \
+    asm volatile("{ .reg .pred over; again: mbarrier.try_wait.parity.shared::cta.b64 over, [%0], %1; " \
+                 "@over bra done; bra again; done: }" :: "r"(AT(&barrier)), "r"(parity) : "memory")
+// Has a box copied that a tensor map describes: where the matrix lies, how large it is, how large the box.
+#define COPY_BOX(to, map, col, row, barrier) \
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes " \
+                 "[%0], [%1, {%2, %3}], [%4];" \
+                 :: "r"(AT(to)), "l"(&map), "r"(col), "r"(row), "r"(AT(&barrier)) : "memory")
 // What wgmma is told of a tile: where it begins, how its pieces lie, and that it is swizzled by 128 bytes.
-__device__ u64 described(const half* tile)
-{
-    return (u64)((at(tile) & 0x3FFFF) >> 4) | 1ull << 16 | 64ull << 32 | 1ull << 62;
-}
-
+#define DESCRIBED(tile) ((unsigned long long)((AT(tile) & 0x3FFFF) >> 4) | 1ull << 16 | 64ull << 32 | 1ull << 62)
 // Begins sums += a * b, 64 x 16 by 16 x 8: 4 sums in each of 128 threads.
 #define MULTIPLY_ADD(sums, a, b) asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 " \
     "{%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 0;" \
@@ -45,17 +41,16 @@ extern "C" __global__ void narrow_wgmma(const __grid_constant__ TensorMap A, con
 
     if (thread == 0)
         for (int s = 0; s < STAGES; s++)
-            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(at(&full[s])) : "memory");
+            INIT(full[s], 1);
     __syncthreads();
 
     auto fetch = [&](int tile) {
         int s = tile % STAGES;
         if (thread != 0 || tile >= tiles)
             return;
-        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
-                     :: "r"(at(&full[s])), "r"((int)(sizeof tile_a[s] + sizeof tile_b[s])) : "memory");
-        copy_box(tile_a[s], &A, tile * 64, 0, &full[s]);
-        copy_box(tile_b[s], &B, tile * 64, 0, &full[s]);
+        ARRIVE_AND_EXPECT(full[s], (int)(sizeof tile_a[s] + sizeof tile_b[s]));
+        COPY_BOX(tile_a[s], A, tile * 64, 0, full[s]);
+        COPY_BOX(tile_b[s], B, tile * 64, 0, full[s]);
     };
     for (int tile = 0; tile < STAGES - 1; tile++)
         fetch(tile);
@@ -63,10 +58,10 @@ extern "C" __global__ void narrow_wgmma(const __grid_constant__ TensorMap A, con
     float sums[4] = {};
     for (int tile = 0; tile < tiles; tile++) {
         int s = tile % STAGES;
-        wait(&full[s], tile / STAGES % 2);
+        WAIT(full[s], tile / STAGES % 2);
         FENCE();
         for (int k = 0; k < 64; k += 16)
-            MULTIPLY_ADD(sums, described(&tile_a[s][k]), described(&tile_b[s][k]));
+            MULTIPLY_ADD(sums, DESCRIBED(&tile_a[s][k]), DESCRIBED(&tile_b[s][k]));
         COMMIT_GROUP();
         WAIT_GROUP(LEFT);
         __syncthreads();

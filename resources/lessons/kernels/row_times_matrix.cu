@@ -3,13 +3,10 @@
 #define ROWS 4
 #define COLS 64  // of A, and threads
 
+#define AT(place) ((unsigned)__cvta_generic_to_shared(place))
 // Begins a copy of 16 bytes from global to shared memory, and does not wait for it.
-__device__ void copy_async(float* to, const float* from)
-{
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
-                 :: "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from) : "memory");
-}
-
+#define COPY_ASYNC(to, from) \
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(AT(to)), "l"(from) : "memory")
 #define COMMIT_GROUP()   asm volatile("cp.async.commit_group;" ::: "memory")
 #define WAIT_GROUP(left) asm volatile("cp.async.wait_group %0;" :: "n"(left) : "memory")
 
@@ -24,7 +21,7 @@ extern "C" __global__ void row_times_matrix(const float* R, const float* A, floa
     auto fetch = [&](int tile) {  // a thread's part: 4 neighbours of one row
         float* stage = &ring[tile % STAGES][0][0];
         if (tile < tiles)
-            copy_async(&stage[4 * col], &A[tile * ROWS * COLS + 4 * col]);
+            COPY_ASYNC(&stage[4 * col], &A[tile * ROWS * COLS + 4 * col]);
         COMMIT_GROUP();
     };
 

@@ -1,17 +1,23 @@
 // C = A transposed, a box of 32 x 32 at a time: one thread orders it from the copy engine (TMA), then every
 // lane takes one row of it, 16 bytes at a time.
-typedef unsigned long long u64;
-struct alignas(64) TensorMap { u64 words[16]; };
+struct alignas(64) TensorMap { unsigned long long words[16]; };
 
-__device__ unsigned at(const void* place) { return (unsigned)__cvta_generic_to_shared(place); }
-
-// The map says where the matrix lies, how large it is and its boxes are, and whether they are swizzled.
-__device__ void copy_box(void* to, const TensorMap* map, int col, int row, u64* barrier)
-{
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
-                 "[%0], [%1, {%2, %3}], [%4];"
-                 :: "r"(at(to)), "l"(map), "r"(col), "r"(row), "r"(at(barrier)) : "memory");
-}
+#define AT(place) ((unsigned)__cvta_generic_to_shared(place))
+// An mbarrier, 8 bytes of shared memory: its phase is over when all arrivals and all expected bytes have come.
+#define INIT(barrier, arrivals) \
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(AT(&barrier)), "r"(arrivals) : "memory")
+#define ARRIVE_AND_EXPECT(barrier, bytes) \
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" \
+                 :: "r"(AT(&barrier)), "r"(bytes) : "memory")
+// Waits until the phase with this parity is over: 0 for the first, the third … phase, 1 for the others.
+#define WAIT(barrier, parity) \
+    asm volatile("{ .reg .pred over; again: mbarrier.try_wait.parity.shared::cta.b64 over, [%0], %1; " \
+                 "@over bra done; bra again; done: }" :: "r"(AT(&barrier)), "r"(parity) : "memory")
+// Has a box copied that a tensor map describes: where the matrix lies, how large it is, how large the box.
+#define COPY_BOX(to, map, col, row, barrier) \
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes " \
+                 "[%0], [%1, {%2, %3}], [%4];" \
+                 :: "r"(AT(to)), "l"(&map), "r"(col), "r"(row), "r"(AT(&barrier)) : "memory")
 
 extern "C" __global__ void tma_transpose(const __grid_constant__ TensorMap A, float* C, int M, int N)
 {
@@ -22,14 +28,12 @@ extern "C" __global__ void tma_transpose(const __grid_constant__ TensorMap A, fl
     int row = blockIdx.y * 32, col = blockIdx.x * 32;
 
     if (lane == 0) {
-        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(at(&full)) : "memory");
-        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
-                     :: "r"(at(&full)), "r"((int)sizeof tile) : "memory");
-        copy_box(tile, &A, col, row, &full);
+        INIT(full, 1);
+        ARRIVE_AND_EXPECT(full, (int)sizeof tile);
+        COPY_BOX(tile, A, col, row, full);
     }
     __syncwarp();
-    asm volatile("{ .reg .pred over; again: mbarrier.try_wait.parity.shared::cta.b64 over, [%0], 0; "
-                 "@over bra done; bra again; done: }" :: "r"(at(&full)) : "memory");
+    WAIT(full, 0);
 
     for (int piece = 0; piece < 8; piece++) {
         int place = SWIZZLED ? piece ^ lane % 8 : piece;
