@@ -7,12 +7,13 @@ docs/lessons.md is made from them. The first argument is the situation that is a
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.devices.device_table import find_capability, load_devices
 from core.devices.occupancy import LIMITS, Occupancy, Resources, occupancy
@@ -28,6 +29,7 @@ from core.rules.counters import COUNTERS, Count
 from core.rules.global_memory import SECTOR
 from core.trace.access import WARP, Access, Array, SharedState, WarpAccess
 from core.trace.finding import KINDS, Finding
+from core.trace.pipeline import Filling, Pipeline, pipeline
 
 if TYPE_CHECKING:
     from core.explain.phase_table import Entry
@@ -499,6 +501,121 @@ def zeros(here: Situation, phase: int) -> list[Value]:
         texts = [entry.text for entry in _cell(here, thread, phase)]
         found += [text.removeprefix("0 -> ") for text in texts if text.startswith("0 -> ")]
     return found
+
+
+# -- the pipeline of shared memory -------------------------------------------------------------
+
+_begin("The pipeline of shared memory")
+
+
+def _ring(here: Situation) -> tuple[Pipeline, int]:
+    """The block's pipeline, and the place of its last moment at the step, -1 before the first."""
+    made = pipeline(here.block, here.trace.shared_arrays)
+    if isinstance(made, str):
+        raise LessonError(made)
+    return made, made.at(here.step)
+
+
+def _held(here: Situation, stage: int) -> Filling | None:
+    made, place = _ring(here)
+    return made.held(_stage(made, stage), place)
+
+
+def _stage(made: Pipeline, stage: int) -> int:
+    if not 0 <= stage < len(made.stages):
+        raise LessonError(f"There is no stage {stage}: there are {len(made.stages)}.")
+    return stage
+
+
+@_word
+def ring_stages(here: Situation) -> int:
+    """How many stages there are: parts of shared memory that are filled as a whole."""
+    return len(_ring(here)[0].stages)
+
+
+@_word
+def stage_bytes(here: Situation, stage: int = 0) -> int:
+    """Bytes of a stage."""
+    made, _ = _ring(here)
+    return made.stages[_stage(made, stage)].nbytes
+
+
+@_word
+def filling(here: Situation, stage: int) -> int:
+    """Which filling a stage holds or is being given at the step, counted from 0; -1: none yet."""
+    held = _held(here, stage)
+    return -1 if held is None else held.number
+
+
+@_word
+def is_there(here: Situation, stage: int) -> bool:
+    """Whether what a stage is given is known to be there: its copies were awaited."""
+    held = _held(here, stage)
+    return held is not None and 0 <= held.ready <= _ring(here)[1]
+
+
+@_word
+def in_flight(here: Situation) -> int:
+    """How many stages are being filled at the step: copies are begun, and not awaited yet."""
+    stages = range(ring_stages(here))
+    return sum(filling(here, stage) >= 0 and not is_there(here, stage) for stage in stages)
+
+
+@_word
+def warps_as(here: Situation, role: str) -> list[Value]:
+    """The warps that are "producer" (fill stages alone) or "consumer" (read them alone)."""
+    actors = _ring(here)[0].actors
+    return list[Value](sorted(w for actor in actors if actor.role == role for w in actor.warps))
+
+
+@_word
+def phases_over(here: Situation, barrier: Element) -> int:
+    """How many phases of an mbarrier, such as full[0], are over at the step."""
+    for array in here.trace.shared_arrays:
+        if array.name == barrier.array:
+            _must_be_inside(barrier, array.shape)
+            flat = int(np.ravel_multi_index(barrier.index, array.shape))
+            first = here.block.place * here.block.shared_stride + array.offset
+            place = (first + flat * array.dtype.itemsize) // 8
+            return sum(
+                event.kind == "end"
+                and place in event.places
+                and here.block.step_at(event.tick) <= here.step
+                for event in here.block.record.phases
+            )
+    raise LessonError(f"The kernel has no shared array {barrier.array}.")
+
+
+@_word
+def copied_bytes(here: Situation) -> int:
+    """Bytes that bulk copies bring to the block's shared memory, all together."""
+    first = here.block.place * here.block.shared_stride
+    return sum(
+        span.width
+        * int(((span.place >= first) & (span.place < first + here.block.shared_stride)).sum())
+        for event in here.block.record.transfers
+        for span in event.writes
+        if span.region.space == "shared"
+    )
+
+
+@_word
+def executed(here: Situation, opcode: str) -> int:
+    """How often the block's warps execute an instruction of PTX that begins so: "mma.sync"."""
+    return sum(len(np.unique(lanes // WARP)) for lanes in _executions(here, opcode))
+
+
+@_word
+def executing(here: Situation, opcode: str) -> list[Value]:
+    """The threads of the block, linear, that ever execute such an instruction."""
+    first = here.block.lanes.start
+    return list[Value](sorted({int(i) - first for each in _executions(here, opcode) for i in each}))
+
+
+def _executions(here: Situation, opcode: str) -> Iterator[NDArray[np.intp]]:
+    for one in here.block.instructions:
+        if ".".join((one.opcode, *one.modifiers)).startswith(opcode):
+            yield from (lanes for _, lanes in here.block.executions(one.pc))
 
 
 # -- the whole launch --------------------------------------------------------------------------

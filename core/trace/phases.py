@@ -3,8 +3,9 @@
 The main loop is the longest of the kernel's outermost loops, by the instructions that a block
 executes from its first to its last. With it counts any other that is at least a quarter as long and
 reads memory: of several main loops the iterations are numbered through. A loop that only fills
-tiles before it, or writes results back after it, is none. Where warps run the loop one after
-another and a barrier holds them together, an iteration is one phase for all of them.
+tiles before it, or writes results back after it, is none; nor is one that other threads run beside
+it, as a producer does. Where warps run the loop one after another and a barrier holds them
+together, an iteration is one phase for all of them.
 (`docs/window.md` says so to users.)
 """
 
@@ -116,11 +117,20 @@ def _test_end(module: Module, first: int, end: int) -> int | None:
     return pc if leaves else None
 
 
+<<<<<<< ours
 def main_loops(pcs: Ints, loops: tuple[Loop, ...], reads: Ints) -> tuple[Loop, ...]:
+=======
+def main_loops(
+    pcs: NDArray[np.int64],
+    loops: tuple[Loop, ...],
+    reads: NDArray[np.int64],
+    lanes_at: Callable[[int], NDArray[np.bool_]] | None = None,
+) -> tuple[Loop, ...]:
+>>>>>>> wt-lessons
     """Those of the outermost loops whose iterations are phases.
 
     `pcs` is what a block executed, in order; `reads` are the places in it of loads from global or
-    shared memory, ascending.
+    shared memory, ascending. `lanes_at` is as for `phase_of`.
     """
     spans = {}
     for loop in loops:
@@ -128,12 +138,17 @@ def main_loops(pcs: Ints, loops: tuple[Loop, ...], reads: Ints) -> tuple[Loop, .
         if len(inside):
             spans[loop] = int(inside[0]), int(inside[-1])
     most = max((last - first for first, last in spans.values()), default=0)
-    return tuple(
+    found = [
         loop
         for loop, (first, last) in spans.items()
         if last - first == most
         or (MAIN * (last - first) >= most and _any_between(reads, first, last))
-    )
+    ]
+    if lanes_at is not None and len(found) > 1:
+        runs = {o: sum(lanes_at(int(i)) for i in np.flatnonzero(pcs == o.first)) > 0 for o in found}
+        longest = max(found, key=lambda o: spans[o][1] - spans[o][0])
+        found = [o for o in found if o is longest or np.any(runs[o] & runs[longest])]
+    return tuple(found)
 
 
 def _any_between(places: Ints, first: int, last: int) -> bool:
@@ -151,7 +166,7 @@ def phase_of(
     """
     result = np.full(len(pcs), -1, np.int32)
     count = 0
-    for loop in main_loops(pcs, loops, reads):
+    for loop in main_loops(pcs, loops, reads, lanes_at):
         inside = np.flatnonzero((pcs >= loop.first) & (pcs < loop.end))
         entries = np.flatnonzero(pcs == loop.first)
         inside = inside[inside >= entries[0]] if len(entries) else inside[:0]

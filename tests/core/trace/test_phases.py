@@ -57,6 +57,20 @@ def test_without_a_barrier_a_phase_is_one_stretch_of_time():
     assert all(a.last < b.first for a, b in pairwise(block.phases))
 
 
+def test_a_producers_loop_beside_the_main_loop_is_none():
+    pcs = np.array([0, 1, 10, 11, 12, 0, 1, 10, 11, 12, 0, 1, 10, 11, 12])
+    loops, reads = (loop(0, 2), loop(10, 13)), np.array([3, 8, 13])
+    of_all = phase_of(pcs, loops, reads)
+    assert of_all.max() == 5
+    producer = np.array([True, False])
+    found = phase_of(pcs, loops, reads, lambda place: producer if pcs[place] < 10 else ~producer)
+    assert found[pcs < 10].tolist() == [-1] * 6
+    assert found[pcs == 11].tolist() == [0, 1, 2]
+    both = np.array([True, True])
+    after = phase_of(pcs, loops, reads, lambda place: producer if pcs[place] < 10 else both)
+    assert after.max() == 5
+
+
 def loop(first, end):
     return Loop(first, end, None)
 
