@@ -494,7 +494,7 @@ _add("checked by asserts", r"""
 #undef assert
 #define assert(x) do { if (!(x)) __trap(); } while (0)
 struct Stack { int v[8]; int top; __device__ void push(int x) { assert(top < 8); v[top++] = x; } __device__ int pop() { assert(top > 0); return v[--top]; } };
-K { int i = I; if (i >= n) return; Stack s; s.top = 0; for (int k = 0; k < 12; k++) { int x = b[i + k * 7]; switch (x & 3) { case 0: if (s.top < 8) s.push(a[i + k]); break; case 1: if (s.top > 1) s.push(s.pop() + s.pop()); break; case 2: if (s.top) { out[1000 + i] = s.pop(); break; } default: s.push(k); if (s.top == 8) s.top = 2; } } out[i] = s.top ? s.pop() : -1; }
+K { int i = I; if (i >= n) return; Stack s; s.top = 0; for (int k = 0; k < 12; k++) { int x = b[i + k * 7]; switch (x & 3) { case 0: if (s.top < 8) s.push(a[i + k]); break; case 1: if (s.top > 1) s.push(s.pop() + s.pop()); break; case 2: if (s.top) { out[1000 + i] = s.pop(); break; } default: if (s.top == 8) s.top = 2; s.push(k); } } out[i] = s.top ? s.pop() : -1; }
 """, *ODD)
 _add("best three of many", r"""
 K { int i = I; if (i >= n) return; float best[3] = {1e30f, 1e30f, 1e30f}; int at[3] = {-1, -1, -1}; int2 me = ((const int2 *)b)[i & 1023];
