@@ -6,7 +6,8 @@
 
 `run` needs PyCUDA or cuda-bindings, and Nsight Compute (`ncu`, allowed to read counters). It writes
 OUT/found.json after each part of the set, and begins none after `PATIENCE_S`. The launches are
-those of tests/blind_set.py and tests/blind_more.py. A kernel whose rows are deleted is taken again.
+those of tests/blind_textbook.py, with the sets before it. A kernel whose rows are deleted is taken
+again.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ import gpu_tools as tools
 import numpy as np
 
 from core.launch import ArrayArgument, ScalarArgument, Workload
-from tests import blind_more, blind_set
+from tests import blind_set, blind_textbook
 
 CUBINS, FOUND = "blind.pickle.xz", "found.json"
 PATIENCE_S = 400
@@ -40,7 +41,7 @@ Cubins = dict[tuple[str, str], bytes]
 
 def launches(titles: Collection[str]) -> list[tuple[str, str, Workload]]:
     """The launches of some kernels."""
-    return [found for found in blind_more.all_launches() if found[2].title in titles]
+    return [found for found in blind_textbook.all_launches() if found[2].title in titles]
 
 
 def prepare(folder: Path) -> None:
@@ -50,7 +51,7 @@ def prepare(folder: Path) -> None:
     known = json.loads(blind_set.RECORDED.read_text("utf-8"))["rows"]
     new = {
         work.title
-        for name, build, work in blind_more.all_launches()
+        for name, build, work in blind_textbook.all_launches()
         if f"{name}, {build}" not in known
     }
     made: Cubins = {}
@@ -160,7 +161,7 @@ def write(out: Path) -> None:
     """One row a line, in the order of the launches; counters that are 0 are left out."""
     found = json.loads((out / FOUND).read_text("utf-8"))
     known = json.loads(blind_set.RECORDED.read_text("utf-8"))["rows"] | found.pop("rows")
-    names = [f"{name}, {build}" for name, build, _ in blind_more.all_launches()]
+    names = [f"{name}, {build}" for name, build, _ in blind_textbook.all_launches()]
     head = json.dumps({**found, "rows": None}, indent=1).removesuffix("null\n}")
     rows = (f"  {json.dumps(name)}: {json.dumps(known[name])}" for name in names if name in known)
     text = f"{head}{{\n" + ",\n".join(rows) + "\n }\n}\n"
