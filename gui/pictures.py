@@ -471,7 +471,6 @@ class Sheet:
         self._number_page()
 
     def _number_page(self) -> None:
-        """The title and the page's number, below the text."""
         foot = self._text(f"<p class='small'>{escape(self._title)}, page {self._page}</p>")
         self._painter.save()
         self._painter.translate(0, self._height + self._mm(FOOT_MM) - foot.size().height() / 2)

@@ -58,7 +58,6 @@ class Commands:
             self._window.ladder_panel.choose_next(by)
 
     def close(self) -> None:
-        """Stop what reads and writes files, and wait for it."""
         self.workbench.close()
         self.exporter.close()
         self.taker.close()

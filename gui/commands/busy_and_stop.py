@@ -35,7 +35,6 @@ class Waiting(QObject):
             worker.idle.connect(self._end)
 
     def stop(self) -> None:
-        """Give up what is read, recorded or counted; what is shown stays."""
         if self.opener.busy:
             self.opener.cancel()
             before = f": {_BEFORE}" if self.main.session.trace is not None else ""

@@ -122,7 +122,6 @@ class Workbench(QObject):
         self.main.step_page.front("Source")
 
     def run_source(self) -> None:
-        """Compile and record what stands in the editor, with the present launch."""
         self.session.playing = 0
         draft, now = self.source.draft, self.session.configuration
         source = draft.text if draft.edited else None
@@ -148,7 +147,6 @@ class Workbench(QObject):
         self.opener.submit(open_job, UNTITLED, None, None, text, pasted=pasted)
 
     def run_original(self) -> None:
-        """Put the text before any edit back into the editor, and run it."""
         self.source.put_original()
         self.run_source()
 

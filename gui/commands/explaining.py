@@ -128,7 +128,6 @@ class Explaining(QObject):
             session.question = None
 
     def _leave_page(self, page: str) -> None:
-        """Put away what is about another page."""
         topic = self.session.question
         if isinstance(topic, OnPage) and topic.page != page:
             self.close()
@@ -158,7 +157,6 @@ class Explaining(QObject):
         return self.window_.mapFromGlobal(QCursor.pos())
 
     def _view_at(self, place: QPoint) -> QRect | None:
-        """The view at a place of the screen."""
         widget = QApplication.widgetAt(place)
         while widget is not None and not isinstance(widget, SessionView):
             widget = widget.parentWidget()

@@ -89,7 +89,6 @@ class Taker(QObject):
             self._start(path, "export", "--percent", link, "-o", str(path), *theme)
 
     def ask_and_report(self) -> None:
-        """Ask for a file, then write the report of the shown launch."""
         if self.main.session.trace is None or self._waits("a report"):
             return
         kernel = file_name(self.main.session).partition("-step-")[0]
@@ -98,7 +97,6 @@ class Taker(QObject):
             self.report(where[0])
 
     def report(self, path: Path) -> None:
-        """Write the report."""
         session = self.main.session
         if session.trace is None or self._waits("a report"):
             return
@@ -131,7 +129,6 @@ class Taker(QObject):
         self._start(path, "lesson", "export", *names, f"--{kind}", "-o", str(path))
 
     def _start(self, path: Path, *arguments: str) -> None:
-        """Have another process write the file."""
         try:
             must_be_writable(path)
         except TilescopeError as error:
@@ -173,7 +170,6 @@ class Taker(QObject):
         self.main.message.tell(f"{self._path.name} was not written.")
 
     def close(self) -> None:
-        """Give it up, and end what is being written."""
         self.cancel()
         self.worker.close()
 

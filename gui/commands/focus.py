@@ -188,7 +188,6 @@ class FocusKeys(QObject):
         self._follow(None, app.focusWidget())
 
     def close(self) -> None:
-        """Watch nothing any more."""
         self._app.focusChanged.disconnect(self._follow)
         self._by_keys = False
         self._follow(None, None)

@@ -322,7 +322,6 @@ class Lecture(QObject):
             self._change(kept[: self.at] + kept[self.at + 1 :], self.at, said)
 
     def ask_for_list(self) -> None:
-        """Ask for a file, and go through its moments from the first."""
         name, _ = QFileDialog.getOpenFileName(self.main, "Open a list of moments", "", FILES)
         if name:
             self.open_list(Path(name))

@@ -35,7 +35,6 @@ class Profiling(QObject):
             self.compare(Path(name))
 
     def compare(self, path: Path) -> None:
-        """Set a profile beside the shown launch."""
         trace = self.session.trace
         if trace is None:
             return
@@ -44,12 +43,10 @@ class Profiling(QObject):
         self.worker.submit(profile_job, path, trace.workload)
 
     def cancel(self) -> None:
-        """Give it up; what is shown stays."""
         self.worker.cancel()
         self.main.message.take_back(self._said)
 
     def close(self) -> None:
-        """Give it up, and wait for the end."""
         self.worker.close()
 
     def _show(self, found: Any) -> None:

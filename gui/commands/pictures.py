@@ -105,7 +105,6 @@ class Gallery:
             page.be_pictured(False)
 
     def workers(self, name: str) -> list[Worker]:
-        """What works for a view in other threads."""
         view = self.places()[name].view
         return view.findChildren(Worker) if view is not None else []
 
@@ -174,7 +173,6 @@ class PictureMenu(QObject):
         return True
 
     def menu_for(self, name: str) -> QMenu:
-        """The menu of a view, by its name."""
         menu, title = QMenu(self._window), "the window" if name == WINDOW else f"“{name}”"
         menu.addAction(f"Copy a picture of {title}", partial(self._exporter.copy, name))
         menu.addAction(f"Export {title}…", partial(self._exporter.export, name))
@@ -205,12 +203,10 @@ class Task:
 
     @property
     def vectors(self) -> bool:
-        """Whether it becomes a PDF, not an image."""
         return self.path is not None and self.path.suffix.lower() == ".pdf"
 
     @property
     def doing(self) -> str:
-        """What is under way, as the window says it."""
         return f"Writing {self.path.name}" if self.path else f"Copying {self.name}"
 
 
@@ -249,13 +245,11 @@ class Exporter(QObject):
         self._copied = False
 
     def views(self) -> Mapping[str, QWidget]:
-        """What is shown now, by its name."""
         return self.gallery.shown()
 
     # ---- what the user does
 
     def ask_and_export(self) -> None:
-        """Ask whether the window or which view, then for a file, and save it."""
         names, now = list(self.gallery.places()), self.looked_at()
         first = names.index(now) if now in names else 0
         name = ask_choice(self.main, "Export a picture", names, first, action="Export…")
@@ -269,7 +263,6 @@ class Exporter(QObject):
         self.copy(WINDOW)
 
     def looked_at(self) -> str:
-        """The view with the keyboard, else the one that is large or in front, else the window."""
         name = self.gallery.at(self.main.focusWidget())
         if name != WINDOW:
             return name
@@ -304,7 +297,6 @@ class Exporter(QObject):
         self._take(Task(name, None, scale))
 
     def cancel(self) -> None:
-        """Give up every picture that is not there yet."""
         for task in self._tasks:
             task.given_up.set()
         waiting = tuple(self._hidden)

@@ -174,7 +174,6 @@ class Comparing(QObject):
             self._compare_with(self.a.versus)
 
     def close(self) -> None:
-        """Stop what runs, wait for it, and let go of both sessions."""
         self.differing.close()
         self.comparison.close()
         self.a.versus_changed.disconnect(self._compare_with)
@@ -222,7 +221,6 @@ class Comparing(QObject):
         return counterpart(shown, self.ladder) if before is None else replace(shown, source=before)
 
     def show_preset(self, preset: Preset) -> None:
-        """Show one of the examples at the moment that it is about."""
         self.a.compared_view = preset.view
         self.differing.expect(preset)
         self.moments.open_moment(parse_link(preset.link, self.ladder, ()))

@@ -39,7 +39,6 @@ class Stopping(QObject):
             self.session.update(playing=0, step=number)
 
     def run_to_break(self, *, forward: bool) -> None:
-        """Go to the next breakpoint, or say why not."""
         if self.session.run_to_break(forward):
             return
         if not self.session.breakpoints:
@@ -78,7 +77,6 @@ class Stopping(QObject):
             self.source.go_to_next(self.session.line)
 
     def toggle_at_element(self) -> None:
-        """Set or take away a breakpoint at the selected element."""
         if self._element() is not None:
             self.session.toggle_breakpoint(Breakpoint(element=self.session.element))
 
@@ -98,7 +96,6 @@ class Stopping(QObject):
         self.message.tell(said)
 
     def ask_for_element(self) -> None:
-        """Ask for an element by its name and index, and select it."""
         now = self.session.element
         text = ask_text(
             self.window_,
@@ -122,7 +119,6 @@ class Stopping(QObject):
         return ""
 
     def select_element(self, text: str) -> None:
-        """Select the element that a text names, or say why not."""
         mistake = self.mistake_of(text)
         if mistake:
             self.message.show_message(mistake)

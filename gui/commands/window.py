@@ -54,7 +54,6 @@ class Window(QMainWindow):
     transport: TransportBar
 
     def show_page(self, key: str) -> None:
-        """Show a page, by its key; see `gui.shell.pages`."""
         self.session.page = key
 
     def look_at_page(self, key: str) -> None:

@@ -164,7 +164,6 @@ def _pillow(
 
 
 def _pictures(images: Iterator[QImage], folder: Path, steps: Sequence[int], title: str) -> None:
-    """One PNG a step; each name says kernel and step."""
     folder.mkdir(parents=True, exist_ok=True)
     kernel = "-".join("".join(c if c.isalnum() else " " for c in title.lower()).split())
     for step, image in zip(steps, images, strict=True):

@@ -292,7 +292,6 @@ def _paint_of(what: str, color: QColor, opacity: float) -> str:
 
 
 def _is_box(path: QPainterPath) -> bool:
-    """Whether a path is one upright rectangle."""
     if path.elementCount() != 5:
         return False
     box = path.boundingRect()

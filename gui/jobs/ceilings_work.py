@@ -102,7 +102,6 @@ def _checksum(wanted: Configuration) -> str:
 
 
 def _state(path: Path) -> tuple[int, int]:
-    """Changes when a file does, large as it may be."""
     try:
         found = path.stat()
     except OSError:

@@ -150,7 +150,6 @@ def _changes(plain: Blocks, sized: Blocks) -> str:
 
 
 def _blocks(text: str) -> Blocks:
-    """Each rule's selectors and declarations."""
     parts = (block.split("{") for block in text.split("}")[:-1])
     return [(selectors, body.split(";")) for selectors, body in parts]
 

@@ -959,7 +959,6 @@ class BenchModel:
         self._leave()
 
     def _leave(self) -> None:
-        """Let go of a cluster."""
         joining, self._joining = self._joining, None
         if joining is not None:
             joining.leave()

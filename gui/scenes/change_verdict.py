@@ -83,7 +83,6 @@ def _costs(first: Session, second: Session, called: str) -> list[str]:
 
 
 def _what(row: Difference) -> str:
-    """A row's label within a sentence: "global sectors of stores"."""
     way, what = row.label.split(": ")
     assert row.topic is not None
     return f"{what if what.startswith('bank') else f'{row.topic.space} {what}'} of {way.lower()}"

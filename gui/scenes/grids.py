@@ -358,7 +358,6 @@ def scrolled(
 
 
 def _page(at: int, size: int, unit: int, start: int, whole: int) -> tuple[int, int]:
-    """First and number of the cells in sight: those around `at`, by whole units where they fit."""
     step = size // unit * unit if size >= unit else size
     first = (at - start) // step * step
     return start + max(0, min(first, whole - size)), size

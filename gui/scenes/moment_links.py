@@ -297,7 +297,6 @@ def _one_of(what: str, text: str, known: tuple[T, ...]) -> T:
 
 
 def _pages(texts: Mapping[str, str]) -> dict[str, str | int]:
-    """What Ceilings and Occupancy look at. Raises ParameterError."""
     found: dict[str, str | int] = {}
     for key, text in texts.items():
         if key in SIZES:

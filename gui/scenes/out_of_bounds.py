@@ -257,7 +257,6 @@ class Guards:
         return places, np.ones(len(threads), bool)
 
     def _elsewhere(self, grid: Grid, access: Access, block: BlockTrace) -> Iterator[Slopes | None]:
-        """The line of the same instruction in the first accesses that show it."""
         threads = self._first.threads.astype(np.int64)
         for other in _others(self._first, int(block.pc[access.step]), 4):
             live = served(self._first, other)

@@ -84,7 +84,6 @@ OPERATIONS = {"ld": "load", "ldu": "load", "st": "store", "atom": "store", "red"
 
 
 def _spans(row: PtxRow, start: int) -> list[Span]:
-    """The spans of a row whose instruction begins at `start`."""
     if row.pc < 0:
         return [Span(0, len(row.text), "label" if row.text.endswith(":") else "function")]
     words = row.text.split(" ")

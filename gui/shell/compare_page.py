@@ -230,7 +230,6 @@ class CompareSide(QWidget):
         self.matrices.fit_button.setVisible(room > ROOM_FOR_FIT)
 
     def show_views(self, chosen: str, room: int) -> None:
-        """Show the chosen view of `COMPARED_VIEWS` and, up to `room` of them, others with it."""
         self._chosen = chosen
         names = views_shown(chosen, room)
         for name, panel in self.panels.items():
@@ -247,7 +246,6 @@ class CompareSide(QWidget):
             self.source.reveal_changes()
 
     def name(self, name: str, changes: Changes, sign: str) -> None:
-        """Name the side, and mark what its source has and the other's lacks."""
         self.head.badge.setText(name)
         self.setAccessibleName(f"Side {name}")
         self.source.show_changes(changes, sign)
@@ -399,7 +397,6 @@ class DifferenceView(QWidget):
             self.refresh()
 
     def restyle(self) -> None:
-        """Take up the theme's sizes; the heads leave room for the choice that stands over them."""
         heads = self.grouping.sizeHint().height()
         self.table.horizontalHeader().setMinimumHeight(heads)
         self.table.fit()
@@ -578,7 +575,6 @@ class ComparePage(PageWidget, QWidget):
         self._name_answers()
 
     def _fit_letters(self) -> None:
-        """Leave room for the sides' names in front of the time axes."""
         for letter in self.letters:
             letter.adjustSize()
         widest = max(letter.width() for letter in self.letters)
@@ -644,13 +640,11 @@ class ComparePage(PageWidget, QWidget):
         self._show_forms()
 
     def toggle_grouping(self) -> None:
-        """Differences by array instead of totals, or the other way round."""
         grouping = self.differences.grouping
         grouping.value = "total" if grouping.value == "array" else "array"
         self.differences.refresh()
 
     def configure_other(self) -> None:
-        """Turn the left column to the other side's forms."""
         self.switch.value = "b" if self.switch.value == "a" else "a"
         self._show_forms()
 

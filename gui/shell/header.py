@@ -91,13 +91,11 @@ class Header(QWidget):
         self.title.setToolTip(self._title if wide < whole else "")
 
     def _room(self) -> int:
-        """Pixels between the menus and the tabs."""
         margins = self.contentsMargins()
         room = self.width() - margins.left() - margins.right() - 2 * SPARE
         return room - self.menu_bar.sizeHint().width() - self.tabs.sizeHint().width()
 
     def _tighten(self, close: bool) -> None:
-        """Have the words of the menus and the tabs closer together, or not."""
         for widget in (self.menu_bar, *self.tabs.findChildren(QToolButton)):
             if bool(widget.property("close")) != close:
                 set_style(widget, "close", close)

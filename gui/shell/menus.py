@@ -80,12 +80,10 @@ def _matrices(window: Window) -> list[Command]:
 
 
 def _set(session: Session, name: str, value: object) -> Callable[[], None]:
-    """What gives a setting of the session a value."""
     return lambda: session.update(**{name: value})
 
 
 def _is(session: Session, name: str, value: object) -> Callable[[], bool]:
-    """What says whether a setting has a value."""
     return lambda: bool(getattr(session, name) == value)
 
 
@@ -219,7 +217,6 @@ def compare_commands(window: Window, profiling: Profiling) -> list[Command]:
 
 
 def _naming(window: Window) -> Naming:
-    """What the sides of the comparison are called, once there is one."""
     page = window.pages.made("compare")
     return Naming() if page is None else cast("ComparePage", page).comparing.naming
 

@@ -39,7 +39,6 @@ class Keeper(QObject):
         window.lecture.changed.connect(self.save)
 
     def save(self) -> None:
-        """Write the file now, with what other windows have added to it."""
         if self.path is None:
             return
         lock = QLockFile(f"{self.path}.lock")

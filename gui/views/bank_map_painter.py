@@ -41,7 +41,6 @@ class BankMapLayout:
     shown: tuple[int, ...]
 
     def word(self, line: int, bank: int, count: int = 1) -> QRectF:
-        """The cells of `count` words from a bank on, in a line."""
         return self._grid.rect((self.shown.index(line), bank, 1, count))
 
     @property
@@ -122,7 +121,6 @@ class BankMapPainter:
         return "store" if "stores" in words or "writes" in words else "load"
 
     def draw(self, lane: int) -> None:
-        """The map; the pieces of a lane are framed."""
         self._draw_ground()
         self._draw_pieces(lane)
         self._draw_numbers()

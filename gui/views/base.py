@@ -92,7 +92,6 @@ class SessionView(QWidget):
         self.session.turns.offer(caption, show)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Catch up with what changed while hidden."""
         super().showEvent(event)
         self.catch_up()
 
@@ -129,11 +128,9 @@ class PointedView(SessionView):
         raise NotImplementedError
 
     def point_at(self, point: QPointF) -> None:
-        """Tell the session what lies under a pixel."""
         self.session.hover = self.hover_at(point)
 
     def menu_at(self, point: QPointF) -> QMenu | None:
-        """The menu of the element under a pixel, None where there is none."""
         hover = self.hover_at(point)
         if hover is None or hover.element is None:
             return None
@@ -253,7 +250,6 @@ class Caption(QLabel):
             self._take(self._wanted())
 
     def _wrap(self, most: int) -> list[str]:
-        """The sentence in at most so many lines."""
         width, words = self.contentsRect().width(), unbroken(self.text()).split(" ")
         elided = self.fontMetrics().elidedText
         lines: list[str] = []

@@ -121,7 +121,6 @@ class Key(QWidget):
         self.setMouseTracking(True)
 
     def show_rows(self, rows: Sequence[KeyRow], most: int) -> None:
-        """Show these names, in the order of the curves, in at most so many pixels."""
         self.rows = list(rows)
         widths = [QFontMetrics(_font(row)).horizontalAdvance(row.title) for row in rows]
         self.setFixedWidth(min(max(widths, default=-_ROOM) + _ROOM, max(most, _ROOM)))
@@ -353,7 +352,6 @@ class SweepPlot(QWidget):
         return pg.mkPen(color, width=width, style=style)
 
     def _restroke(self) -> None:
-        """Draw the lines as wide as they are now, and name the one that stands out."""
         foremost = self._foremost
         for curve in self.curves:
             if (line := self._lines.get(curve.key)) is not None:
@@ -362,7 +360,6 @@ class SweepPlot(QWidget):
         self._name_end()
 
     def _name_curves(self) -> None:
-        """Put each curve's name where it ends."""
         rows = []
         for curve in self.curves:
             last, key = curve.points[-1], curve.key
@@ -397,7 +394,6 @@ class SweepPlot(QWidget):
             self.plot.addItem(self._end)
 
     def draw(self) -> None:
-        """Draw everything anew, in the theme's colours."""
         request, theme = self._request, current_theme()
         scale = " (logarithmic)" if self._logarithms else ""
         self.plot.dress(QUANTITIES[request.quantity] + scale, OVER[request.over], grid=GRID)
@@ -588,7 +584,6 @@ class LaunchPlot(Chart):
         self.restyle()
 
     def show_values(self, values: Sequence[float], unit: str) -> None:
-        """Show these launches; `unit` is GFLOPS or ms."""
         self.values = list(values)
         if unit != self.unit:
             self.unit = unit
@@ -624,7 +619,6 @@ class LaunchPlot(Chart):
 
     @property
     def _spread(self) -> tuple[float, float, float]:
-        """The 5th, the 50th and the 95th percentile."""
         low, middle, high = np.quantile(self.values, (0.05, 0.5, 0.95))
         return float(low), float(middle), float(high)
 

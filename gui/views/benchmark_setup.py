@@ -55,11 +55,9 @@ class KernelList(QWidget):
         return [self.list.item(row) for row in range(self.list.count())]
 
     def titles(self) -> dict[str, str]:
-        """What may be ticked, by key."""
         return {str(item.data(KEY)): item.text() for item in self._items()}
 
     def ticked(self) -> frozenset[str]:
-        """The keys of what is ticked."""
         on = (item for item in self._items() if item.checkState() == TICKS[True])
         return frozenset(str(item.data(KEY)) for item in on)
 
@@ -155,7 +153,6 @@ class SetupStrip(QWidget):
 
     @property
     def place(self) -> Place:
-        """The chosen place; a typed address as it stands there."""
         found = self.gpus.currentData()
         chosen = found if isinstance(found, Place) else Place("")
         return replace(chosen, cluster=self.address.text().strip()) if chosen.is_typed else chosen
@@ -171,7 +168,6 @@ class SetupStrip(QWidget):
         self.address.setVisible(self.place.is_typed)
 
     def show_state(self, *, ready: bool, running: bool, paused: bool, stopping: bool) -> None:
-        """Offer what can be done now."""
         self.run_button.setVisible(not running)
         self.run_button.setEnabled(ready)
         self.pause_button.setVisible(running)
@@ -190,7 +186,6 @@ class SetupStrip(QWidget):
         self.bar.setValue(done)
 
     def show_plan(self, sentence: str, *, wrong: bool) -> None:
-        """Say what would be measured, or what is wrong with the fields."""
         set_style(self.plan, "role", "error" if wrong else "dim")
         self.plan.setText(sentence)
 

@@ -100,7 +100,6 @@ class ResultsModel(RowModel[ResultRow]):
 
     @property
     def results(self) -> tuple[ResultRow, ...]:
-        """The rows, none of which is a heading."""
         return tuple(row for row in self.rows if not isinstance(row, str))
 
     def text(self, row: ResultRow, column: int) -> str:
@@ -183,7 +182,6 @@ class ResultsPanel(QWidget):
         self._name, self._family = name, "all"
 
     def show_results(self, every: Sequence[Measured], failed: Sequence[Outcome]) -> None:
-        """Show those of the chosen machine, or of the first there is."""
         known = machines(every)
         if self._name not in known:
             self._name = known[0] if known else ""
@@ -207,7 +205,6 @@ class ResultsPanel(QWidget):
         self.caption.setText(machine_sentence(self.measured))
 
     def _offer_families(self, there: tuple[str, ...]) -> str:
-        """Show the choice where there is one; gives the family to show."""
         chosen = self._family if self._family in there else next(iter(there), "all")
         offer(self.family, [(FAMILIES[key], key) for key in there], chosen)
         self.family.setVisible(len(there) > 1)
@@ -223,7 +220,6 @@ class ResultsPanel(QWidget):
             self.table.selectRow(place)
 
     def select_rung(self, rung: str) -> ResultRow | None:
-        """Select a rung's fastest result; None if there is none."""
         place = best_row(self.rows, rung)
         if place is None:
             return None
@@ -290,7 +286,6 @@ class BenchFiles(QObject):
     def ask_and_save(
         self, measured: Sequence[Measured], failures: Sequence[tuple[str, str]], ceilings: Ceilings
     ) -> None:
-        """Ask for a file, and save results, a report or the plots as its ending says."""
         if where := ask_where(self._page, "Save results", "tilescope-benchmark.csv", KINDS):
             self.save(where[0], measured, failures, ceilings)
 
@@ -495,7 +490,6 @@ class BenchmarkView(PageView):
     # ---- the session and the fields
 
     def refresh(self, names: frozenset[str]) -> None:
-        """Say what would be run; look for a GPU the first time."""
         self.when_painted(self._look_for_gpus)
         configuration = self.session.configuration
         self.strip.show_setup(self.setup, choices(self._ladder, configuration, self.setup))
@@ -544,7 +538,6 @@ class BenchmarkView(PageView):
         self._show_plan()
 
     def _show_plan(self) -> None:
-        """Say what would be measured, or what is wrong, and offer what can be done now."""
         try:
             said, ready = plan_sentence(self.plan()), True
         except TilescopeError as error:
@@ -578,7 +571,6 @@ class BenchmarkView(PageView):
             self.add_file(Path(name))
 
     def add_file(self, path: Path) -> None:
-        """Read a file, ask how its kernel is launched, and take it into the sweep."""
         self._opener.submit(file_job, path)
 
     def _ask_about(self, found: Any) -> None:
@@ -626,7 +618,6 @@ class BenchmarkView(PageView):
     # ---- files
 
     def _on_read(self, path: Path, results: Sequence[BenchmarkResult]) -> None:
-        """Take up results that were exported elsewhere."""
         if not results:
             self.said.emit(f"{path.name} holds no results.", False)
             return

@@ -92,7 +92,6 @@ class SizeBox(QComboBox):
             self.setCurrentText(text)
 
     def offer(self, on: bool) -> None:
-        """Whether a size can be chosen at all."""
         self.label.setVisible(on)
         self.setVisible(on)
 
@@ -204,13 +203,11 @@ class CeilingList(Scrolled):
     def show_ceilings(
         self, rows: Sequence[Row], measured: float | None, notes: Sequence[str]
     ) -> None:
-        """Show these ceilings, where the launch was measured, and remarks below."""
         self._shown = (tuple(rows), measured, tuple(notes), self.chosen)
         if self._shown != self._drawn:
             self.draw()
 
     def draw(self) -> None:
-        """Make the cards anew, in the theme's colours."""
         body = self._cards()
         at, before = self.verticalScrollBar().value(), self.takeWidget()
         if before is not None:
@@ -351,7 +348,6 @@ class CeilingsView(PageView):
 
     @property
     def wanted(self) -> Configuration | None:
-        """The launch whose ceilings are shown."""
         if self._other is not None:
             return self._other
         configuration = self.session.configuration
@@ -360,7 +356,6 @@ class CeilingsView(PageView):
         return work.sized(self._ladder, configuration, self.n)
 
     def refresh(self, names: frozenset[str]) -> None:
-        """Show another launch: from what was counted before, or counted now."""
         self.when_painted(self.device_box.look_for_gpus)
         if names & {"configuration", "size"}:
             self._other = None
@@ -371,7 +366,6 @@ class CeilingsView(PageView):
         self._draw_parts()
 
     def _follow_settings(self) -> None:
-        """Have the choices say what the session's settings do, if they say anything."""
         session = self.session
         if session.device:
             with QSignalBlocker(self.device_box):
@@ -404,7 +398,6 @@ class CeilingsView(PageView):
         self._draw()
 
     def _find(self) -> None:
-        """Take the ceilings if they are known, or have them found."""
         wanted = self.wanted
         if wanted is None:
             return
@@ -427,7 +420,6 @@ class CeilingsView(PageView):
         self._say(self._pointed)
 
     def runs(self) -> tuple[scene.Run, ...]:
-        """The measured runs of the chosen size on the chosen device."""
         wanted, size = self.wanted, self.n
         if size is None and wanted is not None:
             sizes = {v for k, v in wanted.parameters.items() if k in ("m", "n", "k")}
@@ -497,7 +489,6 @@ class CeilingsView(PageView):
         self.transfers.setToolTip(scene.exact_transfers(found.counts))
 
     def _stands(self, found: Ceilings, run: scene.Run | None) -> str:
-        """How the measured run stands to the ceilings, or that there is none."""
         if run is not None:
             return scene.measured(found, run)
         wanted = self.wanted
@@ -611,7 +602,6 @@ class CeilingsView(PageView):
         share(splitter, (3, 2), (640, 420))
 
     def show_legend(self, keys: Sequence[LegendKey]) -> None:
-        """Say what the plot's points and lines stand for, in the theme's colours."""
         self._keys = tuple(keys)
         theme = current_theme()
         self.legend.setText(

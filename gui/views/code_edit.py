@@ -91,11 +91,9 @@ class Gutter(QWidget):
 
     @property
     def errors(self) -> dict[int, str]:
-        """The messages of the lines that did not compile."""
         return {error.line: error.message for error in reversed(self._edit.errors)}
 
     def mark(self, current: int | None, selected: int | None) -> None:
-        """Mark the running and the selected line; only lines that change are painted."""
         touched = {self.current, self.selected} ^ {current, selected}
         touched |= {self.current, current} if self.current != current else set()
         self.current, self.selected = current, selected
@@ -195,7 +193,6 @@ class Gutter(QWidget):
             x += column
 
     def _paint_dot(self, painter: QPainter, theme: Theme, rect: QRectF, *, there: bool) -> None:
-        """A breakpoint, or where one would be."""
         size = 0.62 * self.dot_room()
         centre = QPointF(5 + self.dot_room() / 2, rect.center().y())
         painter.save()
@@ -206,7 +203,6 @@ class Gutter(QWidget):
         painter.restore()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Set or clear a breakpoint, ask about a total, or choose the line."""
         point = event.position()
         if point.x() < self.number_width():
             self.break_wanted.emit(self._edit.line_at(point.y()))
@@ -235,7 +231,6 @@ class Gutter(QWidget):
             self.update()
 
     def column_at(self, x: float) -> str:
-        """The column of totals at a position, empty over the line numbers."""
         right = float(self.number_width())
         if x < right:
             return ""
@@ -314,7 +309,6 @@ class LineError:
 
     @property
     def line(self) -> int:
-        """The line (from 1) where the place is now."""
         return int(self.cursor.blockNumber()) + 1
 
 
@@ -441,7 +435,6 @@ class CodeEdit(ColouredText):
         bar.setValue(bar.value() + max(min(over, most), 0))
 
     def set_text(self, text: str) -> None:
-        """Put in another text as an edit, so that it can be undone."""
         if text == self.toPlainText():
             return
         cursor = QTextCursor(self.document())
@@ -469,7 +462,6 @@ class CodeEdit(ColouredText):
         self.viewport().update()
 
     def draw_marks(self) -> None:
-        """Show the line marks and, over them, the errors' wavy lines."""
         waves = []
         for error in self.errors:
             wave = QTextEdit.ExtraSelection()
@@ -480,7 +472,6 @@ class CodeEdit(ColouredText):
         self.setExtraSelections([*self.marks, *waves])
 
     def _error_cursor(self, line: int, column: int | None) -> QTextCursor:
-        """The word at a column, or the whole of the line."""
         block = self.document().findBlockByNumber(line - 1)
         cursor, text = QTextCursor(block), block.text()
         start = len(text) - len(text.lstrip())
@@ -494,7 +485,6 @@ class CodeEdit(ColouredText):
         return cursor
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Return keeps the indentation and Tab gives four spaces."""
         plain = self.editing and not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         if plain and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             before = self.textCursor().block().text()[: self.textCursor().positionInBlock()]

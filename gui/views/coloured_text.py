@@ -55,7 +55,6 @@ class ColouredText(QPlainTextEdit):
         self.colour_anew()
 
     def colour_anew(self) -> None:
-        """Forget which lines have their colours."""
         self._coloured.clear()
         self.viewport().update()
 
@@ -91,13 +90,11 @@ class ColouredText(QPlainTextEdit):
             self.line_clicked.emit(self.line_at(event.position().y()))
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """A double click selects the word and is told."""
         super().mouseDoubleClickEvent(event)
         self._double = True
         self.line_double_clicked.emit(self.line_at(event.position().y()))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Colour the lines in view that have no colours yet, and paint."""
         self._colour_view()
         super().paintEvent(event)
 

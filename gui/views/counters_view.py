@@ -45,7 +45,6 @@ class CounterModel(RowModel[CounterRow]):
         self.by_line = False
 
     def most(self, unit: str) -> int:
-        """The largest count in a unit, which makes the longest bar."""
         return max(r.moved for r in self.rows if isinstance(r, CounterRow) and r.unit == unit)
 
     def head(self, column: int) -> str:
@@ -145,7 +144,6 @@ class CountersView(SessionView):
 
     @property
     def _profile(self) -> Profile | None:
-        """The profile that is shown beside the counts."""
         if self.session.counts_by != "profile" or self.session.hides("counters"):
             return None
         return self.session.profile

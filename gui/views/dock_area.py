@@ -96,7 +96,6 @@ def _wide() -> Layout:
 
 
 def _large() -> Layout:
-    """Everything at once."""
     memory = Row((Cell(MEMORY[:1], 58), Cell(MEMORY[1:], 42)), 40)
     code = Row((Cell(CODE[:1], 50), Cell(CODE[1:], 50)), 36)
     figures = Row((Cell(FIGURES[:1], 50), Cell((*FIGURES[1:], *LISTS), 50)), 24)
@@ -196,7 +195,6 @@ class DockTitle(QFrame):
         return 0 if control.isHidden() else control.sizeHint().width() + self.row.spacing()
 
     def show_large(self, large: bool) -> None:
-        """Say whether the view is over the whole page, and what the button does then."""
         self.large.setToolTip(PUT_BACK if large else ENLARGE)
         self.large.setAccessibleName("Back to all views" if large else f"Enlarge {self._name}")
         set_icon(self.large, "put_back" if large else "enlarge", size=15)
@@ -350,7 +348,6 @@ class LargeView:
         self._together = {n: self._beside(d) for n, d in area.docks.items()}
 
     def put_back(self) -> bool:
-        """Give every view its place again; returns whether the room is the same."""
         area = self._area
         if self.name:
             with area.arranging():
@@ -395,7 +392,6 @@ class DockArea(QMainWindow):
         self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, _NORTH)
 
     def take(self, docks: Iterable[ViewDock]) -> None:
-        """Take docks in, and lay them out."""
         self.docks = {dock.name: dock for dock in docks}
         for dock in self.docks.values():
             dock.setParent(self)
@@ -417,7 +413,6 @@ class DockArea(QMainWindow):
         """Put away the views that have nothing to show."""
 
     def reset_layout(self) -> None:
-        """Lay out by size again, with every view in its place."""
         self.put_back()
         self.arranged = False
         self._closed.clear()
@@ -446,7 +441,6 @@ class DockArea(QMainWindow):
         self.show_what_there_is()
 
     def put_back(self) -> None:
-        """Show all views again, where one was large."""
         self.large.put_back()
 
     def restyle(self) -> None:
@@ -494,7 +488,6 @@ class DockArea(QMainWindow):
         return self.docks[row.cells[0].names[0]]
 
     def _fill(self, row: Row) -> None:
-        """The cells of a row beside each other, the views of a cell behind each other."""
         for left, right in pairwise(row.cells):
             self.splitDockWidget(self.docks[left.names[0]], self.docks[right.names[0]], ACROSS)
         for cell in row.cells:
@@ -506,7 +499,6 @@ class DockArea(QMainWindow):
             first.raise_()
 
     def share_out(self, layout: Layout) -> None:
-        """Give rows and columns their shares of the page."""
         with self.arranging():
             shares = [column.share for column in layout]
             heads = [self._first(column.rows[0]) for column in layout]

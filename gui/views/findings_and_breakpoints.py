@@ -89,7 +89,6 @@ class BreakpointsView(SessionView):
         self.pages.addWidget(self.list)
 
     def refresh(self, names: frozenset[str]) -> None:
-        """List the breakpoints as they are now; a step changes only which stop is the next."""
         if names != {"step"}:
             self._list()
         session = self.session

@@ -298,7 +298,6 @@ class WordCard(QFrame):
 
     @classmethod
     def show_at(cls, owner: QWidget, term: Term, place: QPoint) -> None:
-        """Show the card of a word below a place of the screen."""
         if cls._shown is not None and cls._shown.term == term:
             return
         cls.put_away()
@@ -322,7 +321,6 @@ class WordCard(QFrame):
 
     @classmethod
     def shown_term(cls) -> str:
-        """The word whose card is shown, empty for none."""
         return cls._shown.term.term if cls._shown is not None else ""
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

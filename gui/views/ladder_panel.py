@@ -142,7 +142,6 @@ class LadderPanel(QWidget):
         return QSize(80, 3 * current_theme().spacing.control)
 
     def show_files(self, files: Sequence[tuple[str, str]]) -> None:
-        """List sources of the user's own, each a key and what it is called."""
         if tuple(files) == self._files:
             return
         with QSignalBlocker(self.list):
@@ -163,7 +162,6 @@ class LadderPanel(QWidget):
                 item.setData(Qt.ItemDataRole.AccessibleTextRole, said)
 
     def select(self, name: str) -> None:
-        """Show a rung, or a file by its path, as chosen, without a signal."""
         names = [self.list.item(row).data(NAME) for row in range(self.list.count())]
         with QSignalBlocker(self.list):
             if name in names:
@@ -174,7 +172,6 @@ class LadderPanel(QWidget):
         self._describe(name)
 
     def choose_next(self, by: int) -> None:
-        """Choose the rung `by` places further down."""
         row = min(max(self.list.currentRow() + by, 0), self.list.count() - 1)
         self.list.setCurrentRow(row)
 
@@ -213,7 +210,6 @@ class SideColumn(QWidget):
         stacked(self, (kernels, 1), form, gap=8)
 
     def show_launch(self, configuration: Configuration) -> None:
-        """Show a launch in the fields, without a signal."""
         self.ladder_panel.select(configuration.rung)
         if configuration.own is not None:
             self.form.show_file()

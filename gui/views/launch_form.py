@@ -86,11 +86,9 @@ class ArrayField(QWidget):
         self.shape.editingFinished.connect(self._from_its_beginning)
 
     def text(self) -> str:
-        """The argument as the command line writes it."""
         return array_text(self.fill.currentText(), self.shape.text(), self._dtype)
 
     def set_text(self, text: str) -> None:
-        """Show an argument, without a signal."""
         fill, shape = split_array(text, self._dtype)
         self.fill.setCurrentText(fill)
         if shape != self.shape.text():
@@ -186,18 +184,15 @@ class LaunchRows(QWidget):
         self.grid.setRowStretch(2 * len(self.fields), 1)
 
     def show_kernels(self, names: Sequence[str], shown: str) -> None:
-        """Offer the kernels of a file, without a signal."""
         with QSignalBlocker(self.kernel):
             self.kernel.clear()
             self.kernel.addItems(list(names))
             self.kernel.setCurrentText(shown)
 
     def texts(self) -> dict[str, str]:
-        """What the fields of launch and arguments hold, by their names."""
         return {name: get() for name, get in self._texts.items()}
 
     def show_texts(self, texts: Mapping[str, str]) -> None:
-        """Fill the fields, without a signal."""
         for name, text in texts.items():
             field = self.fields.get(name)
             if isinstance(field, ArrayField):
@@ -207,7 +202,6 @@ class LaunchRows(QWidget):
                 field.setCursorPosition(0)
 
     def show_errors(self, sentences: Mapping[str, str]) -> None:
-        """Show each mistake below its field; a field left out has none."""
         for name, field in self.fields.items():
             sentence = clipped(in_window(sentences.get(name, "")))
             if not sentence and name not in self.errors:
@@ -595,7 +589,6 @@ class FileForm(Fields):
 
     @property
     def kernels(self) -> int:
-        """How many kernels there are to choose from."""
         return self._rows.kernel.count() if self._rows is not None else 0
 
     def minimumSizeHint(self) -> QSize:
@@ -604,7 +597,6 @@ class FileForm(Fields):
     def show_launch(
         self, launch: FileLaunch, kernels: Sequence[str], signature: Sequence[SignatureParameter]
     ) -> None:
-        """Show a launch of one of a file's kernels, without a signal."""
         self._timer.stop()
         shown = self.current()
         self.launch = launch
@@ -643,7 +635,6 @@ class FileForm(Fields):
         self._rows.show_texts(texts | {f"arg:{name}": text for name, text in launch.arguments})
 
     def show_errors(self, sentences: Mapping[str, str]) -> None:
-        """Show each mistake below its field; a field left out has none."""
         if self._rows is None:
             return
         self._rows.show_errors(sentences)
@@ -675,7 +666,6 @@ class ErrorOver(AtLowerEdge):
         stacked(self, label, edges=(8, 4, 8, 4))
 
     def follow(self) -> None:
-        """Show the label's text, or nothing while there is none."""
         self.setVisible(bool(self._label.text()))
         self.place()
 
@@ -765,7 +755,6 @@ class ConfigurationForm(QWidget):
         self.mapping.show_rung(self.rung if configuration.source is None else None)
 
     def show_file(self) -> None:
-        """Show the form of a user's kernel in place of a rung's fields."""
         self._rows = None
         self._timer.stop()
         self.live.drop()
@@ -777,7 +766,6 @@ class ConfigurationForm(QWidget):
         self.file.show()
 
     def show_knobs(self, rows: tuple[KnobRow, ...]) -> None:
-        """Show the numbers of the file that is shown."""
         self.knobs.show_rows(rows)
         self.knobs.setVisible(bool(rows) and not self.file.isHidden())
 
@@ -798,7 +786,6 @@ class ConfigurationForm(QWidget):
         return self._rows.values() if self._rows is not None else {}
 
     def restore_defaults(self) -> None:
-        """Put the rung's defaults into the fields and announce them."""
         if self.rung is not None:
             self.show_rung(self.rung)
             self.inputs.restore_default()
@@ -830,7 +817,6 @@ class ConfigurationForm(QWidget):
         self.facts.setText(sentence)
 
     def show_progress(self, fraction: float | None) -> None:
-        """Show how far the recording is, None when there is none."""
         self.progress.setVisible(fraction is not None)
         self.progress.setValue(int(1000 * (fraction or 0.0)))
 

@@ -136,7 +136,6 @@ class PickPad(QWidget):
 
     @property
     def wanted(self) -> bool:
-        """Whether the question asks for something that this shows."""
         return target_to_show(self.session) in self._targets and bool(self._numbers())
 
     def follow(self) -> None:
@@ -156,7 +155,6 @@ class PickPad(QWidget):
         return cells_to_pick(self.session).numbers
 
     def cells(self) -> dict[int, QRectF]:
-        """The cells by their numbers, in rows, as large as they have room."""
         shape, metrics = cells_to_pick(self.session), QFontMetricsF(current_theme().font("small"))
         line = metrics.height()
         box = QRectF(self.rect()).adjusted(8, HEAD * line + 6, -8, -6)

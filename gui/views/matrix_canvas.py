@@ -120,11 +120,9 @@ class MatrixCanvas(PointedView):
         self.sharing.timeout.connect(self._share)
 
     def sizeHint(self) -> QSize:
-        """Room for two matrices of a teaching size."""
         return QSize(640, 520)
 
     def minimumSizeHint(self) -> QSize:
-        """Below this nothing could be told apart."""
         return QSize(240, 140)
 
     # ---- what is drawn
@@ -181,7 +179,6 @@ class MatrixCanvas(PointedView):
         self.fit()
 
     def _follow_block(self) -> None:
-        """Move the windows of a close-up, and of what scrolls, with the step."""
         grids = self._wanted()
         if grids == self.grids:
             return
@@ -213,7 +210,6 @@ class MatrixCanvas(PointedView):
         return tight if _cut(tight, part) < _cut(ample, part) else ample
 
     def view_changed(self) -> None:
-        """The ground is to be drawn anew."""
         self._ground.forget()
         self.update()
 
@@ -373,7 +369,6 @@ class MatrixCanvas(PointedView):
         event.accept()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Zoom with + and −, show everything with 0, pan with Shift and an arrow."""
         step = 60.0
         moves = {
             Qt.Key.Key_Left: (step, 0.0),
@@ -417,14 +412,12 @@ class MatrixCanvas(PointedView):
             draw_lit_legend(painter, legend_box(box, theme), theme, lit)
 
     def _draw_ground(self, painter: QPainter, layout: MatrixLayout, theme: Theme) -> None:
-        """What stays the same from step to step."""
         box = QRectF(self.rect())
         painter.fillRect(box, theme.color("panel"))
         ground = MatrixGround(painter, theme, layout, self._view, box, self.session)
         ground.draw(self._own, self._others())
 
     def _lit_places(self, marks: MatrixMarks, lit: Lit) -> Iterator[tuple[Pick, list[QRectF]]]:
-        """Where things are that an answer names: elements, and what threads store."""
         for pick in {*lit.right, *lit.given}:
             found: list[QRectF] = []
             for grid in self.grids:
@@ -437,7 +430,6 @@ class MatrixCanvas(PointedView):
     # ---- pointing
 
     def element_at(self, point: QPointF) -> tuple[Grid, int] | None:
-        """The grid and flat element under a pixel."""
         if self._layout is None:
             return None
         for grid in self.grids:
@@ -448,7 +440,6 @@ class MatrixCanvas(PointedView):
         return None
 
     def owner_of(self, grid: Grid, flat: int) -> int | None:
-        """The thread of the selected block that stores an element of the result."""
         mine = shares_of(self._own, grid)
         return mine[0].thread_of(flat) if mine else None
 
@@ -456,7 +447,6 @@ class MatrixCanvas(PointedView):
         return grid.array.name, grid.array.index(flat)
 
     def hover_at(self, point: QPointF) -> Hover | None:
-        """The element under a pixel, and the thread of the block that stores it."""
         found = self.element_at(point)
         if found is None:
             return None

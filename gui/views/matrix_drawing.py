@@ -117,7 +117,6 @@ class MatrixDrawing:
         self.p.setRenderHint(QPainter.RenderHint.Antialiasing, True)
 
     def _draw_seams(self, grid: Grid) -> None:
-        """Lines between slices, or structures, that stand side by side."""
         if grid.plane is None:
             return
         high, wide = grid.pitch
@@ -136,7 +135,6 @@ class MatrixDrawing:
             self.p.drawLine(QPointF(box.left(), y), QPointF(box.right(), y))
 
     def _planes(self, grid: Grid) -> list[QRectF]:
-        """The slices in pixels, without what lies between them."""
         (high, wide), (down, across) = grid.plane or grid.extent, grid.pitch
         beside = grid.extent[1] // across
         places = (divmod(number, beside) for number in range(grid.size // (high * wide)))
@@ -154,7 +152,6 @@ class MatrixDrawing:
         self.p.fillPath(whole - slices, self.theme.color("panel"))
 
     def _visible(self, grid: Grid) -> Rect:
-        """The rectangle of cells that is in the window."""
         cells = self.layout.cells(grid, self.view)
         left = max(grid.left, int(-cells.left // self.across))
         top = max(grid.top, int(-cells.top // self.scale))
@@ -211,7 +208,6 @@ class MatrixDrawing:
         write(self.p, sides, words, color, font)
 
     def _outline(self, grid: Grid, flats: Ints, name: str, width: float) -> None:
-        """Frame elements (those that touch together) in the colour of a meaning."""
         rows, columns = grid.cells(flats)
         shown = (rows >= grid.top) & (rows < grid.top + grid.rows)
         shown &= (columns >= grid.left) & (columns < grid.left + grid.columns)
@@ -346,7 +342,6 @@ class MatrixGround(MatrixDrawing):
         draw_veil(self.p, place, self.theme)
 
     def fits_all(self) -> bool:
-        """Whether every grid is in sight as a whole."""
         return all(self.window.contains(self.layout.box(g, self.view)) for g in self.layout.grids)
 
     def draw_edges(self) -> None:
@@ -425,7 +420,6 @@ class MatrixGround(MatrixDrawing):
         return keys
 
     def _heat_key(self) -> list[Key]:
-        """The heat scale with its numbers, and what is drawn with it."""
         levels = heat_levels(np.array(TIMES)).tolist()
         numbers = (*map(str, TIMES[:-1]), f"{TIMES[-1]}+")
         ramp = Key("", tuple(map(self.theme.heat, levels)), None, "", numbers)
@@ -592,7 +586,6 @@ def share_bars(layout: MatrixLayout, view: Transform, grid: Grid) -> list[tuple[
 
 
 def _boxes(*sides: float | NDArray[np.floating]) -> NDArray[np.float64]:
-    """Left, top, width and height of rectangles, as rows."""
     return np.stack(np.broadcast_arrays(*sides))
 
 
@@ -608,7 +601,6 @@ class MatrixMarks(MatrixDrawing):
     """The picture over the ground, drawn at every step."""
 
     def draw(self, scene: MatrixScene, *, loads: bool) -> None:
-        """The marks of one step, over the ground."""
         for grid, marks, stored in zip(self.layout.grids, scene.marks, scene.owns, strict=True):
             box = self.layout.box(grid, self.view)
             self.p.setClipRect(box.adjusted(-3, -3, 3, 3))
@@ -819,7 +811,6 @@ class MatrixMarks(MatrixDrawing):
             texts(self.p, [(cell, "0") for cell in cells], self.theme.color("text"), font)
 
     def _draw_faults(self, grid: Grid, marks: GridMarks) -> None:
-        """What threads at fault wanted, mostly beyond the matrix."""
         rows, columns = marks.faults
         if not len(rows):
             return
@@ -896,7 +887,6 @@ class MatrixMarks(MatrixDrawing):
         text(self.p, area, words, self.theme.color("text"), small, LEFT)
 
     def cells_of(self, grid: Grid, index: tuple[int, ...]) -> list[QRectF]:
-        """The cell of an element; none where it is out of sight or there is none."""
         shape = grid.array.shape
         if len(index) != len(shape) or any(i >= n for i, n in zip(index, shape, strict=True)):
             return []
@@ -904,12 +894,10 @@ class MatrixMarks(MatrixDrawing):
         return self._cells(grid, flats[self._seen(grid, flats)])
 
     def cells_of_thread(self, grid: Grid, thread: int, own: Sequence[Owned]) -> list[QRectF]:
-        """The cells that a thread of the block stores."""
         flats = _stored_by(thread, grid, own)
         return self._cells(grid, flats[self._seen(grid, flats)])
 
     def _of_thread(self, grid: Grid, thread: int, own: Sequence[Owned]) -> Ints:
-        """What a thread touches of a grid at this step, and what it stores of the result."""
         block = self.session.block_trace
         assert block is not None
         mine = _stored_by(thread, grid, own)
@@ -961,7 +949,6 @@ class MatrixMarks(MatrixDrawing):
 
 
 def _stored_by(thread: int, grid: Grid, own: Sequence[Owned]) -> Ints:
-    """What a thread stores of a grid, of what its block does."""
     mine = [share.flats[share.threads == thread] for share in shares_of(own, grid)]
     return np.concatenate([EMPTY, *mine])
 

@@ -62,7 +62,6 @@ class Transform:
 
     @property
     def across(self) -> float:
-        """A cell's width in pixels."""
         return self.scale * self.stretch
 
 
@@ -95,7 +94,6 @@ class MatrixLayout:
         return max(cell * self._widths[column], self._least[column])
 
     def extent(self, scale: float, stretch: float = 1.0) -> tuple[float, float]:
-        """Width and height of the whole picture at a scale, margins included."""
         m = self.margins
         width = m.left + m.right + m.gap * (len(self._widths) - 1)
         width += sum(self._across(c, scale * stretch) for c in range(len(self._widths)))
@@ -180,15 +178,12 @@ class MatrixLayout:
         return box.adjusted(-left * view.across, -above * view.scale, 0, 0)
 
     def box(self, grid: Grid, view: Transform) -> QRectF:
-        """The grid's window in pixels."""
         return self.rect(grid, view, (grid.top, grid.left, grid.rows, grid.columns))
 
     def rect(self, grid: Grid, view: Transform, cells: Rect, least: float = 0.0) -> QRectF:
-        """A rectangle of cells in whole pixels, at least `least` wide and high."""
         return self.cells(grid, view).rect(cells, least)
 
     def cell_at(self, grid: Grid, view: Transform, point: QPointF) -> tuple[int, int] | None:
-        """Row and column under a pixel, None outside the grid's window."""
         if not self.box(grid, view).contains(point):
             return None
         row, column = map(math.floor, self.cells(grid, view).at(point))
@@ -202,7 +197,6 @@ class MatrixLayout:
         return self.placed(grid.place, (row, column), about, replace(view, scale=scale))
 
     def anchor(self, view: Transform, point: QPointF) -> tuple[Grid, float, float]:
-        """The grid nearest to a pixel, and the pixel in its cells."""
 
         def distance(grid: Grid) -> float:
             box = self.box(grid, view)

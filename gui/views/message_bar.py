@@ -45,7 +45,6 @@ class MessageBar(AtLowerEdge):
 
     @property
     def sentence(self) -> str:
-        """What is shown; empty while the bar is hidden."""
         return "" if self.isHidden() else self.text.text().replace("\u00a0", " ")
 
     def show_message(
@@ -83,7 +82,6 @@ class MessageBar(AtLowerEdge):
         return self.sentence
 
     def take_back(self, told: str) -> None:
-        """Hide a sentence that is still shown."""
         if told and self.sentence == told:
             self._again()
 

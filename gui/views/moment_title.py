@@ -31,7 +31,6 @@ class MomentTitle(QFrame):
         self.hide()
 
     def show_moment(self, name: str, at: int, count: int) -> None:
-        """Show the name of moment `at` (from 0) of `count`."""
         self.text.setText(name)
         self.place.setText(f"{at + 1} of {count}")
         self.back.setEnabled(at > 0)

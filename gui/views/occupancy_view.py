@@ -317,7 +317,6 @@ class _Model(RowModel[Device]):
 
     @property
     def devices(self) -> tuple[Device, ...]:
-        """The rows, none of which is a heading."""
         return tuple(row for row in self.rows if not isinstance(row, str))
 
     def text(self, row: Device, column: int) -> str:
@@ -343,7 +342,6 @@ class DeviceTable(RowTable):
         self.selectionModel().currentRowChanged.connect(self._on_row)
 
     def load(self, devices: Sequence[Device], live: int = 0) -> None:
-        """Show these devices, the first `live` of which are this machine's."""
         self.rows.live = live
         self.rows.load(devices)
         self.fit()
@@ -399,7 +397,6 @@ class OccupancyView(PageView):
         return scene.EXAMPLES[place - 1] if place > 0 else None
 
     def refresh(self, names: frozenset[str]) -> None:
-        """Compile the configured kernel for the chosen SM, and count its first block."""
         configuration = self.session.configuration
         self.show_amount()
         self._show_cliff()
@@ -475,7 +472,6 @@ class OccupancyView(PageView):
         self.show_resources()
 
     def _take_needs(self, resources: Resources) -> None:
-        """Take what the kernel needs, with what the session sets in place of it."""
         asked = {axis: getattr(self.session, name) for name, axis in NEEDS.items()}
         self._take(replace(resources, **{a: v for a, v in asked.items() if v is not None}))
 
@@ -515,7 +511,6 @@ class OccupancyView(PageView):
             self.show_resources()
 
     def _back(self) -> None:
-        """The session's kernel again, on a real SM."""
         with QSignalBlocker(self.example_box):
             self.example_box.setCurrentIndex(0)
         if not self.capability.major:
@@ -648,7 +643,6 @@ class OccupancyView(PageView):
 
 
 def _scrolled(*widgets: QWidget) -> Scrolled:
-    """Widgets below one another, as high as they need to be."""
     space, filled = current_theme().spacing, QWidget()
     stacked(filled, *widgets, None, edges=(space.margin, 0, space.margin, space.gap))
     return Scrolled(filled, keys=True)

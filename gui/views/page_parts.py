@@ -66,7 +66,6 @@ class Subject(Caption):
         self.may_take(SUBJECT_LINES)
 
     def minimumSizeHint(self) -> QSize:
-        """Wide enough for a word or two."""
         least = self.LEAST * self.fontMetrics().horizontalAdvance("0")
         return QSize(least, super().minimumSizeHint().height())
 
@@ -117,7 +116,6 @@ class DeviceBox(Choice):
             self._driver.close()
 
     def minimumSizeHint(self) -> QSize:
-        """Wide enough for a short name."""
         hint, digit = super().minimumSizeHint(), self.fontMetrics().horizontalAdvance("0")
         return QSize(min(self.LEAST * digit, hint.width()), hint.height())
 
@@ -149,14 +147,12 @@ class DeviceBox(Choice):
 
     @property
     def capability(self) -> Capability:
-        """The compute capability of what is chosen."""
         chosen = self.currentData()
         if isinstance(chosen, int):
             chosen = "{}.{}".format(*self.live[chosen].compute_capability)
         return find_capability(chosen)[0]
 
     def choose(self, name: str) -> None:
-        """Choose a device or capability, if there is one of that name."""
         live = [device.name for device in self.live]
         place = live.index(name) if name in live else self.findData(name)
         if place >= 0:

@@ -51,7 +51,6 @@ class Pages(QStackedWidget):
 
     @property
     def current(self) -> PageWidget:
-        """The page in sight, or the empty one in its place."""
         page = self.currentWidget()
         assert isinstance(page, PageWidget)
         return page
@@ -75,7 +74,6 @@ class Pages(QStackedWidget):
         self.turned.emit(page)
 
     def make(self, key: str) -> PageWidget:
-        """A page's view, made now if it was never opened."""
         if key not in self._made:
             view = self._make_view(key)
             if self.indexOf(view) < 0:

@@ -95,7 +95,6 @@ class PhaseModel(QAbstractTableModel):
         return 0 if nested or self.table is None else len(self.table.columns)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> object:
-        """Phases across, threads down; the lit ones in bold."""
         if self.table is None:
             return None
         across = orientation == Qt.Orientation.Horizontal
@@ -162,7 +161,6 @@ class PhaseGrid(QTableView):
     """The table; a click goes to the entry under the pointer."""
 
     def fit(self, shape: TableShape) -> None:
-        """Give columns and rows the room that their entries and heads need."""
         metrics = QFontMetrics(current_theme().mono(SCALE))
         across, down = self.horizontalHeader(), self.verticalHeader()
         for column, longest in enumerate(shape.longest):
@@ -173,7 +171,6 @@ class PhaseGrid(QTableView):
             down.resizeSection(row, max(high, down.sectionSizeHint(row)))
 
     def entry_at(self, index: QModelIndex, y: int) -> Entry | None:
-        """The entry of a cell at a height of the viewport; the nearest below or above the text."""
         model = self.model()
         assert isinstance(model, PhaseModel)
         entries = model.entries(index)
@@ -247,7 +244,6 @@ class PhaseView(SessionView):
 
     @property
     def table(self) -> PhaseTable | None:
-        """What is shown, None while there is none."""
         return self.model.table
 
     def refresh(self, names: frozenset[str]) -> None:
@@ -363,7 +359,6 @@ class PhaseView(SessionView):
         return False
 
     def _at(self, event: QMouseEvent) -> tuple[int, int, Entry | None] | None:
-        """The thread, the column and the entry under the pointer."""
         point = event.position().toPoint()
         index = self.grid.indexAt(point)
         if not index.isValid() or self.table is None:

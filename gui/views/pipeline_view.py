@@ -299,7 +299,6 @@ class PipelinePainter:
             frame(self.p, [inset(lay.column(self.now), 0.5)], pen(theme.color("accent"), 1.6))
 
     def _draw_more(self) -> None:
-        """That there is more to the left or to the right."""
         lay, faint = self.lay, self.theme.color("text_faint")
         if lay.first > 0:
             box = QRectF(lay.names.left(), lay.head.top(), lay.names.width() - 4, lay.head.height())
@@ -333,11 +332,9 @@ class PipelineView(SessionView):
         self.setAccessibleName("Pipeline of shared memory")
 
     def sizeHint(self) -> QSize:
-        """A few stages and warps, and a round of the ring."""
         return QSize(560, 260)
 
     def minimumSizeHint(self) -> QSize:
-        """Below this no cell could be read."""
         return QSize(300, 120)
 
     @property
@@ -364,7 +361,6 @@ class PipelineView(SessionView):
         self.worker.close()
 
     def layout_now(self) -> PipelineLayout | None:
-        """Where things lie, None where there is nothing to be seen."""
         if self.made is None or self.session.hides("pipeline"):
             return None
         return pipeline_layout(

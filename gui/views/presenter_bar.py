@@ -105,7 +105,6 @@ class PresenterBar(QFrame):
         self.hide()
 
     def show_question(self, sitting: Sitting, votes: Votes, answer: str, why: str) -> None:
-        """Show where the lesson is; `answer` and `why` once it is revealed."""
         posed = sitting.posed
         self.title.setText(sitting.title)
         self.place.setText(sitting.place)
@@ -128,7 +127,6 @@ class PresenterBar(QFrame):
         self._fit_type()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Choose the type anew for another width."""
         super().resizeEvent(event)
         if event.size().width() != event.oldSize().width():
             self._fit_type()
@@ -196,7 +194,6 @@ class NotesWindow(QWidget):
     def show_notes(
         self, title: str, ask: str, answer: str, why: str, note: str, following: str
     ) -> None:
-        """Show what belongs to a question; empty is what there is not."""
         self.title.setText(title)
         self.ask.say(ask)
         for label, said in (

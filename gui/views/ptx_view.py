@@ -95,7 +95,6 @@ class PtxView(SessionView):
         self.text.setExtraSelections(marks)
 
     def _reveal(self, names: frozenset[str]) -> None:
-        """Show the current instruction; after a choice of a line its first one."""
         assert self.listing is not None
         chosen = self.listing.places(self.session.line)
         place = self.listing.place(current_pc(self.session))

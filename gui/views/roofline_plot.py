@@ -64,7 +64,6 @@ class RooflinePlot(DecadeChart):
         marks: Sequence[Mark],
         chains: Sequence[Sequence[Mark]],
     ) -> None:
-        """Show a device's roof, a launch's ceilings, and measured points, some joined."""
         self._frame, self._rows = frame, tuple(rows)
         self._marks, self._chains = tuple(marks), tuple(tuple(chain) for chain in chains)
         self.draw()
@@ -77,7 +76,6 @@ class RooflinePlot(DecadeChart):
     # ---- drawing
 
     def draw(self) -> None:
-        """Draw everything anew, in the theme's colours."""
         self.dress("GFLOPS", "FLOP for each byte that loads of the source ask for")
         self.clear()
         if self._frame is None:
@@ -157,7 +155,6 @@ class RooflinePlot(DecadeChart):
         return f"{row.title}  {rate_text(row.gflops)}"
 
     def _width(self, row: Row) -> float:
-        """How many pixels a ceiling's name takes with its margins."""
         font = current_theme().font("small", bold=row.state == "binding")
         return QFontMetrics(font).horizontalAdvance(self._name(row)) + 2 * _MARGIN
 
@@ -236,7 +233,6 @@ class RooflinePlot(DecadeChart):
     # ---- the pointer
 
     def mark_at(self, scene: QPointF) -> Mark | None:
-        """The measured point under a place of the scene."""
 
         def distance(mark: Mark) -> float:
             away = self.box.mapViewToScene(QPointF(*_place(mark))) - scene
@@ -246,7 +242,6 @@ class RooflinePlot(DecadeChart):
         return nearest if nearest is not None and distance(nearest) < NEAR else None
 
     def row_at(self, scene: QPointF) -> Row | None:
-        """The ceiling under a place of the scene."""
         frame = self._frame
         if frame is None or frame.x is None:
             return None
@@ -277,5 +272,4 @@ class RooflinePlot(DecadeChart):
 
 
 def _place(mark: Mark) -> tuple[float, float]:
-    """Where a measured point stands on the axes."""
     return math.log10(mark.x), math.log10(mark.run.gflops)

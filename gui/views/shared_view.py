@@ -134,7 +134,6 @@ class SharedGeometry:
         return QRectF(whole.left() + bank * wide, whole.top(), wide, whole.height())
 
     def words(self, banks: BankScene, bank: int) -> list[QRectF]:
-        """Where the words asked of a bank stand, from the bottom up."""
         line, column = self.readout.height(), self.column(bank)
         high = min((self.banks.height() - line) / max(1, banks.highest), 3.4 * line)
         left, wide, bottom = column.left() + 1, column.width() - 2, self.banks.bottom()
@@ -179,7 +178,6 @@ def shared_geometry(scene: SharedScene, box: QRectF, theme: Theme) -> SharedGeom
 def _banks_at_the_right(
     scene: SharedScene, box: QRectF, readout: QRectF, theme: Theme
 ) -> SharedGeometry:
-    """The arrays in the left half of a low box, the banks beside them."""
     line, head = readout.height(), QFontMetricsF(theme.font("body", bold=True)).height()
     gap = 2.0 * theme.spacing.margin
     left = QRectF(box.topLeft(), QSizeF((box.width() - gap) / 2, box.height()))
@@ -192,14 +190,12 @@ def _banks_at_the_right(
 
 
 def _many_words(scene: SharedScene) -> bool:
-    """Whether words are stacked up high in a bank."""
     return scene.banks is not None and scene.banks.highest > 2
 
 
 def _arrays(
     grids: tuple[SharedGrid, ...], box: QRectF, height: float, head: float, theme: Theme
 ) -> list[ArrayPlace]:
-    """The arrays in the upper part of a box, beside or below each other."""
     room = QRectF(box.left(), box.top(), box.width(), max(height, 0.0))
     points = theme.sizes.body
     beside = _beside(grids, room, head, 2.0 * theme.spacing.margin, points)
@@ -340,7 +336,6 @@ class ArrayPicture:
         write(p, self.cells.sides(rows, columns), words, ink, font)
 
     def draw_lines(self, p: QPainter) -> None:
-        """Hairlines between cells that are large enough, and a line between slices."""
         grid, box, cells, theme = self.grid, self.box, self.cells, self.theme
         down = np.rint(cells.top + np.arange(1, grid.rows) * cells.high).tolist()
         across = np.rint(cells.left + np.arange(1, grid.columns) * cells.wide).tolist()
@@ -482,7 +477,6 @@ class BankPainter:
             upright_texts(p, [(body, label)], ink, small, CENTRE)
 
     def _draw_marks(self, banks: BankScene) -> None:
-        """The words of the selected and the hovered lane, and the hovered bank."""
         marks = {"selected": self.session.lane, "hover": hovered_lane(self.session)}
         for name, lane in marks.items():
             places = banks.of_lane.get(lane, []) if lane is not None else []
@@ -502,7 +496,6 @@ class BankPainter:
 
 
 def _body(rect: QRectF) -> QRectF:
-    """A word's rectangle without the gap to the one above it."""
     return rect.adjusted(0, 1.0 if rect.height() > 5 else 0.4, 0, 0)
 
 
@@ -638,22 +631,18 @@ class SharedView(PointedView):
         self.pad = PickPad(session, self, ("bank", "lane", "thread"), self._pad_box)
 
     def _pad_box(self) -> QRectF:
-        """Where cells to click stand: in place of the banks, or of the whole view."""
         geometry, whole = self.geometry_now(), QRectF(self.rect()).adjusted(4, 4, -4, -4)
         if geometry is None or self.session.hides("shared"):
             return whole
         return geometry.for_banks
 
     def sizeHint(self) -> QSize:
-        """Two arrays side by side above the banks."""
         return QSize(560, 400)
 
     def minimumSizeHint(self) -> QSize:
-        """Below this lane numbers could not be read."""
         return QSize(360, 140)
 
     def refresh(self, names: frozenset[str]) -> None:
-        """Work out the scene; hovering only repaints."""
         if names - {"hover"}:
             trace, block, step = self.session.trace, self.session.block_trace, self.session.step
             self.scene = None
@@ -681,7 +670,6 @@ class SharedView(PointedView):
         self.update()
 
     def _make_map(self) -> None:
-        """Work out where the step's access lies in the banks, if that is wanted."""
         block, session = self.session.block_trace, self.session
         self.map = None
         if not self.by_bank.isChecked() or block is None or not block.n_steps:
@@ -791,7 +779,6 @@ class SharedView(PointedView):
     def _lit_places(
         self, scene: SharedScene, g: SharedGeometry, lit: Lit
     ) -> Iterator[tuple[Pick, list[QRectF]]]:
-        """Where banks, lanes and elements are that an answer names."""
         lanes = self._cells_of_lanes(scene, g) if lit.target in ("lane", "thread") else {}
         first = self.session.warp * LANES if lit.target == "thread" else 0
         for pick in {*lit.right, *lit.given}:
@@ -805,7 +792,6 @@ class SharedView(PointedView):
                 yield pick, self._cells_of_element(scene, g, pick)
 
     def _cells_of_lanes(self, scene: SharedScene, g: SharedGeometry) -> dict[int, list[QRectF]]:
-        """The cells that each lane of the warp touches."""
         found: dict[int, list[QRectF]] = {}
         for grid, place in zip(scene.grids, g.arrays, strict=True):
             for flat, lanes in grid.lanes_of.items():
@@ -816,7 +802,6 @@ class SharedView(PointedView):
 
     @staticmethod
     def _cells_stored_by(scene: SharedScene, g: SharedGeometry, thread: int) -> list[QRectF]:
-        """The cells that hold what a thread of the block has stored."""
         return [
             place.cells.rect((int(row), int(column), 1, 1))
             for grid, place in zip(scene.grids, g.arrays, strict=True)

@@ -120,7 +120,6 @@ class SourceView(SessionView):
         return not self.edit.editing or (names <= {"step"} and not self.session.playing)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Set the type smaller and shorten the gutter where there is little room."""
         super().resizeEvent(event)
         self._fit_type()
         self._keep_in_sight()
@@ -137,7 +136,6 @@ class SourceView(SessionView):
             self._fit_gutter()
 
     def show_diagnostics(self, diagnostics: Sequence[Diagnostic]) -> None:
-        """Mark compile errors at their places in the text; none clears them."""
         self.edit.show_errors(
             (d.line, d.column, d.message) for d in diagnostics if d.severity == "error"
         )
@@ -177,7 +175,6 @@ class SourceView(SessionView):
                 self.edit.reveal_sideways(self._spans[0].cursor)
 
     def go_to_error(self, line: int) -> None:
-        """Show a line of the text, with the caret in it, to be put right."""
         if self.draft.stale or self.edit.hasFocus():
             self.edit.setFocus()
             self.edit.editing = True
@@ -191,7 +188,6 @@ class SourceView(SessionView):
         self._show_state()
 
     def put_original(self) -> None:
-        """Put in the text before any edit, or an exercise's first; it can be undone."""
         self._replace(self.draft.first)
 
     def begin_exercise(self, key: str, exercise: str, first: str) -> None:
@@ -346,7 +342,6 @@ class SourceView(SessionView):
         self.head.update()
 
     def _mark(self) -> int | None:
-        """Mark the running and the selected line where they stand; returns the running one."""
         line = self.draft.place(self.session.current_line)
         gutter = self.edit.gutter
         gutter.mark(line, self.draft.place(self.session.line))
@@ -367,7 +362,6 @@ class SourceView(SessionView):
         return line
 
     def _lit(self) -> list[QTextEdit.ExtraSelection]:
-        """Bands over the lines that an answer names, and their marks in the gutter."""
         lit, gutter, bands = self.session.lit, self.edit.gutter, []
         gutter.lit = {}
         found = marks_of(lit) if lit is not None and lit.target == "line" else {}
@@ -410,7 +404,6 @@ class SourceView(SessionView):
             self.session.line = None if line == self.session.line else line
 
     def toggle_break(self, place: int) -> None:
-        """Set or take away a breakpoint at a line of the editor; a new line can have none yet."""
         line = self.draft.ancestor(place)
         if line is None:
             self.edit.refused.emit(NEW_LINE)

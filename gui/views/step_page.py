@@ -72,7 +72,6 @@ class StepPage(PageWidget, DockArea):
         return self.matrices if self.matrices.isVisibleTo(self) else self
 
     def shut_down(self) -> None:
-        """Stop what runs in the background, and put away what floats."""
         for view in self.views.values():
             if hasattr(view, "shut_down"):
                 view.shut_down()
@@ -104,7 +103,6 @@ class StepPage(PageWidget, DockArea):
         QTimer.singleShot(0, self, lambda: self._on_step(self.session.step))
 
     def front(self, name: str) -> None:
-        """Bring a view to the front, even one that was closed."""
         self.session.view = name
         self._bring(name)
 
@@ -139,12 +137,10 @@ class StepPage(PageWidget, DockArea):
         return [not dock.isHidden() for dock in self.docks.values()]
 
     def put_back(self) -> None:
-        """Show all views again, where one was large, and say so to the session."""
         self.session.large = False
         super().put_back()
 
     def has_something(self, name: str) -> bool:
-        """Whether a view has anything to show for this kernel."""
         if name == "Findings" and self.session.hides("findings"):
             return False
         return self._rows[name].has_something(self.session.trace)
@@ -188,7 +184,6 @@ class StepPage(PageWidget, DockArea):
         self._on_step(self.session.step)  # a view that was put away can be in front only now
 
     def _on_step(self, step: int) -> None:
-        """Bring the memory that is accessed to the front, where the two share a place."""
         told = "warp.heading" in self.session.veiled  # a question asks which memory it is
         if not self.session.follow_memory or told:
             return

@@ -103,7 +103,6 @@ class RowModel(QAbstractTableModel, Generic[Row]):
         self.endResetModel()
 
     def text(self, row: Row, column: int) -> str:
-        """What stands in a cell."""
         raise NotImplementedError
 
     def tip(self, row: Row) -> str:
@@ -111,15 +110,12 @@ class RowModel(QAbstractTableModel, Generic[Row]):
         return ""
 
     def color(self, row: Row, column: int) -> str:
-        """The theme's name of a cell's colour."""
         return "text"
 
     def bold(self, row: Row, column: int) -> bool:
-        """Whether a cell stands out."""
         return False
 
     def head(self, column: int) -> str:
-        """What stands over a column."""
         return self.HEADS[column]
 
     def head_tip(self, column: int) -> str:
@@ -158,11 +154,9 @@ class RowModel(QAbstractTableModel, Generic[Row]):
         return None
 
     def font(self, row: Row, column: int) -> QFont | None:
-        """A cell's font, None for the table's."""
         return current_theme().font(bold=True) if self.bold(row, column) else None
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """Headings cannot be selected."""
         flags = Qt.ItemFlag.ItemIsEnabled
         if self.SELECTABLE and not isinstance(self.rows[index.row()], str):
             flags |= Qt.ItemFlag.ItemIsSelectable
@@ -275,7 +269,6 @@ class PlaceRow:
 
     @property
     def text(self) -> str:
-        """The row as one text, for screen readers."""
         return ", ".join(filter(None, (self.title, self.code, self.figure, self.sentence)))
 
 
@@ -356,7 +349,6 @@ class _Drawn(QStyledItemDelegate):
     def editorEvent(
         self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: Index
     ) -> bool:
-        """A click on the cross removes the row, and does nothing else."""
         if index.data(ROW).removes and isinstance(event, QMouseEvent):
             on = self._cross(QRect(option.rect)).contains(event.position().toPoint())
             if on and event.type() == QEvent.Type.MouseButtonRelease:
@@ -370,7 +362,6 @@ class _Drawn(QStyledItemDelegate):
         return QRect(box.right() - size, box.top(), size, size)
 
     def _sentence(self, row: PlaceRow, box: QRect) -> QRect:
-        """Where the sentence stands in a row, below its first line."""
         theme = current_theme()
         left, top = box.left() + PLACE_EDGE + MARK + 8, box.top() + theme.spacing.control - 4
         room = QRect(left, top, max(box.right() - PLACE_EDGE - left, 1), 10_000)

@@ -88,7 +88,6 @@ class ScrubBar(SessionView):
         self.update()
 
     def sizeHint(self) -> QSize:
-        """As high as a band with its name and a row of marks."""
         line = self._band_height()
         return QSize(400, line + max(12, line - 2) + 6)
 
@@ -157,7 +156,6 @@ class ScrubBar(SessionView):
             self._paint_breaks(painter, axis, theme)
 
     def _places(self, axis: Timeline, steps: NDArray[np.intp]) -> NDArray[np.intp]:
-        """The different pixels at which steps stand."""
         return self.left + axis.columns(steps, int(self._span()))
 
     def _paint_bands(self, painter: QPainter, axis: Timeline, theme: Theme) -> list[Name]:
@@ -293,7 +291,6 @@ class ScrubBar(SessionView):
         fill(painter, [QRectF(x - 1, high, 3, 4) for x in left], strong)
 
     def _paint_faults(self, painter: QPainter, axis: Timeline, theme: Theme) -> None:
-        """A triangle under every step at which the kernel does wrong."""
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(theme.color("error"))
         bottom = self.height()
@@ -303,7 +300,6 @@ class ScrubBar(SessionView):
             painter.drawPolygon(QPolygonF(corners))
 
     def _paint_breaks(self, painter: QPainter, axis: Timeline, theme: Theme) -> None:
-        """A dot on top of every step at which a breakpoint stops."""
         painter.setPen(QPen(theme.color("panel"), 1))
         painter.setBrush(theme.color("error"))
         for x in self._places(axis, self.session.break_steps):
@@ -412,7 +408,6 @@ class TransportBar(SessionView):
         self._top.invalidate()
 
     def stop(self) -> None:
-        """Stop playing, for good when the window closes."""
         self._timer.stop()
 
     def restyle(self) -> None:

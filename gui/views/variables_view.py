@@ -41,7 +41,6 @@ class VariableModel(QAbstractTableModel):
         self.pointed = -1  # the lane of this warp that the pointer rests on, in any view
 
     def load(self, rows: tuple[VariableRow, ...], across: bool, lane: int) -> None:
-        """Show other values; the table keeps its place where its shape stays the same."""
         same = across == self.across and len(rows) == len(self.rows)
         if not same:
             self.beginResetModel()
@@ -86,7 +85,6 @@ class VariableModel(QAbstractTableModel):
         return None
 
     def data(self, index: Index, role: int = 0) -> object:
-        """A cell's text, font and colours; a value that just changed is marked."""
         row, column = self.rows[index.row()], index.column()
         if role == Qt.ItemDataRole.DisplayRole:
             if column < 2:
@@ -180,7 +178,6 @@ class VariablesView(SessionView):
         self.caption.setText(words)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Give the room to what is needed most: names and values."""
         super().resizeEvent(event)
         self._fit_types()
 
@@ -257,7 +254,6 @@ class VariablesView(SessionView):
             self.model.point(lane)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Pointing at a lane's column lights its thread elsewhere."""
         if event.type() == QEvent.Type.Leave:
             self.session.hover = None
         elif isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseMove:

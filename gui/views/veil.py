@@ -103,7 +103,6 @@ class Veil(QWidget):
         self.setGeometry(room or over.rect())
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Stay as large as what is covered, and above what is put into it later."""
         if event.type() in FITS and not self.isHidden():
             QTimer.singleShot(0, self, self._fit)
         elif event.type() == QEvent.Type.ChildAdded and not self.isHidden():

@@ -169,7 +169,6 @@ def warp_geometry(scene: WarpScene, box: QRectF, theme: Theme) -> WarpGeometry:
 
 
 def _overview(count: int, box: QRectF, line: float) -> tuple[QRectF, list[QRectF]]:
-    """The title and the boxes of the block's warps, along the bottom."""
     top = box.bottom() - 3.6 * line - 2
     width = min(box.width() / count, 3.2 * line)
     boxes = [
@@ -180,7 +179,6 @@ def _overview(count: int, box: QRectF, line: float) -> tuple[QRectF, list[QRectF
 
 
 def _least_height(lines: tuple[LineStrip, ...], width: float, line: float) -> float:
-    """The height below which the strip could not show its lines with their names."""
     rows = _pack(lines, width, 0.5 * line, len(lines) == 1)
     count = rows[-1] + 1 if rows else 1
     return 1.6 * line + count * 2.2 * line
@@ -364,7 +362,6 @@ def over_cells(numbers: list[Placed], cells: list[QRectF], font: QFont) -> list[
 
 
 def _adjoin(first: QRectF, second: QRectF) -> bool:
-    """Whether a cell ends where the other begins, but for the gap between sectors."""
     return first.top() == second.top() and abs(first.right() - second.left()) <= SECTOR_GAP + 0.5
 
 
@@ -406,7 +403,6 @@ def _element(touched: str) -> str:
 
 
 def _cell_of_lane(scene: WarpScene, g: WarpGeometry) -> dict[int, QRectF]:
-    """The first cell that each active lane touches."""
     found: dict[int, QRectF] = {}
     for line, placed in zip(scene.lines, g.strip, strict=True):
         for cell, rect in placed.cells.items():
@@ -500,7 +496,6 @@ class WarpPainter:
         return legend_box(g.below_lanes(), self.theme) if g.readout.isEmpty() else g.readout
 
     def _sectors(self) -> dict[int, QRectF]:
-        """Where sectors are drawn, by their numbers from the start of the array."""
         found: dict[int, QRectF] = {}
         if self.session.hides("warp.sectors"):
             return found
@@ -519,7 +514,6 @@ class WarpPainter:
             frame(self.p, [inset(rect, -1)], pen(self.theme.color("accent"), 2))
 
     def _lit_places(self, lit: Lit) -> Iterator[tuple[Pick, list[QRectF]]]:
-        """Where lanes, threads and sectors are that an answer names."""
         sectors = self._sectors() if lit.target == "sector" else {}
         first = self.scene.warp * LANES if lit.target == "thread" else 0
         for pick in {*lit.right, *lit.given}:
@@ -573,7 +567,6 @@ class WarpPainter:
             self._draw_chosen(starts[lane], ends[lane], chosen[lane])
 
     def _draw_chosen(self, start: QRectF, end: QRectF, name: str) -> None:
-        """The curve of a selected or hovered lane, and a frame around what it touches."""
         color = self.theme.color(name)
         area = start.united(end).adjusted(-4, -4, 4, 4)
         state = name, corner(start), corner(end)
@@ -657,7 +650,6 @@ class WarpPainter:
         self.kept.draw(self.p, "figures", area, state, self._draw_counts)
 
     def _draw_counts(self, p: QPainter) -> None:
-        """What the access counts, and a bar of what is used of what is fetched."""
         theme, scene, g = self.theme, self.scene, self.geometry
         fetched, used = scene.bytes_fetched, scene.bytes_used
         draw_figures(p, g.figures, _figures(scene), theme)
@@ -891,14 +883,12 @@ class WarpView(PointedView):
         self.pad = PickPad(session, self, ("lane", "thread", "sector"), self._pad_box)
 
     def _pad_box(self) -> QRectF:
-        """Where cells to click stand: in place of memory, or of the whole view."""
         geometry, whole = self.geometry_now(), QRectF(self.rect()).adjusted(4, 4, -4, -4)
         if geometry is None or self.session.hides("warp"):
             return whole
         return geometry.below_lanes()
 
     def sizeHint(self) -> QSize:
-        """Room for 32 lanes, the strip of memory and the overview."""
         return QSize(560, 430)
 
     def minimumSizeHint(self) -> QSize:
@@ -906,7 +896,6 @@ class WarpView(PointedView):
         return QSize(300, min(LEAST_LINES * self.fontMetrics().lineSpacing(), 240))
 
     def refresh(self, names: frozenset[str]) -> None:
-        """Work out the scene; hovering only repaints."""
         if names - {"hover"}:
             block, step, warp = self.session.block_trace, self.session.step, self.session.warp
             shown = (
@@ -940,7 +929,6 @@ class WarpView(PointedView):
 
     @staticmethod
     def _own_step(block: BlockTrace | None, step: int) -> int:
-        """The step if it accesses constant or local memory, else -1."""
         access = block.access(step) if block is not None and block.n_steps else None
         return step if access is not None and access.space in TITLES else -1
 
@@ -993,7 +981,6 @@ class WarpView(PointedView):
     # ---- pointing
 
     def words_at(self, point: QPointF) -> str:
-        """The label of the figure under a pixel."""
         scene, geometry = self.scene, self.geometry_now()
         if scene is None or geometry is None:
             return ""
@@ -1074,7 +1061,6 @@ class WarpView(PointedView):
         return None
 
     def _element_of(self, scene: WarpScene, lane: int) -> Element | None:
-        """The first element that a lane touches."""
         for line in scene.lines:
             for lanes, flat in zip(line.lanes, line.elements, strict=True):
                 if lane in lanes:

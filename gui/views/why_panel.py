@@ -108,7 +108,6 @@ class WhyPanel(SessionView):
         bar.setValue(place)
 
     def _unfold(self, link: QUrl) -> None:
-        """Show a list whole, and take the room for it that there is below."""
         self._unfolded.add(link.toString())
         self._show_text()
         room, size = self._room(), self._wanted(self.width())

@@ -132,7 +132,6 @@ class Segmented(QWidget):
         self._group.idClicked.connect(lambda place: self.chosen.emit(self._keys[place]))
 
     def name(self, key: str, label: str) -> None:
-        """Write another label on a choice that means something else now."""
         self.button(key).setText(label)
 
     def offer(self, key: str, on: bool) -> None:
@@ -220,7 +219,6 @@ class StopSlider(QSlider):
         self.setToolTip(f"Drag: {reach_text(stops)}")
 
     def show_value(self, value: int) -> None:
-        """Put the handle where a value stands, without a signal."""
         with QSignalBlocker(self):
             self.setValue(place_of(value, self.stops))
 
@@ -229,7 +227,6 @@ class StopSlider(QSlider):
         return QSize(80, max(current_theme().spacing.control // 2, 14))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Jump to where the pointer is, and drag from there."""
         if event.button() == Qt.MouseButton.LeftButton:
             self.setSliderDown(True)
             self.setValue(self._place_at(event.position().x()))
@@ -258,7 +255,6 @@ class StopSpin(QSpinBox):
         self.setStepType(QAbstractSpinBox.StepType.DefaultStepType)
 
     def stepBy(self, steps: int) -> None:
-        """Go to the next stop that can be launched."""
         if self.stops:
             self.setValue(moved(self.value(), steps, self.stops))
         else:
@@ -342,7 +338,6 @@ class Fields(Scrolled):
         return QSize(80, min(least, self._height()))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Ask for another height where labels wrap at another width."""
         super().resizeEvent(event)
         if event.size().width() != event.oldSize().width():
             self.updateGeometry()
@@ -356,7 +351,6 @@ class Fields(Scrolled):
         return max(self._grid.totalHeightForWidth(room), self._grid.totalSizeHint().height())
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Ask for another height when the rows change theirs."""
         if event.type() == QEvent.Type.LayoutRequest:
             self.updateGeometry()
         return super().eventFilter(watched, event)
@@ -407,7 +401,6 @@ class Question(QDialog):
         field.setFocus()
 
     def take(self) -> None:
-        """Close if there is nothing wrong with the answer, else say what is."""
         sentence = self.mistake()
         self.error.setText(in_window(sentence))
         self.error.setVisible(bool(sentence))
@@ -416,12 +409,10 @@ class Question(QDialog):
             self.accept()
 
     def mistake(self) -> str:
-        """What is wrong with the answer as it stands, in a sentence."""
         return ""
 
     @property
     def answered(self) -> bool:
-        """Wait for an answer; False where there was none."""
         return self.exec() == QDialog.DialogCode.Accepted
 
 
