@@ -21,7 +21,7 @@ LARGE = 1 << 18  # characters of PTX beyond which what the launched kernel never
 
 @dataclass(frozen=True)
 class _Made:
-    """What the assembler made of a kernel, or of any: `kernel` is "" where they are all the same."""
+    """What the assembler made of a kernel, or of all: `kernel` is "" where they are alike."""
 
     yields: tuple[int, ...]
     ways: tuple[tuple[int, ...], tuple[int, ...]]

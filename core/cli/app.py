@@ -18,13 +18,9 @@ if TYPE_CHECKING:
 READ_AHEAD = ("core.compiler.nvrtc:warm", "core.guessing.first_launch")
 """What a process that compiles and reads a user's source loads while nobody asks it anything."""
 
-<<<<<<< ours
-WINDOW_FILES = (".cu", ".cuh", ".ptx", ".npz", ".txt")  # Sources, saved traces and lists of moments
-=======
 SOURCES = (".cu", ".cuh", ".py", ".ipynb")
 WINDOW_FILES = (*SOURCES, ".ptx", ".npz", ".txt")
 """Sources, saved traces and lists of moments."""
->>>>>>> wt-door
 WINDOW_OPTIONS = ("--fresh", "--lesson", "--theme", "--size", "--set", "--session", "--compiler")
 
 

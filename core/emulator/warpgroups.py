@@ -15,6 +15,7 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.emulator.events import Mask, Read, Span
 from core.emulator.lane_groups import WARP, WARPGROUP, Group, lanes_of_rows, warp_rows

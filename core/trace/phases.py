@@ -117,16 +117,9 @@ def _test_end(module: Module, first: int, end: int) -> int | None:
     return pc if leaves else None
 
 
-<<<<<<< ours
-def main_loops(pcs: Ints, loops: tuple[Loop, ...], reads: Ints) -> tuple[Loop, ...]:
-=======
 def main_loops(
-    pcs: NDArray[np.int64],
-    loops: tuple[Loop, ...],
-    reads: NDArray[np.int64],
-    lanes_at: Callable[[int], NDArray[np.bool_]] | None = None,
+    pcs: Ints, loops: tuple[Loop, ...], reads: Ints, lanes_at: Callable[[int], Mask] | None = None
 ) -> tuple[Loop, ...]:
->>>>>>> wt-lessons
     """Those of the outermost loops whose iterations are phases.
 
     `pcs` is what a block executed, in order; `reads` are the places in it of loads from global or
