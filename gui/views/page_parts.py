@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from core.devices.device_table import find_capability, load_capabilities, load_devices
-from gui.background import Worker
+from gui.background import Worker, close_workers
 from gui.looks.style_sheet import named, side_by_side, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
@@ -111,10 +111,6 @@ class DeviceBox(Choice):
             self.live = tuple(devices)
             self.offer()
             self.found.emit()
-
-    def close_worker(self) -> None:
-        if self._driver is not None:
-            self._driver.close()
 
     def minimumSizeHint(self) -> QSize:
         """Wide enough for a short name."""
@@ -234,6 +230,9 @@ class PageView(PageWidget, SessionView):
 
     def shut_down(self) -> None:
         self._ended = True
+        for timer in self.findChildren(QTimer):
+            timer.stop()
+        close_workers(self)
 
     def when_painted(self, act: Callable[[], object]) -> None:
         """Begin what keeps Python's lock for long, as imports do, when the page is to be seen."""

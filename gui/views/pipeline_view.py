@@ -360,9 +360,6 @@ class PipelineView(SessionView):
         self._tell()
         self.update()
 
-    def shut_down(self) -> None:
-        self.worker.close()
-
     def layout_now(self) -> PipelineLayout | None:
         """Where things lie, None where there is nothing to be seen."""
         if self.made is None or self.session.hides("pipeline"):
