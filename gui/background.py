@@ -134,6 +134,12 @@ class Worker(QObject):
                 self._settle(ticket)
 
 
+def close_workers(owner: QObject) -> None:
+    """Close the workers of an object and of all its parts, as its last act."""
+    for worker in owner.findChildren(Worker):
+        worker.close()
+
+
 _LONGEST_MS = 1000  # a window that starts minimised is not painted
 
 

@@ -58,8 +58,6 @@ class Commands:
             self._window.ladder_panel.choose_next(by)
 
     def close(self) -> None:
-        self.workbench.close()
+        """Stop what writes files, and wait for it."""
         self.exporter.close()
         self.taker.close()
-        self.profiling.close()
-        self.teaching.close()

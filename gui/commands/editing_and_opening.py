@@ -91,9 +91,6 @@ class Workbench(QObject):
         window.setAcceptDrops(True)
         window.installEventFilter(self)
 
-    def close(self) -> None:
-        self.opener.close()
-
     # ---- edit and run
 
     def edit_source(self) -> None:

@@ -108,10 +108,6 @@ class Teaching(QObject):
         window.recorder.recorded.connect(self._check_goals)
         window.recorder.failed.connect(lambda _: self._unmark())
 
-    def close(self) -> None:
-        self.worker.close()
-        self.drafter.close()
-
     @property
     def is_awaited(self) -> bool:
         """Whether questions are asked as soon as the course is read."""

@@ -46,9 +46,6 @@ class Profiling(QObject):
         self.worker.cancel()
         self.main.message.take_back(self._said)
 
-    def close(self) -> None:
-        self.worker.close()
-
     def _show(self, found: Any) -> None:
         self.main.message.take_back(self._said)
         self.session.profile = found

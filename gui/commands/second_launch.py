@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, QTimer
 
 from core.errors import TilescopeError
 from core.own_files.file_launch import FileLaunch
-from gui.background import Coalescer, Worker, sentence_of
+from gui.background import Coalescer, Worker, close_workers, sentence_of
 from gui.commands.editing_and_opening import Workbench
 from gui.commands.moment_commands import Moments
 from gui.commands.recording import CONDITIONS, Recorder
@@ -54,7 +54,6 @@ class Differing(QObject):
             recorder.failed.connect(self._forget)
 
     def close(self) -> None:
-        self.search.close()
         self._example = None
         self.comparing.main.recorder.recorded.disconnect(self._soon)
         self.comparing.main.recorder.failed.disconnect(self._forget)
@@ -182,8 +181,8 @@ class Comparing(QObject):
         self.a.answered_changed.disconnect(self._veil)
         for name in CONDITIONS:
             getattr(self.a, f"{name}_changed").disconnect(self._take_conditions)
-        self.opener.close()
         self.recorder.close()
+        close_workers(self)
 
     # ---- what the user does
 

@@ -124,8 +124,7 @@ def caption_of(view: SessionView) -> Caption | None:
 def let_go(views: Iterable[SessionView]) -> None:
     """Stop what views work out elsewhere, and close them."""
     for view in views:
-        if hasattr(view, "shut_down"):
-            view.shut_down()
+        view.shut_down()
         view.close()
         view.deleteLater()
 

@@ -64,10 +64,6 @@ class CeilingCounter(QObject):
         rung = self._ladder.get(measured.result.rung or "")
         return rung is not None and rung.number >= REGISTER_TILES, measured.n or 0
 
-    def close(self) -> None:
-        """Give up, and wait for the end."""
-        self._worker.close()
-
     def _on_counted(self, key: CeilingKey, ceiling: tuple[str, float] | None) -> None:
         self.known[key] = ceiling
         self.changed.emit()

@@ -156,11 +156,6 @@ class CeilingsModel(QObject):
         _intensities[key] = intensity
         self.placed.emit()
 
-    def close(self) -> None:
-        """End the work and wait for it."""
-        for worker in (self._counter, self._placer):
-            worker.close()
-
 
 def _load_recorded() -> tuple[BenchmarkResult, ...]:
     from gui.scenes.benchmark import recorded

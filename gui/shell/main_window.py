@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QSplitter, QWidget
 
+from gui.background import close_workers
 from gui.commands.all_commands import Commands
 from gui.commands.focus import FocusKeys, focus_page, in_sight
 from gui.commands.left_column import LeftColumn
@@ -250,6 +251,7 @@ class MainWindow(Window):
         self.commands.close()
         self.pages.shut_down()
         self._focus_keys.close()
+        close_workers(self)
         super().closeEvent(event)
         for timer in self.findChildren(QTimer):
             timer.stop()

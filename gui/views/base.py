@@ -18,6 +18,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QLabel, QMenu, QSizePolicy, QToolTip, QWidget, QWidgetAction
 
+from gui.background import close_workers
 from gui.looks.style_sheet import named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.question_in_views import veil_words
@@ -73,6 +74,10 @@ class SessionView(QWidget):
     def miss(self, names: frozenset[str]) -> None:
         """Catch up with these, too, when this is shown: it was brought to date for a picture."""
         self._stale |= names
+
+    def shut_down(self) -> None:
+        """Give up what is worked out in other threads for this view, and wait for the end."""
+        close_workers(self)
 
     def say(self, caption: Caption, words: str, drawn: str = "", part: str = "") -> None:
         """Put words about a picture into its caption and its description for screen readers.

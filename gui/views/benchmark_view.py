@@ -278,11 +278,6 @@ class BenchFiles(QObject):
     def _failed(self, error: object) -> None:
         self.said.emit(sentence_of(error), False)
 
-    def close(self) -> None:
-        """Wait until what is being written is written."""
-        self._worker.close()
-        self._reader.close()
-
     def ask_and_save(
         self, measured: Sequence[Measured], failures: Sequence[tuple[str, str]], ceilings: Ceilings
     ) -> None:
@@ -527,10 +522,6 @@ class BenchmarkView(PageView):
 
     def shut_down(self) -> None:
         super().shut_down()
-        self.ceilings.close()
-        self._opener.close()
-        self._timer.stop()
-        self.files.close()
         self.model.shut_down()
 
     def _on_fields(self) -> None:

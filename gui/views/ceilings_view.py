@@ -260,9 +260,6 @@ class FirstOrderList(Scrolled):
         self.size_box.offer(configuration.own is None)
         self._count()
 
-    def close_worker(self) -> None:
-        self._counter.close()
-
     def _count(self) -> None:
         if self._configuration is None:
             return
@@ -537,13 +534,6 @@ class CeilingsView(PageView):
         self._other = launch
         self._name_wanted()
         self._ask()
-
-    def shut_down(self) -> None:
-        super().shut_down()
-        self._later.stop()
-        self._sizer.close()
-        self.device_box.close_worker()
-        self.model.close()
 
     # ---- building
 

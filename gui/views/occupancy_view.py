@@ -538,12 +538,6 @@ class OccupancyView(PageView):
         self.table.load((*live, *load_devices()), len(live))
         self._on_sm()
 
-    def shut_down(self) -> None:
-        super().shut_down()
-        self.first.close_worker()
-        self.sm_box.close_worker()
-        self._compiler.close()
-
     # ---- building
 
     def _build(self) -> None:

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from core.devices.device_table import find_capability, load_capabilities, load_devices
-from gui.background import Worker
+from gui.background import Worker, close_workers
 from gui.looks.style_sheet import named, side_by_side, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
@@ -110,10 +110,6 @@ class DeviceBox(Choice):
             self.live = tuple(devices)
             self.offer()
             self.found.emit()
-
-    def close_worker(self) -> None:
-        if self._driver is not None:
-            self._driver.close()
 
     def minimumSizeHint(self) -> QSize:
         hint, digit = super().minimumSizeHint(), self.fontMetrics().horizontalAdvance("0")
@@ -230,6 +226,9 @@ class PageView(PageWidget, SessionView):
 
     def shut_down(self) -> None:
         self._ended = True
+        for timer in self.findChildren(QTimer):
+            timer.stop()
+        close_workers(self)
 
     def when_painted(self, act: Callable[[], object]) -> None:
         """Begin what keeps Python's lock for long, as imports do, when the page is to be seen."""

@@ -280,9 +280,6 @@ class PhaseView(SessionView):
     def restyle(self) -> None:
         self._fit()
 
-    def shut_down(self) -> None:
-        self.worker.close()
-
     def copy_as(self, name: str) -> None:
         """Put the table on the clipboard; `name` is a key of `COPIES`."""
         if self.table is not None and not self.model.veiled:

@@ -357,9 +357,6 @@ class PipelineView(SessionView):
         self._tell()
         self.update()
 
-    def shut_down(self) -> None:
-        self.worker.close()
-
     def layout_now(self) -> PipelineLayout | None:
         if self.made is None or self.session.hides("pipeline"):
             return None

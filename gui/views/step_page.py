@@ -73,8 +73,7 @@ class StepPage(PageWidget, DockArea):
 
     def shut_down(self) -> None:
         for view in self.views.values():
-            if hasattr(view, "shut_down"):
-                view.shut_down()
+            view.shut_down()
         for dock in self.docks.values():
             if dock.isFloating():
                 dock.hide()

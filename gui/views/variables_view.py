@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import (
-    QAbstractTableModel,
-    QEvent,
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    Qt,
-)
+from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+from PySide6.QtWidgets import QHeaderView
 
-from gui.looks.style_sheet import fill, named
+from gui.looks.style_sheet import fill
 from gui.looks.theme import current_theme
 from gui.scenes.question_in_views import veil_words
 from gui.scenes.selection import WARP_SIZE, Hover
 from gui.scenes.session import Session
 from gui.scenes.variables_shown import VariableRow, table_rows, variables_caption
 from gui.views.base import Caption, SessionView
-from gui.views.tables import PlainCells
+from gui.views.drawing_tools import LEFT
+from gui.views.tables import Index, PlainCells, Role, RowModel, RowTable
 from gui.views.veil import Veil
 from gui.views.widgets import Segmented
 
-Index = QModelIndex | QPersistentModelIndex
-LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 VALUE = 12  # digits that a value has before types get room
 
 
-class VariableModel(QAbstractTableModel):
+class VariableModel(RowModel[VariableRow]):
     """Name, type and value; or name, type and 32 lanes."""
+
+    HEADS: tuple[str, ...] = ("Name", "Type", "Value")
+    ACROSS = (*HEADS[:2], *(f"lane {lane}" for lane in range(WARP_SIZE)))
+    RIGHT = frozenset(range(2, len(ACROSS)))
+    SELECTABLE = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,12 +36,14 @@ class VariableModel(QAbstractTableModel):
         self.lane = 0
         self.pointed = -1  # the lane of this warp that the pointer rests on, in any view
 
-    def load(self, rows: tuple[VariableRow, ...], across: bool, lane: int) -> None:
+    def show_rows(self, rows: tuple[VariableRow, ...], across: bool, lane: int) -> None:
+        """Show other values; the table keeps its place where its shape stays the same."""
         same = across == self.across and len(rows) == len(self.rows)
         if not same:
             self.beginResetModel()
         before, lane_before = self.rows, self.lane
         self.rows, self.across, self.lane = rows, across, lane
+        self.HEADS = self.ACROSS if across else VariableModel.HEADS
         if not same:
             self.endResetModel()
             return
@@ -63,55 +61,38 @@ class VariableModel(QAbstractTableModel):
                 top = self.index(0, 2 + changed)
                 self.dataChanged.emit(top, self.index(len(self.rows) - 1, 2 + changed))
 
-    def rowCount(self, parent: Index | None = None) -> int:
-        return 0 if parent is not None and parent.isValid() else len(self.rows)
-
-    def columnCount(self, parent: Index | None = None) -> int:
-        if parent is not None and parent.isValid():
-            return 0
-        return 2 + WARP_SIZE if self.across else 3
-
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> object:
-        if orientation != Qt.Orientation.Horizontal:
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            if self.across and section > 1:
-                return f"lane {section - 2}"
-            return ("Name", "Type", "Value")[section]
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return LEFT if section < 2 else RIGHT
-        if role == Qt.ItemDataRole.FontRole and self.across and section - 2 == self.lane:
+        if role == Role.FontRole and self.across and section - 2 == self.lane:
             return current_theme().font("small", bold=True)
-        return None
+        return super().headerData(section, orientation, role)
 
     def data(self, index: Index, role: int = 0) -> object:
         row, column = self.rows[index.row()], index.column()
-        if role == Qt.ItemDataRole.DisplayRole:
-            if column < 2:
-                return (row.name, row.type)[column]
-            if self.across and is_spanned(row):
-                return next(text for text in row.lanes if text not in ("", "–"))
-            return row.lanes[column - 2] if self.across and row.lanes else row.value
-        if role == Qt.ItemDataRole.ToolTipRole:
+        if role == Role.ToolTipRole:
             value = row.lanes[column - 2] if self.across and row.lanes and column > 1 else row.value
             return f"{row.type} {row.name} = {value}"
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            spanned = self.across and is_spanned(row)
-            return LEFT if column < 2 or spanned else RIGHT
-        if role == Qt.ItemDataRole.FontRole:
-            return self._font(row, column)
-        if role == Qt.ItemDataRole.ForegroundRole:
-            dim = column == 1 or row.given or (column > 1 and row.value == "–")
-            return current_theme().color("text_dim" if dim else "text")
-        if role == Qt.ItemDataRole.BackgroundRole and (column >= 2 or not self.across):
+        if role == Role.TextAlignmentRole and self.across and is_spanned(row):
+            return LEFT
+        if role == Role.BackgroundRole and (column >= 2 or not self.across):
             selected = not self.across or column - 2 == self.lane
             if row.changed and selected:
                 return current_theme().color("current_line")
             if self.across and column - 2 == self.pointed:
                 return current_theme().tint("hover", 0.18)
-        return None
+        return super().data(index, role)
 
-    def _font(self, row: VariableRow, column: int) -> QFont:
+    def text(self, row: VariableRow, column: int) -> str:
+        if column < 2:
+            return (row.name, row.type)[column]
+        if self.across and is_spanned(row):
+            return next(text for text in row.lanes if text not in ("", "–"))
+        return row.lanes[column - 2] if self.across and row.lanes else row.value
+
+    def color(self, row: VariableRow, column: int) -> str:
+        is_dim = column == 1 or row.given or (column > 1 and row.value == "–")
+        return "text_dim" if is_dim else "text"
+
+    def font(self, row: VariableRow, column: int) -> QFont:
         theme = current_theme()
         return theme.font() if column == 1 else theme.mono(bold=column > 1 and row.changed)
 
@@ -135,18 +116,11 @@ class VariablesView(SessionView):
             warp=("Warp", "Of its whole warp, lane by lane"),
         )
         self.model = VariableModel()
-        self.table = named(QTableView(), "Variables")
-        self.table.setModel(self.model)
+        self.table = RowTable(self.model, "Variables")
         self.table.setItemDelegate(PlainCells(self.table))
-        self.table.setShowGrid(False)
-        self.table.verticalHeader().hide()
         # A row that a larger least size had stretched would keep its height ever after.
         self.table.verticalHeader().setMinimumSectionSize(1)
-        self.table.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
-        self.table.setTabKeyNavigation(False)
-        self.table.setMouseTracking(True)
         self.table.viewport().installEventFilter(self)
-        self.table.setWordWrap(False)
         self._wide = [0, 0]  # of names and types
         self._spans: list[int] = []  # rows of which one cell is for all lanes
         fill(self, self.table)
@@ -164,7 +138,7 @@ class VariablesView(SessionView):
         reshaped = across != self.model.across or bool(names & {"trace"})
         rows = () if veiled else table_rows(self.session, across)
         reshaped |= len(rows) != len(self.model.rows)
-        self.model.load(rows, across, self.session.lane)
+        self.model.show_rows(rows, across, self.session.lane)
         if reshaped:
             self._fit()
         elif across:
@@ -194,7 +168,6 @@ class VariablesView(SessionView):
 
     def _fit(self) -> None:
         header = self.table.horizontalHeader()
-        header.setHighlightSections(False)
         mode = QHeaderView.ResizeMode
         if self.model.across:
             header.setSectionResizeMode(mode.Interactive)
