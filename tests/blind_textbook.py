@@ -303,7 +303,7 @@ K { int lane = T & 31, row = I / 32, cols = 90; if (row >= n) return; const floa
   for (int d = 16; d; d >>= 1) { float m = __shfl_down_sync(~0u, mean, d), q = __shfl_down_sync(~0u, m2, d), c = __shfl_down_sync(~0u, count, d); float all = count + c; if (all > 0) { float e = m - mean; mean += e * c / all; m2 += q + e * e * count * c / all; count = all; } }
   mean = __shfl_sync(~0u, mean, 0); float scale = rsqrtf(__shfl_sync(~0u, m2, 0) / cols + 1e-5f);
   for (int k = lane; k < cols; k += 32) ((float *)out)[row * cols + k] = ((a[row * cols + k] & 127) - mean) * scale * (1.f + (__float_as_int(gamma[k]) & 3)); }
-""", At(1, 64, 2), At(2, 96, 5))
+""", At(1, 64, 2), At(2, 96, 5), free=True)
 _add("softmax in halves", HALF + r"""
 K { __shared__ float part[4]; __shared__ float most, total; int t = T, row = blockIdx.x, cols = n; const u32 *p = (const u32 *)a + row * cols; float m = -1e30f;
   for (int k = t; k < cols; k += THREADS) { u32 w = p[k] & 0x3fff3fff; float2 f = __half22float2(*(__half2 *)&w); m = fmaxf(m, fmaxf(f.x, f.y)); }
@@ -322,7 +322,7 @@ K { __shared__ float q[3][D]; int lane = T & 31, w = T / 32, row = blockIdx.x * 
     float mm = s; for (int d = 16; d; d /= 2) mm = fmaxf(mm, __shfl_xor_sync(~0u, mm, d)); float next = fmaxf(m, mm), scale = exp2f(m - next), p = key <= row ? exp2f(s - next) : 0; m = next; float sum = p; for (int d = 16; d; d /= 2) sum += __shfl_xor_sync(~0u, sum, d); l = l * scale + sum; acc0 *= scale; acc1 *= scale;
     for (int j = 0; j < 32 && base + j <= row; j++) { float pj = __shfl_sync(~0u, p, j); const int *v = a + 8192 + (base + j) * D; acc0 += pj * (v[lane] & 7); if (lane + 32 < D) acc1 += pj * (v[lane + 32] & 7); } }
   ((float *)out)[row * D + lane] = acc0 / l; if (lane + 32 < D) ((float *)out)[row * D + lane + 32] = acc1 / l; }
-""", At(1, 64, 2), At(14, 96, 40))
+""", At(1, 64, 2), At(14, 96, 40), free=True)
 _add("products of halves", HALF + r"""
 K { int lane = T & 31, row = I / 32; if (row >= n) return; const u32 *m = (const u32 *)a + row * 75, *x = (const u32 *)b; __half2 sum = __float2half2_rn(0.f);
 #pragma unroll 3
