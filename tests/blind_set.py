@@ -70,7 +70,10 @@ class At(NamedTuple):
 
 
 class Kernel(NamedTuple):
-    """A source and its launches. `free`: the order of atomics decides what it writes."""
+    """A source and its launches.
+
+    `free`: the order of atomics, or an approximate function's last bit, decides what it writes.
+    """
 
     source: str
     launches: tuple[At, ...]

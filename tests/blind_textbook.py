@@ -303,7 +303,7 @@ K { int lane = T & 31, row = I / 32, cols = 90; if (row >= n) return; const floa
   for (int d = 16; d; d >>= 1) { float m = __shfl_down_sync(~0u, mean, d), q = __shfl_down_sync(~0u, m2, d), c = __shfl_down_sync(~0u, count, d); float all = count + c; if (all > 0) { float e = m - mean; mean += e * c / all; m2 += q + e * e * count * c / all; count = all; } }
   mean = __shfl_sync(~0u, mean, 0); float scale = rsqrtf(__shfl_sync(~0u, m2, 0) / cols + 1e-5f);
   for (int k = lane; k < cols; k += 32) ((float *)out)[row * cols + k] = ((a[row * cols + k] & 127) - mean) * scale * (1.f + (__float_as_int(gamma[k]) & 3)); }
-""", At(1, 64, 2), At(2, 96, 5))
+""", At(1, 64, 2), At(2, 96, 5), free=True)
 _add("softmax in halves", HALF + r"""
 K { __shared__ float part[4]; __shared__ float most, total; int t = T, row = blockIdx.x, cols = n; const u32 *p = (const u32 *)a + row * cols; float m = -1e30f;
   for (int k = t; k < cols; k += THREADS) { u32 w = p[k] & 0x3fff3fff; float2 f = __half22float2(*(__half2 *)&w); m = fmaxf(m, fmaxf(f.x, f.y)); }
@@ -322,7 +322,7 @@ K { __shared__ float q[3][D]; int lane = T & 31, w = T / 32, row = blockIdx.x * 
     float mm = s; for (int d = 16; d; d /= 2) mm = fmaxf(mm, __shfl_xor_sync(~0u, mm, d)); float next = fmaxf(m, mm), scale = exp2f(m - next), p = key <= row ? exp2f(s - next) : 0; m = next; float sum = p; for (int d = 16; d; d /= 2) sum += __shfl_xor_sync(~0u, sum, d); l = l * scale + sum; acc0 *= scale; acc1 *= scale;
     for (int j = 0; j < 32 && base + j <= row; j++) { float pj = __shfl_sync(~0u, p, j); const int *v = a + 8192 + (base + j) * D; acc0 += pj * (v[lane] & 7); if (lane + 32 < D) acc1 += pj * (v[lane + 32] & 7); } }
   ((float *)out)[row * D + lane] = acc0 / l; if (lane + 32 < D) ((float *)out)[row * D + lane + 32] = acc1 / l; }
-""", At(1, 64, 2), At(14, 96, 40))
+""", At(1, 64, 2), At(14, 96, 40), free=True)
 _add("products of halves", HALF + r"""
 K { int lane = T & 31, row = I / 32; if (row >= n) return; const u32 *m = (const u32 *)a + row * 75, *x = (const u32 *)b; __half2 sum = __float2half2_rn(0.f);
 #pragma unroll 3
@@ -530,6 +530,49 @@ _add("two arrays in dynamic memory", r"""
 K { extern __shared__ __align__(16) u8 raw[]; double *d = (double *)raw; short *s = (short *)(d + THREADS); u8 *f = (u8 *)(s + THREADS); int t = T, i = I; d[t] = i < n ? (double)(a[i] & 1023) : 0; s[t] = b[i] & 255; f[t] = i < n && b[i] & 1; __syncthreads();
   double sum = 0; for (int k = 0; k < 5; k++) { int at = (t + k * k) % THREADS; if (f[at]) sum += d[at] * s[at]; else sum -= s[(at + 1) % THREADS]; } if (i < n) ((double *)out)[i] = sum; }
 """, At(1, 32, 29, 352), At(2, 103, 177, 1136), At(3, (5, 7, 3), 290, 1156))
+
+# -- written after the first record, before the rules that it led to were tried on them ------------
+
+_add("mutual recursion", r"""
+__device__ int odd(const int *p, int k);
+__device__ int even(const int *p, int k) { if (k <= 0) return 1; int v = p[k] & 3; return v + odd(p, k - 1 - (v == 2)); }
+__device__ int odd(const int *p, int k) { if (k <= 0) return 0; int v = p[2 * k] & 7; if (v == 5) return v; return even(p, k - 1) * 2 - v; }
+K { int i = I; if (i >= n) return; out[i] = even(a + i, b[i] & 7); if (b[i] & 8) out[2000 + i] = odd(a + 3 * i, b[i + 1] & 3); }
+""", *ODD)
+_add("queens", r"""
+__device__ int solve(int row, int size, u32 columns, u32 left, u32 right, int *first) { if (row == size) { if (*first < 0) *first = (int)columns; return 1; } int found = 0; u32 free = ~(columns | left | right) & ((1u << size) - 1); while (free) { u32 bit = free & -free; free ^= bit; found += solve(row + 1, size, columns | bit, (left | bit) << 1, (right | bit) >> 1, first); } return found; }
+K { int i = I; if (i >= n) return; int first = -1, size = 4; u32 bit = 1u << (b[i] & 3); out[i] = solve(1, size, bit, bit << 1, bit >> 1, &first); out[1000 + i] = first; }
+""", At(1, 32, 29), At(1, (5, 9), 40))
+_add("behind a recursion", r"""
+__device__ int depth(const int *p, int at) { return at > 60 || p[at] % 4 == 0 ? 0 : 1 + depth(p, at * 2 + (p[at] & 1)); }
+__device__ int scored(const int *p, int at, int *to) { int d = depth(p, at); if (d > 1) to[0] = d; return d * 3; }
+K { __shared__ int s[128]; int i = I, t = T; s[t] = scored(a + (i & 63), 1, out + 4000 + i); int v = b[i]; if (v & 1) v += s[t]; else v -= a[i + 5]; s[t] += v; __syncthreads(); v = s[(t + 1) % THREADS]; for (int k = 0; k < (v & 3); k++) v ^= a[k + i]; if (i < n) out[i] = v; }
+""", *ODD)
+_add("sum of a tree", r"""
+__device__ __noinline__ float total(const int *p, int lo, int hi) { if (hi - lo == 1) return p[lo] & 15; if (hi - lo == 2) return (p[lo] & 15) + (p[lo + 1] & 15); int mid = lo + (hi - lo) / 2; return total(p, lo, mid) + total(p, mid, hi); }
+K { int i = I; if (i < n) ((float *)out)[i] = total(a + i, 0, (b[i] & 7) + 1); }
+""", *ODD)
+_add("neighbours in range", r"""
+K { extern __shared__ float s[]; int i = I; float v = i < n ? (float)(a[i] & 1023) : 0.f; int near = 0; float sum = 0; s[T] = v; __syncthreads(); int m = min(THREADS, n - (int)blockIdx.x * THREADS);
+  for (int k = 0; k < m; k++) { float d = s[k] - v; if (d * d < 4e4f && k != T) { near++; sum += s[k]; } } if (i < n) { out[i] = near; ((float *)out)[4000 + i] = sum; } }
+""", At(1, 32, 29, 128), At(2, 103, 177, 412))
+_add("first that is larger", r"""
+K { __shared__ int s[128]; int i = I, t = T, at = -1; s[t] = a[i & 8191] & 4095; __syncthreads(); for (int k = t + 1; k < THREADS; k++) if (s[k] > s[t]) { at = k; break; } int less = 0; for (int k = 0; k < (n & 31) + 5; k++) less += s[k & 31] < s[t] && s[k & 31] & 1; if (i < n) out[i] = at * 64 + less; }
+""", *ODD)
+_add("best of two tables", r"""
+K { __shared__ int s[32]; __shared__ double d[16]; if (T < 32) s[T] = b[T]; if (T < 16) d[T] = a[T] & 63; __syncthreads(); int i = I, v = a[i] & 4095; double best = 0; int m = n % 17;
+#pragma unroll 4
+  for (int k = 0; k < m; k++) { if (s[k] > v) best = fmax(best, d[k]); else if (s[k + 8] & 1) best += 1; } if (i < n) ((double *)out)[i] = best; }
+""", *ODD)
+_add("votes by thirds", r"""
+K { int i = I; for (int k = i; k < n; k += ALL) { int v = (u32)a[k] % 3; if (v == 0) { atomicAdd(out + (b[k] & 15), 1); out[2000 + k] = 1; } else if (v == 1) atomicMax(out + 64 + (b[k] & 15), k); else atomicOr(out + 128 + (b[k] & 15), 1 << (k & 15)); } out[4000 + i] = i; }
+""", At(1, 32, 70), At(2, 103, 500))
+_add("some vote twice", r"""
+K { __shared__ int s[16]; if (T < 16) s[T] = 0; __syncthreads(); int i = I; if (i < n) for (int k = 0; k < (b[i] & 3); k++) { int v = a[i + 32 * k]; if ((v & 7) == 3) { atomicAdd(&s[v >> 3 & 15], 1); if (v & 64) atomicSub(&s[v >> 5 & 15], 1); } else out[2000 + i + k * 300] = v; } __syncthreads(); if (T < 16) out[blockIdx.x * 16 + T] = s[T]; }
+""", *ODD)
+_add("edges relaxed", r"""
+K { int *dist = out; for (int k = T; k < 64; k += THREADS) dist[k] = k ? 1 << 20 : 0; __syncthreads(); for (int r = 0; r < 2; r++) { for (int e = T; e < n; e += THREADS) { int from = b[e] & 63, to = b[e + 700] & 63, d = dist[from]; if (d < 1 << 20) { int next = d + (a[e] & 15) + 1; if (next < dist[to]) atomicMin(dist + to, next); } } __syncthreads(); } }
+""", At(1, 32, 120), At(1, 64, 200), free=True)
 
 # fmt: on
 

@@ -9,6 +9,7 @@ by line, and so are faults of the stack that the optimiser has removed.
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -147,13 +148,23 @@ def _joined(module: Module, kernel: str, accesses: Sequence[MachineAccess]) -> M
 def _stretches(module: Module, kernel: str, lines: set[int]) -> Iterator[list[Instruction]]:
     """The counted loads and stores of each basic block, up to a barrier.
 
-    Of functions without any of the `lines` nothing is known.
+    A conditional branch ahead ends no block, as ptxas loads before it what it has joined, and where
+    it only passes what is no access, neither does its target: ptxas has predicates instead. Of
+    functions without any of the `lines` nothing is known.
     """
-    targets = set(module.labels.values())
     for function in _functions(module, kernel):
         code = module.instructions[function.first_pc : function.end_pc]
         if not any(i.ptx_line in lines for i in code):
             continue
+        jumps = {i.pc: target for i in code for target in module.targets(i)}
+        noted = [i.pc for i in code if is_counted(i) or _ends(i)]
+        short = {
+            pc
+            for pc, target in jumps.items()
+            if bisect.bisect_right(noted, pc) == bisect.bisect_left(noted, max(pc, target))
+            and pc < target
+        }
+        targets = {target for pc, target in jumps.items() if pc not in short}
         found: list[Instruction] = []
         for instruction in code:
             if instruction.pc in targets:
@@ -161,14 +172,22 @@ def _stretches(module: Module, kernel: str, lines: set[int]) -> Iterator[list[In
                 found = []
             if is_counted(instruction):
                 found.append(instruction)
-            elif opcode_of(instruction).ends_block or opcode_of(instruction).orders:
+            elif _ends(instruction) and (
+                not instruction.guard or jumps.get(instruction.pc, 0) <= instruction.pc
+            ):
                 yield found
                 found = []
         yield found
 
 
+def _ends(instruction: Instruction) -> bool:
+    """Whether accesses before and after an instruction are not joined."""
+    opcode = opcode_of(instruction)
+    return opcode.ends_block or opcode.orders
+
+
 def _filling(one: Instruction, gone: Sequence[Instruction], width: int) -> tuple[Instruction, ...]:
-    """Those accesses that, with `one`, fill a wide one; () where they leave a hole."""
+    """Those accesses that, with `one`, make a wide one; a store must fill it."""
     own = _nbytes(one)
     alike = {
         _offset(i): i
@@ -181,6 +200,8 @@ def _filling(one: Instruction, gone: Sequence[Instruction], width: int) -> tuple
         wanted = [at for at in range(start, start + width, own) if at != _offset(one)]
         if all(at in alike for at in wanted):
             return tuple(alike[at] for at in wanted)
+    if "shared" in one.modifiers and one.opcode == "ld":  # not all that it loads is asked for
+        return tuple(i for at, i in sorted(alike.items()) if 0 < at - _offset(one) < width)
     return ()
 
 

@@ -405,7 +405,7 @@ def _ways(elf: ELFFile) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Lines of the PTX to which the machine code of a cubin branches, and those behind `BSYNC`.
 
     At a `BSYNC` lanes wait for each other. Where a branch leads to something else, lanes do not
-    meet. Of what is behind a `BSYNC` there are all lines up to the next branch. Raises as
+    meet. Of what is behind a `BSYNC` there are all lines up to the next branch or call. Raises as
     `_accesses` does.
     """
     targets, met = set[int](), set[int]()
@@ -418,7 +418,8 @@ def _ways(elf: ELFFile) -> tuple[tuple[int, ...], tuple[int, ...]]:
         for one in code:
             if is_behind:
                 met.add(line_of(one.address))
-            is_behind = one.name == "BSYNC" or (is_behind and one.name not in _LEAVING)
+            is_over = one.name == "CALL" or one.name in _LEAVING
+            is_behind = one.name == "BSYNC" or (is_behind and not is_over)
     return tuple(sorted(targets)), tuple(sorted(met))
 
 
