@@ -199,6 +199,10 @@ class Step:
         """The name of its question's kind, as the file has it."""
         return next(name for name, kind in KINDS.items() if isinstance(self.question, kind))
 
+    def is_shown(self, hints: int) -> bool:
+        """Whether its solution is among so many hints: it counts as one more than there are."""
+        return hints > len(self.hints)
+
     @property
     def beliefs(self) -> frozenset[str]:
         """The misconceptions that a wrong answer to it may show."""

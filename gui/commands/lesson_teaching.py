@@ -44,7 +44,7 @@ from gui.views.lesson_panel import LessonPanel
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
-    from core.lessons.course import Course
+    from core.lessons.course import Again, Course
     from core.lessons.lesson import Lesson
     from core.lessons.marking import Answer
     from core.lessons.progress import Answered, Origin, Progress
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 FILES = "Lessons (*.toml);;All files (*)"
 MOST_SEED = 2**31 - 1
 SLID_MS = 180  # of rest before the launch follows a slider
+AGAIN = ", once more"  # stands behind the title of what was missed
 FRONT = "Source"  # what is in front where a question names no view
 SETTLED_MS = 250  # after a file was changed: an editor may write it twice
 
@@ -235,9 +236,9 @@ class Teaching(QObject):
         at = min(max(at, 0), len(questions) - 1)
         self._sit(Sitting(title, questions, self.progress.seed, at=at))
 
-    def _sit(self, sitting: Sitting) -> None:
+    def _sit(self, sitting: Sitting, *, anew: bool = False) -> None:
         self.sitting = sitting
-        if sitting.origin == "lesson" and self.progress is not None:
+        if sitting.origin == "lesson" and self.progress is not None and not anew:
             sitting.take_earlier(self.progress.answers)
         self._show_panel()
         self._open()
@@ -326,8 +327,31 @@ class Teaching(QObject):
 
     def _once_more(self) -> None:
         if self.sitting is not None:
+            self._begin_anew(self.sitting.question)
             self.sitting.once_more()
             self._open()
+
+    def _begin_anew(self, question: Again) -> None:
+        """Have the editor forget what became of an exercise: its solution may stand there."""
+        step = question.step
+        self.main.step_page.source.begin_anew(step.link.rung, step.name)
+
+    def ask_missed(self) -> None:
+        """Ask the questions that were missed once more, with other numbers where there are."""
+        from core.lessons.course import Again
+        from core.lessons.posing import variant
+
+        sitting, progress = self.sitting, self.progress
+        if sitting is None or progress is None:
+            return
+        again = []
+        for question in (sitting.questions[place] for place in sitting.missed):
+            self._begin_anew(question)
+            lesson, step = question.lesson, question.step
+            values = variant(lesson, step, sitting.seed, max(progress.times_asked(step.name), 1))
+            again.append(Again(lesson, step, values))
+        title = f"{sitting.title.removesuffix(AGAIN)}{AGAIN}"
+        self._sit(Sitting(title, tuple(again), sitting.seed, sitting.origin), anew=True)
 
     def _open(self) -> None:
         """Look at what the question is about, veiled, and work the question out meanwhile."""
@@ -666,6 +690,8 @@ class Teaching(QObject):
                 following = names[names.index(lesson) + 1]
                 title = "Exercises" if following == EXERCISES else f"Lesson {following}"
                 found.append((title, partial(self.begin_lesson, following)))
+        if sitting.missed and sitting.tells:
+            found.append((f"Ask the missed ones again: {len(sitting.missed)}", self.ask_missed))
         files = [one.file for one in self._opened]
         if sitting.question.lesson.file in files[:-1]:
             later = self._opened[files.index(sitting.question.lesson.file) + 1]

@@ -20,7 +20,8 @@ EXERCISES = "exercises"
 class LessonRow:
     """One lesson of the path.
 
-    `right` of `count` steps were once answered right; `at` is the first that was never answered,
+    `right` of `count` steps were once answered right, `shown` of the others had their solution
+    shown; `at` is the first that was never answered,
     then the first that was not answered right; `shaky` are titles of concepts that are not sure
     yet. `next` marks the lesson to go on with: the first that has questions never answered, then
     the first that has some not answered right.
@@ -35,6 +36,7 @@ class LessonRow:
     shaky: tuple[str, ...] = ()
     next: bool = False
     begun: bool = False  # whether any step was answered
+    shown: int = 0
 
     @property
     def done(self) -> bool:
@@ -48,6 +50,7 @@ class LessonRow:
         if not self.begun:
             return plural(self.count, kind)
         found = f"{self.right} of {plural(self.count, kind)} right"
+        found += f"; solution shown: {self.shown}" if self.shown else ""
         return f"{found}; shaky: {', '.join(self.shaky)}" if self.shaky else found
 
 
@@ -93,7 +96,10 @@ def course_shown(course: Course, lessons: Sequence[Lesson], progress: Progress) 
 
     table = load_concepts()
     standings = progress.standings(table.concepts)
-    right = {a.step for a in progress.answers if a.mark == "right"}
+    steps = {step.name: step for lesson in lessons for step in lesson.steps}
+    met = [a for a in progress.answers if a.mark == "right" and a.step in steps]
+    right = {a.step for a in met if not steps[a.step].is_shown(a.hints)}
+    shown = {a.step for a in met} - right
     answered = {a.step for a in progress.answers}
     rows: list[LessonRow] = []
     unanswered: list[bool] = []
@@ -111,7 +117,8 @@ def course_shown(course: Course, lessons: Sequence[Lesson], progress: Progress) 
         count = sum(name in right for name in names)
         begun = not answered.isdisjoint(names)
         told = (lesson.name, lesson.title, lesson.aim)
-        rows.append(LessonRow(*told, count, len(names), at, shaky, begun=begun))
+        seen = sum(name in shown for name in names)
+        rows.append(LessonRow(*told, count, len(names), at, shaky, begun=begun, shown=seen))
         unanswered.append(not answered.issuperset(names))
     to_do = unanswered if any(unanswered) else [not row.done for row in rows]
     if any(to_do):

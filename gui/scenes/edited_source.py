@@ -182,6 +182,11 @@ class Draft:
         """Drop the text that was kept for a source: it is typed anew."""
         self._kept.pop(key, None)
 
+    def drop_exercise(self, key: str, exercise: str) -> bool:
+        """Have an exercise begin with its first text; whether another one of it is shown."""
+        self.drop(f"{key}#{exercise}")
+        return self.name == f"{key}#{exercise}"
+
     def place(self, line: int | None) -> int | None:
         """Where a line of the compiled text stands in the shown one, None where it was changed."""
         return self._places.get(line) if self.stale and line is not None else line

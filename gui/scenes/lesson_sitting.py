@@ -61,7 +61,8 @@ class Sitting:
     """Where somebody is in a row of questions.
 
     `marks` are those of the first answers, by the question's place: a later right one makes "near"
-    of another mark. `right` are the places once answered right. `seed` is the learner's.
+    of another mark. `right` are the places once answered right, `shown` those whose solution was
+    shown. `seed` is the learner's.
     """
 
     title: str
@@ -78,6 +79,7 @@ class Sitting:
     """Whether the solution of an exercise was shown."""
     marks: dict[int, Mark] = field(default_factory=dict)
     right: set[int] = field(default_factory=set)
+    shown: set[int] = field(default_factory=set)
     values: Mapping[str, Setting] | None = None
     """The numbers of this question where they are not its first ones."""
     _begun: float = 0.0
@@ -175,7 +177,7 @@ class Sitting:
         kept = self._answered(reply)
         first = self.marks.setdefault(self.at, "near" if self.solved else mark)
         if right:
-            self.right.add(self.at)
+            (self.shown if self.solved else self.right).add(self.at)
             self.marks[self.at] = "right" if first == "right" else "near"
         once_more = mark == "near" and self.attempt == 0 and self.tells
         self.stage = "asked" if once_more else "told"
@@ -189,12 +191,13 @@ class Sitting:
         """What became of a lesson's questions when they were asked before."""
         for place, one in enumerate(self.questions):
             mine = [a for a in answers if a.step == one.step.name and a.origin == "lesson"]
-            if any(a.step == one.step.name and a.mark == "right" for a in answers):
-                self.right.add(place)
+            met = [a for a in answers if a.step == one.step.name and a.mark == "right"]
+            own = any(not one.step.is_shown(a.hints) for a in met)
+            if met:
+                (self.right if own else self.shown).add(place)
             if mine:
-                shown = mine[0].hints > len(one.step.hints)  # the solution counts as a hint more
-                first: Mark = "near" if shown else mine[0].mark
-                self.marks[place] = "near" if place in self.right and first != "right" else first
+                first: Mark = "near" if one.step.is_shown(mine[0].hints) else mine[0].mark
+                self.marks[place] = "near" if met and first != "right" else first
 
     def _answered(self, reply: Reply) -> Answered:
         from core.lessons.progress import Answered
@@ -213,6 +216,11 @@ class Sitting:
             seconds=round(time.monotonic() - self._begun, 1),
             when=datetime.now(UTC).isoformat(timespec="seconds"),
         )
+
+    @property
+    def missed(self) -> tuple[int, ...]:
+        """The places of the questions that were answered, and not right at once."""
+        return tuple(sorted(place for place, mark in self.marks.items() if mark != "right"))
 
     @property
     def first_open(self) -> int | None:

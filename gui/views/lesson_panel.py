@@ -142,6 +142,8 @@ class LessonPanel(QFrame):
         at_once, right = sitting.score
         found = f"{right} of {plural(len(sitting.questions), 'question')} right"
         found += f", {at_once} of them at once" if at_once != right else ""
+        shown = len(sitting.shown - sitting.right)
+        found += f"; solution shown: {shown}" if shown else ""
         self.ask.say(f"That was the last question. {found}.")
         for place, (label, act) in enumerate(ways):
             button = push_button(label, primary=place == 0)
@@ -171,7 +173,7 @@ class LessonPanel(QFrame):
         self.next.setText("Finish" if last else "Next")
         again = told and sitting.tells
         self.again.setVisible(again and bool(sitting.question.step.sets))
-        missed = reply is not None and reply.verdict.mark != "right"
+        missed = sitting.solved or (reply is not None and reply.verdict.mark != "right")
         self.once_more.setVisible(again and missed and not sitting.question.step.sets)
         self.back.setEnabled(sitting.at > 0 and sitting.tells)
         self.on.setVisible(not told and stage != "ended")
@@ -199,10 +201,11 @@ class LessonPanel(QFrame):
         if sitting.is_built:
             met = sum(goal.met for goal in verdict.goals)
             word = "All goals are met." if told else f"{met} of {len(verdict.goals)} goals are met."
+            word = "Solution shown: it meets all goals." if told and sitting.solved else word
         elif not told:
             word = "Nearly: look again, and answer once more."
         self.verdict.setText(word)
-        set_style(self.verdict, "told", verdict.mark)
+        set_style(self.verdict, "told", "near" if sitting.solved else verdict.mark)
         self.verdict.show()
         right = told and verdict.mark != "right" and bool(verdict.right)
         self.own.say(f"The answer: {verdict.right}" if right else "")

@@ -44,11 +44,16 @@ def draw_lit(
         line = Qt.PenStyle.DashLine if shape == "wrong" else Qt.PenStyle.SolidLine
         frame(painter, outer, pen(theme.color("panel"), 5))
         frame(painter, outer, pen(theme.color(color), 2.6, line))
-    for color, shape, outer in found:  # above the frames of all
-        for rect in outer:
-            if min(rect.width(), rect.height()) >= LEAST:
-                corner = QPointF(rect.right() - 2, rect.top() + 2)
-                draw_mark(painter, theme, corner, color, shape, min(BADGE, rect.height()))
+    every = [(rect, color, shape) for color, shape, outer in found for rect in outer]
+    every.sort(key=lambda one: (one[0].top(), one[0].left()))
+    before: list[tuple[str, QRectF]] = []
+    for rect, color, shape in every:  # above the frames of all
+        near, small = inset(rect, -2.0), rect.width() < 2 * BADGE
+        together = small and any(near.intersects(box) for own, box in before if own == shape)
+        before.append((shape, rect))
+        if min(rect.width(), rect.height()) >= LEAST and not together:  # one mark for neighbours
+            corner = QPointF(rect.right() - 2, rect.top() + 2)
+            draw_mark(painter, theme, corner, color, shape, min(BADGE, rect.height()))
     painter.restore()
 
 
@@ -163,7 +168,7 @@ class PickPad(QWidget):
             return {}
         columns = min(shape.columns, count)
         digits = metrics.horizontalAdvance("000")
-        while shape.columns == LANES and columns > 8 and box.width() < columns * digits:
+        while shape.columns % LANES == 0 and columns > 8 and box.width() < columns * digits:
             columns //= 2  # so that every number has room
         rows = -(-count // columns)
         wide = box.width() / columns

@@ -200,6 +200,11 @@ class SourceView(SessionView):
             self.edit.show_errors(())
             self._put(text, anew=True)
 
+    def begin_anew(self, key: str, exercise: str) -> None:
+        """Have an exercise begin with its first text when it is asked again."""
+        if self.draft.drop_exercise(key, exercise):
+            self.put_original()
+
     def put(self, key: str, text: str) -> None:
         """Put a text into the editor if it shows that source; it can be undone."""
         if key == self.draft.key:

@@ -38,6 +38,45 @@ def answers_of(lesson, mark="right"):
     return [Answered(s.name, s.concepts, mark, when=f"{i:04}") for i, s in enumerate(lesson.steps)]
 
 
+def test_a_solution_that_was_shown_is_said_to_be_so(teaching, qtbot):
+    read(teaching, qtbot)
+    lesson = next(one for one in teaching.lessons if one.name == "exercises")
+    (first, *others), count = answers_of(lesson), len(lesson.steps)
+    seen = Answered(first.step, first.concepts, "right", hints=len(lesson.steps[0].hints) + 1)
+    rows = course_shown(teaching.course, teaching.lessons, Progress(1, (seen, *others))).lessons
+    assert rows[-1].says.startswith(f"{count - 1} of {count} exercises right; solution shown: 1")
+    assert not rows[-1].done
+    assert rows[-1].at == 0
+    rows = course_shown(teaching.course, teaching.lessons, Progress(1, (seen, first, *others)))
+    assert rows.lessons[-1].done
+
+
+def test_what_was_missed_is_asked_again_with_other_numbers(window, teaching, qtbot):
+    teaching.begin_lesson("1A", at=5)
+    sitting = asked(teaching, qtbot)
+    missed = sitting.question
+    for answer in ("1", "right"):
+        posed = asked(teaching, qtbot).posed
+        teaching.panel.field.line.setText(answer.replace("right", str(right_answer(posed))))
+        teaching.panel.sure.click()
+        qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
+        teaching.go(1)
+    teaching.go_to(len(sitting.questions))
+    names = [label for label, _ in teaching._what_next(sitting)]
+    assert "Ask the missed ones again: 1" in names
+    teaching.ask_missed()
+    again = asked(teaching, qtbot)
+    assert [q.step for q in again.questions] == [missed.step]
+    assert again.numbers in missed.step.sets
+    assert again.title == f"{sitting.title}, once more"
+    assert not again.marks
+    teaching.panel.field.line.setText(str(right_answer(again.posed)))
+    teaching.panel.sure.click()
+    qtbot.waitUntil(lambda: again.stage == "told", timeout=MOST_MS)
+    teaching.go(1)
+    assert not any("missed" in label for label, _ in teaching._what_next(again))
+
+
 def test_the_path_says_what_is_done_and_what_is_next(teaching, qtbot):
     read(teaching, qtbot)
     first, second = teaching.lessons[:2]

@@ -116,6 +116,61 @@ def test_edges_and_faults():
     assert value(f"{link}&block=3&at=load:A@phase1", "faulty()") == beyond
 
 
+@pytest.mark.parametrize(("stages", "phase"), [(2, 0), (3, 1), (3, 2), (4, 3)])
+def test_a_ring_that_copies_fill_ahead(stages, phase):
+    link = f"row_times_matrix?m=32&stages={stages}&left={stages - 2}&at=load:ring@phase{phase}"
+    newest = phase + stages - 1
+    holds = [max(t for t in range(newest + 1) if t % stages == s) for s in range(stages)]
+    assert value(link, f"[filling(s) for s in range({stages})]") == holds
+    assert value(link, f"[is_there(s) for s in range({stages})]") == [t == phase for t in holds]
+    assert value(link, "in_flight()") == stages - 1
+    assert value(link, "ring_stages()") == stages
+    assert value(link, "stage_bytes()") == 4 * 64 * 4
+    assert value(link, "[warps_as('producer'), warps_as('consumer')]") == [[], []]
+    assert value(link, "executed('cp.async.cg')") == 8 * 2
+    assert value(link, "executing('cp.async.cg')") == list(range(64))
+    assert value(link, "executed('cp.async.bulk') + copied_bytes()") == 0
+    assert value(link, f"filling({stages - 1}, at='line:29')") == -1
+
+
+@pytest.mark.parametrize(("stages", "tile"), [(1, 2), (2, 4), (2, 5), (3, 5)])
+def test_a_ring_between_a_producer_and_consumers(stages, tile):
+    link = f"row_times_matrix_bulk?m=24&rows=4&stages={stages}&at=load:ring#{4 * tile + 1}"
+    stage = tile % stages
+    assert value(link, f"phases_over(full[{stage}])") == tile // stages + 1
+    assert value(link, f"phases_over(empty[{stage}])") == tile // stages
+    assert value(link, f"filling({stage})") == tile
+    assert value(link, f"is_there({stage})") is True
+    assert value(link, "in_flight()") == min(stages - 1, 5 - tile)
+    assert value(link, "warps_as('producer')") == [0]
+    assert value(link, "warps_as('consumer')") == [1, 2]
+    assert value(link, "executing('cp.async.bulk')") == [0]
+    assert value(link, "executed('mbarrier.arrive.shared')") == 6 * 2
+    assert value(link, "copied_bytes()") == 24 * 64 * 4
+
+
+def test_boxes_bring_zeros_from_beyond_the_array():
+    link = "tma_transpose?m=24&n=32&at=load:tile"
+    assert value(link, "copied_bytes()") == 32 * 32 * 4
+    assert value(link, "held(tile[24,0])") == 0
+    plain = [value(link, f"bank({lane})") for lane in range(8)]
+    link = "tma_transpose_swizzled?m=32&n=32&at=load:tile#3"
+    assert plain == [0] * 8
+    assert [value(link, f"bank({lane})") for lane in range(8)] == [4 * (2 ^ i) for i in range(8)]
+    assert value("narrow_wgmma?k=128", "executed('wgmma.mma_async')") == 4 * 128 // 16
+
+
+def test_words_about_a_ring_say_what_there_is():
+    for link, text, said in (
+        ("coalesced?n=4&block_x=2&block_y=2", "ring_stages()", "no shared memory"),
+        ("row_times_matrix?m=8", "filling(3)", "There is no stage 3"),
+        ("row_times_matrix?m=8", "phases_over(full[0])", "no shared array full"),
+        ("row_times_matrix_bulk?m=8", "phases_over(full[2])", "There is no full[2]"),
+    ):
+        with pytest.raises(LessonError, match=re.escape(said)):
+            value(link, text)
+
+
 def test_a_race_shows_with_another_order():
     link = "broken_fill_barrier?n=16&tile=8"
     assert value(link, "right() and error() < 0.00001") is True

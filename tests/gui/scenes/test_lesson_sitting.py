@@ -87,3 +87,31 @@ def test_earlier_answers_count_as_they_did():
     after.take_earlier(kept.answers)
     assert after.marks == before.marks == {0: "right", 1: "near", 2: "wrong"}
     assert after.score == before.score == (1, 2)
+
+
+def test_a_solution_that_was_shown_is_no_right_answer():
+    exercises = course_lesson("exercises")
+    questions = tuple(Again(exercises, step, {}) for step in exercises.steps[:3])
+    before, kept = Sitting("x", questions, 1), Progress(1)
+    for place in range(3):
+        before.go(place)
+        ask(before)
+        while before.hint():
+            pass
+        before.solved = place == 1
+        kept = kept.with_answer(answer(before, "right"))
+    after = Sitting("x", questions, 1)
+    after.take_earlier(kept.answers)
+    for one in (before, after):
+        assert (one.right, one.shown) == ({0, 2}, {1})
+        assert one.marks == {0: "right", 1: "near", 2: "right"}
+        assert one.score == (2, 2)
+        assert one.missed == (1,)
+    ask(after)
+    after.go(1)
+    ask(after)
+    kept = kept.with_answer(answer(after, "right"))
+    own = Sitting("x", questions, 1)
+    own.take_earlier(kept.answers)
+    assert 1 in own.right, "who has solved it without help later has it right"
+    assert 1 not in own.shown
