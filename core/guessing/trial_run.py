@@ -10,7 +10,7 @@ import itertools
 import math
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -48,7 +48,8 @@ _MOST_ALIKE = 6  # sizes: more are not those of matrices
 _MODEST = 512  # a side up to which the blocks that a trial did not come to reach no further
 _ASSERTS = re.compile(r"\bassert\s*\(")
 _LOOP_ENDS = re.compile(r"\bfor\s*\([^;]{0,200};[^;<]{0,200}<=?\s*(\w+)\s*;")
-_PARTS = (4, 16)  # of sizes with which a trial does not end
+_LONG = 64  # a size that may make a trial long
+_PARTS = (4, 8, 16)  # of sizes with which a trial does not end
 _LARGER = (2, 4, 8, 16, 32)  # times as large sizes, tried where an assertion fails
 _WARP = 32
 _BUFFER = re.compile(
@@ -160,8 +161,10 @@ def trial_of(source: str, guess: Guess, seed: int) -> FileLaunch:
 
 def _is_open(source: str, guess: Guess) -> bool:
     """Whether there is something that a trial may change."""
+    texts = [text for _, text in guess.launch.arguments]
+    is_long = any(text.isdecimal() and int(text) >= _LONG for text in texts)
     halved = guess.halved and _ASSERTS.search(source)
-    return bool(guess.open or guess.shared_open or halved)
+    return bool(guess.open or guess.shared_open or is_long or halved)
 
 
 def _kernel_of(source: str, launch: FileLaunch, seed: int) -> tuple[Function, Dim3]:
@@ -244,7 +247,26 @@ def _fitted(tried: _Trials) -> FileLaunch:
                 return small
     elif launch != guess.launch:
         return _to_its_end(launch, found, tried)
+    elif not found.ended:
+        names = dict(launch.arguments).keys() - dict(guess.asked.arguments).keys()
+        return _with_less(launch, tried, names, _LONG) or launch
     return launch
+
+
+def _with_less(
+    launch: FileLaunch, tried: _Trials, names: Collection[str], least: int
+) -> FileLaunch | None:
+    """The guess anew with parts of these sizes from `least` on, if it ends within bounds then."""
+    sizes = {n: int(t) for n, t in launch.arguments if n in names and t.isdecimal()}
+    sizes = {n: value for n, value in sizes.items() if value >= least and not is_pitch(n)}
+    longest = {name: value for name, value in sizes.items() if value == max(sizes.values())}
+    for some, part in itertools.product((longest, sizes), _PARTS) if sizes else ():
+        parts = {name: str(max(value // part, least // 2, _SMALL)) for name, value in some.items()}
+        other = replace(tried, guess=_anew(tried, parts))
+        less, again = _grown(other.guess.launch, other, instructions=_MORE_OF_FEW * _INSTRUCTIONS)
+        if again.touched and again.ended and not again.astray and not again.sizes:
+            return less
+    return None
 
 
 def _that_holds(tried: _Trials) -> FileLaunch | None:
@@ -290,13 +312,8 @@ def _to_its_end(launch: FileLaunch, found: Reach, tried: _Trials) -> FileLaunch:
     numbers = _small_numbers(launch, tried.guess)
     if found.ended or not numbers:
         return launch
-    sizes = {n: int(t) for n, t in launch.arguments if n in numbers.keys() & tried.guess.sizes}
-    for part in _PARTS if sizes else ():
-        parts = {n: str(max(value // part, _SMALL)) for n, value in sizes.items()}
-        other = replace(tried, guess=_anew(tried, parts))
-        less, again = _grown(other.guess.launch, other)
-        if again.touched and again.ended and not again.astray and not again.sizes:
-            return less
+    if less := _with_less(launch, tried, numbers.keys() & tried.guess.sizes, _SMALL + 1):
+        return less
     alone = ({name: str(_FEW)} for name in numbers.keys() & set(_LOOP_ENDS.findall(tried.source)))
     longer = _MORE_OF_FEW * _INSTRUCTIONS
     for changed, most in ((numbers, _INSTRUCTIONS), *((one, longer) for one in alone)):

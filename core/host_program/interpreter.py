@@ -1281,11 +1281,13 @@ class HostCode:
         known = self._syntax.known_classes
         classes = [known[one] for one in lineage if one in known]
         for member in (member for owner in classes for member in owner.members.values()):
-            first = self.value(member.value)(made)
-            cell = self._member_of_this(this, member.name)
+            sets = self._sets(member.value, member)
+            first, cell = sets.value(made), self._member_of_this(this, member.name)
             cell.type, cell.stars = member.type, member.stars
             if first in (None, 0) and may_wait(member):
                 world.run.put_unknown([cell])
+            elif sets.is_literal(made):
+                world.run.put_literal(cell, first)
             else:
                 world.run.put(cell, first)
         methods = (f for one in reversed(lineage) for f in self._syntax.methods.get(one, ()))

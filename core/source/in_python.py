@@ -15,7 +15,9 @@ from core.errors import TilescopeError
 ENDINGS = (".py", ".ipynb")
 _STRING = re.compile(r"([A-Za-z]*)(\"\"\"|''')(.*?)\2", re.DOTALL)
 _KERNEL = re.compile(r"__global__[^;{}]*\{")
-_OF_CUDA = re.compile(r"^[ \t]*#[ \t]*(?:include|define)\b|__(?:global|device)__", re.MULTILINE)
+_OF_CUDA = re.compile(
+    r"^[ \t]*#[ \t]*(?:include|define)\b|__(?:global|device)__[^;{}]*\{", re.MULTILINE
+)
 _FOR_DEVICE = re.compile(
     r"__(?:global|device)__(?:[^;{}()=]|__launch_bounds__\s*\([^()]*\))*?(\w+)\s*\("
 )

@@ -71,6 +71,29 @@ int main() {
     assert (x.data.size, int(n.value)) == (64, 64)
 
 
+def test_a_constant_of_the_hosts_counts_as_it_is_dragged_or_is_none(tmp_path, ladder):
+    source = """#define COUNT 4096
+#define REPEATS 7
+#define EACH 3
+__global__ void scale(float *x, int n)
+{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] *= EACH; }
+int main() {
+    float *d; cudaMalloc(&d, COUNT * sizeof(float));
+    for (int r = 0; r < REPEATS; ++r) scale<<<COUNT / 64, 64>>>(d, COUNT);
+}
+"""
+    path = tmp_path / "scale.cu"
+    path.write_text(source)
+    now = Configuration("", {}, None, guess_launch(source, str(path)))
+    workload, _ = make_workload(ladder, now)
+    rows = [row.name for row in knob_rows(workload, now.own)]
+    assert rows == ["COUNT", "EACH", "n"], "nothing follows the repeats"
+    for count in (512, 1024):
+        now = turned(now, now.source or source, "constant", "COUNT", count)
+        assert f"COUNT {count}" in now.source
+        assert (now.own.grid, dict(now.own.arguments)["n"]) == (str(count // 64), str(count))
+
+
 @pytest.mark.parametrize(
     ("value", "some", "none"),
     [(16, {1, 2, 8, 16, 64}, {3, 12}), (1, {0, 1, 2, 16}, {17}), (0, {0, 1, 16}, {-1})],

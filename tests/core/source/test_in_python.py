@@ -1,0 +1,92 @@
+"""CUDA within Python files and notebooks: what is taken, where its lines are, what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from core.cli.app import main
+from core.errors import TilescopeError
+from core.own_files.sources_and_headers import read_source, write_source
+from core.source.in_python import cuda_within
+
+ADD = "__global__ void {}(float *x, int n) {{ int i = threadIdx.x; if (i < n) x[i] += 1; }}"
+
+
+def test_strings_of_a_python_file_stay_on_their_lines():
+    text = (
+        '"""Adds, with __global__ functions."""\n'
+        "import cupy\n"
+        'first = r"""\n'
+        "#define ONE 1.0f\n"
+        '"""\n'
+        "code = '''\n" + ADD.format("add") + "\n'''\n"
+        f'again = """{ADD.format("add")}"""\n'
+        f'other = """{ADD.format("other")}"""\n'
+    )
+    lines = cuda_within(text, "k.py").split("\n")
+    assert lines[3] == "#define ONE 1.0f"
+    assert lines[6] == ADD.format("add")
+    assert lines[9] == ADD.format("other")
+    assert sum(bool(line.strip()) for line in lines) == 3, "no docstring, and no kernel twice"
+
+
+def test_what_python_puts_into_a_string_is_there():
+    text = (
+        "TILE = 16\n"
+        'a = f"""__global__ void a(float *x) {{ x[{TILE}] = {N}; }}"""\n'
+        'b = """__global__ void b(float *x) { x[%(TILE)d] = ${TILE}; }""" % {"TILE": TILE}\n'
+    )
+    found = cuda_within(text, "k.py")
+    assert "void a(float *x) { x[16] = N; }" in found
+    assert "void b(float *x) { x[16] = 16; }" in found
+
+
+def notebook(*cells):
+    made = [{"cell_type": "code", "source": [cell]} for cell in cells]
+    return json.dumps({"cells": [{"cell_type": "markdown", "source": ["__global__ {"]}, *made]})
+
+
+def test_cells_of_a_notebook_are_one_source():
+    found = cuda_within(
+        notebook(
+            "!pip install x\nimport torch",
+            "%%cu\n#include <cstdio>\n" + ADD.format("add"),
+            "%%writefile two.cu\n" + ADD.format("add").replace("1", "2"),
+            f"cuda = '''\n{ADD.format('other')}\n'''",
+        ),
+        "k.ipynb",
+    )
+    assert [line for line in found.split("\n") if line] == [
+        "#include <cstdio>",
+        ADD.format("add"),
+        ADD.format("other"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("k.py", "import numba\n@numba.cuda.jit\ndef add(x): ...\n"),
+        ("k.ipynb", notebook("print(1)")),
+        ("k.ipynb", "{"),
+        ("k.ipynb", "[]"),
+        ("k.ipynb", '{"cells": [{"cell_type": "code"}]}'),
+    ],
+)
+def test_a_file_without_cuda_is_refused_in_a_sentence(name, text):
+    with pytest.raises(TilescopeError, match=rf"{name} holds no CUDA source: .* as the PTX"):
+        cuda_within(text, name)
+
+
+def test_a_kernel_of_a_python_file_is_traced_and_the_file_is_not_overwritten(tmp_path, capsys):
+    path = tmp_path / "k.py"
+    text = f"import cupy\nadd = cupy.RawKernel('''{ADD.format('add')}''', 'add')\n"
+    path.write_text(text)
+    assert main(["trace", str(path)]) == 0
+    assert "k.py: add: grid" in (said := capsys.readouterr().out)
+    assert " 2   " in said, "the line of the file"
+    with pytest.raises(TilescopeError, match=r"save them as a file that ends with \.cu"):
+        write_source(path, read_source(path))
+    assert path.read_text() == text
