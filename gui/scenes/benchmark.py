@@ -779,11 +779,6 @@ class BenchModel:
         return self._joining.address if self._joining is not None else ""
 
     @property
-    def recorded_machines(self) -> tuple[str, ...]:
-        """The machines whose results come with the program."""
-        return machines(m for m in self.measured if m.origin == RECORDED)
-
-    @property
     def busy(self) -> bool:
         """Whether `drain` has something to wait for."""
         return self.running or self._probe is not None

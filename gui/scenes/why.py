@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from gui.scenes.session import Session
 
 
-# Why an element has been loaded from global memory as often as it has.
-
-
 MOST_ROWS = 24  # requests that are listed one by one
 
 
