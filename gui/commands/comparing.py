@@ -37,8 +37,6 @@ from gui.scenes.selection import Configuration
 from gui.scenes.session import Session
 from gui.views.ladder_panel import SideColumn
 
-# Goes to moments at which two compared launches differ, and opens the examples there.
-
 
 class Differing(QObject):
     """Moves the clock of one comparison; searches run in a thread of their own."""

@@ -74,9 +74,6 @@ def mix(first: str, second: str, amount: float) -> NDArray[np.uint8]:
     return mixed
 
 
-# What a theme's file says: its colours by name, its sizes of type, its distances.
-
-
 @dataclass(frozen=True)
 class Surfaces:
     """What things are drawn on and written with, as `#rrggbb`."""
@@ -273,33 +270,18 @@ def theme_names() -> tuple[str, ...]:
     return (*first, *sorted(found - set(first)))
 
 
+@cache
 def load_theme(name: str, text_size: int = NORMAL) -> Theme:
     """Read a theme by name, with its type and distances at `text_size` per cent.
 
     Raises KeyError with the names there are if it is unknown.
     """
-    return _load(name, text_size)
-
-
-@cache
-def _load(name: str, text_size: int) -> Theme:
     if text_size != NORMAL:
         return _sized(load_theme(name), text_size)
     path = RESOURCES / "themes" / f"{name}.toml"
     if name not in theme_names():
         raise KeyError(f"there is no theme {name!r}; there are {', '.join(theme_names())}")
-    return _parse(name, tomllib.loads(path.read_text(encoding="utf-8")))
-
-
-def _sized(theme: Theme, text_size: int) -> Theme:
-    by = text_size / NORMAL
-    sizes = Sizes(**{name: round(points * by, 2) for name, points in vars(theme.sizes).items()})
-    distances = {name: round(pixels * by) for name, pixels in vars(theme.spacing).items()}
-    spacing = Spacing(**{**distances, "radius": theme.spacing.radius})
-    return replace(theme, sizes=sizes, spacing=spacing, text_size=text_size)
-
-
-def _parse(name: str, data: dict[str, Any]) -> Theme:
+    data: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     owners, heat = data["owners"], data["heat"]
     return Theme(
         name=name,
@@ -314,6 +296,14 @@ def _parse(name: str, data: dict[str, Any]) -> Theme:
         spread=owners["spread"],
         heat_stops=(heat["low"], heat["middle"], heat["high"]),
     )
+
+
+def _sized(theme: Theme, text_size: int) -> Theme:
+    by = text_size / NORMAL
+    sizes = Sizes(**{name: round(points * by, 2) for name, points in vars(theme.sizes).items()})
+    distances = {name: round(pixels * by) for name, pixels in vars(theme.spacing).items()}
+    spacing = Spacing(**{**distances, "radius": theme.spacing.radius})
+    return replace(theme, sizes=sizes, spacing=spacing, text_size=text_size)
 
 
 _current = (DEFAULT, NORMAL)
