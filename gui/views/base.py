@@ -324,9 +324,6 @@ class Panel(QFrame):
             self.row.insertWidget(0, self._caption, 1000)
 
 
-# The menu of an array's element, the same in every view that draws one.
-
-
 def element_menu(session: Session, element: Element, parent: QWidget) -> QMenu:
     """Its name, and what can be done: stop where it is touched, go to touches, explain, select."""
     menu = named(QMenu(parent), index_text(*element))

@@ -40,9 +40,6 @@ from gui.scenes.versions import Changes
 from gui.views.coloured_text import ColouredText
 from gui.views.lit import draw_mark
 
-# The margin beside the source: line numbers, and what each line moved.
-
-
 GUTTER_COLUMNS = ("sectors", "wavefronts")
 PADDING = 10  # pixels of a column beside its numbers
 CHANGED = "load"  # the theme's colour of what differs between two versions
@@ -120,13 +117,6 @@ class Gutter(QWidget):
             longest = max((metrics.horizontalAdvance(t) for t in texts), default=0)
             label = heads.horizontalAdvance(SHORT_NAMES[name])
             self.widths[name] = max(longest, label) + PADDING if longest else 0
-
-    @staticmethod
-    def column_name(name: str, width: int) -> str:
-        """What stands over a column: its numbers, not its name, say how wide it is."""
-        heads = QFontMetrics(current_theme().font("small"))
-        fits = heads.horizontalAdvance(name) <= width - PADDING
-        return name if fits else SHORT_NAMES[name]
 
     def _text(self, total: Total) -> str:
         return total.short if self.brief else total.text
@@ -267,7 +257,8 @@ class GutterHead(QWidget):
         painter.drawText(0, 0, x - 6, height, right, "line")
         for name, column in self._gutter.widths.items():
             if column:
-                words = self._gutter.column_name(name, column)
+                fits = painter.fontMetrics().horizontalAdvance(name) <= column - PADDING
+                words = name if fits else SHORT_NAMES[name]  # its numbers say how wide it is
                 painter.drawText(x, 0, column - 6, height, right, words)
             x += column
         if self._gutter.veiled:

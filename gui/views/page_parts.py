@@ -8,14 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
-from PySide6.QtWidgets import (
-    QComboBox,
-    QHBoxLayout,
-    QSizePolicy,
-    QSplitter,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QSplitter, QVBoxLayout, QWidget
 
 from core.devices.table import find_capability, load_capabilities, load_devices
 from gui.background.work import Worker
@@ -166,9 +159,6 @@ def subject_row(subject: Caption, choices: Sequence[QWidget], *, below: int = 0)
     return side_by_side(None, (subject, 1), *choices, gap=space.gap, edges=edges)
 
 
-# What a page is to the stack that makes it, shows it and ends it (`gui.views.page_stack`).
-
-
 if TYPE_CHECKING:
     from core.devices.table import Capability, Device
     from core.explain.words import Explanation
@@ -215,9 +205,6 @@ class PageWidget(Base):
         return {}
 
 
-# A page that follows the session.
-
-
 PAINTED_MS = 50
 
 
@@ -234,9 +221,6 @@ class PageView(PageWidget, SessionView):
     def when_painted(self, act: Callable[[], object]) -> None:
         """Begin what keeps Python's lock for long, as imports do, when the page is to be seen."""
         QTimer.singleShot(PAINTED_MS, self, lambda: None if self._ended else act())
-
-
-# What stands in a page's place while it is made, or when it could not be.
 
 
 class BlankPage(PageWidget, QWidget):

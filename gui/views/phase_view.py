@@ -5,15 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import (
-    QAbstractTableModel,
-    QEvent,
-    QModelIndex,
-    QPersistentModelIndex,
-    QRect,
-    QRectF,
-    Qt,
-)
+from PySide6.QtCore import QAbstractTableModel, QEvent, QModelIndex, QRect, QRectF, Qt
 from PySide6.QtGui import QFontMetrics, QGuiApplication, QMouseEvent, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -47,6 +39,7 @@ from gui.scenes.phases import (
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.views.base import Caption, SessionView
+from gui.views.tables import Index
 from gui.views.veil import Veil, draw_veil
 from gui.views.widgets import action_button
 
@@ -56,10 +49,6 @@ if TYPE_CHECKING:
     from core.trace import BlockTrace
 
 
-# The grid of the phase table: its model, how its cells are drawn, and what lies at a point.
-
-
-Index = QModelIndex | QPersistentModelIndex
 COLORS = {"load": "load", "copy": "text", "sum": "text", "store": "store"}
 SCALE = 0.92  # of the theme's fixed-width type
 EDGE = 8  # between a cell's border and its text

@@ -16,9 +16,6 @@ from gui.views.base import Caption, SessionView
 from gui.views.tables import PlaceList, PlaceRow
 from gui.views.widgets import Scrolled, action_button
 
-# The list of findings; a click goes to the step, thread and line.
-
-
 TIP = "Click to go to its step, thread and line"
 
 

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import (
-    QAbstractTableModel,
-    QEvent,
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    Qt,
-)
+from PySide6.QtCore import QAbstractTableModel, QEvent, QModelIndex, QObject, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
@@ -20,13 +13,11 @@ from gui.scenes.selection import WARP_SIZE, Hover
 from gui.scenes.session import Session
 from gui.scenes.variables import VariableRow, table_rows, variables_caption
 from gui.views.base import Caption, SessionView
-from gui.views.tables import PlainCells
+from gui.views.drawing_tools import LEFT, RIGHT
+from gui.views.tables import Index, PlainCells
 from gui.views.veil import Veil
 from gui.views.widgets import Segmented
 
-Index = QModelIndex | QPersistentModelIndex
-LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 VALUE = 12  # digits that a value has before types get room
 
 

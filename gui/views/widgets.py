@@ -46,9 +46,6 @@ def keeps_key(event: QEvent, own: Callable[[QKeyEvent], bool]) -> bool:
     return kept
 
 
-# Buttons.
-
-
 def icon_button(tip: str, name: str = "", *, icon: str = "", size: int = 18) -> QToolButton:
     """A button for an icon; screen readers hear `name`, or the tip without its key."""
     button = named(QToolButton(), name or tip.partition(" (")[0], tip)
@@ -88,9 +85,6 @@ def by_bank_button() -> QToolButton:
     return button
 
 
-# The switch that lets the step choose which memory is in front.
-
-
 def follow_button(session: Session) -> QToolButton:
     """Checked while the view of the memory that the step accesses comes to the front."""
     tip = "Bring the memory that the step accesses to the front (Ctrl+M)"
@@ -101,9 +95,6 @@ def follow_button(session: Session) -> QToolButton:
     button.clicked.connect(lambda on: session.update(follow_memory=on))
     session.follow_memory_changed.connect(button.setChecked, check_nargs=False)
     return button
-
-
-# A row of joined buttons of which one is chosen.
 
 
 class Segmented(QWidget):
@@ -170,9 +161,6 @@ class Segmented(QWidget):
         follow(getattr(session, name))
 
 
-# A choice as wide as its longest name.
-
-
 def fitting_choice(name: str, tip: str) -> QComboBox:
     """A box as wide as what it offers, also where its type is another when it is shown."""
     return named(QComboBox(sizeAdjustPolicy=QComboBox.SizeAdjustPolicy.AdjustToContents), name, tip)
@@ -187,9 +175,6 @@ def offer(box: QComboBox, items: Sequence[tuple[str, object]], chosen: object) -
             box.addItem(text, data)
     keys = [data for _, data in items]
     box.setCurrentIndex(keys.index(chosen) if chosen in keys else 0)
-
-
-# A number that is dragged along the values that make sense, or typed.
 
 
 HANDLE = 16  # pixels, as in the style sheet: 12 and the border on both sides
@@ -261,9 +246,6 @@ class StopSpin(QSpinBox):
             super().stepBy(steps)
 
 
-# What scrolls where there is no room for all of it.
-
-
 class Scrolled(QScrollArea):
     """Shows a widget as wide as there is room, and scrolls.
 
@@ -279,6 +261,14 @@ class Scrolled(QScrollArea):
             self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         if body is not None:
             self.setWidget(body)
+
+    def replace(self, body: QWidget) -> None:
+        """Show another widget, scrolled as far as the one before."""
+        at, before = self.verticalScrollBar().value(), self.takeWidget()
+        if before is not None:
+            before.deleteLater()  # a part of it may have been clicked just now
+        self.setWidget(body)
+        self.verticalScrollBar().setValue(at)
 
 
 class AtLowerEdge(QFrame):
