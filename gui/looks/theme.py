@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -143,18 +143,6 @@ Owner = Literal["thread", "warp", "block"]
 Rgba = NDArray[np.uint8]
 
 
-@lru_cache(4096)
-def _color(text: str, alpha: float) -> QColor:
-    color = QColor(text)
-    color.setAlphaF(alpha)
-    return color
-
-
-@lru_cache(4096)
-def _tint(panel: str, text: str, strength: float) -> QColor:
-    return QColor.fromRgb(*(int(c) for c in mix(panel, text, strength)))
-
-
 @dataclass(frozen=True)
 class Theme:
     """One look of the window."""
@@ -180,13 +168,14 @@ class Theme:
 
     def color(self, name: str, alpha: float = 1.0) -> QColor:
         """A surface or meaning by name, with `alpha` 0..1. Raises AttributeError if unknown."""
-        text = getattr(self.meanings, name, None) or getattr(self.surfaces, name)
-        return QColor(_color(text, alpha))
+        color = QColor(getattr(self.meanings, name, None) or getattr(self.surfaces, name))
+        color.setAlphaF(alpha)
+        return color
 
     def tint(self, name: str, strength: float) -> QColor:
         """The named colour mixed into the panel: 0 is the panel, 1 the colour. Opaque."""
         text = getattr(self.meanings, name, None) or getattr(self.surfaces, name)
-        return QColor(_tint(self.surfaces.panel, text, strength))
+        return QColor.fromRgb(*mix(self.surfaces.panel, text, strength).tolist())
 
     def font(self, size: str = "body", *, bold: bool = False) -> QFont:
         """The sans-serif face at one of the theme's sizes, with figures of equal width."""

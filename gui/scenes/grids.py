@@ -268,8 +268,7 @@ def _matrix(
     result: bool = False,
 ) -> Grid:
     rows, columns = array.shape[::-1] if transposed else array.shape
-    extent = (rows, columns)
-    return Grid(array, label, rows, columns, place, transposed, result, extent=extent)
+    return Grid(array, label, rows, columns, place, transposed, result, extent=(rows, columns))
 
 
 def is_product(grids: tuple[Grid, ...]) -> bool:

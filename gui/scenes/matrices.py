@@ -258,8 +258,7 @@ def matrix_scene(
                 for m, place in zip(marks, places, strict=True)
             )
     phase = int(block_trace.phase[step])
-    held = [mark.so_far for mark in marks]
-    said = held_words(grids, held, thread)
+    said = held_words(grids, [mark.so_far for mark in marks], thread)
     arrays = list(dict.fromkeys(grid.array for grid in grids))
     does = operations_words(block_trace, step, arrays) if access is None else ""
     caption = caption_of(block_trace, access, step, said, does, filled=filled, placed=placed)

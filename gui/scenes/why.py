@@ -42,8 +42,7 @@ def explain_fetches(trace: Trace, block: BlockTrace, topic: Fetched, step: int) 
     """Which lanes loaded the element in which steps, up to `step`, and why so many."""
     array = next(a for a in trace.arrays if a.name == topic.array)
     flat = int(np.ravel_multi_index(topic.index, array.shape))
-    history = history_of(block)
-    loads = history.loads_of(array.name, flat, step)
+    loads = history_of(block).loads_of(array.name, flat, step)
     count = sum(len(threads) for _, threads in loads)
     name = element_name(array, flat)
 

@@ -667,8 +667,7 @@ class BenchmarkView(PageView):
 
     def _show_curves(self) -> None:
         measured = self.results.measured
-        keys = self._simple_keys(measured)
-        self.curves.show_results(measured, self.ceilings.known, keys)
+        self.curves.show_results(measured, self.ceilings.known, self._simple_keys(measured))
         if self.curves.request.quantity == "share":
             self.ceilings.want(self.curves.drawn_results(measured))
             if sentence := counting_sentence(self.ceilings.left):

@@ -118,6 +118,13 @@ class Gutter(QWidget):
             label = heads.horizontalAdvance(SHORT_NAMES[name])
             self.widths[name] = max(longest, label) + PADDING if longest else 0
 
+    @staticmethod
+    def column_name(name: str, width: int) -> str:
+        """What stands over a column: its numbers, not its name, say how wide it is."""
+        heads = QFontMetrics(current_theme().font("small"))
+        fits = heads.horizontalAdvance(name) <= width - PADDING
+        return name if fits else SHORT_NAMES[name]
+
     def _text(self, total: Total) -> str:
         return total.short if self.brief else total.text
 
@@ -257,8 +264,7 @@ class GutterHead(QWidget):
         painter.drawText(0, 0, x - 6, height, right, "line")
         for name, column in self._gutter.widths.items():
             if column:
-                fits = painter.fontMetrics().horizontalAdvance(name) <= column - PADDING
-                words = name if fits else SHORT_NAMES[name]  # its numbers say how wide it is
+                words = self._gutter.column_name(name, column)
                 painter.drawText(x, 0, column - 6, height, right, words)
             x += column
         if self._gutter.veiled:

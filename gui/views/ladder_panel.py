@@ -106,8 +106,7 @@ class LadderPanel(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leave the summary to the rows' tips where the list would have no room beside it."""
         super().resizeEvent(event)
-        row = current_theme().spacing.control
-        self.summary.setVisible(self.height() > LEAST_ROWS * row)
+        self.summary.setVisible(self.height() > LEAST_ROWS * current_theme().spacing.control)
         QTimer.singleShot(0, self, self._reveal)
 
     def _reveal(self) -> None:

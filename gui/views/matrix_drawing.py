@@ -86,8 +86,7 @@ class MatrixDrawing:
             for color, rows, columns in picture.parts:
                 self._fill(grid, rectangles(rows, columns), color)
             return
-        smooth = self.scale < 1
-        self.p.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, smooth)
+        self.p.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self.scale < 1)
         draw_cells(self.p, self.layout.rect(grid, self.view, picture.box, 1), picture.image)
 
     def _fill(self, grid: Grid, cells: Sequence[Rect], color: QColor, least: float = 0.0) -> None:
@@ -390,8 +389,7 @@ class MatrixGround(MatrixDrawing):
             keys.append(Key(f"Read so far by {who}", faint, None, "Read so far"))
         if len(block.phases):
             line = PHASE_BY_COUNTS if loads else Qt.PenStyle.SolidLine
-            this = Key("Loaded in this phase", (), color("load"), "This phase", line=line)
-            keys.append(this)
+            keys.append(Key("Loaded in this phase", (), color("load"), "This phase", line=line))
         if trace.shared_arrays and not loads:
             copy = (tint("load", 0.55),)
             keys.append(Key("Its copy in shared memory loaded now", copy, None, "Copy loaded now"))

@@ -119,8 +119,7 @@ class OccupancyPlot(Chart):
     def _on_click(self, event: object) -> None:
         scene = event.scenePos()  # type: ignore[attr-defined]
         if self._curve is not None and self.box.sceneBoundingRect().contains(scene):
-            place = self.box.mapSceneToView(scene)
-            self.dragged.emit(float(place.x()))
+            self.dragged.emit(float(self.box.mapSceneToView(scene).x()))
 
 
 # Occupancy over each of a block's resources: a field, and a plot whose line can be dragged.
@@ -161,8 +160,7 @@ class ResourcePlots(QWidget):
 
     def show_plots(self, capability: Capability, resources: Resources) -> None:
         for axis, plot in self.plots.items():
-            curve = scene.curve_of(capability, resources, axis)
-            plot.load(curve)
+            plot.load(scene.curve_of(capability, resources, axis))
 
     def restyle(self) -> None:
         for plot in self.plots.values():

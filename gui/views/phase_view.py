@@ -162,8 +162,7 @@ class PhaseGrid(QTableView):
     def entry_at(self, index: QModelIndex, y: int) -> Entry | None:
         model = self.model()
         assert isinstance(model, PhaseModel)
-        entries = model.entries(index)
-        rows = [entry for entry in entries for _ in folded(entry.short)]
+        rows = [entry for entry in model.entries(index) for _ in folded(entry.short)]
         place = (y - self.visualRect(index).top() - EDGE // 2) // line_height()
         return rows[min(max(place, 0), len(rows) - 1)] if rows else None
 

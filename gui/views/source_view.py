@@ -290,8 +290,7 @@ class SourceView(SessionView):
             self.edit.set_text(text)
 
     def _on_edit(self) -> None:
-        text = self.edit.toPlainText()
-        self.draft.text = text
+        self.draft.text = self.edit.toPlainText()
         self._show_totals()
         self._show_state()
         self._mark()
