@@ -74,6 +74,10 @@ class SessionView(QWidget):
         """Catch up with these, too, when this is shown: it was brought to date for a picture."""
         self._stale |= names
 
+    def unveiled(self, words: str, *, veiled: bool) -> str:
+        """What a caption says: the words, or that a question veils what they tell of."""
+        return f"{veil_words(self.session)}." if veiled else words
+
     def say(self, caption: Caption, words: str, drawn: str = "", part: str = "") -> None:
         """Put words about a picture into its caption and its description for screen readers.
 

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QStackedWidget, QStyledItemDelegate, QStyleOptionV
 
 from gui.looks.style import fill
 from gui.looks.theme import current_theme
-from gui.scenes.asking import veil_words
 from gui.scenes.counters import CounterRow, counter_rows, counters_caption, sections
 from gui.scenes.profile import Profile, ProfileRow, first_difference, profile_caption, profile_rows
 from gui.scenes.selection import Hover
@@ -176,9 +175,7 @@ class CountersView(SessionView):
         rows = counter_rows(shown, "line" if by_line else "array", counted) if shown else ()
         self.model.by_line = by_line
         self.model.load(sections(rows))
-        self.caption.setText(
-            f"{veil_words(self.session)}." if veiled else counters_caption(self.session)
-        )
+        self.caption.setText(self.unveiled(counters_caption(self.session), veiled=veiled))
         self.table.fit()
 
     def _explain(self) -> None:

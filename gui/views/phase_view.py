@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 from gui.background.work import Worker, sentence_of
 from gui.looks.style import named, styled_label
 from gui.looks.theme import current_theme
-from gui.scenes.asking import ANSWER_FIRST, veil_words
+from gui.scenes.asking import ANSWER_FIRST
 from gui.scenes.phases import (
     COPIES,
     TableShape,
@@ -248,7 +248,7 @@ class PhaseView(SessionView):
     def _show_caption(self) -> None:
         known = self.table is not None  # else the view says why not
         words = phases_caption(self.session, self.table) if known else ""
-        self.caption.setText(f"{veil_words(self.session)}." if self.model.veiled else words)
+        self.caption.setText(self.unveiled(words, veiled=bool(self.model.veiled)))
 
     def _veil(self) -> None:
         """Cover the columns that a question is about; all of the table where it is about that."""

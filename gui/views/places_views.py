@@ -7,7 +7,6 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QListWidgetItem, QStackedLayout
 
 from gui.looks.style import fill, styled_label
-from gui.scenes.asking import veil_words
 from gui.scenes.breakpoints import BreakRow, break_rows, breaks_caption
 from gui.scenes.findings import findings_caption, go_to
 from gui.scenes.session import Session
@@ -91,7 +90,7 @@ class BreakpointsView(SessionView):
         session = self.session
         stops, ahead = len(session.break_steps), session.next_break()
         words = breaks_caption(len(session.breakpoints), stops, ahead)
-        self.caption.setText(f"{veil_words(session)}." if self._asked else words)
+        self.caption.setText(self.unveiled(words, veiled=self._asked))
 
     @property
     def _asked(self) -> bool:

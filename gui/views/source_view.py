@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QLabel, QTextEdit
 
 from gui.looks.style import fill, set_style, styled_label
 from gui.looks.theme import current_theme
-from gui.scenes.asking import veil_words
 from gui.scenes.draft import NEVER, Draft
 from gui.scenes.selection import Breakpoint, Hover
 from gui.scenes.session import Session
@@ -315,11 +314,8 @@ class SourceView(SessionView):
 
     def _show_caption(self) -> None:
         said = NEVER_RUN if self.draft.compiled == NEVER else NOT_RUN
-        told = (
-            f"{veil_words(self.session)}."
-            if self.session.hides("gutter")
-            else source_caption(self.session)
-        )
+        veiled = self.session.hides("gutter")
+        told = self.unveiled(source_caption(self.session), veiled=veiled)
         lit = self.session.lit
         if lit is not None and lit.target == "line":
             told = ". ".join(filter(None, (lit.words("right"), lit.words("given")))) + "."

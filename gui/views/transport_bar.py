@@ -362,8 +362,8 @@ class TransportBar(SessionView):
         session = self.session
         self.position.setText(f"step {step_label(session)}")
         self.phase.setText("?" if session.hides("transport") else phase_label(session))
-        asked = session.hides("transport.caption")
-        self.caption.setText(f"{veil_words(session)}." if asked else event_caption(session))
+        veiled = session.hides("transport.caption")
+        self.caption.setText(self.unveiled(event_caption(session), veiled=veiled))
         if "unit" in names:
             self.units.value = session.unit
         if "speed" in names:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
@@ -34,6 +35,7 @@ from gui.scenes.launch_form import moved, place_of, reach_text
 from gui.scenes.session import Session
 from gui.scenes.text import in_window
 
+T = TypeVar("T")
 RETURN = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
@@ -401,9 +403,11 @@ class Question(QDialog):
     def mistake(self) -> str:
         return ""
 
-    @property
-    def answered(self) -> bool:
-        return self.exec() == QDialog.DialogCode.Accepted
+    def ask(self, value: Callable[[], T]) -> T | None:
+        """What `value` gives once it is answered; None where it is cancelled."""
+        found = value() if self.exec() == QDialog.DialogCode.Accepted else None
+        self.deleteLater()
+        return found
 
 
 class TextQuestion(Question):
@@ -438,9 +442,7 @@ def ask_text(
 ) -> str | None:
     """A text without spaces around it, None where the question was cancelled."""
     question = TextQuestion(parent, title, hint, text, action, check)
-    found = question.line.text().strip() if question.answered else None
-    question.deleteLater()
-    return found
+    return question.ask(lambda: question.line.text().strip())
 
 
 def ask_number(
@@ -451,10 +453,7 @@ def ask_number(
     box.setRange(0, most)
     box.setValue(value)
     box.selectAll()
-    question = Question(parent, title, box, hint, action)
-    found = box.value() if question.answered else None
-    question.deleteLater()
-    return found
+    return Question(parent, title, box, hint, action).ask(box.value)
 
 
 def ask_choice(
@@ -464,10 +463,7 @@ def ask_choice(
     box = QComboBox()
     box.addItems(list(names))
     box.setCurrentIndex(first)
-    question = Question(parent, title, box, "", action)
-    found = box.currentText() if question.answered else None
-    question.deleteLater()
-    return found
+    return Question(parent, title, box, "", action).ask(box.currentText)
 
 
 def ask_where(
