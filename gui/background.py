@@ -85,8 +85,7 @@ class Worker(QObject):
         self._ticket += 1
         self.busy = True
         self.started.emit()
-        ticket = self._ticket
-        self._thread.submit(self._run, ticket, lambda told: job(told, *args, **kwargs))
+        self._thread.submit(self._run, self._ticket, lambda told: job(told, *args, **kwargs))
 
     def cancel(self) -> None:
         """Ask the running job to give up; its result is dropped."""

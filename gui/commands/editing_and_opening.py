@@ -292,8 +292,7 @@ class Workbench(QObject):
         if now is None or now.own is None:
             return
         if now.own.path.endswith(PTX):
-            known = now.own.arguments
-            changed = tuple((n, str(value) if n == name else t) for n, t in known)
+            changed = tuple((n, str(value) if n == name else t) for n, t in now.own.arguments)
             self.opener.submit(follow_job, now, replace(now.own, arguments=changed))
             return
         text = self._newest_text()

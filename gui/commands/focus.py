@@ -211,11 +211,13 @@ class FocusKeys(QObject):
             if _is_no_figure(watched, event):
                 event.ignore()
                 return True  # a field of a number would take it, and drop it
-            if _types_text(watched) and _is_typed(event):
+            writes = isinstance(watched, QPlainTextEdit | QLineEdit) and not watched.isReadOnly()
+            if writes and _is_typed(event):
                 event.accept()
                 return True
             modified = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
-            if not modified and event.key() in _kept_keys(watched):
+            kept = next((keys for kind, keys in KEPT.items() if isinstance(watched, kind)), set())
+            if not modified and event.key() in kept:
                 event.accept()
                 return True
         return False
@@ -256,16 +258,8 @@ def _is_no_figure(widget: QObject, event: QKeyEvent) -> bool:
     return number and _is_typed(event) and (key == Qt.Key.Key_Space or letter)
 
 
-def _types_text(widget: QObject) -> bool:
-    return isinstance(widget, QPlainTextEdit | QLineEdit) and not widget.isReadOnly()
-
-
 def _is_typed(event: QKeyEvent) -> bool:
     """Whether a key belongs to the text that is typed, and not to the window's shortcuts."""
     shift = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier
     function = Qt.Key.Key_F1 <= event.key() <= Qt.Key.Key_F35
     return not event.modifiers() & ~shift and not function and event.key() != Qt.Key.Key_Escape
-
-
-def _kept_keys(widget: QObject) -> set[Qt.Key]:
-    return next((keys for kind, keys in KEPT.items() if isinstance(widget, kind)), set())

@@ -95,8 +95,7 @@ class Moments(QObject):
 
     def ask_for_link(self) -> None:
         hint = f"Such as {EXAMPLE}, or what “Copy link” (Ctrl+Shift+C) put on the clipboard"
-        check = self.mistake_of
-        text = ask_text(self.main, "Open a link", hint, action="Open", check=check)
+        text = ask_text(self.main, "Open a link", hint, action="Open", check=self.mistake_of)
         if text is not None:
             self.open_link(text)
 

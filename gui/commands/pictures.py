@@ -25,9 +25,6 @@ from gui.views.base import SessionView
 from gui.views.dock_area import DockArea, ViewDock
 from gui.views.widgets import ask_choice, ask_where
 
-# What of a window can be had as a picture, by name: any view, shown or not.
-
-
 WINDOW = "Whole window"
 LEAST = QSize(480, 320)  # of a view that never had a place
 
@@ -150,9 +147,6 @@ def _fit(view: QWidget) -> None:
     if view.width() < least.width() // 2 or view.height() < least.height() // 2:
         view.resize(view.size().expandedTo(least).expandedTo(view.sizeHint()))
     view.setMinimumSize(view.size())  # or layouts of what is hidden around it may leave it none
-
-
-# The menu of a view as a whole: its picture, and which views there are.
 
 
 class PictureMenu(QObject):

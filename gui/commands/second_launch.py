@@ -36,8 +36,6 @@ from gui.scenes.selection import Configuration
 from gui.scenes.session import Session
 from gui.views.ladder_panel import SideColumn
 
-# Goes to moments at which two compared launches differ, and opens the examples there.
-
 
 class Differing(QObject):
     """Moves the clock of one comparison; searches run in a thread of their own."""
@@ -145,7 +143,7 @@ class Comparing(QObject):
         self.opener.failed.connect(self._report)
         self.recorder.failed.connect(self._report)
         self.workbench.waiting.stopped.connect(self._stop)
-        self.recorder.recorded.connect(self._on_recorded)
+        self.recorder.recorded.connect(lambda: self.column.form.report(None))
         self.turning.watch(self.recorder.worker)
         self.turning.released.connect(lambda what: self._turn(*what))
 
@@ -315,9 +313,6 @@ class Comparing(QObject):
         own = self.b.configuration.own if self.b.configuration is not None else None
         if own is not None and self.b.trace is not None:
             self.column.form.show_knobs(knob_rows(self.b.trace.workload, own))
-
-    def _on_recorded(self) -> None:
-        self.column.form.report(None)
 
     def _report(self, error: object) -> None:
         self.column.form.report(error)

@@ -195,7 +195,9 @@ def _moment(session: Session, words: Pool) -> dict[str, Any]:
         "phase": words.number(_unless(session, "transport", phase_label)),
         "event": words.number(_unless(session, "transport.caption", event_caption)),
         "source": words.number(_unless(session, "gutter", source_caption)),
-        "who": words.number(_unless(session, "variables", _who)),
+        "who": words.number(
+            _unless(session, "variables", lambda one: variables_caption(one, table_rows(one)))
+        ),
         "totals": not session.hides("gutter"),
         "values": values,
     }
@@ -204,10 +206,6 @@ def _moment(session: Session, words: Pool) -> dict[str, Any]:
 def _unless(session: Session, part: str, say: Callable[[Session], str]) -> str:
     """A sentence, or where a question veils what it is about, that it does."""
     return ANSWER_FIRST if session.hides(part) else say(session)
-
-
-def _who(session: Session) -> str:
-    return variables_caption(session, table_rows(session))
 
 
 def _stops(session: Session, unit: Unit, steps: Sequence[int]) -> list[int]:

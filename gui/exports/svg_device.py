@@ -36,24 +36,8 @@ _DASHES = {
 }
 _CAPS = {Qt.PenCapStyle.FlatCap: "butt", Qt.PenCapStyle.RoundCap: "round"}
 _JOINS = {Qt.PenJoinStyle.MiterJoin: "miter", Qt.PenJoinStyle.RoundJoin: "round"}
-_SHARES = {
-    Qt.BrushStyle.Dense1Pattern: 0.94,
-    Qt.BrushStyle.Dense2Pattern: 0.88,
-    Qt.BrushStyle.Dense3Pattern: 0.63,
-    Qt.BrushStyle.Dense4Pattern: 0.5,
-    Qt.BrushStyle.Dense5Pattern: 0.38,
-    Qt.BrushStyle.Dense6Pattern: 0.12,
-    Qt.BrushStyle.Dense7Pattern: 0.06,
-}
-"""How much of a dotted brush is covered: it becomes a plain colour of so much opacity."""
-_HATCHES = {
-    Qt.BrushStyle.BDiagPattern: "M0 8L8 0M-2 2L2 -2M6 10L10 6",
-    Qt.BrushStyle.FDiagPattern: "M0 0L8 8M-2 6L2 10M6 -2L10 2",
-    Qt.BrushStyle.DiagCrossPattern: "M0 8L8 0M0 0L8 8",
-    Qt.BrushStyle.HorPattern: "M0 4H8",
-    Qt.BrushStyle.VerPattern: "M4 0V8",
-    Qt.BrushStyle.CrossPattern: "M0 4H8M4 0V8",
-}
+_HATCH = "M0 8L8 0M-2 2L2 -2M6 10L10 6"
+"""The one pattern that the views fill with (`gui.views.drawing_tools.hatch`)."""
 
 
 class Pool:
@@ -143,17 +127,17 @@ class _Writing(VectorEngine):
         style, color = brush.style(), brush.color()
         if style == Qt.BrushStyle.NoBrush:
             return ""
-        if style in _HATCHES:
+        if style == Qt.BrushStyle.BDiagPattern:
             lines = (
                 f'<pattern id="{{id}}" width="8" height="8" patternUnits="userSpaceOnUse">'
-                f'<path d="{_HATCHES[style]}" style="'
+                f'<path d="{_HATCH}" style="'
                 f'{_paint_of("stroke", color, self._opacity)};fill:none"/></pattern>'
             )
             return f"fill:url(#{self._pool.definition(lines)})"
         gradient = brush.gradient()
         if gradient is not None and gradient.stops():
             color = gradient.stops()[len(gradient.stops()) // 2][1]
-        return _paint_of("fill", color, self._opacity * _SHARES.get(style, 1.0))
+        return _paint_of("fill", color, self._opacity)
 
     # ---- what is drawn
 
@@ -197,19 +181,13 @@ class _Writing(VectorEngine):
         self._shape(QPainterPath(path))
 
     def drawRects(self, rects: Iterable[QRectF]) -> None:
-        whole = QPainterPath()
-        whole.setFillRule(Qt.FillRule.WindingFill)
-        boxes = list(rects)
-        if boxes and not self._stroke and len(boxes) > 1:
-            for rect in boxes:
-                whole.addRect(QRectF(rect))
-            self._shape(whole)
-            return
-        for rect in boxes:
-            one = QPainterPath()
-            one.setFillRule(Qt.FillRule.WindingFill)
-            one.addRect(QRectF(rect))
-            self._shape(one)
+        boxes = [QRectF(rect) for rect in rects]
+        for group in [[box] for box in boxes] if self._stroke else [boxes]:
+            path = QPainterPath()
+            path.setFillRule(Qt.FillRule.WindingFill)
+            for box in group:
+                path.addRect(box)
+            self._shape(path)
 
     def drawPolygon(self, points: Iterable[QPointF], mode: QPaintEngine.PolygonDrawMode) -> None:
         path = QPainterPath()
@@ -277,8 +255,7 @@ class _Writing(VectorEngine):
 
 def _n(number: float) -> str:
     """A number to a tenth of a pixel, as short as it can be."""
-    text = f"{number:.1f}"
-    return text.removesuffix(".0")
+    return f"{number:.1f}".removesuffix(".0")
 
 
 def _sides(box: QRectF) -> tuple[float, float, float, float]:

@@ -145,8 +145,7 @@ def _measured(
     from core.models.launch_counts import measure, measure_rung
 
     if wanted.own is not None:
-        workload = workload_of(ladder, wanted)
-        return measure(workload, build=build, progress=progress)
+        return measure(workload_of(ladder, wanted), build=build, progress=progress)
     return measure_rung(
         ladder[wanted.rung], wanted.parameters, source=wanted.source, build=build, progress=progress
     )
@@ -180,8 +179,7 @@ def intensities_job(
             continue
         known.add(run.key)
         try:
-            rung = ladder[run.rung]
-            counts = measure_rung(rung, run.parameters, written=False)
+            counts = measure_rung(ladder[run.rung], run.parameters, written=False)
         except (TilescopeError, KeyError):
             known.discard(run.key)  # cancelled, or a result of another version's rung
             continue

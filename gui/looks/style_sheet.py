@@ -113,25 +113,17 @@ def window_name(theme: str) -> str:
     return f"window-{theme}"
 
 
+@cache
 def stylesheet() -> str:
     """Rules for everything in a window of any `window_name`."""
-    return _stylesheet(tuple(theme_names()))
+    return "".join(_within(window_name(name), rules(load_theme(name))) for name in theme_names())
 
 
 @cache
-def _stylesheet(names: tuple[str, ...]) -> str:
-    return "".join(_within(window_name(name), rules(load_theme(name))) for name in names)
-
-
 def size_rules() -> str:
     """Of each theme what other text sizes change, for a window with the property `TEXT_SIZE`."""
-    return _size_rules(tuple(theme_names()))
-
-
-@cache
-def _size_rules(names: tuple[str, ...]) -> str:
     found = ""
-    for name in names:
+    for name in theme_names():
         plain = _blocks(rules(load_theme(name)))
         for size in TEXT_SIZES:
             changes = _changes(plain, _blocks(rules(load_theme(name, size))))

@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -72,9 +72,6 @@ def mix(first: str, second: str, amount: float) -> NDArray[np.uint8]:
     mixed = from_oklab(a + (b - a) * amount)
     mixed.flags.writeable = False
     return mixed
-
-
-# What a theme's file says: its colours by name, its sizes of type, its distances.
 
 
 @dataclass(frozen=True)
@@ -146,18 +143,6 @@ Owner = Literal["thread", "warp", "block"]
 Rgba = NDArray[np.uint8]
 
 
-@lru_cache(4096)
-def _color(text: str, alpha: float) -> QColor:
-    color = QColor(text)
-    color.setAlphaF(alpha)
-    return color
-
-
-@lru_cache(4096)
-def _tint(panel: str, text: str, strength: float) -> QColor:
-    return QColor.fromRgb(*(int(c) for c in mix(panel, text, strength)))
-
-
 @dataclass(frozen=True)
 class Theme:
     """One look of the window."""
@@ -183,13 +168,14 @@ class Theme:
 
     def color(self, name: str, alpha: float = 1.0) -> QColor:
         """A surface or meaning by name, with `alpha` 0..1. Raises AttributeError if unknown."""
-        text = getattr(self.meanings, name, None) or getattr(self.surfaces, name)
-        return QColor(_color(text, alpha))
+        color = QColor(getattr(self.meanings, name, None) or getattr(self.surfaces, name))
+        color.setAlphaF(alpha)
+        return color
 
     def tint(self, name: str, strength: float) -> QColor:
         """The named colour mixed into the panel: 0 is the panel, 1 the colour. Opaque."""
         text = getattr(self.meanings, name, None) or getattr(self.surfaces, name)
-        return QColor(_tint(self.surfaces.panel, text, strength))
+        return QColor.fromRgb(*mix(self.surfaces.panel, text, strength).tolist())
 
     def font(self, size: str = "body", *, bold: bool = False) -> QFont:
         """The sans-serif face at one of the theme's sizes, with figures of equal width."""
@@ -273,33 +259,18 @@ def theme_names() -> tuple[str, ...]:
     return (*first, *sorted(found - set(first)))
 
 
+@cache
 def load_theme(name: str, text_size: int = NORMAL) -> Theme:
     """Read a theme by name, with its type and distances at `text_size` per cent.
 
     Raises KeyError with the names there are if it is unknown.
     """
-    return _load(name, text_size)
-
-
-@cache
-def _load(name: str, text_size: int) -> Theme:
     if text_size != NORMAL:
         return _sized(load_theme(name), text_size)
     path = RESOURCES / "themes" / f"{name}.toml"
     if name not in theme_names():
         raise KeyError(f"there is no theme {name!r}; there are {', '.join(theme_names())}")
-    return _parse(name, tomllib.loads(path.read_text(encoding="utf-8")))
-
-
-def _sized(theme: Theme, text_size: int) -> Theme:
-    by = text_size / NORMAL
-    sizes = Sizes(**{name: round(points * by, 2) for name, points in vars(theme.sizes).items()})
-    distances = {name: round(pixels * by) for name, pixels in vars(theme.spacing).items()}
-    spacing = Spacing(**{**distances, "radius": theme.spacing.radius})
-    return replace(theme, sizes=sizes, spacing=spacing, text_size=text_size)
-
-
-def _parse(name: str, data: dict[str, Any]) -> Theme:
+    data: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     owners, heat = data["owners"], data["heat"]
     return Theme(
         name=name,
@@ -314,6 +285,14 @@ def _parse(name: str, data: dict[str, Any]) -> Theme:
         spread=owners["spread"],
         heat_stops=(heat["low"], heat["middle"], heat["high"]),
     )
+
+
+def _sized(theme: Theme, text_size: int) -> Theme:
+    by = text_size / NORMAL
+    sizes = Sizes(**{name: round(points * by, 2) for name, points in vars(theme.sizes).items()})
+    distances = {name: round(pixels * by) for name, pixels in vars(theme.spacing).items()}
+    spacing = Spacing(**{**distances, "radius": theme.spacing.radius})
+    return replace(theme, sizes=sizes, spacing=spacing, text_size=text_size)
 
 
 _current = (DEFAULT, NORMAL)

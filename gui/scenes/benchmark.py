@@ -337,11 +337,7 @@ def _running(model: BenchModel, progress: Progress) -> str:
         where = f" on {lane}" if len(model.live) > 1 else ""
         parts.append(f"{live.doing}{where}")
     sensed = next((live.readings for live in reversed(model.live.values())), Readings())
-    return capital("; ".join(parts)) + _with_comma(readings_text(sensed)) + "."
-
-
-def _with_comma(text: str) -> str:
-    return f"; {text}" if text else ""
+    return capital("; ".join(filter(None, (*parts, readings_text(sensed))))) + "."
 
 
 def readings_text(readings: Readings) -> str:
@@ -353,8 +349,7 @@ def readings_text(readings: Readings) -> str:
         (readings.temperature_c, "{:.0f} °C"),
         (readings.power_w, "{:.0f} W"),
     )
-    shown = [form.format(value).replace(",", "\u202f") for value, form in values if value]
-    return ", ".join(shown)
+    return ", ".join([form.format(value).replace(",", "\u202f") for value, form in values if value])
 
 
 def ended_sentence(model: BenchModel) -> str:
@@ -409,8 +404,8 @@ def measured_sentence(measured: Measured) -> str:
     if measured.failure is not None:
         parts.append(f"cut off: {measured.failure.title}")
     parts += [spaced(result.clock_text)] if result.clock_fell else []
-    readings = readings_text(result.readings)
-    return f"{title}, {where}: {', '.join(parts)}{_with_comma(readings)}."
+    told = filter(None, (", ".join(parts), readings_text(result.readings)))
+    return f"{title}, {where}: {'; '.join(told)}."
 
 
 def counting_sentence(left: int) -> str:
@@ -782,11 +777,6 @@ class BenchModel:
     def cluster(self) -> str:
         """The address of the cluster that is joined, or being joined; "" for none."""
         return self._joining.address if self._joining is not None else ""
-
-    @property
-    def recorded_machines(self) -> tuple[str, ...]:
-        """The machines whose results come with the program."""
-        return machines(m for m in self.measured if m.origin == RECORDED)
 
     @property
     def busy(self) -> bool:

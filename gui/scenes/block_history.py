@@ -101,9 +101,6 @@ def number_at(array: Array | SharedArray, data: NDArray[Any], flat: int) -> Any:
     return np.ascontiguousarray(data[first : first + kind.itemsize]).view(kind)[0].item()
 
 
-# Which elements of a global array a block has loaded, step by step.
-
-
 Ints = NDArray[np.int64]
 Rows = NDArray[np.int32]
 TABLE = 256  # accesses that are kept together
@@ -247,9 +244,6 @@ class Tally:
         """The elements that were loaded, ascending, and how often each."""
         live = self.counts > 0
         return self.flats[live], self.counts[live]
-
-
-# Where values in shared memory were copied from, known by the values themselves.
 
 
 PIECE = 8  # elements, of which copies mostly keep the order: 16 bytes of F16

@@ -85,9 +85,6 @@ def spaced(text: str) -> str:
     return re.sub(r"(?<=\d) ?%", "\u202f%", with_spaces(text))
 
 
-# ---- measured runs
-
-
 @dataclass(frozen=True)
 class Run:
     """A measured launch of a rung. `gflops` is the rate at the median."""
@@ -182,27 +179,18 @@ def run_of(runs: Iterable[Run], rung: str, parameters: Mapping[str, int]) -> Run
     return max(fitting, key=lambda run: run.gflops, default=None)
 
 
-# ---- sentences
-
-
 def headline(found: Ceilings) -> str:
     """Which ceiling binds."""
     from core.models.ceilings import share_of_peak  # it loads the emulator
 
     low, sides = found.lowest, found.counts.workload.launch.block
     block = block_text((sides.x, sides.y, sides.z))
+    blocks, sms = found.counts.workload.launch.grid.count, found.device.sms
+    small = f" A small launch: {plural(blocks, 'block')} for {sms} SMs." if blocks < sms else ""
     return spaced(
         f"With {block}, {low.title} binds at {number(low.gflops)} GFLOPS, "
-        f"{share_of_peak(low, found.device)}.{_few_blocks(found)}"
+        f"{share_of_peak(low, found.device)}.{small}"
     )
-
-
-def _few_blocks(found: Ceilings) -> str:
-    """That a launch is too small for the device, as one to look at mostly is."""
-    blocks, sms = found.counts.workload.launch.grid.count, found.device.sms
-    if blocks >= sms:
-        return ""
-    return f" A small launch: {plural(blocks, 'block')} for {sms} SMs."
 
 
 def placing(placed: int, of: int) -> str:
@@ -216,11 +204,11 @@ def measured(found: Ceilings, run: Run) -> str:
         return f"{run.sentence} A rate at another clock is compared with no ceiling."
     share = run.gflops / found.at(run.mhz).lowest.gflops
     clock = "" if run.mhz is None else f" at the {run.mhz:,.0f} MHz that the SMs ran at"
-    text = f"{run.sentence} That is {share:.1%} of the binding ceiling{clock}."
+    stands = f"{share:.1%} of the binding ceiling{clock}"
     if share > 1:
-        above = f"above the binding ceiling{clock}, {share:.1%}: the model is wrong"
-        text = f"{run.sentence} That is {above}."
-    return spaced(f"{text} {found.against_textbook(run.gflops)}".rstrip())
+        stands = f"above the binding ceiling{clock}, {share:.1%}: the model is wrong"
+    text = f"{run.sentence} That is {stands}. {found.against_textbook(run.gflops)}"
+    return spaced(text.rstrip())
 
 
 def unmeasured(found: Ceilings, runs: Iterable[Run] = (), elsewhere: Iterable[Run] = ()) -> str:

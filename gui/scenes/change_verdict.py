@@ -37,17 +37,13 @@ def verdict(first: Session, second: Session, name: str) -> str:
     gone = [fault for fault in faults[0] if fault not in faults[1]]
     new = [fault for fault in faults[1] if fault not in faults[0]]
     if gone:
-        said.append(_gone(gone))
+        are = "is" if len(gone) == 1 else "are"
+        said.append(capital(f"{join([f'the {fault}' for fault in gone])} {are} gone."))
     if new:
         said.append(f"New: {join(new)}.")
     from gui.scenes.benchmark import times_text  # loads much: no window needs it to begin
 
     return " ".join([*said, times_text(first, second)]).strip()
-
-
-def _gone(faults: list[str]) -> str:
-    are = "is" if len(faults) == 1 else "are"
-    return capital(f"{join([f'the {fault}' for fault in faults])} {are} gone.")
 
 
 def _costs(first: Session, second: Session, called: str) -> list[str]:

@@ -319,17 +319,12 @@ def changes(old: str, new: str) -> tuple[Changes, Changes]:
         if ends[1] - ends[0] == ends[3] - ends[2]:
             for i in range(ends[1] - ends[0]):
                 texts = middle[0][ends[0] + i], middle[1][ends[2] + i]
-                for side, (start, length) in enumerate(_inside(*texts)):
-                    if length:
+                start, after = common_ends(*texts)
+                for side, text in enumerate(texts):
+                    if length := len(text) - start - after:
                         spans[side].append((head + ends[2 * side] + i + 1, start, length))
     made = [
         Changes(frozenset(lines[side]), tuple(spans[side]), frozenset(gaps[side]))
         for side in (0, 1)
     ]
     return made[0], made[1]
-
-
-def _inside(one: str, two: str) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Where two lines differ: from which character, and how many of each."""
-    head, tail = common_ends(one, two)
-    return (head, len(one) - head - tail), (head, len(two) - head - tail)

@@ -75,9 +75,6 @@ def _reads(history: History, name: str, thread: int, step: int) -> Ints:
     return copies if len(copies) else history.read_by(name, thread, step)
 
 
-# One array as a grid of rows and columns of cells.
-
-
 EMPTY = np.empty(0, np.int64)
 
 Rect = tuple[int, int, int, int]
@@ -271,8 +268,7 @@ def _matrix(
     result: bool = False,
 ) -> Grid:
     rows, columns = array.shape[::-1] if transposed else array.shape
-    extent = (rows, columns)
-    return Grid(array, label, rows, columns, place, transposed, result, extent=extent)
+    return Grid(array, label, rows, columns, place, transposed, result, extent=(rows, columns))
 
 
 def is_product(grids: tuple[Grid, ...]) -> bool:
@@ -407,7 +403,8 @@ def _plain(trace: Trace, array: Array, place: int, count: int) -> Grid:
     plane = _plane(array)
     if plane is not None:
         number = size // (plane[0] * plane[1])
-        beside = _beside(number, *plane)
+        as_a_square = max(1, round(math.sqrt(number * plane[0] / plane[1])))
+        beside = min(number, as_a_square)
         rows, columns = -(-number // beside) * plane[0], beside * plane[1]
     elif len(shape) >= 2:
         rows, columns = size // shape[-1], shape[-1]
@@ -432,11 +429,6 @@ def _plane(array: Array) -> tuple[int, int] | None:
     if structures and shape[0] > MOST_ROWS:
         return 1, shape[1]
     return None
-
-
-def _beside(number: int, high: int, wide: int) -> int:
-    """How many planes stand beside each other: about as many as make the whole square."""
-    return min(number, max(1, round(math.sqrt(number * high / wide))))
 
 
 @dataclass(frozen=True)

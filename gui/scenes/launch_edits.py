@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from core.source.editable_constants import Knob
 
 
-# An array argument's text, taken apart for the form's fields and put together.
-
-
 FILLS = tuple(argument_texts.FILLS)
 FILE = "file…"
 NULL = "null"  # a pointer to nothing
@@ -57,9 +54,6 @@ def array_text(fill: str, shape: str, dtype: str) -> str:
         return NULL
     shape = shape.strip()
     return f"{fill}:{shape}" if "[" in shape else f"{fill}:{dtype}[{shape}]"
-
-
-# The values at which a parameter's slider stops.
 
 
 REACH = 4096
@@ -257,9 +251,6 @@ def _text(text: str, old: str, new: str) -> str:
     if mine and was and now and mine["buffer"] == was["buffer"]:
         return f"{mine['fill']}{now['buffer']}"
     return text
-
-
-# What can be dragged of a launch of a user's own kernel: constants, macros, whole numbers.
 
 
 Kind = Literal["constant", "define", "argument"]

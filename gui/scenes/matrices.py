@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from gui.scenes.session import Session
 
 
-# What the matrices show at a step, in a sentence.
-
-
 FEW_SUMS = 2  # that are said one by one
 
 
@@ -66,9 +63,8 @@ def caption_of(
     part = part_name(block_trace, step)
     when = f", {part}" if part else ""
     if access is None:
-        return (
-            f"{where}{when}: {'; '.join(filter(None, (does or _event(block_trace, step), held)))}."
-        )
+        does = does or _event(block_trace, step)
+        return f"{where}{when}: {'; '.join(filter(None, (does, held)))}."
     lanes = int(np.count_nonzero(access.active))
     wrong = illegal_accesses.at_fault(access)
     said = [illegal_accesses.words(access, wrong)] if wrong else []
@@ -94,13 +90,12 @@ def held_words(grids: Sequence[Grid], held: Sequence[SoFar | None], thread: int)
         mine = so_far.of_thread(thread) if so_far is not None else None
         if mine is None or not len(mine.flats):
             continue
-        numbers = (
-            [value_text(v) for v in mine.values.tolist()] if len(mine.flats) <= FEW_SUMS else []
-        )
-        what = f"{join(numbers)} for " if numbers else ""
+        few = mine.values.tolist() if len(mine.flats) <= FEW_SUMS else []
+        what = f"{join([value_text(v) for v in few])} for " if few else ""
         verb = "hold" if len(mine.used) > 1 else "holds"
-        words = f"{join(mine.used)} {verb} {what}{elements_name(grid.array, mine.flats)} so far"
-        said.append(words)
+        said.append(
+            f"{join(mine.used)} {verb} {what}{elements_name(grid.array, mine.flats)} so far"
+        )
     return ", ".join(said)
 
 
@@ -265,8 +260,7 @@ def matrix_scene(
                 for m, place in zip(marks, places, strict=True)
             )
     phase = int(block_trace.phase[step])
-    held = [mark.so_far for mark in marks]
-    said = held_words(grids, held, thread)
+    said = held_words(grids, [mark.so_far for mark in marks], thread)
     arrays = list(dict.fromkeys(grid.array for grid in grids))
     does = operations_words(block_trace, step, arrays) if access is None else ""
     caption = caption_of(block_trace, access, step, said, does, filled=filled, placed=placed)
@@ -315,12 +309,13 @@ def _marks(
     through = history.read_through(name, step)
     if len(through):
         verb = "load"
-    loaded = list(history.loaded_in_phase(_phase_of(block_trace, step)).get(name, []))
-    loaded += boxes_between(
-        block_trace, grid.array, *history.bounds_of(_phase_of(block_trace, step))
-    )
+    phase = _phase_of(block_trace, step)
+    loaded = list(history.loaded_in_phase(phase).get(name, []))
+    loaded += boxes_between(block_trace, grid.array, *history.bounds_of(phase))
     events = operations_at(block_trace, step) if access is None else []
-    warp = _warps_share(block_trace, name, step, thread)
+    warp, first = EMPTY, thread // WARP_SIZE * WARP_SIZE
+    if block_trace.n_threads > WARP_SIZE:
+        warp = _touched_by(block_trace, name, step, slice(first, first + WARP_SIZE))
     if events:
         lit, verb = copied(events, grid.array)
         through = multiplied(block_trace, step, grid.array)
@@ -435,14 +430,6 @@ def _touched_by(block_trace: BlockTrace, name: str, step: int, threads: slice) -
     first = np.unique(np.asarray(access.elements)[threads])
     wide = np.arange(elements_a_lane(access, access.array.dtype.itemsize))
     return (first[first >= 0][:, None] + wide).reshape(-1)
-
-
-def _warps_share(block_trace: BlockTrace, name: str, step: int, thread: int) -> Ints:
-    """What the warp of a thread touches; none where it is the only one of its block."""
-    if block_trace.n_threads <= WARP_SIZE:
-        return EMPTY
-    first = thread // WARP_SIZE * WARP_SIZE
-    return _touched_by(block_trace, name, step, slice(first, first + WARP_SIZE))
 
 
 def _touched(access: Access) -> tuple[Ints, str]:

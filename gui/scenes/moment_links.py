@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# A source text as a part of a link: compressed, in letters that need no quoting.
-
 
 MOST_SOURCE = 1 << 18  # bytes of an edited source in a link, however few its packed form has
 

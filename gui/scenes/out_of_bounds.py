@@ -103,9 +103,6 @@ class Pattern:
         return np.array_equal(line, self.offsets[known])
 
 
-# Which threads take no part in an access, and what they store in its place.
-
-
 LANES_LOOKED_AT = 64  # stores after a load among which the one of its values is looked for
 
 

@@ -26,7 +26,6 @@ from gui.scenes.text import part_name, plural
 
 if TYPE_CHECKING:
     from core.ladder import Ladder, Rung
-    from core.launch import Dim3
     from core.trace import Access, BlockTrace, Trace
 
 
@@ -50,8 +49,7 @@ def counterpart(shown: Configuration, ladder: Ladder) -> Configuration:
     for name in TELLING:
         if name in shown.parameters:
             return replace(shown, parameters={**shown.parameters, name: _other(rung, name, shown)})
-    neighbour = _neighbour(rung, ladder)
-    return with_parameters(neighbour, shown.parameters)
+    return with_parameters(_neighbour(rung, ladder), shown.parameters)
 
 
 def with_parameters(rung: Rung, wanted: Mapping[str, int]) -> Configuration:
@@ -84,13 +82,10 @@ def _neighbour(rung: Rung, ladder: Ladder) -> Rung:
     if rung.mapping is not None:
         return ladder[rung.mapping.other]
     others = [ladder[name] for name in ladder.names if name != rung.name]
-    same = [o for o in others if o.defaults.keys() == rung.defaults.keys() and _alike(o, rung)]
+    kind = rung.defaults.keys(), rung.layout, rung.group
+    same = [o for o in others if (o.defaults.keys(), o.layout, o.group) == kind]
     after = [o for o in others if o.number > rung.number]
     return min(same or after or others, key=lambda o: (abs(o.number - rung.number), o.number))
-
-
-def _alike(one: Rung, other: Rung) -> bool:
-    return one.layout == other.layout and one.group == other.group
 
 
 # Moments at which two launches' accesses cost something else.
@@ -167,9 +162,6 @@ def largest_difference(pairs: Pairs) -> int | None:
             if low and high / low > most:
                 most, found = high / low, int(at)
     return found
-
-
-# Comparisons worth a look, as links.
 
 
 Opens = Literal["largest", "next", "lanes", "end"]
@@ -338,11 +330,7 @@ def counterpart_block(leader: Session, follower: Session) -> int:
     assert leader.trace is not None
     assert follower.trace is not None
     here, there = leader.trace.workload.launch.grid, follower.trace.workload.launch.grid
-    return same_place(leader.block, _sides(here), _sides(there))
-
-
-def _sides(size: Dim3) -> tuple[int, int, int]:
-    return size.x, size.y, size.z
+    return same_place(leader.block, (here.x, here.y, here.z), (there.x, there.y, there.z))
 
 
 def same_source(one: Trace | None, other: Trace | None) -> bool:
@@ -403,9 +391,6 @@ def views_shown(chosen: str, room: int) -> tuple[str, ...]:
     first = "Memory" if chosen in ("Global", "Shared") else chosen
     wanted = tuple(dict.fromkeys((first, "Memory", "Matrices", "Source", "Counters")))
     return tuple(name for name in order if name in wanted[: max(room, 1)])
-
-
-# What the two sides are called.
 
 
 @dataclass(frozen=True)

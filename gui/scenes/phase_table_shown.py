@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from gui.scenes.session import Session
 
 
-# How a phase table's entries are folded into lines, and how much room they take.
-
-
 @lru_cache(maxsize=1 << 14)
 def folded(text: str) -> tuple[str, ...]:
     """An entry on lines: the terms of a sum below each other."""

@@ -13,12 +13,7 @@ if TYPE_CHECKING:
 Words = tuple[str, str]
 """The two lines of a cell."""
 _PLURAL = {"TMA box": "TMA boxes", "bulk copy": "bulk copies"}
-_SHORT = {
-    "bulk copy": "bulk",
-    "TMA store": "TMA st",
-    "TMA reduction": "TMA red",
-    "TMA box": "TMA",
-}
+_SHORT = {"bulk copy": "bulk", "TMA store": "TMA st", "TMA reduction": "TMA red", "TMA box": "TMA"}
 
 
 def pipeline_job(_: object, trace: Trace, block: BlockTrace) -> Pipeline | str:

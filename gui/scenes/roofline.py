@@ -50,13 +50,10 @@ def simple(found: Sequence[Mark], ladder: Ladder, rung: str) -> tuple[Mark, ...]
 
     The kernel's is that of the chosen launch, or of its fastest where that was not measured.
     """
-    best = _best(mark for mark in found if ladder[mark.run.rung].arithmetic == _kind(ladder, rung))
+    kind = ladder[rung].arithmetic if rung in ladder.names else "float32"
+    best = _best(mark for mark in found if ladder[mark.run.rung].arithmetic == kind)
     order = [name for name in ladder.names if name in best]
     return tuple(best[name] for name in neighbours(order, rung, NEIGHBOURS))
-
-
-def _kind(ladder: Ladder, rung: str) -> str:
-    return ladder[rung].arithmetic if rung in ladder.names else "float32"
 
 
 def _best(found: Iterable[Mark]) -> dict[str, Mark]:

@@ -149,10 +149,6 @@ def _offered(name: str) -> Callable[[Session, str], str]:
     return fit
 
 
-def _nearest(value: float, choices: tuple[int, ...]) -> int:
-    return min(choices, key=lambda choice: abs(choice - value))
-
-
 def _counts_by(session: Session, value: str) -> str:
     """A session from a file, or the other side of a comparison, may have no profile."""
     chosen = one_of("array", "line", "profile")(session, value)
@@ -163,10 +159,6 @@ def _whole(_: object, value: int | None) -> int | None:
     if value is not None and not 0 <= value <= MOST:
         raise ValueError(f"expected a whole number from 0 to {MOST}, not {value!r}")
     return value
-
-
-def _direction(_: object, value: int) -> int:
-    return (value > 0) - (value < 0)
 
 
 class Session(Settings):
@@ -231,7 +223,7 @@ class Session(Settings):
     """What one step of the transport moves by."""
     speed: Setting[float] = Setting(4.0, _speed)
     """Units a second while playing."""
-    playing: Setting[int] = Setting(0, _direction)
+    playing: Setting[int] = Setting(0, lambda _, way: (way > 0) - (way < 0))
     """+1 while playing forwards, -1 backwards, 0 paused; the transport moves the clock."""
     breakpoints: Setting[frozenset[Breakpoint]] = Setting(frozenset(), lambda _, b: frozenset(b))
     """Where playing stops; kept for each source while others are looked at."""
@@ -243,7 +235,9 @@ class Session(Settings):
     """Whether `view` alone is shown, over the whole page (the first view where it names none)."""
     theme: Setting[str] = Setting("light", _offered("theme"))
     """The window's theme, by name."""
-    text_size: Setting[int] = Setting(100, lambda _, size: _nearest(size, TEXT_SIZES))
+    text_size: Setting[int] = Setting(
+        100, lambda _, size: min(TEXT_SIZES, key=lambda one: abs(one - size))
+    )
     """How large text is, in per cent of the theme's sizes: the nearest of `TEXT_SIZES`."""
     question: Setting[object | None] = Setting(None)
     """What "Why this number?" explains (a topic of `why_this_number.py`), or None while closed."""
@@ -326,7 +320,8 @@ class Session(Settings):
             return
         old, block, before = self._shown.trace, self._shown.block, dict(self.values)
         left, self._key = self._key, self._key_of(trace)
-        same = old is not None and trace is not None and self._continues(left)
+        twin = self.origin.twin if self.origin is not None else ""
+        same = old is not None and trace is not None and left in (self._key, twin or self._key)
         if trace is not None:
             self.versions.note(self._key, trace.workload.source)
         self._shown.trace = trace
@@ -610,11 +605,6 @@ class Session(Settings):
         if trace is None:
             return ""
         return source_key(trace) if self.origin is None else self.origin.configuration.key
-
-    def _continues(self, left: str) -> bool:
-        """Whether the trace is of the same source as the one before, or of its twin."""
-        twin = self.origin.twin if self.origin is not None else ""
-        return left in (self._key, twin or self._key)
 
     def _carry_lines(self, left: str, old: Trace, trace: Trace) -> None:
         """Selected line and breakpoints move with the text when it was edited.

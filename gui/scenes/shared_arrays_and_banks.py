@@ -253,8 +253,7 @@ def _caption(access: Access | None, banks: BankScene | None, grids: tuple[Shared
     if not banks.active:
         whole = f"warp {banks.warp}: {banks.fault}"
         return f"{before}{(whole if before else capital(whole)) if fault else idle}."
-    part = access.warp(banks.warp)
-    what = accessed_name(part, access.array)
+    what = accessed_name(access.warp(banks.warp), access.array)
     who = f"Warp {banks.warp} {banks.verb} {what}"
     if not banks.live:
         who = who[0].lower() + who[1:]

@@ -26,10 +26,6 @@ Group = Literal["matrices", "memory", "code", "figures", "lists"]
 """Views of one group stand behind each other where there is no room for more of them."""
 
 
-def _always(trace: Trace | None) -> bool:
-    return True
-
-
 @dataclass(frozen=True)
 class StepView:
     """One view: `name` is what links and sessions call it, `title` stands over it.
@@ -46,7 +42,7 @@ class StepView:
     """A key that brings it to the front, besides Alt with the number of its place."""
     tab: str = ""
     """What its tab says; the title where empty."""
-    has_something: Callable[[Trace | None], bool] = _always
+    has_something: Callable[[Trace | None], bool] = lambda trace: True
     count: Callable[[Session], int] | None = None
     """How many entries it lists, which its tab tells."""
     mark: str = ""

@@ -272,7 +272,7 @@ def value_text(value: float | int, digits: int = 3, decimals: int | None = None)
         return f"{int(value)}".replace("-", "−")
     number = float(value)
     if not np.isfinite(number):
-        return {True: "NaN"}.get(np.isnan(number), "∞" if number > 0 else "−∞")
+        return "NaN" if np.isnan(number) else "∞" if number > 0 else "−∞"
     text = f"{number:.{digits}g}"
     if "e" not in text and abs(number) < 1000:
         decimals = max(0, digits - max(1, len(str(int(abs(number))))))
@@ -346,9 +346,6 @@ def _range(axis: NDArray[np.int64]) -> str:
     return f"{first}..{last} by {int(axis[1] - axis[0])}"
 
 
-# Which phase a step belongs to, in words.
-
-
 FILL = "fill ahead"
 
 
@@ -357,7 +354,8 @@ def phase_name(block: BlockTrace, phase: int) -> str:
 
     Both ends are named, since "1 of 2" would be taken for the first.
     """
-    name = f"phase {phase} ({_all_of(len(block.phases))})"
+    count = len(block.phases)
+    name = f"phase {phase} ({'the only one' if count == 1 else f'of 0..{count - 1}'})"
     return f"{name}, {FILL}" if fills(block, phase) else name
 
 
@@ -385,7 +383,3 @@ def longest_name(block: BlockTrace) -> str:
     last_fill = block.filling.phases - 1
     names = ["between the phases", phase_name(block, len(block.phases) - 1)]
     return max([*names, phase_name(block, last_fill)] if last_fill >= 0 else names, key=len)
-
-
-def _all_of(phases: int) -> str:
-    return "the only one" if phases == 1 else f"of 0..{phases - 1}"

@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from gui.scenes.session import Session
 
 
-# Why an element has been loaded from global memory as often as it has.
-
-
 MOST_ROWS = 24  # requests that are listed one by one
 
 
@@ -45,8 +42,7 @@ def explain_fetches(trace: Trace, block: BlockTrace, topic: Fetched, step: int) 
     """Which lanes loaded the element in which steps, up to `step`, and why so many."""
     array = next(a for a in trace.arrays if a.name == topic.array)
     flat = int(np.ravel_multi_index(topic.index, array.shape))
-    history = history_of(block)
-    loads = history.loads_of(array.name, flat, step)
+    loads = history_of(block).loads_of(array.name, flat, step)
     count = sum(len(threads) for _, threads in loads)
     name = element_name(array, flat)
 

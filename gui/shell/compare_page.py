@@ -6,16 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Literal
 
-from PySide6.QtCore import (
-    QModelIndex,
-    QPersistentModelIndex,
-    QPoint,
-    QRect,
-    QRectF,
-    Qt,
-    QTimer,
-    Signal,
-)
+from PySide6.QtCore import QModelIndex, QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QHideEvent, QPainter, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -56,7 +47,7 @@ from gui.views.matrix_canvas import MatrixCanvas
 from gui.views.page_parts import PageWidget, panels_in, share
 from gui.views.shared_view import SharedView
 from gui.views.source_view import SourceView
-from gui.views.tables import RowModel, RowTable
+from gui.views.tables import Index, RowModel, RowTable
 from gui.views.transport_bar import ScrubBar
 from gui.views.veil import Veil
 from gui.views.warp_view import WarpView
@@ -118,9 +109,6 @@ class CompareBar(QWidget):
         return menu
 
 
-# One side of a comparison: which launch it is, and its views above each other.
-
-
 Side = Literal["a", "b"]
 LEAST_SIDE = 240  # pixels
 ROOM_FOR_HEADINGS, ROOM_FOR_FIT = 52, 44  # digits
@@ -168,7 +156,7 @@ class SideHead(SessionView):
 class CompareSide(QWidget):
     """The views of one session, as many above each other as there is room for."""
 
-    def __init__(self, session: Session, side: Side, parent: QWidget | None = None) -> None:
+    def __init__(self, session: Session, side: Side, parent: QWidget) -> None:
         super().__init__(parent)
         self.session, self.side = session, side
         session.changed.connect(self._on_changed)  # first: what it hides has nothing to work out
@@ -211,9 +199,7 @@ class CompareSide(QWidget):
         widgets: Sequence[QWidget] = getattr(view, "controls", ()) if controls else ()
         caption = getattr(view, "caption", None)
         panel = Panel(title, view, caption=caption, controls=widgets, flush=True)
-        panel.setMinimumWidth(
-            LEAST_SIDE
-        )  # less than its controls need: `_fit_heads` leaves some out
+        panel.setMinimumWidth(LEAST_SIDE)  # its controls need more: `_fit_heads` leaves some out
         self._framed.append(panel)
         return panel
 
@@ -281,9 +267,6 @@ class CompareSide(QWidget):
         return {f"{letter}: {name}": view for name, view in views.items()}
 
 
-# The counts of two launches beside each other, what differs, and which is better.
-
-
 A, B, CHANGE, VERDICT, BARS = 1, 2, 3, 4, 5  # columns
 BAR, ROOM = 6, 420  # pixels: a bar's height, and its length at most
 VERDICTS = {"a": "  ! worse", "b": "  ✓ better"}
@@ -332,12 +315,7 @@ class DifferenceModel(RowModel[Difference]):
 class PairBars(QStyledItemDelegate):
     """Two bars on one scale where the sides differ: the second below, in the verdict's colour."""
 
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        index: QModelIndex | QPersistentModelIndex,
-    ) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         model = index.model()
         assert isinstance(model, DifferenceModel)
         row, theme, box = model.rows[index.row()], current_theme(), option.rect
@@ -593,12 +571,8 @@ class ComparePage(PageWidget, QWidget):
         if topic is None:
             self.why.hide()
         else:
-            self.why.ask(topic, self._middle())
-
-    def _middle(self) -> QPoint:
-        """Where an explanation of B leaves B in sight: over A."""
-        side = self.sides[1]  # B, wherever it stands
-        return side.mapTo(self.main, side.rect().topLeft())
+            side = self.sides[1]  # B, wherever it stands: it stays in sight
+            self.why.ask(topic, side.mapTo(self.main, side.rect().topLeft()))
 
     def main_view(self) -> QWidget:
         """What has the keyboard when the page is opened: a picture of A."""

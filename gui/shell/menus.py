@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import qVersion
 from PySide6.QtGui import QGuiApplication
@@ -34,12 +34,6 @@ if TYPE_CHECKING:
 Show = Callable[[], None]
 GROUP, LOOK = "Views", "Text and theme"
 WARPS, LINES = "Order of warps", "Select a line"
-
-
-def view_commands(window: Window, do: Commands) -> list[Command]:
-    """Everything that changes how things are shown, and nothing of what is shown."""
-    why = Command("Why this number?", ("W",), do.explaining.why)
-    return [why, *_pages(window), *_matrices(window), *_layout(window, do), *_look(window)]
 
 
 def _pages(window: Window) -> list[Command]:
@@ -85,6 +79,13 @@ def _set(session: Session, name: str, value: object) -> Callable[[], None]:
 
 def _is(session: Session, name: str, value: object) -> Callable[[], bool]:
     return lambda: bool(getattr(session, name) == value)
+
+
+def _choice(
+    session: Session, name: str, value: object, text: str, tip: str = "", **more: Any
+) -> Command:
+    """Gives a setting of the session one of its values, without a key."""
+    return Command(text, (), _set(session, name, value), tip, _is(session, name, value), **more)
 
 
 def _keys(place: int, row: StepView) -> tuple[str, ...]:
@@ -136,13 +137,8 @@ def _look(window: Window) -> list[Command]:
         Command("Next theme", ("Ctrl+T",), window.next_theme, under=LOOK),
     ]
     themes = [
-        Command(
-            f"{load_theme(name).title} theme",
-            (),
-            _set(session, "theme", name),
-            checked=_is(session, "theme", name),
-            line=place == 0,
-            under=LOOK,
+        _choice(
+            session, "theme", name, f"{load_theme(name).title} theme", line=place == 0, under=LOOK
         )
         for place, name in enumerate(theme_names())
     ]
@@ -156,9 +152,6 @@ def _look_at(window: Window, name: str) -> None:
     else:
         window.show_page("step")
         window.step_page.front(name)
-
-
-# The commands that compare two launches, for the menus and the cheat sheet.
 
 
 DOCKS = {"Matrices": "Matrices", "Warp": "Global", "Shared": "Shared", "Source": "Source"}
@@ -251,7 +244,10 @@ def build_menus(
         "&Step": _step_commands(window, do),
         "&Breakpoints": _break_commands(do),
         "&Select": _select_commands(window, do),
-        "&View": view_commands(window, do),
+        "&View": [
+            Command("Why this number?", ("W",), do.explaining.why),
+            *(*_pages(window), *_matrices(window), *_layout(window, do), *_look(window)),
+        ],
         "&Compare": compare_commands(window, do.profiling),
         "&Help": [
             Command("Keyboard shortcuts", ("F1",), sheets[0]),
@@ -404,14 +400,7 @@ def _step_commands(window: Window, do: Commands) -> list[Command]:
             for key, unit in enumerate(UNITS, start=1)
         ),
         *(
-            Command(
-                title,
-                (),
-                _set(session, "order", name),
-                tip,
-                _is(session, "order", name),
-                under=WARPS,
-            )
+            _choice(session, "order", name, title, tip, under=WARPS)
             for name, (title, tip) in ORDER_TITLES.items()
         ),
     ]

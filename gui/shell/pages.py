@@ -49,8 +49,7 @@ def _benchmark(window: Window, commands: Commands) -> PageWidget:
     from gui.scenes.benchmark import results_folder
     from gui.views.benchmark_view import BenchmarkView
 
-    ladder = window.recorder.ladder
-    view = BenchmarkView(window.session, ladder, folder=results_folder())
+    view = BenchmarkView(window.session, window.recorder.ladder, folder=results_folder())
     show = window.message.show_message
     view.said.connect(lambda sentence, ok: show(sentence, kind="info" if ok else "error"))
     return view

@@ -155,8 +155,7 @@ class BankMapPainter:
                 offset = line * LINE + chunk * CHUNK
                 number, piece = self.found.place_in_tile(offset)
                 box = inset(lay.word(line, chunk * CHUNK // WORD, CHUNK // WORD), 0.5)
-                color = theme.owner_color("warp", piece)
-                fill(p, [box], color)
+                fill(p, [box], theme.owner_color("warp", piece))
                 if number >= 0:
                     words = f"{number}:{piece}"
                     if metrics.horizontalAdvance(words) <= box.width():

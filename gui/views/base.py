@@ -79,6 +79,10 @@ class SessionView(QWidget):
         """Give up what is worked out in other threads for this view, and wait for the end."""
         close_workers(self)
 
+    def unveiled(self, words: str, *, veiled: bool) -> str:
+        """What a caption says: the words, or that a question veils what they tell of."""
+        return f"{veil_words(self.session)}." if veiled else words
+
     def say(self, caption: Caption, words: str, drawn: str = "", part: str = "") -> None:
         """Put words about a picture into its caption and its description for screen readers.
 
@@ -327,9 +331,6 @@ class Panel(QFrame):
         else:
             self._head.removeWidget(self._caption)
             self.row.insertWidget(0, self._caption, 1000)
-
-
-# The menu of an array's element, the same in every view that draws one.
 
 
 def element_menu(session: Session, element: Element, parent: QWidget) -> QMenu:

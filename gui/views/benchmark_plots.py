@@ -196,9 +196,6 @@ def thinned(values: Sequence[int], least: float) -> list[int]:
     return kept
 
 
-# The sweep's curves, on the benchmark page.
-
-
 _SYMBOLS = ("o", "s", "t", "d", "p", "h", "star")
 GRID = 0.18
 KEY_SHARE = 0.42  # of the width, for the curves' names at most
@@ -520,10 +517,6 @@ class CurvesPanel(QWidget):
         self.plot.set_order(series)
         self.plot.show_curves(drawn, self.request)
         self.caption.setText(plot_sentence(measured, self.request, drawn))
-
-    def add_to_caption(self, sentence: str) -> None:
-        if sentence:
-            self.caption.setText(f"{self.caption.text()} {sentence}")
 
     def drawn_results(self, measured: Sequence[Measured]) -> tuple[Measured, ...]:
         """The results whose places in the plot are known, whether or not the quantity is."""

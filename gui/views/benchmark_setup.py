@@ -27,9 +27,6 @@ from gui.views.base import Caption
 from gui.views.page_parts import Choice
 from gui.views.widgets import action_button, push_button
 
-# Which kernels a sweep measures: a list of ticks that opens below its button.
-
-
 KEY = Qt.ItemDataRole.UserRole
 TICKS = {True: Qt.CheckState.Checked, False: Qt.CheckState.Unchecked}
 

@@ -81,9 +81,6 @@ if TYPE_CHECKING:
     from gui.scenes.session import Session
 
 
-# Measured kernels as a table with bars.
-
-
 RATE, BANDWIDTH, BAR = 2, 3, 4
 _TIPS = {
     RATE: "10⁹ floating-point operations a second at the median launch; ↓: the SM clock fell",
@@ -97,10 +94,6 @@ class ResultsModel(RowModel[ResultRow]):
 
     HEADS = ("Kernel", "Parameters", "GFLOPS", "Effective GB/s", "")
     RIGHT = frozenset({RATE, BANDWIDTH})
-
-    @property
-    def results(self) -> tuple[ResultRow, ...]:
-        return tuple(row for row in self.rows if not isinstance(row, str))
 
     def text(self, row: ResultRow, column: int) -> str:
         return (row.title, row.details, row.rate_text, row.bandwidth_text, "")[column]
@@ -123,8 +116,8 @@ class RateBar(QStyledItemDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         model = index.model()
         assert isinstance(model, ResultsModel)
-        row, theme = model.results[index.row()], current_theme()
-        most = max((r.high or r.gflops or 0.0) if r.gflops else 0.0 for r in model.results)
+        row, theme = model.plain_rows[index.row()], current_theme()
+        most = max((r.high or r.gflops or 0.0) if r.gflops else 0.0 for r in model.plain_rows)
         if not row.gflops or not most:
             return
         box = QRectF(option.rect).adjusted(8, 0, -12, 0)
@@ -175,7 +168,7 @@ class ResultsPanel(QWidget):
 
     @property
     def rows(self) -> tuple[ResultRow, ...]:
-        return self.model.results
+        return self.model.plain_rows
 
     def show_machine(self, name: str) -> None:
         """Show all of this machine's results at the next `show_results`."""
@@ -413,9 +406,6 @@ class FileDialog(QDialog):
         self.accept()
 
 
-# The page: fields, two plots, a table of results, and the sweep that fills them.
-
-
 REDRAW_MS = 33
 
 
@@ -544,9 +534,8 @@ class BenchmarkView(PageView):
 
     def _offer_places(self) -> None:
         model = self.model
-        self.strip.offer_places(
-            places(model.devices, model.recorded_machines, model.addresses.known)
-        )
+        recorded = machines(m for m in model.measured if m.origin == RECORDED)
+        self.strip.offer_places(places(model.devices, recorded, model.addresses.known))
 
     def _on_place(self) -> None:
         """Show the results of a recorded machine; else say what would be measured."""
@@ -668,11 +657,12 @@ class BenchmarkView(PageView):
 
     def _show_curves(self) -> None:
         measured = self.results.measured
-        keys = self._simple_keys(measured)
-        self.curves.show_results(measured, self.ceilings.known, keys)
+        self.curves.show_results(measured, self.ceilings.known, self._simple_keys(measured))
         if self.curves.request.quantity == "share":
             self.ceilings.want(self.curves.drawn_results(measured))
-            self.curves.add_to_caption(counting_sentence(self.ceilings.left))
+            if sentence := counting_sentence(self.ceilings.left):
+                caption = self.curves.caption
+                caption.setText(f"{caption.text()} {sentence}")
 
     def _simple_keys(self, measured: Sequence[Measured]) -> frozenset[str] | None:
         """The series that Simple shows; None for All."""

@@ -96,9 +96,6 @@ class SizeBox(QComboBox):
         self.setVisible(on)
 
 
-# The ceilings of a launch as cards: the rate, a bar, and the formula with its numbers.
-
-
 EDGE = 3  # pixels
 
 
@@ -208,12 +205,7 @@ class CeilingList(Scrolled):
             self.draw()
 
     def draw(self) -> None:
-        body = self._cards()
-        at, before = self.verticalScrollBar().value(), self.takeWidget()
-        if before is not None:
-            before.deleteLater()  # a card in it may have been clicked just now
-        self.setWidget(body)
-        self.verticalScrollBar().setValue(at)
+        self.replace(self._cards())
         self._drawn = self._shown
 
     def _cards(self) -> QWidget:
@@ -281,9 +273,7 @@ class FirstOrderList(Scrolled):
             rows.addWidget(figure, row, 0)
             rows.addWidget(styled_label(one.text, role="dim", wrap=True), row, 1)
         rows.setRowStretch(len(figures), 1)
-        at = self.verticalScrollBar().value()
-        self.setWidget(body)
-        self.verticalScrollBar().setValue(at)
+        self.replace(body)
         self.caption.setText(_title(found.counts.workload))
 
     def _on_failure(self, error: object) -> None:
@@ -293,9 +283,6 @@ class FirstOrderList(Scrolled):
 def _title(workload: Workload) -> str:
     values = ", ".join(f"{k} = {grouped(v)}" for k, v in workload.parameters.items())
     return f"{workload.title}: {values}, as written." if values else f"{workload.title}."
-
-
-# The page: a plot, a list of ceilings, and what chooses the launch.
 
 
 DEFAULT_SIZE = 4096

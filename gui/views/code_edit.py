@@ -44,9 +44,6 @@ from gui.scenes.source_pane import (
 from gui.views.coloured_text import ColouredText
 from gui.views.lit_answers import draw_mark
 
-# The margin beside the source: line numbers, and what each line moved.
-
-
 GUTTER_COLUMNS = ("sectors", "wavefronts")
 PADDING = 10  # pixels of a column beside its numbers
 CHANGED = "load"  # the theme's colour of what differs between two versions

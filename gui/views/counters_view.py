@@ -18,7 +18,6 @@ from gui.scenes.nsight_rows import (
     profile_caption,
     profile_rows,
 )
-from gui.scenes.question_in_views import veil_words
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.scenes.text import capital, grouped, spaced
@@ -182,9 +181,7 @@ class CountersView(SessionView):
         rows = counter_rows(shown, "line" if by_line else "array", counted) if shown else ()
         self.model.by_line = by_line
         self.model.load(sections(rows))
-        self.caption.setText(
-            f"{veil_words(self.session)}." if veiled else counters_caption(self.session)
-        )
+        self.caption.setText(self.unveiled(counters_caption(self.session), veiled=veiled))
         self.table.fit()
 
     def _explain(self) -> None:

@@ -108,9 +108,6 @@ def units() -> tuple[int, int]:
     return metrics.horizontalAdvance("0"), metrics.lineSpacing()
 
 
-# One view in its frame: it can be moved, put beside or behind another, or let float.
-
-
 TIP = "Drag to move this view beside or onto another; double click lets it float"
 ENLARGE = "Show this view over the whole page (F10)"
 PUT_BACK = "Back to all views (F10 or Escape)"
@@ -301,9 +298,6 @@ class ViewDock(QDockWidget):
             self._head.addWidget(self.caption)
 
 
-# One view over a whole page of docks, and everything back as it was.
-
-
 LAYOUT_VERSION = 1
 FIXED = QDockWidget.DockWidgetFeature.NoDockWidgetFeatures
 
@@ -329,7 +323,9 @@ class LargeView:
             if self.name:
                 self._release(area.docks[self.name])
             else:
-                self._remember()
+                self.layout = area.saveState(LAYOUT_VERSION)
+                self._room = area.size(), current_theme()
+                self._together = {n: self._beside(d) for n, d in area.docks.items()}
             self.name = name
             for other in area.docks.values():
                 if other is not dock:
@@ -340,12 +336,6 @@ class LargeView:
             dock.title.show_large(True)
             dock.show()
             dock.raise_()
-
-    def _remember(self) -> None:
-        area = self._area
-        self.layout = area.saveState(LAYOUT_VERSION)
-        self._room = area.size(), current_theme()
-        self._together = {n: self._beside(d) for n, d in area.docks.items()}
 
     def put_back(self) -> bool:
         area = self._area
@@ -552,11 +542,6 @@ class DockArea(QMainWindow):
         """Whether a view is to be seen on this page: not closed, and not behind another."""
         dock = self.docks[name]
         return not dock.isHidden() and not dock.view.isHidden()
-
-    def first_of(self, docks: list[QDockWidget]) -> str:
-        """The name of the one that comes first among the views; empty for none."""
-        names = {dock.objectName() for dock in docks}
-        return next((name for name in self.docks if name in names), "")
 
     def _on_toggled(self, name: str, on: bool) -> None:
         self.put_back()

@@ -29,9 +29,6 @@ from gui.pictures import is_vector
 from gui.scenes.block_history import Ints
 from gui.scenes.grids import Rect, rectangles
 
-# Small drawing tools that the painted views share.
-
-
 CENTRE = Qt.AlignmentFlag.AlignCenter
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -411,9 +408,6 @@ def _picture(box: QRect, ratio: float, draw: Callable[[QPainter], None]) -> QPix
     draw(painter)
     painter.end()
     return picture
-
-
-# Short texts that are written again and again, such as values in cells: laid out once.
 
 
 MOST_TYPES = 12

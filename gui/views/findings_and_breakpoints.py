@@ -9,15 +9,11 @@ from PySide6.QtWidgets import QListWidgetItem, QStackedLayout
 from gui.looks.style_sheet import fill, styled_label
 from gui.scenes.breakpoints import BreakRow, break_rows, breaks_caption
 from gui.scenes.findings_list import findings_caption, go_to
-from gui.scenes.question_in_views import veil_words
 from gui.scenes.session import Session
 from gui.scenes.step_views import findings_of
 from gui.views.base import Caption, SessionView
 from gui.views.tables import PlaceList, PlaceRow
 from gui.views.widgets import Scrolled, action_button
-
-# The list of findings; a click goes to the step, thread and line.
-
 
 TIP = "Click to go to its step, thread and line"
 
@@ -94,7 +90,7 @@ class BreakpointsView(SessionView):
         session = self.session
         stops, ahead = len(session.break_steps), session.next_break()
         words = breaks_caption(len(session.breakpoints), stops, ahead)
-        self.caption.setText(f"{veil_words(session)}." if self._asked else words)
+        self.caption.setText(self.unveiled(words, veiled=self._asked))
 
     @property
     def _asked(self) -> bool:

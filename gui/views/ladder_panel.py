@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import (
-    QModelIndex,
-    QPersistentModelIndex,
-    QRect,
-    QRectF,
-    QSignalBlocker,
-    QSize,
-    Qt,
-    QTimer,
-    Signal,
-)
+from PySide6.QtCore import QRect, QRectF, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QPainter, QResizeEvent
 from PySide6.QtWidgets import (
     QListWidget,
@@ -30,6 +20,7 @@ from gui.looks.theme import current_theme
 from gui.views.base import Panel
 from gui.views.drawing_tools import LEFT, RIGHT, text
 from gui.views.launch_form import ConfigurationForm
+from gui.views.tables import Index
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
@@ -47,16 +38,11 @@ OWN = "A kernel of your own. Its launch is set below; a rung of the ladder leads
 class RungRow(QStyledItemDelegate):
     """Draws a rung: its number, dim, its title, and whether its text is edited."""
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex) -> QSize:  # type: ignore[override]
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         """A little lower than a control: there are many."""
         return QSize(80, current_theme().spacing.control - 5)
 
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        index: QModelIndex | QPersistentModelIndex,
-    ) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         theme, box = current_theme(), QRect(option.rect)
         chosen = bool(option.state & QStyle.StateFlag.State_Selected)
         hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
@@ -120,8 +106,7 @@ class LadderPanel(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leave the summary to the rows' tips where the list would have no room beside it."""
         super().resizeEvent(event)
-        row = current_theme().spacing.control
-        self.summary.setVisible(self.height() > LEAST_ROWS * row)
+        self.summary.setVisible(self.height() > LEAST_ROWS * current_theme().spacing.control)
         QTimer.singleShot(0, self, self._reveal)
 
     def _reveal(self) -> None:
@@ -192,9 +177,6 @@ def _item(name: str, title: str, number: object, tip: str) -> QListWidgetItem:
     item.setData(NUMBER, number)
     item.setToolTip(tip)
     return item
-
-
-# The ladder and the form of side B, in the left column beside those of side A.
 
 
 class SideColumn(QWidget):

@@ -62,9 +62,6 @@ if TYPE_CHECKING:
     from gui.scenes.selection import Configuration
 
 
-# The field of an array argument: what it is filled with, and its shape.
-
-
 class ArrayField(QWidget):
     """What an array is filled with, and its shape; or a .npy file."""
 
@@ -119,9 +116,6 @@ class ArrayField(QWidget):
             if name:
                 self.shape.setText(name)
         self.changed.emit()
-
-
-# The fields of one launch of a user's kernel, a row each, with room for what is wrong with it.
 
 
 LAUNCH_FIELDS = {
@@ -347,9 +341,6 @@ class KnobRows(QWidget):
             self.turned.emit(row.kind, row.name, self.fields[row.name].value())
 
 
-# The parameters of one rung: a label, a field and a slider each.
-
-
 class RungRows(QWidget):
     """A row for each parameter. `typed()` in a field, `dragged(parameter, value)`."""
 
@@ -448,9 +439,6 @@ class RungRows(QWidget):
 
 def _field_width() -> int:
     return round(current_theme().spacing.control * 2.7)
-
-
-# What the arrays that a rung reads hold: random numbers, or ones to compute with in the head.
 
 
 NAMES: dict[Inputs, tuple[str, str]] = {
@@ -554,9 +542,6 @@ class MappingRow(QWidget):
                     self.chosen.emit(name)
 
 
-# The form of a user's kernel: which one, its grid and block, and its arguments.
-
-
 FILE_DEBOUNCE_MS = 400
 
 
@@ -650,9 +635,6 @@ class FileForm(Fields):
             self.changed.emit(launch)
 
 
-# The chosen rung's parameters as fields with sliders, and the launch that they make.
-
-
 DEBOUNCE_MS = 120
 FACTS = 3  # lines that have room without a field moving for them
 
@@ -724,7 +706,7 @@ class ConfigurationForm(QWidget):
 
     def show_rung(self, rung: Rung, values: Mapping[str, int] | None = None) -> None:
         """Show the fields of a rung with values (its defaults where left out), without a signal."""
-        wanted = _all_values(rung, values)
+        wanted = {**rung.defaults, **(values or {})}
         self._timer.stop()
         self.live.drop()
         if self._rows is None or self._rows.rung is not rung:
@@ -842,10 +824,6 @@ class ConfigurationForm(QWidget):
         self.show_error("")  # whether it is still wrong is said once it is tried
         self._rows.fit_sliders()
         self._timer.start()
-
-
-def _all_values(rung: Rung, values: Mapping[str, int] | None) -> dict[str, int]:
-    return {p.name: (values or {}).get(p.name, p.default) for p in rung.parameters}
 
 
 KEYS = {"block": "Ctrl+Down, Ctrl+Up", "warp": "Shift+Down, Shift+Up", "lane": "Down, Up"}

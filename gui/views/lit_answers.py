@@ -81,7 +81,6 @@ def draw_mark(
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.setPen(pen(theme.color("panel"), max(1.2, 0.13 * size)))
     painter.drawPath(path)
-    painter.setBrush(Qt.BrushStyle.NoBrush)
 
 
 def draw_lit_legend(painter: QPainter, box: QRectF, theme: Theme, lit: Lit) -> None:

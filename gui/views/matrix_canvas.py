@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QToolButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.grids import (
@@ -39,41 +39,10 @@ from gui.views.matrix_layout import (
 )
 from gui.views.widgets import Segmented, action_button
 
-# What stands in the heading of the matrices: which picture of them, and how much of each.
-
-
-def mode_choice(session: Session) -> Segmented:
-    """What the step does, or how often elements have been loaded."""
-    mode = Segmented(
-        step=("This step", "What this step loads and stores, and who owns the result"),
-        loads=(
-            "Times loaded",
-            "How often the block has loaded each element from global memory so far",
-        ),
-    )
-    mode.bind(session, "heat", {"step": False, "loads": True})
-    return mode
-
-
-def extent_choice(session: Session) -> Segmented:
-    """The whole of each matrix, or the block's part."""
-    extent = Segmented(
-        whole=("Whole", "Every matrix as a whole"),
-        block=("Block", "Only what the block works on: its part of C and the k of this phase"),
-    )
-    extent.bind(session, "close_up", {"whole": False, "block": True})
-    return extent
-
-
-def fit_button() -> QToolButton:
-    """The button that shows everything."""
-    return action_button(
-        "Fit",
-        "Show the whole of every matrix; once more: numbers that can be read (0)",
-        "Fit the matrices",
-    )
-
-
+STEP_TIP = "What this step loads and stores, and who owns the result"
+LOADS_TIP = "How often the block has loaded each element from global memory so far"
+BLOCK_TIP = "Only what the block works on: its part of C and the k of this phase"
+FIT_TIP = "Show the whole of every matrix; once more: numbers that can be read (0)"
 DRAG_START = 4  # pixels
 
 
@@ -98,8 +67,13 @@ class MatrixCanvas(PointedView):
         self._fitted = True
         self._press: QPointF | None = None
         self._grab: Transform | None = None
-        self.mode, self.extent = mode_choice(session), extent_choice(session)
-        self.fit_button = fit_button()
+        self.mode = Segmented(step=("This step", STEP_TIP), loads=("Times loaded", LOADS_TIP))
+        self.mode.bind(session, "heat", {"step": False, "loads": True})
+        self.extent = Segmented(
+            whole=("Whole", "Every matrix as a whole"), block=("Block", BLOCK_TIP)
+        )
+        self.extent.bind(session, "close_up", {"whole": False, "block": True})
+        self.fit_button = action_button("Fit", FIT_TIP, "Fit the matrices")
         self.fit_button.clicked.connect(self.show_all)
         self.extent.chosen.connect(self.read)
         self.controls: tuple[QWidget, ...] = (self.mode, self.extent, self.fit_button)
@@ -405,7 +379,7 @@ class MatrixCanvas(PointedView):
         edges = MatrixGround(painter, theme, self._layout, self._view, box, self.session)
         if not edges.fits_all():
             edges.draw_edges()
-        marks.draw_pointed(self.scene, self._own, self._others())
+        marks.draw_pointed(self._own, self._others())
         lit = self.session.lit
         if lit is not None and lit.target in ("element", "thread"):
             draw_lit(painter, theme, self._lit_places(marks, lit), lit)

@@ -86,8 +86,7 @@ class MatrixDrawing:
             for color, rows, columns in picture.parts:
                 self._fill(grid, rectangles(rows, columns), color)
             return
-        smooth = self.scale < 1
-        self.p.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, smooth)
+        self.p.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self.scale < 1)
         draw_cells(self.p, self.layout.rect(grid, self.view, picture.box, 1), picture.image)
 
     def _fill(self, grid: Grid, cells: Sequence[Rect], color: QColor, least: float = 0.0) -> None:
@@ -129,10 +128,10 @@ class MatrixDrawing:
         self.p.setPen(pen(self.theme.color("text_dim"), 1))
         for column in range(wide, grid.extent[1], wide):
             x = round(cells.left + column * self.across)
-            self.p.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
+            self.p.drawLine(QLineF(x, box.top(), x, box.bottom()))
         for row in range(high, grid.extent[0] if high > 1 else 0, high):
             y = round(cells.top + row * self.scale)
-            self.p.drawLine(QPointF(box.left(), y), QPointF(box.right(), y))
+            self.p.drawLine(QLineF(box.left(), y, box.right(), y))
 
     def _planes(self, grid: Grid) -> list[QRectF]:
         (high, wide), (down, across) = grid.plane or grid.extent, grid.pitch
@@ -390,8 +389,7 @@ class MatrixGround(MatrixDrawing):
             keys.append(Key(f"Read so far by {who}", faint, None, "Read so far"))
         if len(block.phases):
             line = PHASE_BY_COUNTS if loads else Qt.PenStyle.SolidLine
-            this = Key("Loaded in this phase", (), color("load"), "This phase", line=line)
-            keys.append(this)
+            keys.append(Key("Loaded in this phase", (), color("load"), "This phase", line=line))
         if trace.shared_arrays and not loads:
             copy = (tint("load", 0.55),)
             keys.append(Key("Its copy in shared memory loaded now", copy, None, "Copy loaded now"))
@@ -675,8 +673,7 @@ class MatrixMarks(MatrixDrawing):
         seen = self._seen(grid, flats)
         flats, times = flats[seen], times[seen]
         for count in np.unique(times):
-            level = float(heat_levels(np.array([count]))[0])
-            ink = text_on(self.theme.heat(level))
+            ink = text_on(self.theme.heat(float(heat_levels(count))))
             self._write_values(grid, flats[times == count], times[times == count], ink)
 
     def _loaded(self, grid: Grid) -> tuple[Ints, Ints]:
@@ -735,10 +732,8 @@ class MatrixMarks(MatrixDrawing):
         if not len(marks.echo):
             return
         color = self.theme.color(marks.verb or "load")
-        rects = [
-            self.layout.rect(grid, self.view, part, LEAST_LIT)
-            for part in rectangles(*grid.cells(marks.echo))
-        ]
+        cells = rectangles(*grid.cells(marks.echo))
+        rects = [self.layout.rect(grid, self.view, cell, LEAST_LIT) for cell in cells]
         fill(self.p, rects, hatch(self.theme.color(marks.verb or "load", 0.45)))
         frame(self.p, rects, pen(color, 1.6))
 
@@ -863,9 +858,7 @@ class MatrixMarks(MatrixDrawing):
             area = QRectF(box.left(), top, box.width(), need)
             upright_texts(self.p, [(area, words)], color, small, RIGHT)
 
-    def draw_pointed(
-        self, scene: MatrixScene, own: Sequence[Owned], others: Sequence[Owned] = ()
-    ) -> None:
+    def draw_pointed(self, own: Sequence[Owned], others: Sequence[Owned]) -> None:
         """The selected and the hovered element, and a line of text about the latter.
 
         `own` is what the selected block stores, `others` what other blocks do.
@@ -888,7 +881,7 @@ class MatrixMarks(MatrixDrawing):
 
     def cells_of(self, grid: Grid, index: tuple[int, ...]) -> list[QRectF]:
         shape = grid.array.shape
-        if len(index) != len(shape) or any(i >= n for i, n in zip(index, shape, strict=True)):
+        if len(index) != len(shape) or (np.array(index) >= shape).any():
             return []
         flats = one_of(grid, index)
         return self._cells(grid, flats[self._seen(grid, flats)])
@@ -928,8 +921,7 @@ class MatrixMarks(MatrixDrawing):
         data = self._initial(grid)
         if data is not None and not grid.result:
             words += f" = {value_text(number_at(grid.array, data, flat), 4)}"
-        told = self.counts_loads
-        if told and not grid.result and block is not None:
+        if self.counts_loads and not grid.result and block is not None:
             times = history_of(block).times_loaded(grid.array.name, flat, self.session.step)
             words += f", loaded {'once' if times == 1 else f'{times} times'} by this block so far"
         for owned in known if grid.result else ():

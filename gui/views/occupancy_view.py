@@ -119,8 +119,7 @@ class OccupancyPlot(Chart):
     def _on_click(self, event: object) -> None:
         scene = event.scenePos()  # type: ignore[attr-defined]
         if self._curve is not None and self.box.sceneBoundingRect().contains(scene):
-            place = self.box.mapSceneToView(scene)
-            self.dragged.emit(float(place.x()))
+            self.dragged.emit(float(self.box.mapSceneToView(scene).x()))
 
 
 # Occupancy over each of a block's resources: a field, and a plot whose line can be dragged.
@@ -161,8 +160,7 @@ class ResourcePlots(QWidget):
 
     def show_plots(self, capability: Capability, resources: Resources) -> None:
         for axis, plot in self.plots.items():
-            curve = scene.curve_of(capability, resources, axis)
-            plot.load(curve)
+            plot.load(scene.curve_of(capability, resources, axis))
 
     def restyle(self) -> None:
         for plot in self.plots.values():
@@ -182,9 +180,6 @@ class ResourcePlots(QWidget):
 
 def _name(axis: scene.Axis) -> str:
     return scene.TITLES[axis].replace("KiB", "bytes")
-
-
-# One SM, filled with the blocks that it holds: warps, block slots, registers, shared memory.
 
 
 _MOST_SEGMENTS = 64  # beyond, blocks are too thin to be told apart
@@ -272,9 +267,6 @@ class SmView(QWidget):
         return super().event(event)
 
 
-# The table of devices: figures, and where each row comes from.
-
-
 def cells(device: Device) -> tuple[str, ...]:
     """A row's texts."""
     tensor = device.tensor_gflops / 1e3
@@ -315,12 +307,8 @@ class _Model(RowModel[Device]):
         super().__init__()
         self.live = 0
 
-    @property
-    def devices(self) -> tuple[Device, ...]:
-        return tuple(row for row in self.rows if not isinstance(row, str))
-
     def text(self, row: Device, column: int) -> str:
-        here = column == 0 and row in self.devices[: self.live]
+        here = column == 0 and row in self.plain_rows[: self.live]
         return f"{row.name} (this machine)" if here else cells(row)[column]
 
     def tip(self, row: Device) -> str:
@@ -348,10 +336,7 @@ class DeviceTable(RowTable):
 
     def _on_row(self, index: QModelIndex) -> None:
         if index.isValid():
-            self.chosen.emit(self.rows.devices[index.row()].name)
-
-
-# The page: plots with fields, an SM that is filled, counts, devices.
+            self.chosen.emit(self.rows.plain_rows[index.row()].name)
 
 
 NEEDS: Mapping[str, scene.Axis] = MappingProxyType(
@@ -547,7 +532,9 @@ class OccupancyView(PageView):
         # They are in their places before they are filled: Qt styles what is put in, each by itself.
         splitter = panels_in(Qt.Orientation.Vertical)
         fill(self, splitter)
-        upper = self._upper()
+        choices = (self.reset, self.example_box, self.sm_box)
+        edges = (0, 4, 0, current_theme().spacing.gap)
+        upper = stacked(None, subject_row(self.subject, choices), edges=edges)
         splitter.addWidget(self._panel(upper))
         self.what_if = ResourcePlots()
         self.fields, self.plots = self.what_if.fields, self.what_if.plots
@@ -579,11 +566,6 @@ class OccupancyView(PageView):
         self.example_box.addItems([THIS_KERNEL, *(e.title for e in scene.EXAMPLES)])
         tip = "Leave the what-if: the registers and shared memory of the kernel"
         self.reset = push_button("As compiled", tip)
-
-    def _upper(self) -> QVBoxLayout:
-        choices = (self.reset, self.example_box, self.sm_box)
-        edges = (0, 4, 0, current_theme().spacing.gap)
-        return stacked(None, subject_row(self.subject, choices), edges=edges)
 
     def _build_lower(self, splitter: QSplitter) -> None:
         row = panels_in(Qt.Orientation.Horizontal)

@@ -8,14 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
-from PySide6.QtWidgets import (
-    QComboBox,
-    QHBoxLayout,
-    QSizePolicy,
-    QSplitter,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QSplitter, QVBoxLayout, QWidget
 
 from core.devices.device_table import find_capability, load_capabilities, load_devices
 from gui.background import Worker, close_workers
@@ -162,9 +155,6 @@ def subject_row(subject: Caption, choices: Sequence[QWidget], *, below: int = 0)
     return side_by_side(None, (subject, 1), *choices, gap=space.gap, edges=edges)
 
 
-# What a page is to the stack that makes it, shows it and ends it (`gui.views.page_stack`).
-
-
 if TYPE_CHECKING:
     from core.devices.device_table import Capability, Device
     from core.explain.explanation import Explanation
@@ -211,9 +201,6 @@ class PageWidget(Base):
         return {}
 
 
-# A page that follows the session.
-
-
 PAINTED_MS = 50
 
 
@@ -233,9 +220,6 @@ class PageView(PageWidget, SessionView):
     def when_painted(self, act: Callable[[], object]) -> None:
         """Begin what keeps Python's lock for long, as imports do, when the page is to be seen."""
         QTimer.singleShot(PAINTED_MS, self, lambda: None if self._ended else act())
-
-
-# What stands in a page's place while it is made, or when it could not be.
 
 
 class BlankPage(PageWidget, QWidget):

@@ -5,15 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import (
-    QAbstractTableModel,
-    QEvent,
-    QModelIndex,
-    QPersistentModelIndex,
-    QRect,
-    QRectF,
-    Qt,
-)
+from PySide6.QtCore import QAbstractTableModel, QEvent, QModelIndex, QRect, QRectF, Qt
 from PySide6.QtGui import QFontMetrics, QGuiApplication, QMouseEvent, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -43,10 +35,11 @@ from gui.scenes.phase_table_shown import (
     table_job,
     why_no_table,
 )
-from gui.scenes.question_in_views import ANSWER_FIRST, veil_words
+from gui.scenes.question_in_views import ANSWER_FIRST
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.views.base import Caption, SessionView
+from gui.views.tables import Index
 from gui.views.veil import Veil, draw_veil
 from gui.views.widgets import action_button
 
@@ -56,10 +49,6 @@ if TYPE_CHECKING:
     from core.trace import BlockTrace
 
 
-# The grid of the phase table: its model, how its cells are drawn, and what lies at a point.
-
-
-Index = QModelIndex | QPersistentModelIndex
 COLORS = {"load": "load", "copy": "text", "sum": "text", "store": "store"}
 SCALE = 0.92  # of the theme's fixed-width type
 EDGE = 8  # between a cell's border and its text
@@ -173,8 +162,7 @@ class PhaseGrid(QTableView):
     def entry_at(self, index: QModelIndex, y: int) -> Entry | None:
         model = self.model()
         assert isinstance(model, PhaseModel)
-        entries = model.entries(index)
-        rows = [entry for entry in entries for _ in folded(entry.short)]
+        rows = [entry for entry in model.entries(index) for _ in folded(entry.short)]
         place = (y - self.visualRect(index).top() - EDGE // 2) // line_height()
         return rows[min(max(place, 0), len(rows) - 1)] if rows else None
 
@@ -260,7 +248,7 @@ class PhaseView(SessionView):
     def _show_caption(self) -> None:
         known = self.table is not None  # else the view says why not
         words = phases_caption(self.session, self.table) if known else ""
-        self.caption.setText(f"{veil_words(self.session)}." if self.model.veiled else words)
+        self.caption.setText(self.unveiled(words, veiled=bool(self.model.veiled)))
 
     def _veil(self) -> None:
         """Cover the columns that a question is about; all of the table where it is about that."""

@@ -78,9 +78,6 @@ class HaloText(pg.TextItem):
         painter.drawPath(self.textItem.mapToParent(self._letters))
 
 
-# An axis whose values are decimal logarithms: a tick a decade, and smaller ones between.
-
-
 _SMALL = tuple(math.log10(digit) for digit in range(2, 10))
 
 
@@ -104,9 +101,6 @@ def _power(exponent: int) -> str:
     if exponent >= 6:
         return f"{10.0 ** (exponent - 6):g} M"
     return f"{10.0**exponent:,g}".replace(",", "\u202f")
-
-
-# A plot with an axis at its left and one below.
 
 
 LINE = 14  # pixels of a line of small text that sizes of symbols are given for

@@ -154,8 +154,7 @@ class PresenterBar(QFrame):
 
     def event(self, event: QEvent) -> bool:
         """Keep the letters of votes from the window's shortcuts."""
-        second = Qt.Key.Key_V
-        own = keeps_key(event, lambda k: self._vote(k) is not None or k.key() == second)
+        own = keeps_key(event, lambda k: self._vote(k) is not None or k.key() == Qt.Key.Key_V)
         return own or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QTextEdit
 from gui.looks.style_sheet import fill, named
 from gui.looks.theme import current_theme
 from gui.scenes.ptx_pane import PtxListing, current_pc, listing_of, ptx_caption
-from gui.scenes.question_in_views import veil_words
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.scenes.source_pane import Span
@@ -61,9 +60,8 @@ class PtxView(SessionView):
         if self.listing is not None:
             self._mark()
             self._reveal(names)
-        veiled = self.session.hides("source")
-        told = f"{veil_words(self.session)}." if veiled else ptx_caption(self.session, self.listing)
-        self.caption.setText(told)
+        words = ptx_caption(self.session, self.listing)
+        self.caption.setText(self.unveiled(words, veiled=self.session.hides("source")))
 
     def restyle(self) -> None:
         self.text.setFont(current_theme().mono())

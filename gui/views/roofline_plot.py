@@ -108,8 +108,7 @@ class RooflinePlot(DecadeChart):
             at = ridge - 0.05 - self._decades_wide(wide * math.cos(angle))
             if frame.x is not None and at < math.log10(frame.x) + 0.1 < ridge:
                 at = math.log10(frame.x) + 0.1  # past the ends of the ceilings
-            up = math.degrees(angle)
-            self._text(at, at + bandwidth, said, "text_dim", (0, 1), angle=up)
+            self._text(at, at + bandwidth, said, "text_dim", (0, 1), angle=math.degrees(angle))
 
     def _draw_ceilings(self, frame: Roofline) -> None:
         self._beside = []

@@ -167,7 +167,7 @@ def shared_geometry(scene: SharedScene, box: QRectF, theme: Theme) -> SharedGeom
         beside = _banks_at_the_right(scene, box, readout, theme)
         if min(place.legible for place in beside.arrays) > max(2 * least, SEEN):
             return beside
-    most = 16.0 if _many_words(scene) else 4.0
+    most = 16.0 if scene.banks is not None and scene.banks.highest > 2 else 4.0  # words in a bank
     deepest = max(place.box.bottom() for place in places)
     bank_height = min(box.top() + whole - deepest, max(for_banks, most * line))
     banks = QRectF(box.left(), labels.top() - bank_height, box.width(), bank_height)
@@ -187,10 +187,6 @@ def _banks_at_the_right(
     title = QRectF(right.left(), box.top(), right.width(), line)
     banks = QRectF(QPointF(right.left(), title.bottom() + 3), labels.topRight())
     return SharedGeometry(places, title, banks, labels, readout)
-
-
-def _many_words(scene: SharedScene) -> bool:
-    return scene.banks is not None and scene.banks.highest > 2
 
 
 def _arrays(
@@ -357,9 +353,6 @@ def value_font(theme: Theme, cells: Cells) -> QFont:
     return font
 
 
-# Draws the 32 banks of shared memory and the words that one access asks of them.
-
-
 FEW = 4  # words, which are drawn as quickly as a picture of them, and differ from step to step
 STALE_BANKS = 0.5  # strength of the colour of words that an earlier step asked for
 LEAST_BANK = 0.6  # of the theme's small type: words that would be smaller are left out
@@ -499,9 +492,6 @@ def _body(rect: QRectF) -> QRectF:
     return rect.adjusted(0, 1.0 if rect.height() > 5 else 0.4, 0, 0)
 
 
-# Draws one scene of the shared memory view.
-
-
 LANES_FROM, VALUES_FROM = 11.0, 26.0  # pixels a cell
 
 
@@ -598,10 +588,7 @@ class SharedPainter:
             )
             if every == 1 or all(follows):  # a large name reaches over its neighbours, as theirs
                 write(p, cells.sides(rows, columns), names, ink, font if every == 1 else large)
-        lanes_lit = {self.session.lane: "selected"}
-        hovered = hovered_lane(self.session)
-        if hovered is not None:
-            lanes_lit[hovered] = "hover"
+        lanes_lit = {self.session.lane: "selected", hovered_lane(self.session): "hover"}
         for lane, name in lanes_lit.items():
             mine = [divmod(flat, grid.columns) for flat, lanes in lit.items() if lane in lanes]
             framed = [cells.rect((*place, 1, 1)) for place in mine]
@@ -813,12 +800,9 @@ class SharedView(PointedView):
         for grid, place in zip(scene.grids, g.arrays, strict=True):
             if not isinstance(pick, int) and grid.array.name == pick.array:
                 shape = grid.array.shape
-                typed = pick.index  # it may be of no element
-                if len(typed) != len(shape) or any(
-                    i >= n for i, n in zip(typed, shape, strict=True)
-                ):
-                    return []
-                flat = int(np.ravel_multi_index(typed, shape))
+                if len(pick.index) != len(shape) or (np.array(pick.index) >= shape).any():
+                    return []  # what was typed is no element
+                flat = int(np.ravel_multi_index(pick.index, shape))
                 return [place.cells.rect((*divmod(flat, grid.columns), 1, 1))]
         return []
 
@@ -855,18 +839,16 @@ class SharedView(PointedView):
     def _about_cell(self, grid: SharedGrid, index: tuple[int, ...]) -> str:
         flat = int(np.ravel_multi_index(index, grid.array.shape))
         row, column = divmod(flat, grid.columns)
-        words = f"{element_name(grid.array, flat)}, bank {grid.bank_of(flat)}"
-        if self.session.hides("shared.banks"):
-            words = element_name(grid.array, flat)
+        words = element_name(grid.array, flat)
+        if not self.session.hides("shared.banks"):
+            words += f", bank {grid.bank_of(flat)}"
         if not grid.written[row, column]:
             return f"{words}, not written yet"
         block, writer = self.session.block_trace, int(grid.writers[row, column])
-        who = (
-            f", written by thread {name_of_thread(block, int(writer))}"
-            if block and writer >= 0 and not self.session.hides("shared.writers")
-            else ""
-        )
-        return f"{words} = {value_text(grid.values[row, column].item(), 4)}{who}"
+        words += f" = {value_text(grid.values[row, column].item(), 4)}"
+        if block and writer >= 0 and not self.session.hides("shared.writers"):
+            words += f", written by thread {name_of_thread(block, writer)}"
+        return words
 
     # ---- pointing
 
@@ -903,18 +885,12 @@ class SharedView(PointedView):
                 lanes = grid.lanes_of.get(flat, [])
                 thread = self.session.warp * LANES + lanes[0] if len(lanes) == 1 else None
                 return Hover(thread=thread, element=(grid.array.name, grid.array.index(flat)))
-        whole = geometry.banks.united(geometry.labels)
-        if whole.contains(point):
-            bank = int((point.x() - whole.left()) / whole.width() * BANKS)
-            return self._hover_bank(scene, geometry, min(bank, BANKS - 1), point)
-        return None
-
-    def _hover_bank(
-        self, scene: SharedScene, g: SharedGeometry, bank: int, point: QPointF
-    ) -> Hover:
-        if scene.banks is None:
-            return Hover(bank=bank)
-        for word, box in zip(scene.banks.words[bank], g.words(scene.banks, bank), strict=True):
+        whole, banks = geometry.banks.united(geometry.labels), scene.banks
+        if not whole.contains(point):
+            return None
+        bank = min(int((point.x() - whole.left()) / whole.width() * BANKS), BANKS - 1)
+        words = zip(banks.words[bank], geometry.words(banks, bank), strict=True) if banks else ()
+        for word, box in words:
             if box.top() < point.y() <= box.bottom() and len(word.lanes) == 1:
-                return Hover(thread=scene.banks.warp * LANES + word.lanes[0], bank=bank)
+                return Hover(thread=self.session.warp * LANES + word.lanes[0], bank=bank)
         return Hover(bank=bank)

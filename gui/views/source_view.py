@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QLabel, QTextEdit
 from gui.looks.style_sheet import fill, set_style, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.edited_source import NEVER, Changes, Draft
-from gui.scenes.question_in_views import veil_words
 from gui.scenes.selection import Breakpoint, Hover
 from gui.scenes.session import Session
 from gui.scenes.source_pane import (
@@ -300,8 +299,7 @@ class SourceView(SessionView):
             self.edit.set_text(text)
 
     def _on_edit(self) -> None:
-        text = self.edit.toPlainText()
-        self.draft.text = text
+        self.draft.text = self.edit.toPlainText()
         self._show_totals()
         self._show_state()
         self._mark()
@@ -326,11 +324,8 @@ class SourceView(SessionView):
 
     def _show_caption(self) -> None:
         said = NEVER_RUN if self.draft.compiled == NEVER else NOT_RUN
-        told = (
-            f"{veil_words(self.session)}."
-            if self.session.hides("gutter")
-            else source_caption(self.session)
-        )
+        veiled = self.session.hides("gutter")
+        told = self.unveiled(source_caption(self.session), veiled=veiled)
         lit = self.session.lit
         if lit is not None and lit.target == "line":
             told = ". ".join(filter(None, (lit.words("right"), lit.words("given")))) + "."

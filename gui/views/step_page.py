@@ -158,7 +158,7 @@ class StepPage(PageWidget, DockArea):
                     beside = self.tabifiedDockWidgets(dock)
                     before: list[QDockWidget] = [d for d in beside if self.in_front(d.objectName())]
                     if not wanted and not before:
-                        before = [d for d in beside if d.objectName() == self.first_of(beside)]
+                        before = [d for d in self.docks.values() if d in beside]
                     dock.setVisible(wanted)
                     if before:
                         before[0].raise_()

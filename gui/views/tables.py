@@ -42,9 +42,6 @@ from PySide6.QtWidgets import (
 from gui.looks.theme import current_theme
 from gui.views.drawing_tools import LEFT, RIGHT
 
-# Cells of a table that changes with the clock, drawn without the style's help.
-
-
 EDGE = 8  # pixels between a cell's border and its text, as the stylesheet has it
 Index = QModelIndex | QPersistentModelIndex
 Role = Qt.ItemDataRole
@@ -75,9 +72,6 @@ class PlainCells(QStyledItemDelegate):
         painter.drawText(box.adjusted(EDGE, 0, -EDGE, 0), int(side), words)
 
 
-# A table of rows under fixed heads, sized to its texts; what several views share.
-
-
 Row = TypeVar("Row")
 PADDING = 24  # pixels beside a text: the style sheet's, and a little air
 
@@ -101,6 +95,11 @@ class RowModel(QAbstractTableModel, Generic[Row]):
         self.beginResetModel()
         self.rows = tuple(rows)
         self.endResetModel()
+
+    @property
+    def plain_rows(self) -> tuple[Row, ...]:
+        """The rows that are no headings."""
+        return tuple(row for row in self.rows if not isinstance(row, str))
 
     def text(self, row: Row, column: int) -> str:
         raise NotImplementedError
@@ -129,11 +128,13 @@ class RowModel(QAbstractTableModel, Generic[Row]):
         return 0 if parent is not None and parent.isValid() else len(self.HEADS)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> object:
-        if orientation == Qt.Orientation.Horizontal and role == Role.DisplayRole:
+        if orientation != Qt.Orientation.Horizontal:
+            return None
+        if role == Role.DisplayRole:
             return self.head(section)
-        if orientation == Qt.Orientation.Horizontal and role == Role.ToolTipRole:
+        if role == Role.ToolTipRole:
             return self.head_tip(section) or None
-        if orientation == Qt.Orientation.Horizontal and role == Role.TextAlignmentRole:
+        if role == Role.TextAlignmentRole:
             return RIGHT if section in self.RIGHT else LEFT
         return None
 
@@ -230,7 +231,7 @@ class RowTable(QTableView):
                 self.setSpan(place, 0, 1, len(model.HEADS))
         plain, bold = QFontMetrics(theme.font()), QFontMetrics(theme.font(bold=True))
         heads = QFontMetrics(theme.font("small"))
-        rows = [row for row in model.rows if not isinstance(row, str)]
+        rows = model.plain_rows
         for column in range(len(model.HEADS)):
             wide = max(
                 (

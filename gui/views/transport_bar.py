@@ -58,11 +58,6 @@ Name = tuple[QRectF, tuple[str, ...], QColor]
 """A stretch of the axis, its name from the longest form to the shortest, and its colour."""
 
 
-def _strength(phase: int) -> float:
-    """How strongly a phase is tinted: neighbours differ."""
-    return 0.22 if phase % 2 == 0 else 0.12
-
-
 class ScrubBar(SessionView):
     """Click or drag anywhere to go to a step."""
 
@@ -176,7 +171,7 @@ class ScrubBar(SessionView):
             return names
         every = self._named(axis, unit, metrics)
         for band in bands:
-            tint = theme.tint("barrier", _strength(band.index))
+            tint = theme.tint("barrier", 0.12 if band.index % 2 else 0.22)  # neighbours differ
             painter.fillRect(stretch(band.first, band.last), tint)
             if band.index % every == 0:
                 box = stretch(band.first, bands[min(band.index + every, len(bands)) - 1].last)
@@ -367,13 +362,14 @@ class TransportBar(SessionView):
         session = self.session
         self.position.setText(f"step {step_label(session)}")
         self.phase.setText("?" if session.hides("transport") else phase_label(session))
-        asked = session.hides("transport.caption")
-        self.caption.setText(f"{veil_words(session)}." if asked else event_caption(session))
+        veiled = session.hides("transport.caption")
+        self.caption.setText(self.unveiled(event_caption(session), veiled=veiled))
         if "unit" in names:
             self.units.value = session.unit
         if "speed" in names:
             with QSignalBlocker(self.speed):
-                self.speed.setValue(_to_slider(session.speed))
+                share = math.log(session.speed / MIN_SPEED) / math.log(MAX_SPEED / MIN_SPEED)
+                self.speed.setValue(round(share * SPEED_STEPS))
             self.speed_label.setText(f"{session.speed:.3g} steps/s")
         if names & {"trace", "block"}:
             self._reserve()
@@ -484,7 +480,7 @@ class TransportBar(SessionView):
         self.session.seek(forward=forward)
 
     def _choose_speed(self, value: int) -> None:
-        self.session.speed = _from_slider(value)
+        self.session.speed = MIN_SPEED * (MAX_SPEED / MIN_SPEED) ** (value / SPEED_STEPS)
 
     def _run_timer(self) -> None:
         if self.session.playing:
@@ -502,12 +498,3 @@ class TransportBar(SessionView):
         self.buttons["pause"].setEnabled(here and session.playing != 0)
         self.buttons["play"].setChecked(session.playing > 0)
         self.buttons["play_back"].setChecked(session.playing < 0)
-
-
-def _to_slider(speed: float) -> int:
-    share = math.log(speed / MIN_SPEED) / math.log(MAX_SPEED / MIN_SPEED)
-    return round(share * SPEED_STEPS)
-
-
-def _from_slider(value: int) -> float:
-    return MIN_SPEED * (MAX_SPEED / MIN_SPEED) ** (value / SPEED_STEPS)

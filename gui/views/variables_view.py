@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QHeaderView
 
 from gui.looks.style_sheet import fill
 from gui.looks.theme import current_theme
-from gui.scenes.question_in_views import veil_words
 from gui.scenes.selection import WARP_SIZE, Hover
 from gui.scenes.session import Session
 from gui.scenes.variables_shown import VariableRow, table_rows, variables_caption
@@ -144,12 +143,8 @@ class VariablesView(SessionView):
         elif across:
             self._fit_lanes()
         self._span()
-        words = (
-            f"{veil_words(self.session)}."
-            if veiled
-            else variables_caption(self.session, rows, across)
-        )
-        self.caption.setText(words)
+        words = variables_caption(self.session, rows, across)
+        self.caption.setText(self.unveiled(words, veiled=veiled))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

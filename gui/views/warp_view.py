@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
@@ -23,7 +22,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.constant_and_local_memory import TITLES, OwnScene, own_scene
+from gui.scenes.constant_and_local_memory import OwnScene, own_scene
 from gui.scenes.question_in_views import Lit, Pick, sector_of, veil_words
 from gui.scenes.selection import Element, Hover
 from gui.scenes.session import Session
@@ -70,9 +69,6 @@ from gui.views.drawing_tools import COLOR as FAULT
 from gui.views.lit_answers import PickPad, draw_lit, draw_lit_legend, legend_box
 from gui.views.veil import draw_veil
 from gui.views.widgets import why_button
-
-if TYPE_CHECKING:
-    from core.trace import BlockTrace
 
 # Where the parts of the warp view lie for a scene and a size.
 
@@ -875,7 +871,6 @@ class WarpView(PointedView):
         self.scene: WarpScene | None = None  # None before the first access
         self._geometry: WarpGeometry | None = None
         self._kept = Pixmaps()
-        self._before = -1  # the step whose access to constant or local memory was drawn
         self._empty = ""  # what was said where there is no access yet
         self.own: OwnScene | None = None
         """What is drawn where the step accesses constant or local memory."""
@@ -902,11 +897,12 @@ class WarpView(PointedView):
                 access_shown(block, step) if block is not None and block.n_steps else (-1, False)
             )
             now = (*shown, warp, self.session.lane)
-            before, self._before = self._before, self._own_step(block, step)
+            trace, before = self.session.trace, self.own
+            self.own = own_scene(trace, block, step, warp) if trace and block else None
             if "veiled" in names:
                 self.scene = None  # it may show other parts
             empty, self._empty = self._empty, "" if self.scene else self._why_empty()
-            same = (now, empty) == (self._shown, self._empty) and before == self._before == -1
+            same = (now, empty) == (self._shown, self._empty) and before is self.own is None
             if same and names == {"step"}:
                 return  # the last access to global memory is still the same
             scene, self._shown = self.scene, now
@@ -918,19 +914,12 @@ class WarpView(PointedView):
                 self._geometry = None
             if self.scene is not None and self.session.hides("findings"):
                 self.scene = without_faults(self.scene)
-            found, trace = self.scene, self.session.trace
-            self.own = own_scene(trace, block, step, warp) if trace and block else None
             words = "" if trace is not None else self.session.trouble
-            said = found.caption if found else words
+            said = self.scene.caption if self.scene else words
             said = said if self.own is None else self.own.caption
             self.say(self.caption, said, self._why_empty(), part="warp.caption")
             self.pad.follow()
         self.update()
-
-    @staticmethod
-    def _own_step(block: BlockTrace | None, step: int) -> int:
-        access = block.access(step) if block is not None and block.n_steps else None
-        return step if access is not None and access.space in TITLES else -1
 
     def restyle(self) -> None:
         self._geometry = None

@@ -47,8 +47,7 @@ class WhyPanel(SessionView):
         self.frame = QFrame(self)
         self.frame.setProperty("role", "panel")
         self.title = styled_label(role="figure", wrap=True)
-        tip = "Copy the explanation as text"
-        self.copy = action_button("Copy", tip, "Copy the explanation")
+        self.copy = action_button("Copy", "Copy the explanation as text", "Copy the explanation")
         self.close_button = icon_button("Close (Esc)", "Close the explanation", icon="close")
         self.body = named(QTextBrowser(openLinks=False), "Explanation")
         self.body.setFrameShape(QFrame.Shape.NoFrame)

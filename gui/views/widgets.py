@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
@@ -34,6 +35,7 @@ from gui.scenes.launch_edits import moved, place_of, reach_text
 from gui.scenes.session import Session
 from gui.scenes.text import in_window
 
+T = TypeVar("T")
 RETURN = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
@@ -44,9 +46,6 @@ def keeps_key(event: QEvent, own: Callable[[QKeyEvent], bool]) -> bool:
     if kept:
         event.accept()
     return kept
-
-
-# Buttons.
 
 
 def icon_button(tip: str, name: str = "", *, icon: str = "", size: int = 18) -> QToolButton:
@@ -88,9 +87,6 @@ def by_bank_button() -> QToolButton:
     return button
 
 
-# The switch that lets the step choose which memory is in front.
-
-
 def follow_button(session: Session) -> QToolButton:
     """Checked while the view of the memory that the step accesses comes to the front."""
     tip = "Bring the memory that the step accesses to the front (Ctrl+M)"
@@ -101,9 +97,6 @@ def follow_button(session: Session) -> QToolButton:
     button.clicked.connect(lambda on: session.update(follow_memory=on))
     session.follow_memory_changed.connect(button.setChecked, check_nargs=False)
     return button
-
-
-# A row of joined buttons of which one is chosen.
 
 
 class Segmented(QWidget):
@@ -170,9 +163,6 @@ class Segmented(QWidget):
         follow(getattr(session, name))
 
 
-# A choice as wide as its longest name.
-
-
 def fitting_choice(name: str, tip: str) -> QComboBox:
     """A box as wide as what it offers, also where its type is another when it is shown."""
     return named(QComboBox(sizeAdjustPolicy=QComboBox.SizeAdjustPolicy.AdjustToContents), name, tip)
@@ -187,9 +177,6 @@ def offer(box: QComboBox, items: Sequence[tuple[str, object]], chosen: object) -
             box.addItem(text, data)
     keys = [data for _, data in items]
     box.setCurrentIndex(keys.index(chosen) if chosen in keys else 0)
-
-
-# A number that is dragged along the values that make sense, or typed.
 
 
 HANDLE = 16  # pixels, as in the style sheet: 12 and the border on both sides
@@ -261,9 +248,6 @@ class StopSpin(QSpinBox):
             super().stepBy(steps)
 
 
-# What scrolls where there is no room for all of it.
-
-
 class Scrolled(QScrollArea):
     """Shows a widget as wide as there is room, and scrolls.
 
@@ -279,6 +263,14 @@ class Scrolled(QScrollArea):
             self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         if body is not None:
             self.setWidget(body)
+
+    def replace(self, body: QWidget) -> None:
+        """Show another widget, scrolled as far as the one before."""
+        at, before = self.verticalScrollBar().value(), self.takeWidget()
+        if before is not None:
+            before.deleteLater()  # a part of it may have been clicked just now
+        self.setWidget(body)
+        self.verticalScrollBar().setValue(at)
 
 
 class AtLowerEdge(QFrame):
@@ -411,9 +403,11 @@ class Question(QDialog):
     def mistake(self) -> str:
         return ""
 
-    @property
-    def answered(self) -> bool:
-        return self.exec() == QDialog.DialogCode.Accepted
+    def ask(self, value: Callable[[], T]) -> T | None:
+        """What `value` gives once it is answered; None where it is cancelled."""
+        found = value() if self.exec() == QDialog.DialogCode.Accepted else None
+        self.deleteLater()
+        return found
 
 
 class TextQuestion(Question):
@@ -448,9 +442,7 @@ def ask_text(
 ) -> str | None:
     """A text without spaces around it, None where the question was cancelled."""
     question = TextQuestion(parent, title, hint, text, action, check)
-    found = question.line.text().strip() if question.answered else None
-    question.deleteLater()
-    return found
+    return question.ask(lambda: question.line.text().strip())
 
 
 def ask_number(
@@ -461,10 +453,7 @@ def ask_number(
     box.setRange(0, most)
     box.setValue(value)
     box.selectAll()
-    question = Question(parent, title, box, hint, action)
-    found = box.value() if question.answered else None
-    question.deleteLater()
-    return found
+    return Question(parent, title, box, hint, action).ask(box.value)
 
 
 def ask_choice(
@@ -474,10 +463,7 @@ def ask_choice(
     box = QComboBox()
     box.addItems(list(names))
     box.setCurrentIndex(first)
-    question = Question(parent, title, box, "", action)
-    found = box.currentText() if question.answered else None
-    question.deleteLater()
-    return found
+    return Question(parent, title, box, "", action).ask(box.currentText)
 
 
 def ask_where(

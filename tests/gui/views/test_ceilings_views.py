@@ -171,7 +171,7 @@ def test_a_gpu_of_this_machine_comes_first(qtbot, ceilings, occupancy) -> None:
     compiled(qtbot, occupancy)
     occupancy.sm_box.take((live(990.0),))
     assert occupancy.sm_box.currentText() == "NVIDIA H200 (this machine)"
-    assert occupancy.table.rows.devices[0].boost_mhz == 990.0
+    assert occupancy.table.rows.plain_rows[0].boost_mhz == 990.0
     assert occupancy.capability.name == "9.0"
 
 
@@ -365,7 +365,7 @@ def test_the_worked_example(qtbot, occupancy) -> None:
 @pytest.mark.slow
 def test_a_device_is_chosen_in_the_table(qtbot, occupancy) -> None:
     compiled(qtbot, occupancy)
-    names = [device.name for device in occupancy.table.rows.devices]
+    names = [device.name for device in occupancy.table.rows.plain_rows]
     occupancy.table.selectRow(names.index("T4"))
     qtbot.waitUntil(lambda: occupancy._compiled.capability == "7.5", timeout=WAIT_MS)
     assert occupancy.sm_box.currentText() == "T4"
