@@ -12,6 +12,7 @@ from PySide6.QtGui import QImage
 from core.errors import GpuUnavailable
 from core.gpu.failures import WorkerFailure
 from core.gpu.result_files import read_results
+from gui.background import close_workers
 from gui.scenes.selection import Configuration
 from gui.scenes.session import Session
 from gui.views.benchmark_plots import LaunchPlot
@@ -279,7 +280,7 @@ def test_files_saved_one_after_the_other_are_all_written(qtbot, page, tmp_path):
     paths = [tmp_path / f"{n}.md" for n in range(3)]
     for path in paths:
         page.files.save(path, page.results.measured)
-    page.files.close()
+    close_workers(page.files)
     assert all(path.exists() for path in paths)
 
 
