@@ -190,15 +190,15 @@ def with_names(extents: Extents, parameters: Sequence[SignatureParameter], text:
     )
 
 
-def is_size(parameter: SignatureParameter) -> bool:
-    """Whether a scalar is a whole number that may be a size."""
+def is_size(parameter: SignatureParameter, text: str = "") -> bool:
+    """Whether a scalar is a whole number that may be a size; `k` is one that ends a loop."""
     name = parameter.name.rpartition(".")[2]
     return (
         not parameter.is_array
         and not parameter.is_symbol
         and parameter.dtype is not None
         and parameter.dtype.kind in "iu"
-        and name not in _LOOP
+        and (name not in _LOOP or re.search(_ENDS_LOOP.format(name), text) is not None)
         and not any(p.fullmatch(name) for p in (_FEW, _ZERO, _ONE, _ENDS, WINDOW))
         and not parameter.type.startswith("enum ")
     )

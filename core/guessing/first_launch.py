@@ -804,7 +804,9 @@ def _arguments(
             if is_size(parameter) and not said and 0 <= int(scalar) < tiles.get(parameter.name, 0):
                 scalar = str(tiles[parameter.name])
             scalars[parameter.name] = scalar
-    sizes = {p.name: int(scalars[p.name]) for p in signature if is_size(p) and p.name in scalars}
+    sizes = {
+        p.name: int(scalars[p.name]) for p in signature if is_size(p, text) and p.name in scalars
+    }
     known = replace(extents, scalars=sizes)
     for parameter in signature:
         if parameter.name in scalars:

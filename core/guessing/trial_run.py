@@ -259,8 +259,9 @@ def _with_less(
     """The guess anew with parts of these sizes from `least` on, if it ends within bounds then."""
     sizes = {n: int(t) for n, t in launch.arguments if n in names and t.isdecimal()}
     sizes = {n: value for n, value in sizes.items() if value >= least and not is_pitch(n)}
-    longest = {name: value for name, value in sizes.items() if value == max(sizes.values())}
-    for some, part in itertools.product((longest, sizes), _PARTS) if sizes else ():
+    longest = {n: value for n, value in sizes.items() if value == max(sizes.values())}
+    groups = [longest, *([sizes] if longest != sizes else [])] if sizes else []
+    for some, part in itertools.product(groups, _PARTS):
         parts = {name: str(max(value // part, least // 2, _SMALL)) for name, value in some.items()}
         other = replace(tried, guess=_anew(tried, parts))
         less, again = _grown(other.guess.launch, other, instructions=_MORE_OF_FEW * _INSTRUCTIONS)

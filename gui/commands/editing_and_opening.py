@@ -41,7 +41,7 @@ OPENED = (
     "All files (*)"
 )
 PTX = ".ptx"
-SOURCES = {".cu", ".cuh", ".py", ".ipynb", ".ptx", ".npz", ".txt"}
+SOURCES = [".cu", ".cuh", ".py", ".ipynb", ".ptx", ".npz", ".txt"]
 # What types are made of these is asked of the compiler: too long a wait.
 _ASKS_COMPILER = re.compile(r"\b(?:struct|class|typedef|using|__constant__)\b")
 RECENT = 5  # sources that are listed above the ladder
@@ -402,6 +402,6 @@ class Workbench(QObject):
                 if fitting:
                     self.open_file(fitting[0])
                 else:
-                    self._say(f"{Path(paths[0]).name} is none of {listing(sorted(SOURCES))}.")
+                    self._say(f"{Path(paths[0]).name} is none of {listing(SOURCES)}.")
                 return True
         return False

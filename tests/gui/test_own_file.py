@@ -197,7 +197,7 @@ def test_a_file_can_be_dropped(window, qtbot, file, tmp_path):
     recorded(window, qtbot, lambda: drop(window, file))
     assert window.session.trace.workload.source_name == "mine.cu"
     drop(window, tmp_path / "picture.png")
-    assert "is none of .cu, .cuh, .ptx, .npz and .txt" in window.message.sentence
+    assert "is none of .cu, .cuh, .py, .ipynb, .ptx, .npz and .txt" in window.message.sentence
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(file))])
     assert not window.step_page.source.edit.canInsertFromMimeData(data)

@@ -124,6 +124,40 @@ def test_a_block_covers_the_border_around_its_tile():
     assert int(dict(launch.arguments)["depth"]) > 0
 
 
+def test_a_k_that_ends_a_loop_is_a_size():
+    source = """__global__ void matmul(float *m, float *n, float *out, int h, int w, int k) {
+        int r = blockIdx.y * blockDim.y + threadIdx.y, c = blockIdx.x * blockDim.x + threadIdx.x;
+        float sum = 0;
+        if (r >= h || c >= w) return;
+        for (int i = 0; i < k; ++i) sum += m[r * k + i] * n[i * w + c];
+        out[r * w + c] = sum;
+    }
+    """
+    arguments = dict(launch_of(source).arguments)
+    h, w, k = (arguments[name] for name in "hwk")
+    assert arguments["m"] == f"random:float32[{h},{k}]"
+    assert arguments["n"] == f"random:float32[{k},{w}]"
+
+
+def test_a_size_with_which_a_trial_does_not_end_is_made_less():
+    source = """__global__ void rows(const float *a, const float *b, float *c, int size) {
+        int row = blockIdx.x * blockDim.x + threadIdx.x;
+        if (row < size) for (int col = 0; col < size; col++) {
+            float sum = 0;
+            for (int j = 0; j < size; j++) sum += a[row * size + j] * b[j * size + col];
+            c[row * size + col] = sum;
+        }
+    }
+    int main() { int n = 4096; float *a, *b, *c; cudaMalloc(&a, n * n * 4);
+        cudaMalloc(&b, n * n * 4); cudaMalloc(&c, n * n * 4);
+        rows<<<n / 16, 16>>>(a, b, c, n); }
+    """
+    arguments = dict(launch_of(source).arguments)
+    n = int(arguments["size"])
+    assert 16 <= n <= 64
+    assert arguments["c"] == f"zeros:float32[{n},{n}]"
+
+
 def test_contents_are_a_guess_though_their_number_is_said():
     source = """__global__ void losses(float *to, const float *of, int *label, int n, int wide) {
         int i = blockIdx.x * blockDim.x + threadIdx.x;
