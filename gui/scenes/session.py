@@ -13,6 +13,7 @@ at, what is compared with what, which page and view are in front, and in which t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from psygnal import Signal
 from core.ladder.input_arrays import INPUTS, Inputs
 from core.ladder.rung import DEFAULT_SEED
 from gui.scenes import question_in_views
-from gui.scenes.announced_properties import Setting, Settings, checked_choice, one_of
+from gui.scenes.announced_properties import Setting, checked_choice, one_of
 from gui.scenes.breakpoints import (
     OtherBreakpoints,
     Steps,
@@ -161,9 +162,10 @@ def _whole(_: object, value: int | None) -> int | None:
     return value
 
 
-class Session(Settings):
+class Session:
     """One selection, one clock, one configuration, one look of the window."""
 
+    changed = Signal(frozenset)
     trace_changed = Signal(object)
     block_changed = Signal(int)
     block_wanted = Signal(int)
@@ -289,7 +291,7 @@ class Session(Settings):
     """Why there is no trace, and what to do, in a sentence or two; views show it instead."""
 
     def __init__(self) -> None:
-        super().__init__()
+        self.values: dict[str, Any] = {n: s.default for n, s in self.settings().items()}
         self.offered: dict[str, tuple[str, ...]] = {}
         """The pages, views and themes of the window that shows this; none while no window does."""
         self.origin: Origin | None = None
@@ -306,6 +308,12 @@ class Session(Settings):
         self._wanted: int | None = None
         self._anchor = Anchor()
         self._key = ""  # of the shown trace's source
+
+    @classmethod
+    @cache
+    def settings(cls) -> dict[str, Setting[Any]]:
+        """Every setting by name, in the order in which they are announced."""
+        return {name: s for name, s in vars(cls).items() if isinstance(s, Setting)}
 
     # ---- the trace
 
@@ -344,7 +352,7 @@ class Session(Settings):
             moment = self._anchor.carry(block, before["step"], self._shown.block)
             self.values["step"] = self._shown.clamp_step(moment)
         self.trace_changed.emit(trace)
-        self.announce(before, extra=("trace", "block", "counts"))
+        self._announce(before, extra=("trace", "block", "counts"))
 
     @property
     def asked_for(self) -> Configuration | None:
@@ -545,31 +553,48 @@ class Session(Settings):
         """Set several properties as one change: ``update(block=1, thread=5, step=12)``.
 
         Raises AttributeError for a name that is not a property that can be set, ValueError for a
-        wrong value.
+        wrong value; then nothing is changed.
         """
+        unknown = set(values) - set(self.values)
+        if unknown:
+            raise AttributeError(f"a session has no {', '.join(sorted(unknown))} to set")
+        before = dict(self.values)
         try:
-            super().update(**values)
+            self._put(values)
         except ValueError:
-            self._wanted = None
+            self.values, self._wanted = before, None
             self._open_block(self.values["block"])
             raise
+        self._announce(before)
         wanted, self._wanted = self._wanted, None
         if wanted is not None:
             self.block_wanted.emit(wanted)
 
-    def put(self, values: dict[str, Any]) -> None:
-        """Keep values without a signal; the block first, which says what steps there are."""
+    def _put(self, values: dict[str, Any]) -> None:
+        """Keep values that fit, without a signal; the block first: it says what steps there are."""
         block = values.pop("block", None)
         if block is not None and self.trace is not None:
             self._wanted = self._shown.wants(block)
             if self._wanted is None:
                 self._open_block(block)
-        super().put(values)
+        known = self.settings()
+        for name, value in values.items():
+            fit = known[name].fit
+            self.values[name] = fit(self, value) if fit is not None else value
+
+    def _announce(self, before: Mapping[str, Any], extra: tuple[str, ...] = ()) -> None:
+        """Emit what differs from `before`; `extra` are further names for `changed`."""
+        names = {n for n, value in self.values.items() if value != before[n]} | set(extra)
+        for name in self.values:  # a fixed order: the block before the step before the thread
+            if name in names and hasattr(type(self), signal := f"{name}_changed"):
+                getattr(self, signal).emit(self.values[name])
+        if names:
+            self.tell(frozenset(names))
 
     def tell(self, names: frozenset[str]) -> None:
         """Emit `changed`; in a frame of play, what is read takes turns."""
         with self.turns.change(names):
-            super().tell(names)
+            self.changed.emit(names)
 
     def breakpoints_of_all(self) -> dict[str, frozenset[Breakpoint]]:
         """The breakpoints of every source by its key, the shown one's with them."""
