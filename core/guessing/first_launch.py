@@ -315,11 +315,12 @@ def first_kernel(
     """The first kernel that the source, or else the launching text, launches; or the first.
 
     One that only fills arrays, or warms a GPU up, counts where there is no other, and so does a
-    launch that the program does not come to. One that does a single step comes after those with a
-    loop or shared memory. With it come the names of those it is preferred to, and what they lack.
+    launch that the program does not come to. One that does a single step comes after one with a
+    loop or shared memory, if that takes more or fewer arguments: with as many it is a version. With
+    it come the names of those it is preferred to, and what they lack.
     """
     text = source if host_launches(source) else launching
-    found, reached, small, left = "", "", "", dict[str, str]()
+    found, reached, small, takes, left = "", "", "", 0, dict[str, str]()
     for launch in sorted(host_launches(text), key=lambda launch: launch.position):
         name = _asked_for(names, text, launch)
         if name and is_reached(text, launch):
@@ -327,9 +328,11 @@ def first_kernel(
             if _only_fills(kernel, source):
                 left[name] = _NO_LOADS
             elif kernel is None or not kernel.body or _HAS_MORE.search(kernel.body):
+                if kernel is not None and len(kernel.parameters) == takes:
+                    break  # of two versions the first
                 return name, left
             else:
-                small = small or name
+                small, takes = small or name, takes or len(kernel.parameters)
                 left[name] = _ONE_STEP
             reached = reached or name
             if len(left) == _MOST_FILLS:

@@ -34,6 +34,7 @@ from core.ptx.parser import kept
 _INSTRUCTIONS = 50_000  # of the blocks that run together
 _SECONDS = 1.0
 _MORE_ASTRAY = 3  # times as long, where some array is too small
+_SECONDS_TO_WAIT = 3.0
 _SECONDS_IN_ALL = 20.0  # then each further trial runs its first blocks alone
 _MORE_OF_FEW = 4  # times as many, where one number was made small
 _AHEAD = 16  # times as long as it is reached, where strides alone lead through an array
@@ -247,10 +248,17 @@ def _fitted(tried: _Trials) -> FileLaunch:
                 return small
     elif launch != guess.launch:
         return _to_its_end(launch, found, tried)
-    elif not found.ended:
+    elif not found.ended and _takes_long(launch, tried):
         names = dict(launch.arguments).keys() - dict(guess.asked.arguments).keys()
         return _with_less(launch, tried, names, _LONG) or launch
     return launch
+
+
+def _takes_long(launch: FileLaunch, tried: _Trials) -> bool:
+    """Whether somebody would wait for the launch: it runs some seconds, without the checkers."""
+    start = time.thread_time()
+    found = tried(launch, _MORE_OF_FEW * _INSTRUCTIONS)
+    return not found.ended or time.thread_time() - start > _SECONDS_TO_WAIT
 
 
 def _with_less(

@@ -17,6 +17,7 @@ from core.foreign_text import visible
 from core.ladder.rung_rules import listing
 from core.own_files.file_launch import LARGE, FileLaunch, split_defines
 from core.own_files.sources_and_headers import read_source, write_source
+from core.source.in_python import ENDINGS
 from gui.background import Coalescer, Worker, sentence_of
 from gui.commands.busy_and_stop import Waiting
 from gui.commands.recording import Stopped
@@ -176,7 +177,8 @@ class Workbench(QObject):
         key = self.source.draft.key
         if key in self._saved:
             return self._saved[key][0]
-        return Path(key) if Path(key).is_absolute() else None
+        path = Path(key)  # of Python, or a notebook, the text is a part
+        return path if path.is_absolute() and path.suffix not in ENDINGS else None
 
     def _changed_outside(self, path: Path) -> bool:
         """Whether a file holds neither what was read or saved here last nor what is to be saved."""

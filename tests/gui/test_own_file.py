@@ -227,6 +227,23 @@ def test_a_file_is_saved_to_its_place(opened, qtbot, monkeypatch, file, tmp_path
 
 
 @pytest.mark.slow
+def test_a_python_file_opens_and_is_saved_as_a_cuda_source(window, qtbot, monkeypatch, tmp_path):
+    path, target, asked = tmp_path / "own.py", tmp_path / "own.cu", []
+    text = "code = '''\n__global__ void one(float *x) { x[threadIdx.x] += 1; }\n'''\n"
+    path.write_text(text)
+    recorded(window, qtbot, lambda: window.workbench.open_file(str(path)))
+    assert window.session.trace.workload.kernel == "one"
+    assert window.step_page.source.edit.suffix == ".cu"
+    monkeypatch.setattr(
+        QFileDialog, "getSaveFileName", lambda *a: (asked.append(a[2]), (str(target), ""))[1]
+    )
+    window.workbench.save_source()
+    assert asked == [f"{path}.cu"]
+    assert target.read_text().strip() == text.split("\n")[1]
+    assert path.read_text() == text
+
+
+@pytest.mark.slow
 def test_what_another_program_wrote_is_not_overwritten_unasked(opened, file):
     file.write_text("// written elsewhere\n")
     opened.step_page.source.edit.set_text(SOURCE + "// mine\n")

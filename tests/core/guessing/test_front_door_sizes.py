@@ -189,12 +189,14 @@ def test_starts_of_rows_have_an_end_behind_them(array, elements):
 
 
 def test_a_kernel_of_one_step_comes_after_one_with_a_loop():
-    loop = "__global__ void sums(float *x, int n) { for (int i = 1; i < n; i++) x[0] += x[i]; }\n"
-    host = "int main() { float *d; square<<<1, 64>>>(d, 64); sums<<<1, 1>>>(d, 64); }"
+    loop = "__global__ void sums(float *x, int n, int m) { for (; n > 0; n--) x[0] += x[n]; }\n"
+    host = "int main() { float *d; square<<<1, 64>>>(d, 64); sums<<<1, 1>>>(d, 64, 1); }"
     guess = completed(SQUARE + loop + host, FileLaunch("k.cu", "", "", "", ""))
     assert guess.launch.kernel == "sums"
     assert guess.left_out == "square is left out: it has no loop and no shared memory."
-    alone = SQUARE + loop + host.replace("sums<<<1, 1>>>(d, 64);", "")
+    version = f"{SQUARE}{loop}{host}".replace(", int m", "").replace("(d, 64, 1)", "(d, 64)")
+    assert first_kernel(["square", "sums"], version) == ("square", {})
+    alone = SQUARE + loop + host.replace("sums<<<1, 1>>>(d, 64, 1);", "")
     assert first_kernel(["square", "sums"], alone) == ("square", {})
 
 
