@@ -23,7 +23,7 @@ LARGE = 1 << 18
 
 @dataclass(frozen=True)
 class _Made:
-    """What the assembler made of a kernel, or of any: `kernel` is "" where they are all the same."""
+    """What the assembler made of a kernel; `kernel` is "" where all of a module are the same."""
 
     yields: tuple[int, ...]
     ways: tuple[tuple[int, ...], tuple[int, ...]]
