@@ -231,8 +231,13 @@ _OTHER_LINES = re.compile(r"^[ \t]*#[ \t]*(?:line\b|\d)[^\n]*", re.MULTILINE)
 # to the instruction, but for what forwards its arguments: unoptimised, libcu++ makes calls of that.
 _GROUPS_ALONE = "-D_CG_LIMIT_INCLUDED_DEPENDENCIES"
 _GROUPS = re.compile(r"[<\"]cooperative_groups\b")
-# NVRTC's own declarations without the runtime's, textures and surfaces take a third of the time.
-_BEYOND_MINIMAL = re.compile(r"#[ \t]*include\b|\bcuda|[Tt]ex|[Ss]urf")
+# NVRTC reads its own declarations sooner without these: the runtime's, textures and surfaces.
+_MINIMAL = "--minimal"
+_REFUSED = "NVRTC_ERROR_COMPILATION"
+_BEYOND_MINIMAL = re.compile(
+    r"#[ \t]*include\b|\b_*cuda|\bCU(?:DA\w|[a-z])|libraryProp"
+    r"|[Tt]ex(?:tur|[123C])|[Ss]urf(?:ac|[123C])"
+)
 _OF_LIBCUXX = re.compile(r"\bcuda\s*::|\bnamespace\s+cuda\b|=\s*cuda\s*;")
 _FORWARDS = re.compile(r"\b(?:shfl|invoke_one)|cooperative_groups/(?:reduce|scan)\.h")
 
@@ -246,8 +251,8 @@ def _compile_text(
 ) -> Compiled:
     """`instance` is the full name of a template's instance that is to be made.
 
-    The text `is_doubtful` where headers are missing that it includes. Where it fails with less
-    than all that NVRTC declares, or with groups that do without libcu++, it gets that.
+    The text `is_doubtful` where headers are missing that it includes. Where it fails with groups
+    that do without libcu++, they get that.
     """
     texts = (request.source, *(text for _, text in request.headers))
     is_told = any(option.startswith(_STANDARD) for option in request.options)
@@ -266,7 +271,8 @@ def _compile_text(
     if names := pre_included(text, is_debug="-G" in request.options, has_runtime=has_runtime):
         headers[PRE_INCLUDED] = names
         options.insert(0, f"--pre-include={PRE_INCLUDED}")
-    less = _less(text, "-G" in request.options) if may_be_less and has_runtime else ()
+    whole = "\n".join((text, headers.get(PRE_INCLUDED, ""), *defines.values()))
+    less = _less(whole, "-G" in request.options) if may_be_less and has_runtime else ()
     options += less
     options += [f"--include-path={folder}" for folder in folders_of(request.compiler)]
     translation = clang.Translation if request.compiler == "clang" else Translation
@@ -275,7 +281,7 @@ def _compile_text(
         log = program.read("ProgramLog").decode(errors="replace").rstrip("\0")
         said = parse_log(log, request.source_name)
         diagnostics = tuple(one for one in said if not _UNCALLED.search(one.message))
-        if failure and less:
+        if failure and less and (_MINIMAL not in less or failure != _REFUSED):  # an older NVRTC
             return _compile_text(request, instance, is_doubtful=is_doubtful, may_be_less=False)
         if failure and has_runtime and "--gpu-architecture" in log:
             raise TilescopeError(_unknown_target(request))
@@ -298,7 +304,7 @@ def _compile_text(
 def _less(text: str, is_debug: bool) -> tuple[str, ...]:
     """Options with which a text is read sooner, and the same comes of it."""
     if _BEYOND_MINIMAL.search(text) is None:
-        return ("--minimal",)
+        return (_MINIMAL,)
     return (_GROUPS_ALONE,) if _are_alone(text, is_debug) else ()
 
 
