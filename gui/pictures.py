@@ -325,11 +325,14 @@ class Picture:
         return found
 
 
+_QUALITY = 80  # half the time of Qt's usual compression, and a tenth more bytes
+
+
 def png(image: QImage) -> bytes:
     """An image as a PNG file."""
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    if not image.save(buffer, "PNG"):  # type: ignore[call-overload]
+    if not image.save(buffer, "PNG", _QUALITY):  # type: ignore[call-overload]
         raise MemoryError
     return bytes(buffer.data().data())
 

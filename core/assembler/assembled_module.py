@@ -21,7 +21,7 @@ LARGE = 1 << 18  # characters of PTX beyond which what the launched kernel never
 
 @dataclass(frozen=True)
 class _Made:
-    """What the assembler made of a kernel, or of all: `kernel` is "" where they are alike."""
+    """What the assembler made of a kernel; `kernel` is "" where all of a module are the same."""
 
     yields: tuple[int, ...]
     ways: tuple[tuple[int, ...], tuple[int, ...]]

@@ -14,6 +14,7 @@ import struct
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from core.errors import TilescopeError
@@ -190,7 +191,6 @@ ATOMICS = frozenset({"ATOM", "ATOMG", "ATOMS", "REDG"})
 _LEAVING = frozenset({"BRA", "BRX", "JMP", "JMX", "EXIT", "RET", "KILL"})  # nothing follows these
 _WIDTHS = (1, 1, 2, 2, 4, 8, 16, 16)  # bytes a lane, by the field of an access
 _LINES = ".nv_debug_line_sass"
-_SET_ADDRESS = 2  # DW_LNE_set_address
 _ALWAYS = 7  # the predicate that is always true
 _REGISTERS = 0x200  # the form in which all three factors are registers
 _BY_LANES = 0x800  # the form of a branch without a uniform predicate
@@ -387,13 +387,19 @@ def _yields(elf: ELFFile) -> tuple[int, ...]:
     with atomics. Raises as `_accesses` does, where there is one.
     """
     texts = (s.data() for s in elf.iter_sections() if s.name.startswith(".text."))
-    if not any(OPCODES.get(low & 0x1FF) == "YIELD" for t in texts for low in _lows(t)):
+    if not any(_is_yield(low) for text in texts for low in _lows(text)):
         return ()  # to read the lines takes longest
+    _must_be_read(_version(elf.header["e_flags"]))
     found = set()
     for name, lines in _ptx_lines(elf).items():
         line_of = _line_finder(lines)
-        found |= {line_of(one.address) for one in _code(elf, name) if one.name == "YIELD"}
+        lows = _lows(_text(elf, name)[0])
+        found |= {line_of(SIZE * i) for i, low in enumerate(lows) if _is_yield(low)}
     return tuple(sorted(found))
+
+
+def _is_yield(low: int) -> bool:
+    return OPCODES.get(low & 0x1FF) == "YIELD"
 
 
 def _lows(code: bytes) -> Iterator[int]:
@@ -498,7 +504,8 @@ def _loops(code: Sequence[MachineInstruction]) -> dict[MachineInstruction, set[i
     return found
 
 
-def _ptx_lines(elf: ELFFile) -> dict[str, dict[int, int]]:
+@lru_cache(maxsize=1)
+def _ptx_lines(elf: ELFFile) -> Mapping[str, Mapping[int, int]]:
     """By kernel or function: the line of the PTX by the address at which its machine code begins.
 
     ptxas writes it down as DWARF does, in a section of its own. Each sequence begins with an
@@ -515,15 +522,9 @@ def _ptx_lines(elf: ELFFile) -> dict[str, dict[int, int]]:
         symbol = symbols.get_symbol(relocation["r_info_sym"])
         owners.append(symbol.name or elf.get_section(symbol["st_shndx"]).name)
     found: dict[str, dict[int, int]] = {}
-    number = -1
-    for row in line_rows(table.data()):
-        if row.command == _SET_ADDRESS and row.is_extended:
-            number += 1
-        state = row.state
-        if state is None or state.end_sequence or not 0 <= number < len(owners):
-            continue
-        owner = owners[number].removeprefix(".text.")
-        found.setdefault(owner, {})[int(state.address)] = int(state.line)
+    for number, address, line in line_rows(table.data()):
+        if 0 <= number < len(owners):
+            found.setdefault(owners[number].removeprefix(".text."), {})[address] = line
     return found
 
 

@@ -213,20 +213,20 @@ class Machine:
         if self.products.is_open:
             for i, op in enumerate(ops):
                 self.products.watch(frame, group, op, tick + i)
-        pairs, results = frame.pairs, frame.results
+        results = frame.results
         for i, op in enumerate(ops, ops[0].instruction.pc - frame.code.first_pc):
-            assert op.compute is not None
-            if simple and op.guard < 0 and len(op.destinations) == 1:
-                slot, pair = op.destinations[0], pairs[i]
+            slot = op.slot
+            if slot >= 0 and simple:
+                pair = op.pair
                 if pair is None:
-                    value = op.compute(registers)
+                    value = op.compute(registers)  # type: ignore[misc]
                 else:
                     a, b = registers[pair[0]], registers[pair[1]]
                     known = results[i]
                     if known is not None and known[0] is a and known[1] is b:
                         value = known[2]
                     else:
-                        value = op.compute(registers)
+                        value = op.compute(registers)  # type: ignore[misc]
                         results[i] = (a, b, value)
                 registers[slot] = value
                 log = logs[slot]

@@ -56,6 +56,8 @@ class Op:
     target: int = -1  # pc of a branch
     latch: int = -1  # of a jump back to where several lead: the pc of the last of them
     payload: Any = None  # a MemoryAccess, Call, ParameterAccess, IndexedBranch, …
+    slot: int = -1  # the destination of arithmetic that has one, and no guard
+    pair: tuple[int, int] | None = None  # its first and last source, if its last result is kept
     is_special: bool = field(init=False)  # it yields or spills
 
     def __post_init__(self) -> None:
@@ -129,6 +131,13 @@ class FunctionCode:
     local_bytes: int
     watched: frozenset[int] = frozenset()  # slots of registers that source variables live in
     run_ends: list[int] = field(default_factory=list)  # end of the straight run of COMPUTE ops
+
+    def __post_init__(self) -> None:
+        for op in self.ops:
+            if op.kind is Kind.COMPUTE and op.guard < 0 and len(op.destinations) == 1:
+                op.slot = op.destinations[0]
+                if op.instruction.opcode != "mov" and len(op.sources) in (1, 2):
+                    op.pair = op.sources[0], op.sources[-1]
 
     @property
     def first_pc(self) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,7 @@ class SlotTable:
         slot, have = self.locate(instruction, operand, kind)
         convert = conversion(have, kind)
         if convert is None:
-            return lambda regs: regs[slot]
+            return itemgetter(slot)
         return lambda regs: convert(regs[slot])
 
     def locate(
