@@ -191,6 +191,7 @@ ATOMICS = frozenset({"ATOM", "ATOMG", "ATOMS", "REDG"})
 _LEAVING = frozenset({"BRA", "BRX", "JMP", "JMX", "EXIT", "RET", "KILL"})  # nothing follows these
 _WIDTHS = (1, 1, 2, 2, 4, 8, 16, 16)  # bytes a lane, by the field of an access
 _LINES = ".nv_debug_line_sass"
+_SET_ADDRESS = 2  # DW_LNE_set_address
 _ALWAYS = 7  # the predicate that is always true
 _REGISTERS = 0x200  # the form in which all three factors are registers
 _BY_LANES = 0x800  # the form of a branch without a uniform predicate
@@ -522,9 +523,15 @@ def _ptx_lines(elf: ELFFile) -> Mapping[str, Mapping[int, int]]:
         symbol = symbols.get_symbol(relocation["r_info_sym"])
         owners.append(symbol.name or elf.get_section(symbol["st_shndx"]).name)
     found: dict[str, dict[int, int]] = {}
-    for number, address, line in line_rows(table.data()):
-        if 0 <= number < len(owners):
-            found.setdefault(owners[number].removeprefix(".text."), {})[address] = line
+    number = -1
+    for row in line_rows(table.data()):
+        if row.command == _SET_ADDRESS and row.is_extended:
+            number += 1
+        state = row.state
+        if state is None or state.end_sequence or not 0 <= number < len(owners):
+            continue
+        owner = owners[number].removeprefix(".text.")
+        found.setdefault(owner, {})[int(state.address)] = int(state.line)
     return found
 
 

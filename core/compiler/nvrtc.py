@@ -231,13 +231,6 @@ _OTHER_LINES = re.compile(r"^[ \t]*#[ \t]*(?:line\b|\d)[^\n]*", re.MULTILINE)
 # to the instruction, but for what forwards its arguments: unoptimised, libcu++ makes calls of that.
 _GROUPS_ALONE = "-D_CG_LIMIT_INCLUDED_DEPENDENCIES"
 _GROUPS = re.compile(r"[<\"]cooperative_groups\b")
-# NVRTC reads its own declarations sooner without these: the runtime's, textures and surfaces.
-_MINIMAL = "--minimal"
-_REFUSED = "NVRTC_ERROR_COMPILATION"
-_BEYOND_MINIMAL = re.compile(
-    r"#[ \t]*include\b|\b_*cuda|\bCU(?:DA\w|[a-z])|libraryProp"
-    r"|[Tt]ex(?:tur|[123C])|[Ss]urf(?:ac|[123C])"
-)
 _OF_LIBCUXX = re.compile(r"\bcuda\s*::|\bnamespace\s+cuda\b|=\s*cuda\s*;")
 _FORWARDS = re.compile(r"\b(?:shfl|invoke_one)|cooperative_groups/(?:reduce|scan)\.h")
 
@@ -247,7 +240,7 @@ def _compile_text(
     instance: str = "",
     *,
     is_doubtful: bool = False,
-    may_be_less: bool = True,
+    may_be_alone: bool = True,
 ) -> Compiled:
     """`instance` is the full name of a template's instance that is to be made.
 
@@ -271,9 +264,8 @@ def _compile_text(
     if names := pre_included(text, is_debug="-G" in request.options, has_runtime=has_runtime):
         headers[PRE_INCLUDED] = names
         options.insert(0, f"--pre-include={PRE_INCLUDED}")
-    whole = "\n".join((text, headers.get(PRE_INCLUDED, ""), *defines.values()))
-    less = _less(whole, "-G" in request.options) if may_be_less and has_runtime else ()
-    options += less
+    if is_alone := may_be_alone and has_runtime and _are_alone(text, "-G" in request.options):
+        options.append(_GROUPS_ALONE)
     options += [f"--include-path={folder}" for folder in folders_of(request.compiler)]
     translation = clang.Translation if request.compiler == "clang" else Translation
     with translation(source, request.source_name, headers) as program:
@@ -281,8 +273,8 @@ def _compile_text(
         log = program.read("ProgramLog").decode(errors="replace").rstrip("\0")
         said = parse_log(log, request.source_name)
         diagnostics = tuple(one for one in said if not _UNCALLED.search(one.message))
-        if failure and less and (_MINIMAL not in less or failure != _REFUSED):  # an older NVRTC
-            return _compile_text(request, instance, is_doubtful=is_doubtful, may_be_less=False)
+        if failure and is_alone:
+            return _compile_text(request, instance, is_doubtful=is_doubtful, may_be_alone=False)
         if failure and has_runtime and "--gpu-architecture" in log:
             raise TilescopeError(_unknown_target(request))
         if failure:
@@ -299,13 +291,6 @@ def _compile_text(
         optimised = "-lineinfo" in request.options
         machine = machine_facts(program.read("CUBIN"), entries, optimised=optimised)
         return replace(made, machine=machine)
-
-
-def _less(text: str, is_debug: bool) -> tuple[str, ...]:
-    """Options with which a text is read sooner, and the same comes of it."""
-    if _BEYOND_MINIMAL.search(text) is None:
-        return (_MINIMAL,)
-    return (_GROUPS_ALONE,) if _are_alone(text, is_debug) else ()
 
 
 def _are_alone(text: str, is_debug: bool) -> bool:

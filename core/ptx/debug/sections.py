@@ -17,8 +17,7 @@ import importlib
 import inspect
 import io
 import re
-import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -127,71 +126,16 @@ def open_dwarf(sections: DebugSections) -> Any:
     return _open(sections.content)
 
 
-def line_rows(table: bytes) -> Iterator[tuple[int, int, int]]:
-    """The rows of a line table of DWARF 2 to 4 (.debug_line, or a section of its form).
-
-    Each is the number of its sequence, an address and the line that begins there. Only what moves
-    these is read (DWARF 4, section 6.2.5): pyelftools takes half as long as the compiler does.
-    Tables of other versions have no rows.
-    """
-    sequence, at = -1, 0
-    while at < len(table):
-        length, version, header = struct.unpack_from("<IHI", table, at)
-        if version > 4:
-            return
-        end, program = at + 4 + length, at + 10 + header
-        shortest, *rest = struct.unpack_from("<BBbBB" if version < 4 else "<BxBbBB", table, at + 10)
-        _, base, span, first = rest
-        lengths = table[at + 15 + (version >= 4) :]  # of standard opcodes: how many operands
-        at, address, line = program, 0, 1
-        while at < end:
-            code = table[at]
-            at += 1
-            if code >= first:
-                address += (code - first) // span * shortest
-                line += base + (code - first) % span
-                yield sequence, address, line
-            elif code == 0:
-                size, at = _leb(table, at)
-                if table[at] == _SET_ADDRESS:
-                    sequence += 1
-                    address = int.from_bytes(table[at + 1 : at + size], "little")
-                elif table[at] == _END_SEQUENCE:
-                    address, line = 0, 1
-                at += size
-            elif code == _COPY:
-                yield sequence, address, line
-            elif code == _ADVANCE_PC:
-                more, at = _leb(table, at)
-                address += more * shortest
-            elif code == _ADVANCE_LINE:
-                more, at = _leb(table, at, signed=True)
-                line += more
-            elif code == _CONST_ADD_PC:
-                address += (255 - first) // span * shortest
-            elif code == _FIXED_ADVANCE_PC:
-                address += int.from_bytes(table[at : at + 2], "little")
-                at += 2
-            else:
-                for _ in range(lengths[code - 1]):
-                    _, at = _leb(table, at)
-
-
-_COPY, _ADVANCE_PC, _ADVANCE_LINE, _CONST_ADD_PC, _FIXED_ADVANCE_PC = 1, 2, 3, 8, 9
-_END_SEQUENCE, _SET_ADDRESS = 1, 2  # behind a 0 and their size
-
-
-def _leb(data: bytes, at: int, *, signed: bool = False) -> tuple[int, int]:
-    """A number of seven bits a byte, and where it ends."""
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            break
-    return value - (1 << shift) if signed and byte & 0x40 else value, at
+def line_rows(table: bytes) -> Sequence[Any]:
+    """The rows of a line table (.debug_line, or a section of its form), as pyelftools has them."""
+    dwarf = _open({".debug_line": table})
+    rows: list[Any] = []
+    offset = 0
+    while offset < len(table):
+        program = dwarf._parse_line_program_at_offset(offset, dwarf.structs)
+        rows += program.get_entries()
+        offset = program.program_end_offset
+    return rows
 
 
 def _open(content: Mapping[str, bytes | bytearray]) -> Any:
