@@ -26,7 +26,7 @@ class _Made:
     """What the assembler made of a kernel; `kernel` is "" for a PTX file run as it stands."""
 
     yields: tuple[int, ...]
-    ways: tuple[tuple[int, ...], tuple[int, ...]]
+    ways: tuple[tuple[int, ...], tuple[tuple[int, int], ...]]
     saves: tuple[tuple[str, int], ...]
     as_written: bool
     kernel: str = ""

@@ -56,6 +56,7 @@ class Parties:
         self._waits = np.zeros(0, bool)  # it has yielded, and not gone on since
         self._warp = np.zeros(0, np.int64)  # of each lane, in the machine
         self._made = np.zeros(0, np.int32)  # the highest number so far, by warp
+        self._begun = dict[tuple[int, int], NDArray[np.int32]]()  # parties, where lanes part
 
     def number(self, group: Group) -> int:
         """The party of a group that has `entered`. Of several the last one runs first."""
@@ -111,6 +112,38 @@ class Parties:
     def go_on(self, mask: Mask | None) -> None:
         """Lanes that have yielded go on themselves."""
         self._waits[slice(None) if mask is None else mask] = False
+
+    def goes_alone(self, group: Group, alive: Mask) -> None:
+        """A group that has come apart from others of its party is one of its own."""
+        if not self.is_open:
+            self._open()
+        lanes = group.lanes(self._geometry.lanes)
+        beside = alive.copy()
+        beside[lanes] = False
+        party = self._by_warp(lanes, self._number)
+        has_others = np.zeros(len(self._made), bool)
+        has_others[self._warp[beside & (self._number == party[self._warp])]] = True
+        lanes = lanes[has_others[self._warp[lanes]]]
+        self._made[np.unique(self._warp[lanes])] += 1
+        self._number[lanes] = self._made[self._warp[lanes]]
+
+    def begins(self, group: Group, line: int) -> None:
+        """Lanes that are one party here are one again where they meet."""
+        if self.is_open:
+            lanes = group.lanes(self._geometry.lanes)
+            known = self._begun.setdefault((line, group.depth), np.zeros_like(self._number))
+            known[lanes] = self._number[lanes]
+
+    def joins(self, group: Group, line: int) -> bool:
+        """Lanes meet those that were of their party at a line; False if they are of it still."""
+        if not self.is_open:
+            return False
+        lanes = group.lanes(self._geometry.lanes)
+        known = self._begun.get((line, group.depth))
+        was = np.zeros(len(lanes), np.int32) if known is None else known[lanes]
+        changed = bool((self._number[lanes] != was).any())
+        self._number[lanes] = was
+        return changed
 
     def _open(self) -> None:
         geometry = self._geometry

@@ -56,10 +56,11 @@ class Op:
     target: int = -1  # pc of a branch
     latch: int = -1  # of a jump back to where several lead: the pc of the last of them
     payload: Any = None  # a MemoryAccess, Call, ParameterAccess, IndexedBranch, …
-    is_special: bool = field(init=False)  # it yields or spills
+    is_special: bool = field(init=False)  # it yields, spills, or lanes part or meet there
 
     def __post_init__(self) -> None:
-        self.is_special = self.instruction.yields or self.instruction.spills != (0, 0)
+        one = self.instruction
+        self.is_special = one.yields or one.spills != (0, 0) or one.begins + one.joins > 0
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ from core.emulator.program import Kind
 from core.emulator.spinning import FAIR, NEVER, Spinning
 from core.emulator.state import MachineState
 from core.errors import ParameterError
+from core.ptx.ast import Instruction
 
 if TYPE_CHECKING:
     from core.emulator.in_flight import InFlight
@@ -127,6 +128,7 @@ class RunQueue:
         group = max(groups, key=lambda g: (number(g), g.depth, -g.stands))
         party = number(group)
         if self.state.op_at(group.pc).instruction.apart:
+            self.parties.goes_alone(group, self.state.alive)
             return group
         for other in [g for g in groups if g is not group]:
             if (other.pc, other.depth, other.latch) != (group.pc, group.depth, group.latch):
@@ -162,6 +164,9 @@ class RunQueue:
                 self.groups.append(group)
                 return group
             parts = [*self.parties.entered(group)]
+            if line := self.state.op_at(group.pc).instruction.joins:
+                for part in parts:
+                    self.parties.joins(part, line)
             self.groups += parts
             return parts[0]
         lanes = group.lanes(self.state.count)
@@ -182,6 +187,13 @@ class RunQueue:
         if parted is not None:
             self.groups = parted
         return parted is not None
+
+    def joins(self, group: Group, one: Instruction) -> bool:
+        """Whether a group waits here for lanes that were with it where they began to part."""
+        has_met = self.parties.joins(group, one.joins) if one.joins else False
+        if one.begins:
+            self.parties.begins(group, one.begins)
+        return has_met and bool(self.groups)
 
     def peers(self, group: Group) -> list[Group]:
         """The groups that this one may meet: all, or those of its warp."""
