@@ -88,6 +88,7 @@ EXCEPTIONS = {
     # A wavefront tries again beside another warp's, or its own one's.
     ("named barriers", "as_compiled"): ("shared_st",),
     ("fft of a block", "as_compiled"): ("shared_st",),
+    ("neighbours in range", "as_written"): ("shared_ld",),
     ("cosine transform of blocks", "as_compiled"): ("shared_st",),
     ("five by five with halo", "as_compiled"): ("shared_ld",),
     ("rows to bytes", "as_compiled"): ("shared_atom",),
