@@ -69,15 +69,18 @@ class Parties:
         lane = group.lanes(self._geometry.lanes)[0]
         return int(self._number[lane]), int(self._part_of[lane])
 
-    def entered(self, group: Group) -> Iterator[Group]:
-        """A group as groups of one party each.
+    def entered(self, group: Group, joins: int = 0) -> Iterator[Group]:
+        """A group as groups of one part each.
 
-        Lanes of one warp that come together have met: they are one party again.
+        Lanes of one warp that come together have met: they are one party again. `joins` is of the
+        instruction to which they come.
         """
         if not self.is_open:
             yield group
             return
         self.join(group.mask)
+        if joins:
+            self.joins(group, joins)
         yield from self._split(group)
 
     def join(self, mask: Mask | None) -> None:
@@ -134,8 +137,8 @@ class Parties:
         has_others = np.zeros(len(self._made), bool)
         has_others[self._warp[beside & (self._part_of == part[self._warp])]] = True
         lanes = lanes[has_others[self._warp[lanes]]]
-        self._made[np.unique(self._warp[lanes])] += 1
-        self._part_of[lanes] = self._made[self._warp[lanes]]
+        if len(lanes):
+            self._part_of[lanes] = self._made[self._warp[lanes]] = self._made.max() + 1
 
     def begins(self, group: Group, line: int) -> None:
         """Lanes that are one part here are one again where they meet."""
@@ -241,7 +244,7 @@ class Parties:
 
     def _split(self, group: Group) -> Iterator[Group]:
         lanes = group.lanes(self._geometry.lanes)
-        numbers = self._number[lanes]
+        numbers = self._number[lanes].astype(np.int64) << 32 | self._part_of[lanes]
         if (numbers == numbers[0]).all():
             yield group
             return

@@ -163,10 +163,8 @@ class RunQueue:
             if not self.parties.is_open:  # nearly always
                 self.groups.append(group)
                 return group
-            parts = [*self.parties.entered(group)]
-            if line := self.state.op_at(group.pc).instruction.joins:
-                for part in parts:
-                    self.parties.joins(part, line)
+            line = self.state.op_at(group.pc).instruction.joins
+            parts = [*self.parties.entered(group, line)]
             self.groups += parts
             return parts[0]
         lanes = group.lanes(self.state.count)
