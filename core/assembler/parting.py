@@ -53,12 +53,13 @@ def parting(module: Module, targets: Collection[int], met: Collection[tuple[int,
                 left += after[first]
         if any(len(before[first]) > 1 or _leaves(first, before, after) for first in mine):
             apart.update(pc for first in mine for pc in range(first, blocks[first]))
-    rewriting = Rewriting(module)
+    rewriting, begun_at = Rewriting(module), {*begins.values()}
     for one in module.instructions if apart else ():
-        begun = one.ptx_line if one.ptx_line in begins.values() else 0
-        marks = {"apart": one.pc in apart, "begins": begun, "joins": joins.get(one.pc, 0)}
-        if any(marks.values()):
-            rewriting.replace(one.pc, (replace(one, **marks),))
+        is_apart, joined = one.pc in apart, joins.get(one.pc, 0)
+        begun = one.ptx_line if one.ptx_line in begun_at else 0
+        if is_apart or begun or joined:
+            marked = replace(one, apart=is_apart, begins=begun, joins=joined)
+            rewriting.replace(one.pc, (marked,))
     return rewriting.module()
 
 
