@@ -12,9 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from typing import TypeVar
 
 from core.assembler.rewriting import Rewriting
-from core.ptx.ast import Function, Module
+from core.ptx.ast import Function, Module, Symbol
+
+_Place = TypeVar("_Place")
 
 
 def parting(module: Module, targets: Collection[int], met: Collection[tuple[int, int]]) -> Module:
@@ -22,12 +25,14 @@ def parting(module: Module, targets: Collection[int], met: Collection[tuple[int,
 
     `targets` are the lines of the PTX that the machine code branches to, `met` those before which
     lanes wait for each other, each with the line at which they began to: lanes that were apart
-    there stay so. Where any lanes part, these are marked, too (`joins`, `begins`).
+    there stay so. Where ways of several lead to such code, these are marked, too (`parts`, `joins`,
+    `begins`).
     """
     begins = dict[int, int]()  # what encloses the others comes first
     for line, begin in met:
         begins[line] = min(begin, begins.get(line, begin))
-    apart, joins = set[int](), dict[int, int]()
+    apart, joins, has_parts = set[int](), dict[int, int](), False
+    recursive = _recursive(module)
     for function in module.functions.values():
         if function.first_pc == function.end_pc or not targets:
             continue
@@ -40,7 +45,7 @@ def parting(module: Module, targets: Collection[int], met: Collection[tuple[int,
                 waits.add(first)
                 if outer := found - lines[first]:  # the others are within one instruction
                     joins[first] = min(outer)
-        if waits:
+        if function.name not in recursive:
             waits |= _heads(before, after, function.first_pc)
         for first, end in blocks.items():
             if any(one.opcode in _MEETING for one in module.instructions[first:end]):
@@ -51,32 +56,46 @@ def parting(module: Module, targets: Collection[int], met: Collection[tuple[int,
             if (first := left.pop()) not in waits | mine:
                 mine.add(first)
                 left += after[first]
-        if any(len(before[first]) > 1 or _leaves(first, before, after) for first in mine):
-            apart.update(pc for first in mine for pc in range(first, blocks[first]))
+        apart.update(pc for first in mine for pc in range(first, blocks[first]))
+        code = module.instructions
+        ends = {
+            first for first in mine if function.is_entry and code[first].opcode in ("ret", "exit")
+        }
+        has_parts |= any(len(before[first]) > 1 for first in mine - ends)
     rewriting, begun_at = Rewriting(module), {*begins.values()}
     for one in module.instructions if apart else ():
-        is_apart, joined = one.pc in apart, joins.get(one.pc, 0)
-        begun = one.ptx_line if one.ptx_line in begun_at else 0
+        is_apart, joined = one.pc in apart, joins.get(one.pc, 0) if has_parts else 0
+        begun = one.ptx_line if has_parts and one.ptx_line in begun_at else 0
         if is_apart or begun or joined:
-            marked = replace(one, apart=is_apart, begins=begun, joins=joined)
+            is_part = is_apart and has_parts
+            marked = replace(one, apart=is_apart, parts=is_part, begins=begun, joins=joined)
             rewriting.replace(one.pc, (marked,))
     return rewriting.module()
 
 
-def _leaves(block: int, before: dict[int, list[int]], after: dict[int, list[int]]) -> bool:
-    """Whether lanes may come to a block one turn of a loop after another, as it is behind it."""
-    (last,) = before[block] or (block,)
-    return last in _reached(after[last], after) and last not in _reached([block], after)
+def _recursive(module: Module) -> set[str]:
+    """The functions that call themselves, perhaps by way of others, by their names."""
+    called = {
+        f.name: [
+            o.name
+            for one in module.instructions[f.first_pc : f.end_pc]
+            if one.opcode == "call"
+            for o in one.operands
+            if isinstance(o, Symbol) and o.name in module.functions
+        ]
+        for f in module.functions.values()
+    }
+    return {name for name, others in called.items() if name in _reached(others, called)}
 
 
-def _reached(starts: list[int], after: dict[int, list[int]], without: int = -1) -> set[int]:
-    """The blocks that some lead to, these included, other than by way of one."""
-    found, left = set[int](), [*starts]
+def _reached(starts: list[_Place], after: dict[_Place, list[_Place]], *but: _Place) -> set[_Place]:
+    """What some places lead to, these included, other than by way of one."""
+    found, left = {*but}, [*starts]
     while left:
-        if (block := left.pop()) not in found and block != without:
+        if (block := left.pop()) not in found:
             found.add(block)
             left += after[block]
-    return found
+    return found.difference(but)
 
 
 def _lines(module: Module, first: int, end: int) -> set[int]:

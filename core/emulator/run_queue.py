@@ -127,8 +127,10 @@ class RunQueue:
         number = self.parties.number
         group = max(groups, key=lambda g: (number(g), g.depth, -g.stands))
         party = number(group)
-        if self.state.op_at(group.pc).instruction.apart:
-            self.parties.goes_alone(group, self.state.alive)
+        here = self.state.op_at(group.pc).instruction
+        if here.apart:
+            if here.parts:
+                self.parties.goes_alone(group, self.state.alive)
             return group
         for other in [g for g in groups if g is not group]:
             if (other.pc, other.depth, other.latch) != (group.pc, group.depth, group.latch):
