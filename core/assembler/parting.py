@@ -25,8 +25,7 @@ def parting(module: Module, targets: Collection[int], met: Collection[tuple[int,
 
     `targets` are the lines of the PTX that the machine code branches to, `met` those before which
     lanes wait for each other, each with the line at which they began to: lanes that were apart
-    there stay so. Where ways of several lead to such code, these are marked, too (`parts`, `joins`,
-    `begins`).
+    there stay so. Where a recursion parts them, these are marked, too (`parts`, `joins`, `begins`).
     """
     begins = dict[int, int]()  # what encloses the others comes first
     for line, begin in met:
@@ -57,11 +56,7 @@ def parting(module: Module, targets: Collection[int], met: Collection[tuple[int,
                 mine.add(first)
                 left += after[first]
         apart.update(pc for first in mine for pc in range(first, blocks[first]))
-        code = module.instructions
-        ends = {
-            first for first in mine if function.is_entry and code[first].opcode in ("ret", "exit")
-        }
-        has_parts |= any(len(before[first]) > 1 for first in mine - ends)
+        has_parts |= bool(mine) and function.name in recursive
     rewriting, begun_at = Rewriting(module), {*begins.values()}
     for one in module.instructions if apart else ():
         is_apart, joined = one.pc in apart, joins.get(one.pc, 0) if has_parts else 0

@@ -30,6 +30,8 @@ EXCEPTIONS = {
     # Lanes that are at one place at the same time go on together, though nothing has them wait.
     ("recursion", "as_written"): ("local",),
     ("out of two loops", "as_written"): ("global_st",),
+    # A branch within code where lanes stay apart: those of each part meet behind it, no others.
+    ("past the end of a search", "as_written"): ("global_st",),
     # A remainder branches by its sign, and in a recursion nothing has lanes wait behind that.
     ("behind a recursion", "as_written"): ("global", "shared", "local"),
     # Each atomic of a loop with several lets other lanes go first.
