@@ -24,7 +24,7 @@ class _Made:
     """What the assembler made of a kernel; `kernel` is "" where all of a module are the same."""
 
     yields: tuple[int, ...]
-    ways: tuple[tuple[int, ...], tuple[int, ...]]
+    ways: tuple[tuple[int, ...], tuple[tuple[int, int], ...]]
     saves: tuple[tuple[str, int], ...]
     kind: str  # "" for a PTX file run as it stands
     kernel: str = ""

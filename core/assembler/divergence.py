@@ -2,7 +2,8 @@
 
 ptxas has lanes wait for each other (`BSYNC`) at one place behind each branch and each loop. Others
 at which several ways come together have none: the code behind a `goto` into a loop, or between a
-loop's end and the place that a `goto` out of it leads to. There each part of a warp goes alone.
+loop's end and the place that a `goto` out of it leads to. Functions of a recursion have none at
+all. There each part of a warp goes alone, until it meets those with which it began to wait.
 
 Optimised code is left out: of its blocks the lines do not say well enough which is which.
 """
@@ -10,85 +11,91 @@ Optimised code is left out: of its blocks the lines do not say well enough which
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TypeVar
 
 from core.assembler.rewriting import Rewriting
-from core.ptx.ast import Function, Instruction, Module, Symbol
+from core.ptx.ast import Function, Module, Symbol
+
+_Place = TypeVar("_Place")
 
 
-def parting(module: Module, targets: Collection[int], met: Collection[int]) -> Module:
+def parting(module: Module, targets: Collection[int], met: Collection[tuple[int, int]]) -> Module:
     """The module in which such instructions are marked (`apart`).
 
     `targets` are the lines of the PTX that the machine code branches to, `met` those before which
-    lanes wait for each other.
+    lanes wait for each other, each with the line at which they began to: lanes that were apart
+    there stay so. Where a recursion parts them, these are marked, too (`parts`, `joins`, `begins`).
     """
-    targets, met = {*targets}, {*met}
-    functions = [f for f in module.functions.values() if targets and f.first_pc != f.end_pc]
-    ways = {f.name: _Ways.of(module, f, targets, met) for f in functions}
-    known, parted = -1, frozenset[str]()
-    while len(parted) != known:  # who calls such a function parts, too
-        known = len(parted)
-        parted = frozenset(name for name, one in ways.items() if one.returns_apart(module, parted))
-    rewriting = Rewriting(module)
-    for one in ways.values():
-        for first in one.apart(module, parted):
-            for pc in range(first, one.blocks[first]):
-                rewriting.replace(pc, (replace(module.instructions[pc], apart=True),))
+    begins = dict[int, int]()  # what encloses the others comes first
+    for line, begin in met:
+        begins[line] = min(begin, begins.get(line, begin))
+    apart, joins, has_parts = set[int](), dict[int, int](), False
+    recursive = _recursive(module)
+    for function in module.functions.values():
+        if function.first_pc == function.end_pc or not targets:
+            continue
+        blocks = _blocks(module, function)
+        before, after = _edges(module, function, blocks)
+        lines = {first: _lines(module, first, end) for first, end in blocks.items()}
+        waits, left, mine = set[int](), list[int](), set[int]()
+        for first in blocks:
+            if found := {begins[line] for line in lines[first] & begins.keys()}:
+                waits.add(first)
+                if outer := found - lines[first]:  # the others are within one instruction
+                    joins[first] = min(outer)
+        if function.name not in recursive:
+            waits |= _heads(before, after, function.first_pc)
+        for first, end in blocks.items():
+            if any(one.opcode in _MEETING for one in module.instructions[first:end]):
+                waits.add(first)
+            elif before[first] and not lines[first].isdisjoint(targets):
+                left.append(first)
+        while left:
+            if (first := left.pop()) not in waits | mine:
+                mine.add(first)
+                left += after[first]
+        apart.update(pc for first in mine for pc in range(first, blocks[first]))
+        has_parts |= bool(mine) and function.name in recursive
+    rewriting, begun_at = Rewriting(module), {*begins.values()}
+    for one in module.instructions if apart else ():
+        is_apart, joined = one.pc in apart, joins.get(one.pc, 0) if has_parts else 0
+        begun = one.ptx_line if has_parts and one.ptx_line in begun_at else 0
+        if is_apart or begun or joined:
+            is_part = is_apart and has_parts
+            marked = replace(one, apart=is_apart, parts=is_part, begins=begun, joins=joined)
+            rewriting.replace(one.pc, (marked,))
     return rewriting.module()
 
 
-@dataclass(frozen=True)
-class _Ways:
-    """The blocks of a function: the end of each and the blocks after it, by its first pc.
-
-    At `waits` lanes meet, and those of `left` begin where they do not.
-    """
-
-    blocks: dict[int, int]
-    after: dict[int, list[int]]
-    waits: frozenset[int]
-    left: tuple[int, ...]
-
-    @classmethod
-    def of(cls, module: Module, function: Function, targets: set[int], met: set[int]) -> _Ways:
-        """Reads a function that has code."""
-        blocks = _blocks(module, function)
-        before, after = _edges(module, function, blocks)
-        code = module.instructions[function.first_pc : function.end_pc]
-        is_joined = any(one.ptx_line in met for one in code)  # functions of a recursion are not
-        waits = _heads(before, after, function.first_pc) if is_joined else set[int]()
-        left = list[int]()
-        for first, end in blocks.items():
-            code = module.instructions[first:end]
-            if any(one.ptx_line in met or one.opcode in _MEETING for one in code):
-                waits.add(first)
-            elif before[first] and any(one.ptx_line in targets for one in code):
-                left.append(first)
-        return cls(blocks, after, frozenset(waits), tuple(left))
-
-    def apart(self, module: Module, parted: Collection[str]) -> set[int]:
-        """The first pcs of the blocks in which each part goes alone.
-
-        `parted` are the functions from which lanes return apart.
-        """
-        ends = {end: _callee(module.instructions[end - 1]) for end in self.blocks.values()}
-        left, found = [*self.left, *(end for end in ends if ends[end] in parted)], set[int]()
-        while left:
-            if (first := left.pop()) not in found | self.waits:
-                found.add(first)
-                left += self.after[first]
-        return found
-
-    def returns_apart(self, module: Module, parted: Collection[str]) -> bool:
-        """Whether lanes that part in the function do not meet before its end."""
-        apart = self.apart(module, parted)
-        return any(module.instructions[self.blocks[first] - 1].opcode == "ret" for first in apart)
+def _recursive(module: Module) -> set[str]:
+    """The functions that call themselves, perhaps by way of others, by their names."""
+    called = {
+        f.name: [
+            o.name
+            for one in module.instructions[f.first_pc : f.end_pc]
+            if one.opcode == "call"
+            for o in one.operands
+            if isinstance(o, Symbol) and o.name in module.functions
+        ]
+        for f in module.functions.values()
+    }
+    return {name for name, others in called.items() if name in _reached(others, called)}
 
 
-def _callee(one: Instruction) -> str:
-    """The function that an instruction calls by its name, "" if it is no such call."""
-    names = (o.name for o in one.operands if isinstance(o, Symbol))
-    return next(names, "") if one.opcode == "call" else ""
+def _reached(starts: list[_Place], after: dict[_Place, list[_Place]], *but: _Place) -> set[_Place]:
+    """What some places lead to, these included, other than by way of one."""
+    found, left = {*but}, [*starts]
+    while left:
+        if (block := left.pop()) not in found:
+            found.add(block)
+            left += after[block]
+    return found.difference(but)
+
+
+def _lines(module: Module, first: int, end: int) -> set[int]:
+    """The lines of the PTX of a basic block."""
+    return {one.ptx_line for one in module.instructions[first:end]}
 
 
 def _blocks(module: Module, function: Function) -> dict[int, int]:
@@ -97,8 +104,7 @@ def _blocks(module: Module, function: Function) -> dict[int, int]:
     starts = {function.first_pc}
     for pc in inside:
         targets = module.targets(module.instructions[pc])
-        is_end = targets or module.instructions[pc].opcode == "call"
-        starts |= {*targets, pc + 1} if is_end else set()
+        starts |= {*targets, pc + 1} if targets else set()
     ordered = sorted(start for start in starts if start in inside)
     return dict(zip(ordered, [*ordered[1:], function.end_pc], strict=True))
 
@@ -130,11 +136,7 @@ def _heads(before: dict[int, list[int]], after: dict[int, list[int]], start: int
     for head in before:
         if all(block < head for block in before[head]):
             continue
-        beside, left = set[int](), [start] if start != head else []
-        while left:
-            if (block := left.pop()) not in beside and block != head:
-                beside.add(block)
-                left += after[block]
+        beside = _reached([start], after, head)
         outside = beside.intersection(before[head])
         if outside != {*before[head]} and not any(block > head for block in outside):
             found.add(head)

@@ -60,8 +60,9 @@ class Build:
     `accesses` are the loads and stores in the machine code of optimised kernels, by PTX name, and
     `yields` the lines of the PTX at which machine code lets a warp's other lanes go first, `saves`
     how many registers each function saves for its caller, by PTX name. `ways` are, of code as
-    written, the lines that machine code branches to, and those where lanes have waited for others.
-    `compiler` is what made it, such as "clang 22.1.8"; "" for NVRTC.
+    written, the lines that machine code branches to, and those at which lanes have waited for
+    others, each with the line at which they began to. `compiler` is what made it, such as
+    "clang 22.1.8"; "" for NVRTC.
     """
 
     kind: BuildKind
@@ -77,7 +78,7 @@ class Build:
     accesses: Mapping[str, tuple[MachineAccess, ...]] = field(default_factory=dict)
     yields: tuple[int, ...] = ()
     saves: tuple[tuple[str, int], ...] = ()
-    ways: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    ways: tuple[tuple[int, ...], tuple[tuple[int, int], ...]] = ((), ())
     compiler: str = ""
 
     @property

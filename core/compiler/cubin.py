@@ -159,6 +159,7 @@ OPCODES: Mapping[int, str] = {
     0x03C: "HMMA",
     0x11D: "BAR",
     0x141: "BSYNC",
+    0x145: "BSSY",
     0x143: "CALL",
     0x144: "CALL",
     0x146: "YIELD",
@@ -216,7 +217,7 @@ class MachineInstruction:
     `guarded`: whether a predicate decides if it takes effect. `target` is the address that a branch
     goes to. `factors` are the registers that an FFMA of three registers reads, by their places,
     with None for the zero register; () for any other instruction. `width` is of `ACCESSES`, in
-    bytes a lane.
+    bytes a lane. `joins`, of BSSY, is the address behind the BSYNC at which its lanes meet.
     """
 
     address: int
@@ -225,6 +226,7 @@ class MachineInstruction:
     target: int | None = None
     factors: tuple[Factor | None, ...] = ()
     width: int = 0
+    joins: int | None = None
 
 
 @dataclass(frozen=True)
@@ -277,13 +279,13 @@ class MachineFacts:
     registers that each function saves for its caller, `accesses` its loads and stores; both by
     names in the PTX. Of code as written, which accesses memory as its PTX does, `accesses` are
     those of kernels that spill registers, and these alone; `ways` are of such code the lines to
-    which it branches, and those at which lanes have met.
+    which it branches, and pairs: a line at which lanes have met, and that from which they part.
     """
 
     yields: tuple[int, ...] = ()
     saves: tuple[tuple[str, int], ...] = ()
     accesses: tuple[tuple[str, tuple[MachineAccess, ...]], ...] = ()
-    ways: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    ways: tuple[tuple[int, ...], tuple[tuple[int, int], ...]] = ((), ())
 
 
 def machine_facts(image: bytes, entries: Sequence[str], *, optimised: bool) -> MachineFacts:
@@ -408,25 +410,28 @@ def _lows(code: bytes) -> Iterator[int]:
     return (low for low, _ in struct.iter_unpack("<QQ", code[: len(code) // SIZE * SIZE]))
 
 
-def _ways(elf: ELFFile) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _ways(elf: ELFFile) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
     """Lines of the PTX to which the machine code of a cubin branches, and those behind `BSYNC`.
 
-    At a `BSYNC` lanes wait for each other. Where a branch leads to something else, lanes do not
-    meet. Of what is behind a `BSYNC` there are all lines up to the next branch or call. Raises as
-    `_accesses` does.
+    At a `BSYNC` lanes wait for those that were at its `BSSY`, whose line comes second. Where a
+    branch leads to something else, lanes do not meet. Of what is behind a `BSYNC` there are all
+    lines up to the next branch or call. Raises as `_accesses` does.
     """
-    targets, met = set[int](), set[int]()
+    targets, met = set[int](), set[tuple[int, int]]()
     for name, lines in _ptx_lines(elf).items():
-        line_of, is_behind = _line_finder(lines), False
+        line_of, begin = _line_finder(lines), -1
         code = _code(elf, name)
         waits = {one.address for one in code if one.name == "BSYNC"}
+        begins = {one.joins: line_of(one.address) for one in code if one.name == "BSSY"}
         jumps = {one.target for one in code if one.target != one.address}  # the last one to itself
         targets |= {line_of(address) for address in jumps - waits if address is not None}
         for one in code:
-            if is_behind:
-                met.add(line_of(one.address))
-            is_over = one.name == "CALL" or one.name in _LEAVING
-            is_behind = one.name == "BSYNC" or (is_behind and not is_over)
+            if begin >= 0:
+                met.add((line_of(one.address), begin))
+            if one.name == "BSYNC":
+                begin = begins.get(one.address + SIZE, 0)
+            elif one.name == "CALL" or one.name in _LEAVING:
+                begin = -1
     return tuple(sorted(targets)), tuple(sorted(met))
 
 
@@ -568,7 +573,8 @@ def _decoded(address: int, low: int, high: int, version: tuple[int, int]) -> Mac
             for place, number in enumerate(numbers)
         )
     width = _WIDTHS[(high >> 9) & 7] if name in ACCESSES else 0
-    return MachineInstruction(address, name, guarded, target, factors, width)
+    joins = address + SIZE + (low >> 32) if name == "BSSY" else None
+    return MachineInstruction(address, name, guarded, target, factors, width, joins)
 
 
 def _offset(low: int, high: int, version: tuple[int, int]) -> int:

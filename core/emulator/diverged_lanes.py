@@ -13,6 +13,10 @@ NVIDIA does not document this; the rules were read off the lanes that an H200 ra
   wait furthest out. These no longer wait for them.
 - If they yield in their turn, at the instruction at which the first still wait, no more lanes part.
   All of them wait for each other again, unless they have come past the place where they would.
+
+Lanes that come to code one after another, where nothing has them wait, are *parts* of a party
+(`core.assembler.divergence`), until they meet those that were of their part where they began to
+wait.
 """
 
 from __future__ import annotations
@@ -55,20 +59,28 @@ class Parties:
         self._waits = np.zeros(0, bool)  # it has yielded, and not gone on since
         self._warp = np.zeros(0, np.int64)  # of each lane, in the machine
         self._made = np.zeros(0, np.int32)  # the highest number so far, by warp
+        self._part_of = np.zeros(0, np.int32)  # of lanes that came apart, within their party
+        self._begun = dict[tuple[int, int], NDArray[np.int32]]()  # parts, where lanes part further
 
-    def number(self, group: Group) -> int:
-        """The party of a group that has `entered`. Of several the last one runs first."""
-        return int(self._number[group.lanes(self._geometry.lanes)[0]]) if self.is_open else 0
+    def number(self, group: Group) -> tuple[int, int]:
+        """The party and part of a group that has `entered`. Of several the last one runs first."""
+        if not self.is_open:
+            return 0, 0
+        lane = group.lanes(self._geometry.lanes)[0]
+        return int(self._number[lane]), int(self._part_of[lane])
 
-    def entered(self, group: Group) -> Iterator[Group]:
-        """A group as groups of one party each.
+    def entered(self, group: Group, joins: int = 0) -> Iterator[Group]:
+        """A group as groups of one part each.
 
-        Lanes of one warp that come together have met: they are one party again.
+        Lanes of one warp that come together have met: they are one party again. `joins` is of the
+        instruction to which they come.
         """
         if not self.is_open:
             yield group
             return
         self.join(group.mask)
+        if joins:
+            self.joins(group, joins)
         yield from self._split(group)
 
     def join(self, mask: Mask | None) -> None:
@@ -81,6 +93,9 @@ class Parties:
         met = least[self._warp[lanes]]
         self._elder[lanes] = np.where(self._number[lanes] != met, -1, self._elder[lanes])
         self._number[lanes] = met
+        least[:] = np.iinfo(np.int32).max
+        np.minimum.at(least, self._warp[lanes], self._part_of[lanes])
+        self._part_of[lanes] = least[self._warp[lanes]]
 
     def yields(self, group: Group, mask: Mask | None, groups: list[Group]) -> list[Group] | None:
         """The lanes of a mask, all of the group, yield: the `groups` beside it, as they are then.
@@ -111,12 +126,45 @@ class Parties:
         """Lanes that have yielded go on themselves."""
         self._waits[slice(None) if mask is None else mask] = False
 
+    def goes_alone(self, group: Group, alive: Mask) -> None:
+        """A group that has come apart from others of its part is one of its own."""
+        if not self.is_open:
+            self._open()
+        lanes = group.lanes(self._geometry.lanes)
+        beside = alive.copy()
+        beside[lanes] = False
+        part = self._by_warp(lanes, self._part_of)
+        has_others = np.zeros(len(self._made), bool)
+        has_others[self._warp[beside & (self._part_of == part[self._warp])]] = True
+        lanes = lanes[has_others[self._warp[lanes]]]
+        if len(lanes):
+            self._part_of[lanes] = self._made[self._warp[lanes]] = self._made.max() + 1
+
+    def begins(self, group: Group, line: int) -> None:
+        """Lanes that are one part here are one again where they meet."""
+        if self.is_open:
+            lanes = group.lanes(self._geometry.lanes)
+            known = self._begun.setdefault((line, group.depth), np.zeros_like(self._part_of))
+            known[lanes] = self._part_of[lanes]
+
+    def joins(self, group: Group, line: int) -> bool:
+        """Lanes meet those that were of their part at a line; False if they are of it still."""
+        if not self.is_open:
+            return False
+        lanes = group.lanes(self._geometry.lanes)
+        known = self._begun.get((line, group.depth))
+        was = np.zeros(len(lanes), np.int32) if known is None else known[lanes]
+        changed = bool((self._part_of[lanes] != was).any())
+        self._part_of[lanes] = was
+        return changed
+
     def _open(self) -> None:
         geometry = self._geometry
         lane = np.arange(geometry.lanes)
         block, thread = lane // geometry.threads, lane % geometry.threads
         self._warp = block * geometry.warps + thread // WARP
         self._number = np.zeros(geometry.lanes, np.int32)
+        self._part_of = np.zeros(geometry.lanes, np.int32)
         self._elder = np.full(geometry.lanes, -1, np.int32)
         self._waits = np.zeros(geometry.lanes, bool)
         self._made = np.zeros(len(geometry.blocks) * geometry.warps, np.int32)
@@ -196,7 +244,7 @@ class Parties:
 
     def _split(self, group: Group) -> Iterator[Group]:
         lanes = group.lanes(self._geometry.lanes)
-        numbers = self._number[lanes]
+        numbers = self._number[lanes].astype(np.int64) << 32 | self._part_of[lanes]
         if (numbers == numbers[0]).all():
             yield group
             return

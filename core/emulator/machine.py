@@ -196,6 +196,8 @@ class Machine:
     def _lets_others_go(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
         """Whether a group yields here, so that others go first. If it does not, tells of spills."""
         group.pc = pc
+        if op.instruction.joins + op.instruction.begins and self.queue.joins(group, op.instruction):
+            return True
         if op.instruction.yields:
             mask, any_left = self.state.effective(frame, group, op)
             group.yielded = self.queue.yields(group, mask) if any_left else False

@@ -58,10 +58,11 @@ class Op:
     payload: Any = None  # a MemoryAccess, Call, ParameterAccess, IndexedBranch, …
     slot: int = -1  # the destination of arithmetic that has one, and no guard
     pair: tuple[int, int] | None = None  # its first and last source, if its last result is kept
-    is_special: bool = field(init=False)  # it yields or spills
+    is_special: bool = field(init=False)  # it yields, spills, or lanes part or meet there
 
     def __post_init__(self) -> None:
-        self.is_special = self.instruction.yields or self.instruction.spills != (0, 0)
+        one = self.instruction
+        self.is_special = one.yields or one.spills != (0, 0) or one.begins + one.joins > 0
 
 
 @dataclass(slots=True)

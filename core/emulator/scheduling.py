@@ -14,6 +14,7 @@ from core.emulator.lane_groups import WARP, Group
 from core.emulator.program import Kind
 from core.emulator.state import MachineState
 from core.errors import ParameterError
+from core.ptx.ast import Instruction
 
 if TYPE_CHECKING:
     from core.emulator.in_flight import InFlight
@@ -126,7 +127,10 @@ class RunQueue:
         number = self.parties.number
         group = max(groups, key=lambda g: (number(g), g.depth, -g.stands))
         party = number(group)
-        if self.state.op_at(group.pc).instruction.apart:
+        here = self.state.op_at(group.pc).instruction
+        if here.apart:
+            if here.parts:
+                self.parties.goes_alone(group, self.state.alive)
             return group
         for other in [g for g in groups if g is not group]:
             if (other.pc, other.depth, other.latch) != (group.pc, group.depth, group.latch):
@@ -161,7 +165,8 @@ class RunQueue:
             if not self.parties.is_open:  # nearly always
                 self.groups.append(group)
                 return group
-            parts = [*self.parties.entered(group)]
+            line = self.state.op_at(group.pc).instruction.joins
+            parts = [*self.parties.entered(group, line)]
             self.groups += parts
             return parts[0]
         lanes = group.lanes(self.state.count)
@@ -182,6 +187,13 @@ class RunQueue:
         if parted is not None:
             self.groups = parted
         return parted is not None
+
+    def joins(self, group: Group, one: Instruction) -> bool:
+        """Whether a group waits here for lanes that were with it where they began to part."""
+        has_met = self.parties.joins(group, one.joins) if one.joins else False
+        if one.begins:
+            self.parties.begins(group, one.begins)
+        return has_met and bool(self.groups)
 
     def peers(self, group: Group) -> list[Group]:
         """The groups that this one may meet: all, or those of its warp."""

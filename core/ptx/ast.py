@@ -137,7 +137,9 @@ class Instruction:
     the machine code keeps so many registers in local memory, and takes so many back. `on_stack`: it
     gives or takes a parameter that the machine code passes on the stack. `led`: one lane does the
     atomic for "any" lanes of its warp, or for all if it is "whole" ("": each lane does its own).
-    `apart`: lanes that come here one after another do not wait for each other.
+    `apart`: lanes that come here one after another do not wait for each other, and if it `parts`
+    them, do not behind it either. `joins`: they do for those that were together at the line of the
+    PTX that it names, which `begins` marks there.
     """
 
     pc: int
@@ -156,6 +158,9 @@ class Instruction:
     on_stack: bool = False
     led: str = ""
     apart: bool = False
+    parts: bool = False
+    begins: int = 0
+    joins: int = 0
 
 
 @dataclass(frozen=True)

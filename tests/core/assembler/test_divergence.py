@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.assembler.divergence import parting
+from core.ptx.ast import Instruction
 from core.ptx.parser import parse
 
 PTX = """
@@ -27,8 +28,13 @@ ret;
 TOP, INTO, END = (PTX.splitlines().index(f"{label}:") + 2 for label in ("TOP", "INTO", "END"))
 
 
+def _parted(led, met) -> dict[int, Instruction]:
+    pairs = [(line, TOP) for line in met]
+    return {one.ptx_line: one for one in parting(parse(PTX), led, pairs).instructions}
+
+
 def _apart(led, met) -> set[int]:
-    return {one.ptx_line for one in parting(parse(PTX), led, met).instructions if one.apart}
+    return {line for line, one in _parted(led, met).items() if one.apart}
 
 
 def test_a_loop_with_two_ways_in_is_run_by_each_part_alone() -> None:
@@ -42,3 +48,8 @@ def test_nobody_parts_where_the_machine_code_waits() -> None:
 
 def test_what_follows_is_run_apart_up_to_where_lanes_wait() -> None:
     assert END in _apart({INTO}, ())
+
+
+def test_without_a_recursion_nobody_is_apart_behind_such_code() -> None:
+    found = _parted({INTO}, {END})
+    assert not any(one.parts or one.joins or one.begins for one in found.values())

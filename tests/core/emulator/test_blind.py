@@ -32,6 +32,8 @@ EXCEPTIONS = {
     ("out of two loops", "as_written"): ("global_st",),
     # A branch within code where lanes stay apart: those of each part meet behind it, no others.
     ("past the end of a search", "as_written"): ("global_st",),
+    # A remainder branches by its sign, and in a recursion nothing has lanes wait behind that.
+    ("behind a recursion", "as_written"): ("global", "shared", "local"),
     # Each atomic of a loop with several lets other lanes go first.
     **{
         (kernel, "as_written"): ("global", "shared_atom", "local")
@@ -43,12 +45,16 @@ EXCEPTIONS = {
             "triangles",
             "joined sets",
             "insert by compare and swap",
+            "votes by thirds",
+            "some vote twice",
+            "edges relaxed",
         )
     },
     ("breadth first", "as_written"): ("global", "shared", "local"),
     # The order of atomics decides who tries again, or goes on to what.
     ("joined sets", "as_compiled"): ("global",),
     ("insert by compare and swap", "as_compiled"): ("global",),
+    ("edges relaxed", "as_compiled"): ("global",),
     # Other warps have raised the maximum by the time a warp asks whether it is larger.
     ("three n plus one", "as_written"): ("shared_atom", "local"),
     # Calls save the barriers at which lanes wait, and some of these then go on alone.
@@ -60,6 +66,7 @@ EXCEPTIONS = {
     # Of optimised code it is not read where lanes stay apart.
     ("both sides of conditions", "as_compiled"): ("global_ld",),
     ("tests in a loop", "as_compiled"): ("global_ld",),
+    ("first that is larger", "as_compiled"): ("shared_ld",),
     # ptxas moves a load behind the test that only its use has.
     ("histogram of a cluster", "as_compiled"): ("global_ld",),
     # A fragment holds each of its halves twice, and ptxas loads only the first ones.
@@ -83,6 +90,7 @@ EXCEPTIONS = {
     # A wavefront tries again beside another warp's, or its own one's.
     ("named barriers", "as_compiled"): ("shared_st",),
     ("fft of a block", "as_compiled"): ("shared_st",),
+    ("neighbours in range", "as_written"): ("shared_ld",),
     ("cosine transform of blocks", "as_compiled"): ("shared_st",),
     ("five by five with halo", "as_compiled"): ("shared_ld",),
     ("rows to bytes", "as_compiled"): ("shared_atom",),
