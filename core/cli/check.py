@@ -229,8 +229,8 @@ def _check_launch(
                 _refuse(file, own.workload.kernel, error, found)
                 break
     first = traces[0]
-    launch = own.workload.launch
-    found.tell(Text.assemble((what, "bold"), f": grid {launch.grid}, block {launch.block}"))
+    size = own.workload.launch
+    found.tell(Text.assemble((what, "bold"), f": grid {size.grid}, block {size.block}"))
     for line in verdict(first, own):
         found.tell(Text("  ").append_text(line))
     seen = {(f.kind, f.line, f.array) for f in first.findings}
