@@ -21,7 +21,6 @@ from core.compiler.compiler import compile_ptx, find_entry
 from core.errors import ArgumentError, CompileError
 from core.ptx.debug.model import DebugInfo, DwarfType, Member
 from core.ptx.debug.reader import read_dwarf
-from core.source.host_syntax import TemplateParameter
 from core.source.instances import instances
 from core.source.kernel_text import KernelText, kernel_called, kernels, split_instance
 from core.source.slicing import Program
@@ -137,9 +136,10 @@ def read_signature(
     if found.template and not given:
         given = split_instance(instances(whole, found)[0])[1]
     if found.template and not given and not all(p.default for p in found.template):
+        example = ", ".join("Functor" if p.kind == "type" else "4" for p in found.template)
         raise ArgumentError(
             f"The source names no instance of the template {found.name}: choose one, such "
-            f"as {found.name}<{', '.join(_example(p) for p in found.template)}>; a function that a "
+            f"as {found.name}<{example}>; a function that a "
             "kernel calls must be a struct with operator(): a lambda of the host has no name."
         )
     texts = found.parameters_of(given)
@@ -274,10 +274,6 @@ def _kernel(source: str, whole: str, kernel: str) -> KernelText:
     names = kernel_names(whole)
     there = f"it has: {', '.join(names)}" if names else "it has no __global__ function"
     raise ArgumentError(f"The source has no kernel called {kernel}; {there}.")
-
-
-def _example(parameter: TemplateParameter) -> str:
-    return "Functor" if parameter.kind == "type" else "4"
 
 
 # --- from the declaration ------------------------------------------------------------------------
@@ -578,13 +574,10 @@ def _leaves(kind: DwarfType, path: str, offset: int) -> Iterator[SignatureParame
     elif kind.kind == "struct":
         yield from _members(kind, path, offset)
     elif kind.dtype is not None:
-        yield SignatureParameter(path, plain, _number(kind), offset=offset)
+        number = np.dtype(np.bool_) if kind.kind == "bool" else kind.dtype
+        yield SignatureParameter(path, plain, number, offset=offset)
     else:
         raise _Unsuitable(f"the type {kind.name} is not a number")
-
-
-def _number(kind: DwarfType) -> np.dtype[Any] | None:
-    return np.dtype(np.bool_) if kind.kind == "bool" else kind.dtype
 
 
 def _plain_name(kind: DwarfType) -> str:

@@ -102,7 +102,8 @@ def compile_request(request: Request) -> Compiled:
     if (known := shipped_answer(request)) is not None:
         return known
     request = _by_who_is_here(request)
-    key = _key(request)
+    # All that an answer follows from: the request, the compiler, CUDA's headers, and our part.
+    key = repr((request, request.all_options, _tools(request.compiler)))
     if (known := _unpacked(disk_cache.find(key))) is not None:
         return known
     from core.compiler.nvrtc import compile_here  # what it imports takes as long as to compile
@@ -164,11 +165,6 @@ def _must_be_text(request: Request) -> None:
                 f"{what[0].upper()}{what[1:]} is not text in UTF-8 (character {error.start + 1:,}):"
                 " write it anew."
             ) from None
-
-
-def _key(request: Request) -> str:
-    """All that an answer follows from: the request, the compiler, CUDA's headers, and our part."""
-    return repr((request, request.all_options, _tools(request.compiler)))
 
 
 @cache
