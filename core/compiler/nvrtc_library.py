@@ -134,16 +134,8 @@ class Program:
     def __init__(self, source: str, name: str, headers: Mapping[str, str]) -> None:
         self._program = ctypes.c_void_p()
         texts, names = _strings(list(headers.values())), _strings(list(headers))
-        _check(
-            library().nvrtcCreateProgram(
-                ctypes.byref(self._program),
-                source.encode(),
-                name.encode(),
-                len(headers),
-                texts,
-                names,
-            )
-        )
+        made, main = ctypes.byref(self._program), (source.encode(), name.encode())
+        _check(library().nvrtcCreateProgram(made, *main, len(headers), texts, names))
 
     def __enter__(self) -> Program:
         return self

@@ -9,7 +9,6 @@ that an index that runs off a buffer hits nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -140,19 +139,6 @@ class GlobalMemory:
             place = 0
         self._taken = place + room
         return place
-
-
-@dataclass(frozen=True)
-class Part:
-    """The lanes of one access that fall into one region.
-
-    `lanes` None means all of them. `index` holds byte positions in the region's data, one a lane of
-    `lanes` (or a single one when every lane has the same address).
-    """
-
-    region: Region
-    lanes: NDArray[np.intp] | None
-    index: NDArray[np.int64]
 
 
 class AddressMap:

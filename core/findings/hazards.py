@@ -35,7 +35,7 @@ from core.emulator.groups import WARP, Geometry
 from core.emulator.memory import Region
 from core.findings.async_copies import SHARED, AsyncCopies, Flight, Pending
 from core.findings.initialised import OVER, Initialised, Misuse
-from core.findings.outliving import Outliving, Reach
+from core.findings.outliving import Outliving
 from core.findings.unfenced import trusting_loads
 from core.findings.unready import Unready
 from core.ptx.arithmetic.operation import immediate
@@ -1577,19 +1577,9 @@ class Hazards(Observer):
             lanes, others = lanes[bad], others[bad]
         if not len(lanes):
             return
-        offset = use.place * 8 % self._stride
-        hazard = Hazard(
-            "bad_mbarrier",
-            event.site,
-            event.tick,
-            int(lanes[0]),
-            "shared",
-            "shared memory",
-            offset,
-            False,
-            how=use.how,
-            count=len(lanes),
-        )
+        where = "shared", "shared memory", use.place * 8 % self._stride
+        when = event.site, event.tick, int(lanes[0])
+        hazard = Hazard("bad_mbarrier", *when, *where, False, how=use.how, count=len(lanes))
         self._add(hazard, int(others[0]))
 
     def on_fault(self, event: FaultEvent) -> None:
@@ -1619,21 +1609,10 @@ class Hazards(Observer):
         if is_whole and self._outliving.is_needed:
             for reach in self._outliving.late(self._order.unordered):
                 if reach.pc not in self._ended_before:
-                    self._add_reach(reach)
-
-    def _add_reach(self, reach: Reach) -> None:
-        hazard = Hazard(
-            "remote_exit",
-            reach.pc,
-            reach.tick,
-            reach.lane,
-            "shared",
-            reach.region,
-            reach.offset,
-            reach.how != "reads",
-            how=reach.how,
-        )
-        self._add(hazard, 0)
+                    when, where = (reach.pc, reach.tick, reach.lane), (reach.region, reach.offset)
+                    stores = reach.how != "reads"
+                    hazard = Hazard("remote_exit", *when, "shared", *where, stores, how=reach.how)
+                    self._add(hazard, 0)
 
     # -- places -----------------------------------------------------------------------------
 

@@ -246,15 +246,8 @@ class CountingObserver(Observer):
         for turn in self._turns(issue, word):
             units = shared_memory.wavefronts(turn.address, turn.active, width, issue.sharing)
             free = shared_memory.conflict_free_wavefronts(turn.address, turn.active, width)
-            self._add(
-                event,
-                array,
-                "shared_atom",
-                turn,
-                units=2 * units,
-                ideal=2 * free,
-                conflicts=units - free,
-            )
+            found = {"units": 2 * units, "ideal": 2 * free, "conflicts": units - free}
+            self._add(event, array, "shared_atom", turn, None, **found)
 
     def _turns(self, issue: Issue, rows: _Rows) -> Iterator[_Rows]:
         """The lanes that try each time: in each, one lane gets through to each word.
@@ -315,15 +308,8 @@ class CountingObserver(Observer):
         taken = units * issue.turns
         self._pass(event, rows)
         ideal = shared_memory.ideal_wavefronts(taken, rows.lanes, event.width)
-        self._add(
-            event,
-            self._array(rows),
-            "shared_atom",
-            rows,
-            units=taken,
-            ideal=ideal,
-            conflicts=units - free,
-        )
+        found = {"units": taken, "ideal": ideal, "conflicts": units - free}
+        self._add(event, self._array(rows), "shared_atom", rows, None, **found)
 
     def _shared_loop(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
         contest = self._contest(event, issue)

@@ -123,12 +123,9 @@ class Trace:
             )
         if block not in self._blocks:
             number, place = self._places[block]
+            segments, reader = self._segments[number], self._readers[number]
             self._blocks[block] = BlockTrace(
-                self.records[number],
-                self._segments[number],
-                place,
-                self.program,
-                self._readers[number],
+                self.records[number], segments, place, self.program, reader
             )
         return self._blocks[block]
 
