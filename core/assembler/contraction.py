@@ -153,13 +153,9 @@ class _Block:
                 addend = Register(name)
             else:
                 factor = Register(name)
-        kept = tuple(m for m in total.modifiers if m in ("ftz", "sat"))
-        fused = replace(
-            total,
-            opcode="fma",
-            modifiers=("rn", *kept, kind),
-            operands=(result, factor, other, addend),
-        )
+        modifiers = ("rn", *(m for m in total.modifiers if m in ("ftz", "sat")), kind)
+        operands = (result, factor, other, addend)
+        fused = replace(total, opcode="fma", modifiers=modifiers, operands=operands)
         self._rewriting.replace(total.pc, (*extra, fused))
 
     def _type(self, mul: Instruction) -> PtxType:

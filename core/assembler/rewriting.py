@@ -60,12 +60,8 @@ class Rewriting:
         registers: Mapping[str, PtxType] = function.registers
         if more := self._registers.get(function.name):
             registers = MappingProxyType({**registers, **more})
-        return replace(
-            function,
-            first_pc=place[function.first_pc],
-            end_pc=place[function.end_pc],
-            registers=registers,
-        )
+        first, end = place[function.first_pc], place[function.end_pc]
+        return replace(function, first_pc=first, end_pc=end, registers=registers)
 
 
 def jump_targets(module: Module) -> frozenset[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -919,6 +919,12 @@ class Shadow:
     def _size(self) -> int:
         return -(-self.nbytes // self.granule) + 16 // self.granule
 
+    def _of(self, rows: dict[Any, Stamps], key: Class | int) -> Stamps:
+        """The stamps of a kind of access or an agent, all 0 at first."""
+        if key not in rows:
+            rows[key] = np.zeros(self._size(), np.int64)
+        return rows[key]
+
     def fill_gaps(self, nbytes: int, stride: int, count: int) -> None:
         """Only the first `nbytes` of each of `count` stretches are there to be written."""
         assert self.written is not None
@@ -970,14 +976,16 @@ class Shadow:
 
     def copied(self, words: Ints) -> Stamps:
         """The latest asynchronous writes of words of four bytes."""
-        stamps = self._writes.get("async")
-        if stamps is None:
-            return np.zeros(words.shape, np.int64)
-        return stamps.take(words * (4 // self.granule))
+        return self.written_by("async", words * (4 // self.granule))
 
-    def last_write(self, start: int, nbytes: int) -> int:
-        """The stamp of the latest write of any of these bytes, 0 where there is none."""
-        granules = slice(start // self.granule, (start + nbytes) // self.granule)
+    def written_by(self, how: Class, granules: Ints) -> Stamps:
+        """Who wrote each granule last by accesses of a kind, 0 where nobody did."""
+        stamps = self._writes.get(how)
+        return np.zeros(granules.shape, np.int64) if stamps is None else stamps.take(granules)
+
+    def last_write(self, start: int) -> int:
+        """The stamp of the latest write of any of eight bytes, 0 where there is none."""
+        granules = slice(start // self.granule, (start + 8) // self.granule)
         return max((int(s[granules].max()) for s in self._writes.values()), default=0)
 
     def restamp(self, words: Ints, how: Class, old: Stamps, to: Class, new: Stamps) -> None:
@@ -996,7 +1004,7 @@ class Shadow:
             return
         mine = writes[place] == old
         if to != how:
-            target = self._writes.setdefault(to, np.zeros(self._size(), np.int64))
+            target = self._of(self._writes, to)
             mine &= target[place] <= old
             place, new = place[mine], new[mine]
             writes[place], target[place] = 0, new
@@ -1013,11 +1021,6 @@ class Shadow:
             result |= True if value is None else self._values[first + i] != value
         return result
 
-    def stored_volatile(self, granules: Ints) -> Stamps:
-        """Who stored each granule last by a volatile store, 0 where nobody did."""
-        stamps = self._writes.get("volatile")
-        return np.zeros(len(granules), np.int64) if stamps is None else stamps.take(granules)
-
     def unwritten(self, first: Ints, granules: int) -> Bad:
         """Whether no granule of each element has been written."""
         assert self.written is not None
@@ -1030,16 +1033,13 @@ class Shadow:
         """Notes an access and yields the lanes that race, with the stamps that they race with."""
         yield from self._against_writes(touch, order)
         if not touch.writes:
-            reads = self._reads.get(touch.how)
-            if reads is None:
-                reads = self._reads[touch.how] = Reads(self._size())
-            reads.note(touch, order)
+            if touch.how not in self._reads:
+                self._reads[touch.how] = Reads(self._size())
+            self._reads[touch.how].note(touch, order)
             return
         yield from self._against_reads(touch, order)
         place = touch.place
-        writes = self._writes.get(touch.how)
-        if writes is None:
-            writes = self._writes[touch.how] = np.zeros(self._size(), np.int64)
+        writes = self._of(self._writes, touch.how)
         writes[place] = touch.stamp
         if touch.value is not None:
             self._values[place] = touch.value
@@ -1115,17 +1115,12 @@ class Shadow:
                 if hidden.any():
                     yield "proxy_fence", np.flatnonzero(hidden[inverse]), found
         if how == "read":
-            if agent not in self._read_by:
-                self._read_by[agent] = np.zeros(self._size(), np.int64)
-            self._read_by[agent][place] = stamp
+            self._of(self._read_by, agent)[place] = stamp
             return
         mine: Class = "reduced" if how == "update" else "async"
-        if mine not in self._writes:
-            self._writes[mine] = np.zeros(self._size(), np.int64)
+        self._of(self._writes, mine)[place] = stamp
         for how_written, stamps in self._writes.items():
-            if how_written == mine:
-                stamps[place] = stamp
-            elif mine == "async":
+            if mine == "async" and how_written != mine:
                 stamps[place] = 0
         if self.written is not None:
             self.written[place] = True
@@ -1339,11 +1334,9 @@ class Hazards(Observer):
         elif self._unready.is_needed and region.space == "local":
             self._unready.stored(event, self._serial(event))
         if self._carried and event.kind == "store" and region.space != "local":
-            for _, carried, bad in self._brought(event, self._where(event)[1]):
+            for _, one, bad in self._brought(event, self._where(event)[1]):
                 if bad.any():
-                    self._note(
-                        "uninitialised", carried.event, carried.bad, carried.offset, carried.lanes
-                    )
+                    self._note("uninitialised", one.event, one.bad, one.offset, one.lanes)
         if region.space in ("shared", "cluster"):
             self._queue.append((event, self._serial(event)))
             self._stores_since |= event.kind != "load"
@@ -1409,10 +1402,8 @@ class Hazards(Observer):
         if self._outliving.is_needed and event.kind != "product":
             self._outliving.transfer(event, stamp)
         for lane, place, written in self._unready.used(event):
-            region = "local memory"
-            hazard = Hazard(
-                "no_wgmma_fence", event.site, event.tick, lane, "local", region, place, False
-            )
+            where = lane, "local", "local memory", place
+            hazard = Hazard("no_wgmma_fence", event.site, event.tick, *where, False)
             self._add(hazard, written << 32 | int(self._order.thread[lane]))
         change = "update" if event.is_update else "write"
         for how, spans, own in (("read", event.reads, stamp + 1), (change, event.writes, stamp)):
@@ -1563,7 +1554,7 @@ class Hazards(Observer):
         stamps = self._order.thread[event.lanes] | np.int64(serial << 32)
         for use in self._mbarriers.use(places, event.lanes, stamps):
             self._misused(event, use)
-            written = self._shared.last_write(use.place * 8, 8)
+            written = self._shared.last_write(use.place * 8)
             if written > self._mbarriers.since(use.place):
                 lanes = event.lanes[places == use.place]
                 others = np.full(len(lanes), written)
@@ -1681,7 +1672,7 @@ class Hazards(Observer):
             self._outliving.access(event, stamp, lanes, offset)
         first = offset // shadow.granule
         if self._fenced is not None and event.pc in self._state.trusting:
-            stored = shadow.stored_volatile(first)
+            stored = shadow.written_by("volatile", first)
             bad = self._order.unordered(stored, lanes) & ~self._fenced.unordered(stored, lanes)
             self._note("race", event, bad, offset, lanes, stored, how=UNFENCED)
         for i, value in enumerate(pieces(event, shadow.granule, lanes)):
@@ -1878,20 +1869,9 @@ class Hazards(Observer):
         i = int(bad.argmax())
         lane, region = int(lanes[i]), event.region
         start = 0 if region.lane_offset is None else int(region.lane_offset[lane])
-        hazard = Hazard(
-            kind,
-            event.site,
-            event.tick,
-            lane,
-            region.space,
-            region.name,
-            int(offset[i]) - start,
-            event.kind != "load",
-            count=count,
-            how=how,
-            is_across=across,
-            copy=copy,
-        )
+        where = region.space, region.name, int(offset[i]) - start
+        hazard = Hazard(kind, event.site, event.tick, lane, *where, event.kind != "load")
+        hazard.count, hazard.how, hazard.is_across, hazard.copy = count, how, across, copy
         self._add(hazard, 0 if other is None else int(other[i]))
 
     def _add(self, hazard: Hazard, stamp: int) -> None:
@@ -1936,20 +1916,10 @@ class Hazards(Observer):
         if region.lane_offset is not None:
             stride = region.data.size // len(self._geometry.blocks)
             offset %= max(stride, 1)
-        hazard = Hazard(
-            kind,
-            event.site,
-            event.tick,
-            lane,
-            region.space,
-            region.name,
-            offset,
-            how != "read",
-            begins=True,
-            within=span.swizzle if span.is_within else 0,
-            count=len(places),
-            copy=copy,
-        )
+        where = region.space, region.name, offset
+        hazard = Hazard(kind, event.site, event.tick, lane, *where, how != "read", begins=True)
+        hazard.within = span.swizzle if span.is_within else 0
+        hazard.count, hazard.copy = len(places), copy
         self._add(hazard, other)
 
     def _across(self, lanes: Indices, others: Stamps) -> bool:

@@ -276,15 +276,10 @@ def _tensor(case: Case) -> Made:
         )
     if scale:
         assumes += f"; {', '.join(done)} against halves with float sums, whose rate that is"
-    return Ceiling(
-        "tensor",
-        NAMES["tensor"],
-        gflops,
-        start + blocks + end,
-        case.counts.build,
-        assumes + alike,
-        brief=start + (blocks if filled < _ALL else "") + end,
-    )
+    formula, build = start + blocks + end, case.counts.build
+    brief = start + (blocks if filled < _ALL else "") + end
+    title = NAMES["tensor"]
+    return Ceiling("tensor", title, gflops, formula, build, assumes + alike, brief=brief)
 
 
 def _fp32(case: Case) -> Made:

@@ -316,15 +316,8 @@ class CountingObserver(Observer):
         found = atomics.loop(rows.address, rows.mask, event.width, contest)
         array, tried = self._array(rows), found.rounds
         self._tell(event, array, "shared_atom", requests=tried, units=found.wavefronts, ideal=tried)
-        self._tell(
-            event,
-            array,
-            "shared_ld",
-            requests=found.loads,
-            units=found.load_wavefronts,
-            ideal=found.loads,
-            conflicts=found.load_conflicts,
-        )
+        loads = {"requests": found.loads, "units": found.load_wavefronts, "ideal": found.loads}
+        self._tell(event, array, "shared_ld", **loads, conflicts=found.load_conflicts)
         if issue.generic:
             self._add_pass(event, array, rows, issue.turns)
             if contest is not None:  # it is itself an instruction, whatever follows
@@ -443,13 +436,8 @@ class CountingObserver(Observer):
                 row = span.row if span.row is not None else np.zeros_like(shared)
                 if span.number is not None and event.outside is not None:
                     row = np.arange(len(shared)) // (len(shared) // len(event.outside))
-                sectors = global_memory.bulk_sectors(
-                    span.region.base + span.place,
-                    shared,
-                    row,
-                    span.number,
-                    is_multicast=event.is_multicast,
-                )
+                places, several = (span.region.base + span.place, shared, row), event.is_multicast
+                sectors = global_memory.bulk_sectors(*places, span.number, is_multicast=several)
                 least = -(-len(span.place) * span.width // global_memory.SECTOR)
                 sums = figures(requests=1, units=sectors, ideal=min(sectors, least))
                 self.tally.add(site, span.region.name, f"global_{name}", sums)
