@@ -18,6 +18,7 @@ import numpy as np
 
 from core.c_types import NUMBERS, VECTOR, numbers_in
 from core.compiler.compiler import compile_ptx, find_entry
+from core.compiler.request import Items
 from core.errors import ArgumentError, CompileError
 from core.ptx.debug.model import DebugInfo, DwarfType, Member
 from core.ptx.debug.reader import read_dwarf
@@ -26,7 +27,8 @@ from core.source.kernel_text import KernelText, kernel_called, kernels, split_in
 from core.source.slicing import Program
 from core.source.syntax import WORD
 
-_NONE: Mapping[str, str] = MappingProxyType({})
+Texts = Mapping[str, str]
+_NONE: Texts = MappingProxyType({})
 SURFACE = "cudaSurfaceObject_t"
 _TEXTURES = ("cudaTextureObject_t", SURFACE)
 _QUALIFIERS = {
@@ -118,8 +120,8 @@ def kernel_names(source: str, headers: str = "") -> tuple[str, ...]:
 def read_signature(
     source: str,
     kernel: str,
-    defines: Mapping[str, str] = _NONE,
-    headers: Mapping[str, str] = _NONE,
+    defines: Texts = _NONE,
+    headers: Texts = _NONE,
     name: str = "kernel.cu",
 ) -> tuple[SignatureParameter, ...]:
     """The parameters of `kernel` (its name as written, `ns::name`, `name<float>`), in order.
@@ -185,8 +187,8 @@ def read_signature(
 def type_sizes(
     source: str,
     kernel: str,
-    defines: Mapping[str, str] = _NONE,
-    headers: Mapping[str, str] = _NONE,
+    defines: Texts = _NONE,
+    headers: Texts = _NONE,
     name: str = "kernel.cu",
 ) -> Mapping[str, int]:
     """Bytes of the types that the kernel knows: those whose size the source asks for by name.
@@ -228,8 +230,8 @@ _VALUE = re.compile(r"Lx(n?)(\d+)E")
 def constants(
     expressions: Sequence[str],
     source: str,
-    defines: Mapping[str, str] = _NONE,
-    headers: Mapping[str, str] = _NONE,
+    defines: Texts = _NONE,
+    headers: Texts = _NONE,
     name: str = "kernel.cu",
 ) -> Mapping[str, int]:
     """The values of constant expressions such as `Traits<128, float>::kThreads`, by their texts.
@@ -428,13 +430,7 @@ def _with_unnamed(asked: _Asked, unnamed: list[bool]) -> _Asked:
 
 
 @lru_cache(maxsize=32)
-def _ask(
-    source: str,
-    kernel: str,
-    defines: tuple[tuple[str, str], ...],
-    headers: tuple[tuple[str, str], ...],
-    name: str,
-) -> _Asked:
+def _ask(source: str, kernel: str, defines: Items, headers: Items, name: str) -> _Asked:
     build = compile_ptx(
         source, source_name=name, defines=dict(defines), kernel=kernel, headers=dict(headers)
     )

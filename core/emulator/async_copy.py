@@ -26,12 +26,7 @@ _WORD, _BYTE = TYPES["b32"], TYPES["u8"]
 
 
 def copy(
-    size: int,
-    to: Reader,
-    source: Reader,
-    given: Reader | None,
-    ignore: Reader | None,
-    lanes: Lanes,
+    size: int, to: Reader, source: Reader, given: Reader | None, ignore: Reader | None, lanes: Lanes
 ) -> bool:
     """`size` bytes a lane; of them `given` (None: all) are copied, the others set to zero."""
     addresses, targets = lanes.read(source), lanes.read(to)

@@ -1679,7 +1679,7 @@ class Hazards(Observer):
             place = first + i if i else first
             touch = Touch(event.kind != "load", kind.how, place, stamp, lanes, value)
             for bad, other in shadow.touch(touch, self._order):
-                self._clash(shadow, event, place, bad, other, offset, lanes)
+                self._clash(shadow, event, place, bad, other, (offset, lanes))
 
     def _clash(
         self,
@@ -1688,25 +1688,24 @@ class Hazards(Observer):
         place: Ints,
         bad: Bad,
         other: Stamps,
-        offset: Ints,
-        lanes: Indices,
+        where: tuple[Ints, Indices],
     ) -> None:
         """Notes races of lanes that touch these granules with other accesses."""
         copied = None
         if shadow is self._shared:
             copied = self._copies.over_at(place * shadow.granule // 4, other)
         if copied is None:
-            self._note("race", event, bad, offset, lanes, other)
+            self._note("race", event, bad, *where, other)
             return
-        late = bad & (copied != 0) & ~self._order.unordered(copied, lanes)
+        late = bad & (copied != 0) & ~self._order.unordered(copied, where[1])
         if late.any():
             why = self._ended_at(int(other[late.argmax()]))
-            self._note("not_awaited", event, late, offset, lanes, copied, why)
+            self._note("not_awaited", event, late, *where, copied, why)
         bad = bad & ~late
         if bad.any():
             first = int(bad.argmax())
             end = self._ended_at(int(other[first])) if copied[first] else None
-            self._note("race", event, bad, offset, lanes, other, end)
+            self._note("race", event, bad, *where, other, end)
 
     # -- cp.async in flight -----------------------------------------------------------------
 
