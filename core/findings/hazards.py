@@ -87,11 +87,6 @@ Parameters = frozenset[tuple[str, int]]
 """Parameters of functions, each by its function and number."""
 
 
-def copies(module: Module, function: Function, shuffled: Parameters) -> Copies:
-    """The copying loads of a function; `shuffled` as `shuffled_parameters` has them."""
-    return _copies(module, function, shuffled, of_parameters=False)
-
-
 def shuffled_parameters(module: Module) -> Parameters:
     """The parameters that functions, such as those of `__shfl_sync`, only hand to a shuffle."""
     functions = {f.name: f for f in module.functions.values() if not f.is_entry and f.parameters}
@@ -132,7 +127,7 @@ def _handed_on(module: Module, function: Function, shuffled: Parameters) -> Para
 def _copies(
     module: Module, function: Function, shuffled: Parameters, *, of_parameters: bool
 ) -> Copies:
-    """The copying loads of parameters, or of memory."""
+    """The copying loads of parameters, or of memory; `shuffled` as `shuffled_parameters` has it."""
     found = Copies()
     instructions = _instructions(module, function)
     calls = (i for i in instructions if i.opcode == "call")
@@ -871,32 +866,6 @@ class Touch:
     value: NDArray[np.unsignedinteger] | None = None
 
 
-class Reads:
-    """Who read each granule: the highest and lowest lane of the latest read, and one before it."""
-
-    def __init__(self, size: int) -> None:
-        self.last: Stamps = np.zeros(size, np.int64)
-        self.first: Stamps = np.zeros(size, np.int64)
-        self.before: Stamps = np.zeros(size, np.int64)
-
-    def note(self, touch: Touch, order: Order) -> None:
-        """Notes a read; one by another warp replaces what `before` holds."""
-        place, stamp = touch.place, touch.stamp
-        old = self.last[place]
-        move = ((old ^ stamp) & LOW != 0) & (old != 0)
-        if np.count_nonzero(move):
-            kept = self.before[place]
-            useless = (kept == 0) | order.same_warp(kept, touch.lanes)
-            move &= useless | ~order.same_warp(old, touch.lanes)
-            self.before[place[move]] = old[move]
-        self.last[place] = stamp
-        self.first[place[::-1]] = stamp[::-1]
-
-    def slots(self) -> tuple[Stamps, ...]:
-        """The stamps that a write has to be ordered after."""
-        return self.last, self.first, self.before
-
-
 class Shadow:
     """The shadow of `nbytes` bytes.
 
@@ -911,7 +880,8 @@ class Shadow:
         self.nbytes, self.granule, self._private, self._space = nbytes, 4, private, space
         size = self._size()
         self._writes: dict[Class, Stamps] = {}
-        self._reads: dict[Class, Reads] = {}
+        # Who read: the highest and lowest lane of the latest read, and one before it.
+        self._reads: dict[Class, Stamps] = {}  # (3, granules)
         self._read_by: dict[int, Stamps] = {}  # the latest read of each asynchronous agent
         self._values: NDArray[np.unsignedinteger] = np.zeros(size, "u4")
         self.written: Mask | None = None if initialised else np.zeros(size, bool)
@@ -941,13 +911,11 @@ class Shadow:
         size = self._size()
 
         def cut(old: Ints) -> Ints:
-            return np.repeat(old, factor)[:size]
+            return np.repeat(old, factor, axis=-1)[..., :size]
 
         self._writes = {how: cut(stamps) for how, stamps in self._writes.items()}
         self._read_by = {agent: cut(stamps) for agent, stamps in self._read_by.items()}
-        for reads in self._reads.values():
-            reads.last, reads.first = cut(reads.last), cut(reads.first)
-            reads.before = cut(reads.before)
+        self._reads = {how: cut(stamps) for how, stamps in self._reads.items()}
         self._values = self._values.view(f"u{granule}")[:size]
         if self.written is not None:
             self.written = np.repeat(self.written, factor)[:size]
@@ -955,9 +923,9 @@ class Shadow:
     def forget(self, start: int, nbytes: int) -> None:
         """Nobody has touched these bytes."""
         granules = slice(start // self.granule, -(-(start + nbytes) // self.granule))
-        reads = (stamps for kind in self._reads.values() for stamps in kind.slots())
-        for stamps in (*self._writes.values(), *self._read_by.values(), *reads):
-            stamps[granules] = 0
+        known = (*self._writes.values(), *self._read_by.values(), *self._reads.values())
+        for stamps in known:
+            stamps[..., granules] = 0
         if self.written is not None:
             self.written[granules] = False
 
@@ -973,10 +941,6 @@ class Shadow:
             if how != "async":
                 result &= stamps.take(granules) < mine
         return result
-
-    def copied(self, words: Ints) -> Stamps:
-        """The latest asynchronous writes of words of four bytes."""
-        return self.written_by("async", words * (4 // self.granule))
 
     def written_by(self, how: Class, granules: Ints) -> Stamps:
         """Who wrote each granule last by accesses of a kind, 0 where nobody did."""
@@ -1033,9 +997,7 @@ class Shadow:
         """Notes an access and yields the lanes that race, with the stamps that they race with."""
         yield from self._against_writes(touch, order)
         if not touch.writes:
-            if touch.how not in self._reads:
-                self._reads[touch.how] = Reads(self._size())
-            self._reads[touch.how].note(touch, order)
+            self._note_read(touch, order)
             return
         yield from self._against_reads(touch, order)
         place = touch.place
@@ -1048,6 +1010,22 @@ class Shadow:
                 yield lost, writes[place]
         if self.written is not None:
             self.written[place] = True
+
+    def _note_read(self, touch: Touch, order: Order) -> None:
+        """Notes a read; one by another warp replaces the one before it."""
+        if touch.how not in self._reads:
+            self._reads[touch.how] = np.zeros((3, self._size()), np.int64)
+        last, first, before = self._reads[touch.how]
+        place, stamp = touch.place, touch.stamp
+        old = last[place]
+        move = ((old ^ stamp) & LOW != 0) & (old != 0)
+        if np.count_nonzero(move):
+            kept = before[place]
+            useless = (kept == 0) | order.same_warp(kept, touch.lanes)
+            move &= useless | ~order.same_warp(old, touch.lanes)
+            before[place[move]] = old[move]
+        last[place] = stamp
+        first[place[::-1]] = stamp[::-1]
 
     def _against_writes(self, touch: Touch, order: Order) -> Iterator[tuple[Bad, Stamps]]:
         for how, stamps in self._writes.items():
@@ -1076,7 +1054,7 @@ class Shadow:
             if rule is None:
                 continue
             seen = np.zeros(len(touch.place), bool)
-            for stamps in reads.slots():
+            for stamps in reads:
                 found = stamps.take(touch.place)
                 bad = self._suspects(found, touch, order)
                 if bad is None:
@@ -1101,7 +1079,7 @@ class Shadow:
         writes = (stamps for kind, stamps in self._writes.items() if kind not in harmless)
         others: list[tuple[str, Stamps]] = [("write", stamps) for stamps in writes]
         if how != "read":
-            reads = [s for kind in self._reads.values() for s in kind.slots()]
+            reads = (stamps for kind in self._reads.values() for stamps in kind)
             others += [("read", s) for s in (*reads, *self._read_by.values())]
         for what, stamps in others:
             found = stamps.take(place)
@@ -1218,7 +1196,7 @@ class GlobalState:
         function = self.module.function_at(pc)
         found = self._copies.get(function.name)
         if found is None:
-            found = copies(self.module, function, self._shuffled)
+            found = _copies(self.module, function, self._shuffled, of_parameters=False)
             self._copies[function.name] = found
         return found
 
@@ -1527,7 +1505,8 @@ class Hazards(Observer):
 
     def _is_overwritten(self, flight: Flight) -> bool:
         """Whether nothing is left of what was copied."""
-        found = self._shared.copied(flight.words)
+        granules = flight.words * (4 // self._shared.granule)
+        found = self._shared.written_by("async", granules)
         return not np.count_nonzero(found == flight.stamps[:, None])
 
     def on_phase(self, event: PhaseEvent) -> None:
@@ -1808,12 +1787,12 @@ class Hazards(Observer):
                     yield element, carried, carried.among(lanes)
 
     def _touch_local(self, event: AccessEvent) -> None:
-        region, count = event.region, self._geometry.lanes
+        region = event.region
         pattern = None if event.shift or self._carried else event.pattern
         if pattern is not None and pattern.notes.get("written") == self._unwritings:
             return  # nothing changes
         if self._local is None or region.nbytes > self._local_stride:
-            self._grow_local(region.nbytes, count)
+            self._grow_local(region.nbytes)
         assert self._local is not None
         assert self._local.written is not None
         self._local.refine(granule_of(event))
@@ -1832,8 +1811,8 @@ class Hazards(Observer):
                 for start in range(element * size, (element + 1) * size, self._local.granule):
                     self._local.written[(offset[bad] + start) // self._local.granule] = False
 
-    def _grow_local(self, stride: int, count: int) -> None:
-        old, old_stride = self._local, self._local_stride
+    def _grow_local(self, stride: int) -> None:
+        old, old_stride, count = self._local, self._local_stride, self._geometry.lanes
         self._local = Shadow(stride * count, initialised=False, private=True)
         self._local_stride = stride
         if old is not None:
@@ -1859,7 +1838,7 @@ class Hazards(Observer):
         count = int(np.count_nonzero(bad))
         if not count:
             return
-        across = other is not None and self._across(lanes[bad], other[bad])
+        across = other is not None and not self._order.same_warp(other[bad], lanes[bad]).all()
         known = self.found.get((kind, event.site))
         if known is not None:
             known.count += count
@@ -1920,10 +1899,3 @@ class Hazards(Observer):
         hazard.within = span.swizzle if span.is_within else 0
         hazard.count, hazard.copy = len(places), copy
         self._add(hazard, other)
-
-    def _across(self, lanes: Indices, others: Stamps) -> bool:
-        """Whether any of these lanes clashes with a thread of another warp."""
-        size = self._geometry.threads
-        mine, other = self._order.thread[lanes], others & LOW
-        same = (mine // size == other // size) & (mine % size // WARP == other % size // WARP)
-        return not bool(same.all())
