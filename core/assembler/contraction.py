@@ -153,9 +153,13 @@ class _Block:
                 addend = Register(name)
             else:
                 factor = Register(name)
-        modifiers = ("rn", *(m for m in total.modifiers if m in ("ftz", "sat")), kind)
-        operands = (result, factor, other, addend)
-        fused = replace(total, opcode="fma", modifiers=modifiers, operands=operands)
+        kept = tuple(m for m in total.modifiers if m in ("ftz", "sat"))
+        fused = replace(
+            total,
+            opcode="fma",
+            modifiers=("rn", *kept, kind),
+            operands=(result, factor, other, addend),
+        )
         self._rewriting.replace(total.pc, (*extra, fused))
 
     def _type(self, mul: Instruction) -> PtxType:

@@ -332,17 +332,26 @@ class _Staging:
         self._rewriting.declare(self._function.name, holds.name, PRED)
         add = "s32" if kind.bits == TYPES["s32"].bits else "s64"
         for turn in range(1, turns):
-            sum_ = (ahead, counter, Immediate(turn * step))
             self._made += [
-                replace(comparison, opcode="add", modifiers=(add,), operands=sum_),
+                replace(
+                    comparison,
+                    opcode="add",
+                    modifiers=(add,),
+                    operands=(ahead, counter, Immediate(turn * step)),
+                ),
                 replace(comparison, operands=(holds, ahead, comparison.operands[2])),
             ]
             self._jump(label, holds, negated=not self._loop.jump.guard_negated)
 
     def _jump(self, label: str, guard: Register | None = None, *, negated: bool = False) -> None:
-        operands, negated = (Symbol(label),), negated and guard is not None
-        jump = replace(self._loop.jump, operands=operands, guard=guard, guard_negated=negated)
-        self._made.append(jump)
+        self._made.append(
+            replace(
+                self._loop.jump,
+                operands=(Symbol(label),),
+                guard=guard,
+                guard_negated=negated and guard is not None,
+            )
+        )
 
     def _copy(self, stage: _Stage, turn: int) -> None:
         """One turn. A load that the machine code has less often than others makes no request."""

@@ -60,8 +60,12 @@ class Rewriting:
         registers: Mapping[str, PtxType] = function.registers
         if more := self._registers.get(function.name):
             registers = MappingProxyType({**registers, **more})
-        first, end = place[function.first_pc], place[function.end_pc]
-        return replace(function, first_pc=first, end_pc=end, registers=registers)
+        return replace(
+            function,
+            first_pc=place[function.first_pc],
+            end_pc=place[function.end_pc],
+            registers=registers,
+        )
 
 
 def jump_targets(module: Module) -> frozenset[int]:

@@ -322,9 +322,14 @@ def _run(own: OwnLaunch, number: int, seed: int, progress: Any) -> Trace:
     from core.emulator.run_queue import ORDERS
     from core.runs.recording import record
 
-    order, seed = ORDERS[min(number, len(ORDERS) - 1)], seed + number
+    order = ORDERS[min(number, len(ORDERS) - 1)]
     return record(
-        own.workload, blocks=(0,), order=order, seed=seed, progress=progress, seconds=_SECONDS
+        own.workload,
+        blocks=(0,),
+        order=order,
+        seed=seed + number,
+        progress=progress,
+        seconds=_SECONDS,
     )
 
 

@@ -53,8 +53,13 @@ def compare_ncu(
     launches = read_profile(profile)
     workload = chosen_workload(kernel, sizes.given(), launch.launch())
     with compile_errors(workload), progress_bar(f"counting {workload.kernel}") as progress:
-        kind = None if build == "auto" else build
-        found = compare(launches, workload, number=number, build=kind, progress=progress)
+        found = compare(
+            launches,
+            workload,
+            number=number,
+            build=None if build == "auto" else build,
+            progress=progress,
+        )
     if as_json:
         print_json(as_data(found))
     else:

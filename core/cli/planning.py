@@ -71,9 +71,14 @@ class LaunchTexts:
             )
         given = (text.partition("=") for text in self.arg or ())
         arguments = tuple((name.strip(), value) for name, _, value in given)
-        kernel, defines = self.kernel_name or names[0], shlex.join(self.define or ())
         launch = FileLaunch(
-            str(path), kernel, self.grid, self.block, self.shared, defines, arguments
+            str(path),
+            self.kernel_name or names[0],
+            self.grid,
+            self.block,
+            self.shared,
+            shlex.join(self.define or ()),
+            arguments,
         )
         return FileKernel(source, launch, self.flops, self.expected)
 

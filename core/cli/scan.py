@@ -230,9 +230,16 @@ def _table(rows: Sequence[Scanned], varied: Sequence[str]) -> Table:
         counts = [_short(value) for value in (one.sectors, one.wavefronts, one.conflicts)]
         rate = "" if one.gflops is None else f"{one.gflops:,.0f}"
         share = "" if one.of_peak is None else f"{one.of_peak:.1%}"
-        kernel = [one.title] if several else []
-        cells = f"{one.occupancy:.0%}", one.binding or "no FLOP", rate, share
-        table.add_row(str(rank), *kernel, *parameters, *counts, *cells)
+        table.add_row(
+            str(rank),
+            *([one.title] if several else []),
+            *parameters,
+            *counts,
+            f"{one.occupancy:.0%}",
+            one.binding or "no FLOP",
+            rate,
+            share,
+        )
     return table
 
 

@@ -835,9 +835,13 @@ def _in_parts(
         opened(address, "EMULATOR", jobs=os.cpu_count() or 1, tell=tell) as cluster,
         progress_bar(f"running {workload.kernel}") as progress,
     ):
-        parts = _PARTS_EACH * cluster.workers
         return trace_in_parts(
-            subject, cluster.spread, parts, kind=build, checks=checks, progress=progress
+            subject,
+            cluster.spread,
+            _PARTS_EACH * cluster.workers,
+            kind=build,
+            checks=checks,
+            progress=progress,
         )
 
 

@@ -195,8 +195,14 @@ def file_launch(
             guess, whole = large, launched
     macros = {*split_defines(whole.defines)} - {*split_defines(asked.defines)}
     names = {name for name, _ in whole.arguments} - {name for name, _ in asked.arguments}
-    options, guessed = _options(asked, whole), frozenset(names | macros)
-    return OwnLaunch(workload, options, guessed, guess.open, whole, guess.left_out)
+    return OwnLaunch(
+        workload,
+        _options(asked, whole),
+        frozenset(names | macros),
+        guess.open,
+        whole,
+        guess.left_out,
+    )
 
 
 def _absolute(paths: Sequence[str]) -> list[str]:

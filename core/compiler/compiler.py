@@ -298,8 +298,15 @@ def compile_kernel(
     major, minor = compute_capability
     suffix = _suffix(source, headers) if compute_capability == (9, 0) else ""
     options = (f"--gpu-architecture=sm_{major}{minor}{suffix}", *extra_options)
-    items, texts = define_items(defines), tuple(sorted(headers.items()))
-    request = Request(source, source_name, items, options, "CUBIN", kernel, texts)
+    request = Request(
+        source,
+        source_name,
+        define_items(defines),
+        options,
+        "CUBIN",
+        kernel,
+        tuple(sorted(headers.items())),
+    )
     try:
         made = _cubins.get(request, lambda: compile_request(request))
     except CompileError as error:

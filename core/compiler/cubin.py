@@ -337,10 +337,17 @@ def _accesses_of(
         around.sort(key=lambda j: (j.target or 0, -j.address))
         loops = tuple((line_of(j.address), j.target or 0) for j in around)
         stretch = bisect.bisect_right(starts, one.address)
-        place = line_of(one.address), stretch, loops
-        told = middles.get(stretch, 0), one.address in spills
-        is_staged = bool(loops) and loops[-1][1] in staged
-        yield MachineAccess(one.name, one.width, *place, one.guarded, *told, is_staged)
+        yield MachineAccess(
+            one.name,
+            one.width,
+            line_of(one.address),
+            stretch,
+            loops,
+            one.guarded,
+            middles.get(stretch, 0),
+            one.address in spills,
+            bool(loops) and loops[-1][1] in staged,
+        )
 
 
 def _spills(elf: ELFFile, entry: str) -> frozenset[int]:

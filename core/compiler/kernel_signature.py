@@ -518,8 +518,11 @@ def _of_leaf(
     path = leaf.name
     if leaf.count == MAP_WORDS and nbytes == 8 * MAP_WORDS and align == MAP_ALIGNMENT:
         path, shown = "", TENSOR_MAP  # opaque: it has the parameter's own name
-    own = path or leaf.type.startswith("enum ") or leaf.is_function
-    made = replace(leaf, name=_joined(name, path), type=leaf.type if own else shown)
+    made = replace(
+        leaf,
+        name=_joined(name, path),
+        type=leaf.type if path or leaf.type.startswith("enum ") or leaf.is_function else shown,
+    )
     if path or leaf.count > 1 or leaf.type == EMPTY or len(leaves) > 1:
         return replace(made, whole=name, whole_bytes=max(nbytes, 1), whole_align=align)
     return made
@@ -589,8 +592,11 @@ def _elements(
         raise _Unsuitable(f"{array.name} has {count * len(first):,} members")
     for index in range(count):
         for leaf in first:
-            name, place = f"{path}{index}", offset + index * element.nbytes
-            yield replace(leaf, name=_joined(name, leaf.name), offset=place + leaf.offset)
+            yield replace(
+                leaf,
+                name=_joined(f"{path}{index}", leaf.name),
+                offset=offset + index * element.nbytes + leaf.offset,
+            )
 
 
 def _members(kind: DwarfType, path: str, offset: int) -> Iterator[SignatureParameter]:

@@ -134,8 +134,16 @@ class Program:
     def __init__(self, source: str, name: str, headers: Mapping[str, str]) -> None:
         self._program = ctypes.c_void_p()
         texts, names = _strings(list(headers.values())), _strings(list(headers))
-        made, main = ctypes.byref(self._program), (source.encode(), name.encode())
-        _check(library().nvrtcCreateProgram(made, *main, len(headers), texts, names))
+        _check(
+            library().nvrtcCreateProgram(
+                ctypes.byref(self._program),
+                source.encode(),
+                name.encode(),
+                len(headers),
+                texts,
+                names,
+            )
+        )
 
     def __enter__(self) -> Program:
         return self

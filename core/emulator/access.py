@@ -163,8 +163,9 @@ class MemoryUnit:
         size = image.shared_bytes
         stride = image.shared_stride
         offsets = np.repeat(np.arange(blocks, dtype=np.int64) * stride, geometry.threads)
-        data = zeros(blocks * stride)
-        self.shared = Region("shared memory", "shared", SHARED_WINDOW, size, data, offsets)
+        self.shared = Region(
+            "shared memory", "shared", SHARED_WINDOW, size, zeros(blocks * stride), offsets
+        )
         self.remote = self._of_cluster(stride)
         self.alive: Mask | None = None  # the lanes that have not exited, set by the machine's state
         self.local = Region("local memory", "local", LOCAL_WINDOW, 0, zeros(0))
@@ -256,8 +257,9 @@ class MemoryUnit:
             old = self.local.data[: self.count * self._local_stride]
             data[:, : self._local_stride] = old.reshape(self.count, -1)
         offsets = np.arange(self.count, dtype=np.int64) * stride
-        raw = data.reshape(-1)
-        self.local = Region("local memory", "local", LOCAL_WINDOW, stride, raw, offsets)
+        self.local = Region(
+            "local memory", "local", LOCAL_WINDOW, stride, data.reshape(-1), offsets
+        )
         self._local_stride = stride
         self._map = self._new_map()
         self._guess.clear()
@@ -523,12 +525,24 @@ class MemoryUnit:
         where = np.flatnonzero(lanes)
         if not len(where):
             return
-        first, heap, pc = int(address[where[0]]), self.image.heap, op.instruction.pc
+        first, heap = int(address[where[0]]), self.image.heap
         piece = heap.piece_at(first) if heap is not None else None
-        region = self.meant(pc, first) if heap is None or piece is None else heap.region
-        what = kind, where, address[where].copy(), width, region
-        how, site = op.payload.kind, self._site
-        event = FaultEvent(tick, pc, *what, site=site, access=how, values=values, piece=piece)
+        region = (
+            self.meant(op.instruction.pc, first) if heap is None or piece is None else heap.region
+        )
+        event = FaultEvent(
+            tick,
+            op.instruction.pc,
+            kind,
+            where,
+            address[where].copy(),
+            width,
+            region,
+            site=self._site,
+            access=op.payload.kind,
+            values=values,
+            piece=piece,
+        )
         for observer in self.observers:
             observer.on_fault(event)
 

@@ -106,6 +106,12 @@ def async_copy(decoder: OperandDecoder, instruction: Instruction) -> Op:
             ignore = decoder.table.read(instruction, operand, PRED)
         else:
             given = decoder.table.read(instruction, operand, TYPES["u32"])
-    target = decoder.address(instruction, to, "shared")
-    origin = decoder.address(instruction, source, "global")
-    return decoder.action(instruction, partial(copy, nbytes, target, origin, given, ignore))
+    action = partial(
+        copy,
+        nbytes,
+        decoder.address(instruction, to, "shared"),
+        decoder.address(instruction, source, "global"),
+        given,
+        ignore,
+    )
+    return decoder.action(instruction, action)

@@ -412,16 +412,29 @@ def bulk_copy(decoder: OperandDecoder, instruction: Instruction) -> Op:
         corner = tuple(decoder.table.read(instruction, c, TYPES["s32"]) for c in listed)
         if f"{len(corner)}d" not in modifiers:
             raise unsupported(instruction, "has the wrong number of coordinates")
-        map_at = decoder.address(instruction, far, "")
-        place = decoder.address(instruction, near, "shared")
-        box = TensorCopy(loads, map_at, corner, place, signal, reduces)
-        return decoder.action(instruction, box)
+        return decoder.action(
+            instruction,
+            TensorCopy(
+                loads,
+                decoder.address(instruction, far, ""),
+                corner,
+                decoder.address(instruction, near, "shared"),
+                signal,
+                reduces,
+            ),
+        )
     kind = {"global": "load"}.get(spaces[1], "store" if spaces[0] == "global" else "shared")
-    into = decoder.address(instruction, to, spaces[0])
-    start = decoder.address(instruction, source, spaces[1])
-    size = decoder.table.read(instruction, operands[2], TYPES["u32"])
-    reduction = _reduction(instruction, type_of(instruction).name, spaces[0]) if reduces else None
-    return decoder.action(instruction, BulkCopy(kind, into, start, size, signal, reduction))
+    return decoder.action(
+        instruction,
+        BulkCopy(
+            kind,
+            decoder.address(instruction, to, spaces[0]),
+            decoder.address(instruction, source, spaces[1]),
+            decoder.table.read(instruction, operands[2], TYPES["u32"]),
+            signal,
+            _reduction(instruction, type_of(instruction).name, spaces[0]) if reduces else None,
+        ),
+    )
 
 
 _SPACES = ("shared", "global")

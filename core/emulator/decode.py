@@ -85,8 +85,14 @@ def load_or_store(decoder: OperandDecoder, instruction: Instruction) -> Op:
         key = address.base.name, address.offset
         parameter = ParameterAccess(is_load, key, kind, readers)
         return decoder.op(Kind.PARAMETER, instruction, parameter, loaded, types)
-    where, way = decoder.address(instruction, address, space), "load" if is_load else "store"
-    access = MemoryAccess(way, space, kind, len(value), where, readers)
+    access = MemoryAccess(
+        "load" if is_load else "store",
+        space,
+        kind,
+        len(value),
+        decoder.address(instruction, address, space),
+        readers,
+    )
     return decoder.op(Kind.MEMORY, instruction, access, loaded, types)
 
 
@@ -111,9 +117,15 @@ def atomic(decoder: OperandDecoder, instruction: Instruction) -> Op:
         raise unsupported(instruction, "has the wrong number of operands")
     into, types = (elements(instruction.operands[0]), (kind,) * count) if has_result else ((), ())
     space = space_of(instruction)
-    where = decoder.address(instruction, address, space)
-    readers = tuple(decoder.table.read(instruction, v, kind) for v in values)
-    access = MemoryAccess("atomic", space, kind, count, where, readers, name)
+    access = MemoryAccess(
+        "atomic",
+        space,
+        kind,
+        count,
+        decoder.address(instruction, address, space),
+        tuple(decoder.table.read(instruction, v, kind) for v in values),
+        name,
+    )
     return decoder.op(Kind.MEMORY, instruction, access, into, types)
 
 
@@ -185,9 +197,14 @@ def call(decoder: OperandDecoder, instruction: Instruction) -> Op:
         pointer = decoder.table.read(instruction, target, TYPES["s64"])
     else:
         raise unsupported(instruction, "calls a function that is not there")
-    into, given = _names(results, "result"), _names(arguments, "argument")
-    passed = _argument_values(decoder, instruction, arguments)
-    payload = Call(name, into, given, pointer, passed, _result_slots(decoder, results))
+    payload = Call(
+        name,
+        _names(results, "result"),
+        _names(arguments, "argument"),
+        pointer,
+        _argument_values(decoder, instruction, arguments),
+        _result_slots(decoder, results),
+    )
     return Op(Kind.CALL, instruction, payload=payload)
 
 

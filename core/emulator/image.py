@@ -88,8 +88,13 @@ class Image:
                 plain = source_name(variable.name)
                 raw = given.get(plain.rpartition("::")[2], variable.initial or b"")
                 content = np.frombuffer(raw[: variable.nbytes], np.uint8)
-                name, place = variable.name, begins.get(variable.name)
-                region = self.memory.allocate(name, content, variable.space, variable.nbytes, place)
+                region = self.memory.allocate(
+                    variable.name,
+                    content,
+                    variable.space,
+                    variable.nbytes,
+                    begins.get(variable.name),
+                )
                 addresses[variable.name] = region.base
         self._callable = [name for name in self.module.functions if name not in addresses]
         for number, name in enumerate(self._callable):

@@ -223,9 +223,17 @@ class InFlight:
         assert shared.lane_offset is not None
         stride = shared.data.size // len(self.state.geometry.blocks)
         offset = int(places[first]) * 8 % max(stride, 1)
-        at = np.array([shared.base + offset], np.int64)
         self.state.fault(
-            kind, pc, depth, lanes, others, other_pc, detail, tick, region=shared, address=at
+            kind,
+            pc,
+            depth,
+            lanes,
+            others,
+            other_pc,
+            detail,
+            tick,
+            region=shared,
+            address=np.array([shared.base + offset], np.int64),
         )
 
     def expect(self, place: int, nbytes: int) -> None:
@@ -240,9 +248,15 @@ class InFlight:
         traffic.now.add(lane)
         traffic.ever.add(lane)
         if word.pending < count:
-            where, most = np.full(self.state.count, place), f"{word.expected:,}"
-            depth = lanes.group.depth
-            self.fault("bad_mbarrier", lanes.pc, depth, np.array([lane]), where, most)
+            where = np.full(self.state.count, place)
+            self.fault(
+                "bad_mbarrier",
+                lanes.pc,
+                lanes.group.depth,
+                np.array([lane]),
+                where,
+                f"{word.expected:,}",
+            )
         expected = word.expected - (count if drop else 0)
         pending = max(word.pending - count, 0)
         self._put(place, replace(word, expected=expected, pending=pending))
@@ -556,10 +570,28 @@ class InFlight:
     def _hung(self, sleeper: Sleeper, place: int, lanes: Indices) -> None:
         traffic, word = self.traffic[place], self.word(place)
         others, other_pc = self._holder(traffic, lanes)
-        arrivals = word.phase, int(sleeper.parity[lanes[0]]), word.pending, word.expected
-        lacks = "|".join(map(str, (*arrivals, word.missing_bytes, traffic.expected)))
-        pc, depth, places = sleeper.group.pc, sleeper.group.depth, sleeper.place
-        self.fault("hang", pc, depth, lanes, places, lacks, sleeper.tick, others, other_pc)
+        missing = "|".join(
+            str(x)
+            for x in (
+                word.phase,
+                int(sleeper.parity[lanes[0]]),
+                word.pending,
+                word.expected,
+                word.missing_bytes,
+                traffic.expected,
+            )
+        )
+        self.fault(
+            "hang",
+            sleeper.group.pc,
+            sleeper.group.depth,
+            lanes,
+            sleeper.place,
+            missing,
+            sleeper.tick,
+            others,
+            other_pc,
+        )
 
     def _holder(self, traffic: Traffic, lanes: Indices) -> tuple[Indices | None, int]:
         """A lane that came to the object before and now waits itself, and where."""

@@ -35,8 +35,15 @@ def met(lanes: ActionLanes) -> ActionLanes | None:
     lacking = _lacking(here, come, lanes)
     if is_forced and lacking.any():
         missing = np.flatnonzero(_of_warpgroups(lacking, lanes) & ~here)
-        where, since = (lanes.pc, lanes.group.depth, np.flatnonzero(lacking)), lanes.group.since
-        machine.state.fault("divergent_warp", *where, missing, detail="warpgroup", tick=since)
+        machine.state.fault(
+            "divergent_warp",
+            lanes.pc,
+            lanes.group.depth,
+            np.flatnonzero(lacking),
+            missing,
+            detail="warpgroup",
+            tick=lanes.group.since,
+        )
         lacking = np.zeros_like(lacking)
     lanes.group.forced = False
     if not mates and not lacking.any():

@@ -152,9 +152,17 @@ class Products:
                 if len(span.place) and not readers.isdisjoint(mine.tolist())
             )
             issuers = (mine % geometry.warps) * 32 + block * geometry.threads
-            tick, number = self.state.tick - 1, self._number
             event = TransferEvent(
-                tick, pc, site, "product", issuers, reads, (), agent, number, homes=homes
+                self.state.tick - 1,
+                pc,
+                site,
+                "product",
+                issuers,
+                reads,
+                (),
+                agent,
+                self._number,
+                homes=homes,
             )
             for observer in self.state.observers:
                 observer.on_transfer(event)
@@ -199,8 +207,13 @@ class Products:
         whole = np.zeros((len(warp_rows(present, self.state.geometry, 0)), 32), bool)
         whole[warps] = True
         of_warps = lanes_of_rows(whole, self.state.geometry)
-        here, others = np.flatnonzero(present & of_warps), np.flatnonzero(~present & of_warps)
-        self.state.fault("divergent_warp", lanes.pc, lanes.group.depth, here, others)
+        self.state.fault(
+            "divergent_warp",
+            lanes.pc,
+            lanes.group.depth,
+            np.flatnonzero(present & of_warps),
+            np.flatnonzero(~present & of_warps),
+        )
 
     def _open_in(self, numbers: Numbers | None, active: Mask) -> Mask | None:
         """The lanes whose register a product, not waited for, uses."""

@@ -109,10 +109,19 @@ class ChunkRecord(Observer):
         last = self.accesses[-1] if self.accesses else None
         if last is None or (last.tick, last.kind) != (event.tick, event.access):
             nobody = np.zeros(self.geometry.lanes, bool)
-            region, width, values = event.region or _NOWHERE, event.width, event.values
-            what = event.access, region, width, np.array([region.base], np.int64)
+            region = event.region or _NOWHERE
             self.accesses.append(
-                AccessEvent(event.tick, event.pc, *what, nobody, values, event.site)
+                AccessEvent(
+                    event.tick,
+                    event.pc,
+                    event.access,
+                    region,
+                    event.width,
+                    np.array([region.base], np.int64),
+                    nobody,
+                    event.values,
+                    event.site,
+                )
             )
         self.faults.setdefault(len(self.accesses) - 1, []).append(event)
 

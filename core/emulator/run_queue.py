@@ -136,9 +136,17 @@ class RunQueue:
                 self.groups.remove(group)
                 assert group.mask is not None
                 assert other.mask is not None
-                where, mask = (group.pc, group.depth), group.mask | other.mask
-                joined = Group(*where, mask, group.warp, 0, False, group.yielded, latch=group.latch)
-                group = self.enter(joined)
+                mask = group.mask | other.mask
+                group = self.enter(
+                    Group(
+                        group.pc,
+                        group.depth,
+                        mask,
+                        group.warp,
+                        yielded=group.yielded,
+                        latch=group.latch,
+                    )
+                )
         return group
 
     def starved(self) -> Group | None:

@@ -143,9 +143,19 @@ class MachineState:
         site = self.call_site(pc, depth, int(lanes[0]))
         if other_pc >= 0 and others is not None:
             other_pc = self.call_site(other_pc, int(self.resume_depth[others[0]]), int(others[0]))
-        when, where = self.tick - 1 if tick < 0 else tick, (address, width, region)
         event = FaultEvent(
-            when, pc, kind, lanes, *where, detail, site, others, other_pc, piece=piece
+            self.tick - 1 if tick < 0 else tick,
+            pc,
+            kind,
+            lanes,
+            address,
+            width,
+            region,
+            detail,
+            site,
+            others,
+            other_pc,
+            piece=piece,
         )
         for observer in self.observers:
             observer.on_fault(event)

@@ -582,10 +582,17 @@ def _fragment(
         row, inner = result_places(shape)
         row_stride = row_major
         default = shape.n if row_major else shape.m
+    space = space_of(instruction)
     pitch = stride if stride is not None else Immediate(default)
-    where = decoder.address(instruction, address, space_of(instruction))
-    step = decoder.table.read(instruction, pitch, TYPES["u32"])
-    return Fragment(element, element.bits // 8, row, inner, row_stride, where, step)
+    return Fragment(
+        element,
+        element.bits // 8,
+        row,
+        inner,
+        row_stride,
+        decoder.address(instruction, address, space),
+        decoder.table.read(instruction, pitch, TYPES["u32"]),
+    )
 
 
 def wmma(decoder: OperandDecoder, instruction: Instruction) -> Op:

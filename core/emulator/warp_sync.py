@@ -79,7 +79,13 @@ class WarpSync:
             mask = mask | mate.mask
         first = next((m for m in (group, *mates) if m.expected is not None), group)
         return Group(
-            pc, group.depth, mask, group.warp, 0, group.forced, False, first.expected, first.places
+            pc,
+            group.depth,
+            mask,
+            group.warp,
+            forced=group.forced,
+            expected=first.expected,
+            places=first.places,
         )
 
     def _those_ready(
@@ -106,9 +112,17 @@ class WarpSync:
             return None
         self.state.exclusive = False
         places = self._places_of(missing) if group.expected is None else group.places
-        now, depth, warp = self.state.tick - 1, group.depth, group.warp
-        held = Group(pc, depth, lack, warp, now, expected=expected, places=places)
-        self.queue.held.append(held)
+        self.queue.held.append(
+            Group(
+                pc,
+                group.depth,
+                lack,
+                group.warp,
+                self.state.tick - 1,
+                expected=expected,
+                places=places,
+            )
+        )
         return group.mask & ~lack
 
     def _places_of(self, lanes: Mask) -> frozenset[int] | None:

@@ -136,11 +136,20 @@ class Reporter:
             )
         else:
             sentence = how(self, event, place, who)
-        message = f"{self._at(site)}: {sentence}"
-        at = *self._where(int(event.lanes[0])), self._line(site), event.tick
+        block, thread = self._where(int(event.lanes[0]))
         array = self._program.array(place.array) if event.kind == "out_of_bounds" else None
-        needs = -(-end // array.dtype.itemsize) if array is not None else 0
-        return Finding(event.kind, message, *at, place.array, place.index, count, needs=needs)
+        return Finding(
+            event.kind,
+            f"{self._at(site)}: {sentence}",
+            block,
+            thread,
+            self._line(site),
+            event.tick,
+            place.array,
+            place.index,
+            count,
+            needs=-(-end // array.dtype.itemsize) if array is not None else 0,
+        )
 
     def _piece(self, piece: Piece) -> str:
         """`the 64 bytes that malloc gave in line 5`."""
@@ -380,9 +389,18 @@ class Reporter:
         else:
             verb = self._atomic(hazard.pc) or ("writes" if hazard.is_store else "reads")
             sentence = f"{who} {verb} {place.text}{self._clash(hazard)}"
-        message = f"{self._at(hazard.pc)}: {sentence}"
-        at = *self._where(hazard.lane), self._line(hazard.pc), hazard.tick
-        return Finding(hazard.kind, message, *at, place.array, place.index, hazard.count)
+        block, thread = self._where(hazard.lane)
+        return Finding(
+            hazard.kind,
+            f"{self._at(hazard.pc)}: {sentence}",
+            block,
+            thread,
+            self._line(hazard.pc),
+            hazard.tick,
+            place.array,
+            place.index,
+            hazard.count,
+        )
 
     def _misuse(self, hazard: Hazard) -> str:
         """What is wrong with the use of an mbarrier, at `{place}`."""

@@ -251,8 +251,13 @@ def build_for(workload: Workload, capability: tuple[int, int]) -> Built:
             f"NVRTC does not know compute capability {capability[0]}.{capability[1]}; "
             f"compiled for {chosen[0]}.{chosen[1]} instead.",
         )
-    architecture = f"sm_{chosen[0]}{chosen[1]}"
-    return Built(cubin, entry, architecture, nvrtc_library.version(), notes)
+    return Built(
+        cubin=cubin,
+        entry=entry,
+        architecture=f"sm_{chosen[0]}{chosen[1]}",
+        compiler=nvrtc_library.version(),
+        notes=notes,
+    )
 
 
 def nearest_architecture(capability: tuple[int, int], supported: list[int]) -> tuple[int, int]:

@@ -121,8 +121,14 @@ class FileKernel:
                 f"{self.title} needs values for {listing(missing)}: give them as sizes, tiles or "
                 "other parameters of the sweep."
             )
-        values = {name: known[name] for name in self.names}
-        return FileSubject(self.source, self.launch, values, self.flops, self.expected, seed)
+        return FileSubject(
+            self.source,
+            self.launch,
+            {name: known[name] for name in self.names},
+            self.flops,
+            self.expected,
+            seed,
+        )
 
 
 @dataclass(frozen=True)

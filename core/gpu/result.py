@@ -46,8 +46,15 @@ def summarise(samples: Sequence[float]) -> Summary:
     if not np.all(np.isfinite(ordered)):
         raise ValueError("a sample is not a finite number")
     low, high = _median_ranks(len(ordered))
-    p5, median, p95 = np.quantile(ordered, (0.05, 0.5, 0.95)).tolist()
-    return Summary(len(ordered), median, p5, p95, float(ordered[low]), float(ordered[high]))
+    p5, median, p95 = np.quantile(ordered, (0.05, 0.5, 0.95))
+    return Summary(
+        count=len(ordered),
+        median=float(median),
+        p5=float(p5),
+        p95=float(p95),
+        median_low=float(ordered[low]),
+        median_high=float(ordered[high]),
+    )
 
 
 def _median_ranks(count: int) -> tuple[int, int]:

@@ -276,10 +276,15 @@ def _tensor(case: Case) -> Made:
         )
     if scale:
         assumes += f"; {', '.join(done)} against halves with float sums, whose rate that is"
-    formula, build = start + blocks + end, case.counts.build
-    brief = start + (blocks if filled < _ALL else "") + end
-    title = NAMES["tensor"]
-    return Ceiling("tensor", title, gflops, formula, build, assumes + alike, brief=brief)
+    return Ceiling(
+        "tensor",
+        NAMES["tensor"],
+        gflops,
+        start + blocks + end,
+        case.counts.build,
+        assumes + alike,
+        brief=start + (blocks if filled < _ALL else "") + end,
+    )
 
 
 def _fp32(case: Case) -> Made:

@@ -327,8 +327,9 @@ def variable(
     nbytes = 0 if unsized and initial is None else count * kind.nbytes
     if initial is not None and unsized:
         nbytes = len(initial)
-    align = align or kind.nbytes
-    return Variable(name.text, space, kind, nbytes, align, initial, extern, relocations)
+    return Variable(
+        name.text, space, kind, nbytes, align or kind.nbytes, initial, extern, relocations
+    )
 
 
 # Operands of PTX instructions, and the scopes that their names live in.
@@ -701,9 +702,17 @@ class _Parser:
             self._end(first)
         elif name in self.functions:
             return  # a declaration after the definition adds nothing
-        own = MappingProxyType(scope.registers), tuple(found), first, len(self.instructions)
-        sizes = (blocks.get(directive, ()) for directive in _BLOCKS)
-        self.functions[name] = Function(name, is_entry, arguments, returns, *own, *sizes)
+        self.functions[name] = Function(
+            name,
+            is_entry,
+            arguments,
+            returns,
+            MappingProxyType(scope.registers),
+            tuple(found),
+            first,
+            len(self.instructions),
+            *(blocks.get(d, ()) for d in _BLOCKS),
+        )
 
     def _sizes(self) -> tuple[int, ...]:
         """`256` or `16, 16, 1`."""
@@ -839,9 +848,17 @@ class _Parser:
         )
         if not has_places and any(isinstance(o, Address) and o.coordinates for o in operands):
             raise UnsupportedPtx(start.line, self._text_from(start), "has a texture's address")
-        pc, text = len(self.instructions), self._text_from(start)
-        what = opcode, tuple(modifiers), tuple(operands), guard, negated
-        return Instruction(pc, *what, start.line, text, self.position)
+        return Instruction(
+            len(self.instructions),
+            opcode,
+            tuple(modifiers),
+            tuple(operands),
+            guard,
+            negated,
+            start.line,
+            self._text_from(start),
+            self.position,
+        )
 
     def _text_from(self, start: Token) -> str:
         """The statement that has just ended, in one line."""

@@ -246,8 +246,15 @@ class CountingObserver(Observer):
         for turn in self._turns(issue, word):
             units = shared_memory.wavefronts(turn.address, turn.active, width, issue.sharing)
             free = shared_memory.conflict_free_wavefronts(turn.address, turn.active, width)
-            found = {"units": 2 * units, "ideal": 2 * free, "conflicts": units - free}
-            self._add(event, array, "shared_atom", turn, None, **found)
+            self._add(
+                event,
+                array,
+                "shared_atom",
+                turn,
+                units=2 * units,
+                ideal=2 * free,
+                conflicts=units - free,
+            )
 
     def _turns(self, issue: Issue, rows: _Rows) -> Iterator[_Rows]:
         """The lanes that try each time: in each, one lane gets through to each word.
@@ -308,16 +315,30 @@ class CountingObserver(Observer):
         taken = units * issue.turns
         self._pass(event, rows)
         ideal = shared_memory.ideal_wavefronts(taken, rows.lanes, event.width)
-        found = {"units": taken, "ideal": ideal, "conflicts": units - free}
-        self._add(event, self._array(rows), "shared_atom", rows, None, **found)
+        self._add(
+            event,
+            self._array(rows),
+            "shared_atom",
+            rows,
+            units=taken,
+            ideal=ideal,
+            conflicts=units - free,
+        )
 
     def _shared_loop(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
         contest = self._contest(event, issue)
         found = atomics.loop(rows.address, rows.mask, event.width, contest)
         array, tried = self._array(rows), found.rounds
         self._tell(event, array, "shared_atom", requests=tried, units=found.wavefronts, ideal=tried)
-        loads = {"requests": found.loads, "units": found.load_wavefronts, "ideal": found.loads}
-        self._tell(event, array, "shared_ld", **loads, conflicts=found.load_conflicts)
+        self._tell(
+            event,
+            array,
+            "shared_ld",
+            requests=found.loads,
+            units=found.load_wavefronts,
+            ideal=found.loads,
+            conflicts=found.load_conflicts,
+        )
         if issue.generic:
             self._add_pass(event, array, rows, issue.turns)
             if contest is not None:  # it is itself an instruction, whatever follows
@@ -436,8 +457,13 @@ class CountingObserver(Observer):
                 row = span.row if span.row is not None else np.zeros_like(shared)
                 if span.number is not None and event.outside is not None:
                     row = np.arange(len(shared)) // (len(shared) // len(event.outside))
-                places, several = (span.region.base + span.place, shared, row), event.is_multicast
-                sectors = global_memory.bulk_sectors(*places, span.number, is_multicast=several)
+                sectors = global_memory.bulk_sectors(
+                    span.region.base + span.place,
+                    shared,
+                    row,
+                    span.number,
+                    is_multicast=event.is_multicast,
+                )
                 least = -(-len(span.place) * span.width // global_memory.SECTOR)
                 sums = figures(requests=1, units=sectors, ideal=min(sectors, least))
                 self.tally.add(site, span.region.name, f"global_{name}", sums)

@@ -20,7 +20,7 @@ from core.trace.access import Access, Array, SharedArray, SharedState, owner_of,
 from core.trace.history import Moments, SharedHistory, SoFar, SumsSoFar
 from core.trace.path import Moment, Path, Segments, moment_in
 from core.trace.program_info import ProgramInfo
-from core.trace.steps import ACCESSES, EventKind, Executed, StepAxis, build_steps
+from core.trace.steps import ACCESSES, EventKind, Executed, StepAxis, Steps, build_steps
 from core.trace.variables import Value, Variable, VariableReader, VariableRow
 
 if TYPE_CHECKING:
@@ -54,8 +54,15 @@ class BlockTrace(StepAxis):
         self._paths: dict[int, Path] = {}
         self._so_far: dict[str, SumsSoFar] = {}
         self._path = segments.path(self.lanes)
-        known = program.lines, program.exits, program.loops
-        self._steps = build_steps(record, self._path, self.lanes, segments.masks, *known)
+        self._steps: Steps = build_steps(
+            record,
+            self._path,
+            self.lanes,
+            segments.masks,
+            program.lines,
+            program.exits,
+            program.loops,
+        )
 
     # -- the record ---------------------------------------------------------------------------
 

@@ -125,5 +125,9 @@ class Segments:
         segments = np.repeat(chosen, lengths)
         starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
         within = np.arange(len(segments)) - starts
-        pcs, ticks = self.firsts[segments] + within, self.ticks[segments] + within
-        return Path(pcs, ticks, self.depths[segments], segments)
+        return Path(
+            self.firsts[segments] + within,
+            self.ticks[segments] + within,
+            self.depths[segments],
+            segments,
+        )

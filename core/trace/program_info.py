@@ -20,7 +20,6 @@ from core.trace.variables import fields_of_rows
 
 if TYPE_CHECKING:
     from core.emulator.image import Image
-    from core.launch import ArrayArgument
     from core.ptx.debug.model import DebugInfo
 
 
@@ -53,15 +52,19 @@ class ProgramInfo:
 def program_info(image: Image, workload: Workload, debug: DebugInfo | None = None) -> ProgramInfo:
     """Gathers it from the image of a launch; names of fields come from the debug information."""
     module = image.module
-
-    def array(a: ArrayArgument) -> Array:
-        fields = fields_of_rows(debug, image.function.name, a) if debug is not None else ()
-        base = image.buffers[a.name].base
-        return Array(a.name, base, a.data.shape, a.data.dtype, a.role, *fields)
-
     return ProgramInfo(
         module,
-        tuple(map(array, image.launch.arrays)),
+        tuple(
+            Array(
+                a.name,
+                image.buffers[a.name].base,
+                a.data.shape,
+                a.data.dtype,
+                a.role,
+                *(fields_of_rows(debug, image.function.name, a) if debug is not None else ()),
+            )
+            for a in image.launch.arrays
+        ),
         _shared_arrays(image, workload),
         source_lines(module),
         np.array([i.opcode in ("ret", "exit") for i in module.instructions], bool),

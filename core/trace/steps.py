@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.trace.phases import Filling, Indices, Ints, Loop, Phase, filling, phase_of
+from core.trace.phases import Filling, Loop, Phase, filling, phase_of
 
 if TYPE_CHECKING:
     from core.emulator.events import Mask
@@ -45,10 +45,10 @@ class Steps:
     kind: NDArray[np.uint8]
     line: NDArray[np.int32]
     phase: NDArray[np.int32]
-    pc: Ints
-    tick: Ints
-    instruction: Ints
-    event: Ints
+    pc: NDArray[np.int64]
+    tick: NDArray[np.int64]
+    instruction: NDArray[np.int64]
+    event: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,11 @@ class Executed:
     `first_steps` to it are its own (an access that it makes); there are none where first > last.
     """
 
-    pcs: Ints
-    depths: Ints
-    first_steps: Ints
-    last_steps: Ints
-    ticks: Ints
+    pcs: NDArray[np.int64]
+    depths: NDArray[np.int64]
+    first_steps: NDArray[np.int64]
+    last_steps: NDArray[np.int64]
+    ticks: NDArray[np.int64]
 
 
 def source_lines(module: Module) -> NDArray[np.int32]:
@@ -77,7 +77,7 @@ def source_lines(module: Module) -> NDArray[np.int32]:
     )
 
 
-def _with_line(lines: NDArray[np.int32]) -> Indices:
+def _with_line(lines: NDArray[np.int32]) -> NDArray[np.intp]:
     """The place of each instruction, or where it has no line that of the last before it with one.
 
     So a function of a header belongs to the line that calls it, at the caller's depth.
@@ -86,7 +86,7 @@ def _with_line(lines: NDArray[np.int32]) -> Indices:
     return np.maximum.accumulate(known)
 
 
-def _caller(depths: Ints) -> Indices:
+def _caller(depths: NDArray[np.int64]) -> NDArray[np.intp]:
     """The place of each instruction, or of the kernel's own call if it is in a function called."""
     own = np.where(depths == 0, np.arange(len(depths)), 0)
     return np.maximum.accumulate(own)
@@ -141,12 +141,22 @@ def build_steps(
     order = np.lexsort((kind != EventKind.LINE, tick))
     tick, kind, event = tick[order], kind[order], event[order]
     instruction = np.searchsorted(path.ticks, tick)
-    places = lines[instruction], phases[instruction], path.pcs[instruction]
-    return Steps(kind, *places, tick, instruction, event)
+    return Steps(
+        kind,
+        lines[instruction],
+        phases[instruction],
+        path.pcs[instruction],
+        tick,
+        instruction,
+        event,
+    )
 
 
 def _line_starts(
-    pcs: Ints, known: Indices, lines: NDArray[np.int32], depths: Ints
+    pcs: NDArray[np.int64],
+    known: NDArray[np.intp],
+    lines: NDArray[np.int32],
+    depths: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
     """Where a line begins: another line or function, or a jump back in a loop on one line.
 
@@ -172,7 +182,7 @@ def _tried(record: ChunkRecord, place: int) -> Mask | None:
     return mask
 
 
-def _taking_part(masks: list[Mask | None], lanes: slice) -> Ints:
+def _taking_part(masks: list[Mask | None], lanes: slice) -> NDArray[np.int64]:
     """Places of the events in which one of the lanes takes part."""
     seen: dict[int, bool] = {}
     found = []
@@ -228,7 +238,7 @@ class StepAxis:
         return self._steps.phase
 
     @property
-    def pc(self) -> Ints:
+    def pc(self) -> NDArray[np.int64]:
         """The PTX instruction of every step, an index into the module's instructions."""
         return self._steps.pc
 
@@ -258,7 +268,7 @@ class StepAxis:
         return frozenset(np.unique(spaces[self.line[steps] == line]).tolist())
 
     @cached_property
-    def _accesses(self) -> tuple[Ints, NDArray[np.str_]]:
+    def _accesses(self) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
         """Every step that accesses memory, ascending, and the space that each accesses."""
         steps = np.flatnonzero(np.isin(self.kind, ACCESSES))
         events = self.record.accesses
@@ -281,7 +291,7 @@ class StepAxis:
         return int(stops[place]) if place >= 0 else 0
 
     @cached_property
-    def access_steps(self) -> Ints:
+    def access_steps(self) -> NDArray[np.int64]:
         """The steps that access memory, ascending.
 
         Local memory, a thread's own arrays that no other thread sees, is passed over, unless the
@@ -291,19 +301,19 @@ class StepAxis:
         visible = steps[spaces != "local"]
         return visible if len(visible) else steps
 
-    def _visible_accesses(self) -> Ints:
+    def _visible_accesses(self) -> NDArray[np.int64]:
         """`access_steps`; none where they are local and operations move what there is."""
         steps, spaces = self._accesses
         only_local = bool(len(steps)) and bool(np.all(spaces == "local"))
         return steps[:0] if only_local and len(self.operation_steps) else self.access_steps
 
     @cached_property
-    def operation_steps(self) -> Ints:
+    def operation_steps(self) -> NDArray[np.int64]:
         """The steps in which the block begins bulk copies and products, ascending, each once."""
         return np.zeros(0, np.int64)
 
     @cached_property
-    def _stops(self) -> dict[str, Ints]:
+    def _stops(self) -> dict[str, NDArray[np.int64]]:
         starts = [phase.first for phase in self.phases]
         return {
             "access": np.union1d(self._visible_accesses(), self.operation_steps),

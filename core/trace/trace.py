@@ -123,9 +123,12 @@ class Trace:
             )
         if block not in self._blocks:
             number, place = self._places[block]
-            segments, reader = self._segments[number], self._readers[number]
             self._blocks[block] = BlockTrace(
-                self.records[number], segments, place, self.program, reader
+                self.records[number],
+                self._segments[number],
+                place,
+                self.program,
+                self._readers[number],
             )
         return self._blocks[block]
 
