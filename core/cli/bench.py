@@ -508,12 +508,7 @@ def _show(
 
 
 def _show_files(
-    names: Sequence[str],
-    paths: Sequence[Path],
-    out: Sequence[Path],
-    *,
-    recorded: bool,
-    as_json: bool,
+    names: list[str], paths: list[Path], out: list[Path], *, recorded: bool, as_json: bool
 ) -> None:
     results = [*(load_recorded() if recorded else ()), *(r for p in paths for r in read_results(p))]
     results = [r for r in results if not names or r.rung in names or r.series in names]

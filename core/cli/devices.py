@@ -71,18 +71,8 @@ def _as_json(found: tuple[DeviceReport, ...], trouble: str) -> dict[str, Any]:
 
 
 def _table(title: str, rows: Iterable[tuple[str, ...]]) -> Table:
-    table = plain_table(
-        "device",
-        ">CC",
-        ">SMs",
-        ">cores",
-        ">MHz",
-        ">GB/s",
-        ">GFLOPS",
-        ">L2 MiB",
-        ">shared",
-        title=title,
-    )
+    figures = (">CC", ">SMs", ">cores", ">MHz", ">GB/s", ">GFLOPS", ">L2 MiB", ">shared")
+    table = plain_table("device", *figures, title=title)
     for row in rows:
         table.add_row(*row)
     return table

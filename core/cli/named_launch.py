@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from core.trace import Trace
     from core.trace.finding import Finding
 
+Given = Mapping[str, int]  # sizes of a rung, by name
+Options = Mapping[str, Any]  # the launch of a file, as far as it is said
 SEED = 7  # where a command does not let one choose
 
 
-def chosen_workload(kernel: str, given: Mapping[str, int], launch: Mapping[str, Any]) -> Workload:
+def chosen_workload(kernel: str, given: Given, launch: Options) -> Workload:
     """What another command names: a rung with its sizes, its arrays empty, or a CUDA source file.
 
     The file's launch has the sizes of its host, where these are known. Raises ParameterError and
@@ -40,8 +42,8 @@ def chosen_workload(kernel: str, given: Mapping[str, int], launch: Mapping[str, 
 
 def named_launch(
     name: str,
-    given: Mapping[str, int],
-    launch: Mapping[str, Any],
+    given: Given,
+    launch: Options,
     seed: int,
     *,
     blank: bool = False,
@@ -64,13 +66,7 @@ def is_file(name: str) -> bool:
 
 
 def rung_workload(
-    name: str,
-    given: Mapping[str, int],
-    launch: Mapping[str, Any],
-    seed: int,
-    *,
-    blank: bool,
-    inputs: Inputs | None,
+    name: str, given: Given, launch: Options, seed: int, *, blank: bool, inputs: Inputs | None
 ) -> Workload:
     """The launch of a rung with random `inputs` or others; its arrays are empty where `blank`."""
     from core.ladder import load_ladder, rung_of
@@ -89,9 +85,7 @@ def rung_workload(
     return rung.workload_of(inputs or "random", seed, **given)
 
 
-def ptx_launch(
-    path: Path, given: Mapping[str, int], launch: Mapping[str, Any], seed: int
-) -> OwnLaunch:
+def ptx_launch(path: Path, given: Given, launch: Options, seed: int) -> OwnLaunch:
     """The launch of a PTX file's kernel; what is not given is guessed."""
     from core.guessing.ptx_kernels import complete_ptx
     from core.own_files.ptx_files import ptx_workload, read_ptx
@@ -110,7 +104,7 @@ def ptx_launch(
     return OwnLaunch(ptx_workload(file, whole, seed), options)
 
 
-def _asked(path: Path, launch: Mapping[str, Any]) -> FileLaunch:
+def _asked(path: Path, launch: Options) -> FileLaunch:
     """The launch of a file as far as options say it; "" for what they leave out."""
     from core.own_files.argument_texts import by_name
     from core.own_files.file_launch import FileLaunch, join_defines, parse_defines
@@ -176,12 +170,7 @@ def faults(trace: Trace, own: OwnLaunch) -> tuple[Finding, ...]:
 
 
 def file_launch(
-    path: Path,
-    given: Mapping[str, int],
-    launch: Mapping[str, Any],
-    seed: int,
-    *,
-    is_small: bool = True,
+    path: Path, given: Given, launch: Options, seed: int, *, is_small: bool = True
 ) -> OwnLaunch:
     """The launch of a CUDA source file's kernel; what is not given is guessed and tried.
 
@@ -258,7 +247,7 @@ def _options(asked: FileLaunch, whole: FileLaunch) -> str:
     return " ".join(f"{option} {shlex.quote(text)}" for option, text in words)
 
 
-def _refuse_sizes(given: Mapping[str, int]) -> None:
+def _refuse_sizes(given: Given) -> None:
     if given:
         name = next(iter(given))
         raise ParameterError(

@@ -283,7 +283,7 @@ def _tables(
         for name, row in counters.by_array.items()
     ]
     total = _Row(("all",), counters.totals)
-    yield from _pair("by array", ("array",), arrays, total)
+    yield from _pair("by array", ("array",), arrays, total, narrow=False)
     source = trace.workload.source.splitlines()
     lines = [
         _Row((str(line), Text(_code(source, line), overflow="ellipsis", no_wrap=True)), row)
@@ -297,12 +297,7 @@ def _code(source: list[str], line: int) -> str:
 
 
 def _pair(
-    title: str,
-    labels: tuple[str, ...],
-    rows: list[_Row],
-    total: _Row | None,
-    *,
-    narrow: bool = False,
+    title: str, labels: Iterable[str], rows: list[_Row], total: _Row | None, narrow: bool
 ) -> Iterator[Table]:
     """One table for each space of memory, where there is anything to show."""
     for space in SPACES:

@@ -18,16 +18,17 @@ import numpy as np
 
 from core.c_types import NUMBERS, VECTOR, numbers_in
 from core.compiler.compiler import compile_ptx, find_entry
+from core.compiler.request import Items
 from core.errors import ArgumentError, CompileError
 from core.ptx.debug.model import DebugInfo, DwarfType, Member
 from core.ptx.debug.variable_locations import read_dwarf
 from core.source.declarations import WORD
-from core.source.functions_and_calls import TemplateParameter
 from core.source.kernel_slice import Program
 from core.source.kernels_and_launches import KernelText, kernel_called, kernels, split_instance
 from core.source.template_instances import instances
 
-_NONE: Mapping[str, str] = MappingProxyType({})
+Texts = Mapping[str, str]
+_NONE: Texts = MappingProxyType({})
 SURFACE = "cudaSurfaceObject_t"
 _TEXTURES = ("cudaTextureObject_t", SURFACE)
 _QUALIFIERS = {
@@ -119,8 +120,8 @@ def kernel_names(source: str, headers: str = "") -> tuple[str, ...]:
 def read_signature(
     source: str,
     kernel: str,
-    defines: Mapping[str, str] = _NONE,
-    headers: Mapping[str, str] = _NONE,
+    defines: Texts = _NONE,
+    headers: Texts = _NONE,
     name: str = "kernel.cu",
 ) -> tuple[SignatureParameter, ...]:
     """The parameters of `kernel` (its name as written, `ns::name`, `name<float>`), in order.
@@ -137,9 +138,10 @@ def read_signature(
     if found.template and not given:
         given = split_instance(instances(whole, found)[0])[1]
     if found.template and not given and not all(p.default for p in found.template):
+        example = ", ".join("Functor" if p.kind == "type" else "4" for p in found.template)
         raise ArgumentError(
             f"The source names no instance of the template {found.name}: choose one, such "
-            f"as {found.name}<{', '.join(_example(p) for p in found.template)}>; a function that a "
+            f"as {found.name}<{example}>; a function that a "
             "kernel calls must be a struct with operator(): a lambda of the host has no name."
         )
     texts = found.parameters_of(given)
@@ -185,8 +187,8 @@ def read_signature(
 def type_sizes(
     source: str,
     kernel: str,
-    defines: Mapping[str, str] = _NONE,
-    headers: Mapping[str, str] = _NONE,
+    defines: Texts = _NONE,
+    headers: Texts = _NONE,
     name: str = "kernel.cu",
 ) -> Mapping[str, int]:
     """Bytes of the types that the kernel knows: those whose size the source asks for by name.
@@ -228,8 +230,8 @@ _VALUE = re.compile(r"Lx(n?)(\d+)E")
 def constants(
     expressions: Sequence[str],
     source: str,
-    defines: Mapping[str, str] = _NONE,
-    headers: Mapping[str, str] = _NONE,
+    defines: Texts = _NONE,
+    headers: Texts = _NONE,
     name: str = "kernel.cu",
 ) -> Mapping[str, int]:
     """The values of constant expressions such as `Traits<128, float>::kThreads`, by their texts.
@@ -274,10 +276,6 @@ def _kernel(source: str, whole: str, kernel: str) -> KernelText:
     names = kernel_names(whole)
     there = f"it has: {', '.join(names)}" if names else "it has no __global__ function"
     raise ArgumentError(f"The source has no kernel called {kernel}; {there}.")
-
-
-def _example(parameter: TemplateParameter) -> str:
-    return "Functor" if parameter.kind == "type" else "4"
 
 
 # --- from the declaration ------------------------------------------------------------------------
@@ -432,13 +430,7 @@ def _with_unnamed(asked: _Asked, unnamed: list[bool]) -> _Asked:
 
 
 @lru_cache(maxsize=32)
-def _ask(
-    source: str,
-    kernel: str,
-    defines: tuple[tuple[str, str], ...],
-    headers: tuple[tuple[str, str], ...],
-    name: str,
-) -> _Asked:
+def _ask(source: str, kernel: str, defines: Items, headers: Items, name: str) -> _Asked:
     build = compile_ptx(
         source, source_name=name, defines=dict(defines), kernel=kernel, headers=dict(headers)
     )
@@ -578,13 +570,10 @@ def _leaves(kind: DwarfType, path: str, offset: int) -> Iterator[SignatureParame
     elif kind.kind == "struct":
         yield from _members(kind, path, offset)
     elif kind.dtype is not None:
-        yield SignatureParameter(path, plain, _number(kind), offset=offset)
+        number = np.dtype(np.bool_) if kind.kind == "bool" else kind.dtype
+        yield SignatureParameter(path, plain, number, offset=offset)
     else:
         raise _Unsuitable(f"the type {kind.name} is not a number")
-
-
-def _number(kind: DwarfType) -> np.dtype[Any] | None:
-    return np.dtype(np.bool_) if kind.kind == "bool" else kind.dtype
 
 
 def _plain_name(kind: DwarfType) -> str:

@@ -236,11 +236,7 @@ _FORWARDS = re.compile(r"\b(?:shfl|invoke_one)|cooperative_groups/(?:reduce|scan
 
 
 def _compile_text(
-    request: Request,
-    instance: str = "",
-    *,
-    is_doubtful: bool = False,
-    may_be_alone: bool = True,
+    request: Request, instance: str = "", *, is_doubtful: bool = False, may_be_alone: bool = True
 ) -> Compiled:
     """`instance` is the full name of a template's instance that is to be made.
 

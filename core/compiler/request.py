@@ -35,17 +35,20 @@ ARCHITECTURE = "--gpu-architecture="
 """How a request's first option begins: a virtual architecture follows, or a real one, "sm_90"."""
 
 
+Items = tuple[tuple[str, str], ...]  # of a mapping, in an order of its own
+
+
 @dataclass(frozen=True)
 class Request:
     """What is to be compiled, and to what. Equal requests give equal results."""
 
     source: str
     source_name: str
-    defines: tuple[tuple[str, str], ...]
+    defines: Items
     options: tuple[str, ...]
     output: Literal["PTX", "CUBIN"]
     kernel: str = ""  # as the source names it, with its template arguments; "" for all of them
-    headers: tuple[tuple[str, str], ...] = ()  # of the user's own, by name
+    headers: Items = ()  # of the user's own, by name
     compiler: CompilerName = field(default_factory=chosen)
 
     @property
@@ -87,7 +90,7 @@ class Compiled:
     machine: MachineFacts = field(default_factory=MachineFacts)
 
 
-def define_items(defines: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+def define_items(defines: Mapping[str, str]) -> Items:
     """Macros and their values, in an order of their own."""
     return tuple(sorted((name, str(value)) for name, value in defines.items()))
 
@@ -102,7 +105,8 @@ def compile_request(request: Request) -> Compiled:
     if (known := shipped_answer(request)) is not None:
         return known
     request = _by_who_is_here(request)
-    key = _key(request)
+    # All that an answer follows from: the request, the compiler, CUDA's headers, and our part.
+    key = repr((request, request.all_options, _tools(request.compiler)))
     if (known := _unpacked(disk_cache.find(key))) is not None:
         return known
     from core.compiler.nvrtc import compile_here  # what it imports takes as long as to compile
@@ -164,11 +168,6 @@ def _must_be_text(request: Request) -> None:
                 f"{what[0].upper()}{what[1:]} is not text in UTF-8 (character {error.start + 1:,}):"
                 " write it anew."
             ) from None
-
-
-def _key(request: Request) -> str:
-    """All that an answer follows from: the request, the compiler, CUDA's headers, and our part."""
-    return repr((request, request.all_options, _tools(request.compiler)))
 
 
 @cache

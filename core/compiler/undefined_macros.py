@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from core.compiler.compiler import compile_ptx
+from core.compiler.request import Items
 from core.errors import CompileError
 from core.source.comments_and_strings import blanked
 from core.source.kernel_slice import Part, Program
@@ -43,11 +44,7 @@ def undefined_macros(
 
 @lru_cache(maxsize=32)
 def _undefined(
-    source: str,
-    kernel: str,
-    headers: tuple[tuple[str, str], ...],
-    defines: tuple[tuple[str, str], ...],
-    name: str,
+    source: str, kernel: str, headers: Items, defines: Items, name: str
 ) -> Mapping[str, bool]:
     program = Program("", {"": source, **dict(headers)})
     candidates: dict[str, bool] = {}

@@ -153,13 +153,9 @@ def _startable(capability: Capability, registers: int, per_warp: int, warps: int
     """
     partitions = max(capability.partitions, 4) if capability.major >= 5 else capability.partitions
     assumed = per_warp * _up(warps, partitions)
-    too_many = registers > _most_registers(capability)
-    return assumed <= capability.registers_per_block and not too_many
-
-
-def _most_registers(capability: Capability) -> int:
     # The header lets 256 through from 7.0 on; no compiler makes more than 255.
-    return capability.registers_per_thread + (capability.major >= 7)
+    most = capability.registers_per_thread + (capability.major >= 7)
+    return assumed <= capability.registers_per_block and registers <= most
 
 
 def _by_block(capability: Capability, resources: Resources, warps: int) -> tuple[int | None, int]:

@@ -6,7 +6,7 @@ instructions that wait for a copy only tell the observers, which know what is st
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,70 +25,59 @@ from core.ptx.types import PRED, TYPES
 _WORD, _BYTE = TYPES["b32"], TYPES["u8"]
 
 
-@dataclass(frozen=True)
-class AsyncCopy:
+def copy(
+    size: int, to: Reader, source: Reader, given: Reader | None, ignore: Reader | None, lanes: Lanes
+) -> bool:
     """`size` bytes a lane; of them `given` (None: all) are copied, the others set to zero."""
-
-    size: int
-    to: Reader
-    source: Reader
-    given: Reader | None
-    ignore: Reader | None
-
-    def __call__(self, lanes: Lanes) -> bool:
-        """Copies."""
-        source, to = lanes.read(self.source), lanes.read(self.to)
-        given = np.full(lanes.count, self.size)
-        if self.given is not None:
-            given = np.minimum(lanes.read(self.given).astype(np.int64), self.size)
-        if self.ignore is not None:
-            given = np.where(lanes.read(self.ignore), 0, given)
-        words = lanes.access("load", _WORD, source, count=self.size // 4, only=given == self.size)
-        whole = [np.where(given == self.size, w, 0).astype(np.int32) for w in words]
-        partly = (given > 0) & (given < self.size) & lanes.active
-        if partly.any():
-            whole = self._bytes(lanes, source, given, partly, whole)
-        lanes.access("store", _WORD, to, tuple(whole), count=self.size // 4)
-        return True
-
-    def _bytes(
-        self, lanes: Lanes, source: Ints, given: Ints, partly: Mask, words: list[NDArray[Any]]
-    ) -> list[NDArray[Any]]:
-        """Lanes that copy less than the whole, byte by byte."""
-        raw = np.stack(words, 1).view(np.uint8)
-        for i in range(int(given[partly].max())):
-            here = partly & (given > i)
-            (value,) = lanes.access("load", _BYTE, source + i, only=here)
-            raw[:, i] = np.where(here, value, raw[:, i])
-        return [np.ascontiguousarray(w) for w in raw.view(np.int32).T]
+    addresses, targets = lanes.read(source), lanes.read(to)
+    nbytes = np.full(lanes.count, size)
+    if given is not None:
+        nbytes = np.minimum(lanes.read(given).astype(np.int64), size)
+    if ignore is not None:
+        nbytes = np.where(lanes.read(ignore), 0, nbytes)
+    words = lanes.access("load", _WORD, addresses, count=size // 4, only=nbytes == size)
+    whole = [np.where(nbytes == size, w, 0).astype(np.int32) for w in words]
+    partly = (nbytes > 0) & (nbytes < size) & lanes.active
+    if partly.any():
+        whole = _by_bytes(lanes, addresses, nbytes, partly, whole)
+    lanes.access("store", _WORD, targets, tuple(whole), count=size // 4)
+    return True
 
 
-@dataclass(frozen=True)
-class CopyGroups:
-    """`cp.async.commit_group`, `wait_group` of all groups but the `left` latest, and `wait_all`."""
+def _by_bytes(
+    lanes: Lanes, source: Ints, given: Ints, partly: Mask, words: list[NDArray[Any]]
+) -> list[NDArray[Any]]:
+    """Lanes that copy less than the whole, byte by byte."""
+    raw = np.stack(words, 1).view(np.uint8)
+    for i in range(int(given[partly].max())):
+        here = partly & (given > i)
+        (value,) = lanes.access("load", _BYTE, source + i, only=here)
+        raw[:, i] = np.where(here, value, raw[:, i])
+    return [np.ascontiguousarray(w) for w in raw.view(np.int32).T]
 
-    commits: bool
-    left: int | None = None  # None: it does not wait
 
-    def __call__(self, lanes: Lanes) -> bool:
-        """Tells of it: nobody has to wait."""
-        if self.commits:
-            lanes.tell_copies("commit")
-        if self.left is not None:
-            lanes.tell_copies("wait", self.left)
-        return True
+def tell_groups(commits: bool, left: int | None, lanes: Lanes) -> bool:
+    """`cp.async.commit_group`, `wait_group` of all groups but the `left` latest, and `wait_all`.
+
+    Nobody has to wait. `left` None: it is no wait.
+    """
+    if commits:
+        lanes.tell_copies("commit")
+    if left is not None:
+        lanes.tell_copies("wait", left)
+    return True
 
 
 def _groups(decoder: OperandDecoder, instruction: Instruction) -> Op:
     """`wait_all` is a commit and a wait for all groups (PTX ISA, "cp.async.wait_all")."""
     modifiers = instruction.modifiers
     if "wait_group" not in modifiers:
-        groups = CopyGroups(commits=True, left=0 if "wait_all" in modifiers else None)
+        groups = partial(tell_groups, True, 0 if "wait_all" in modifiers else None)
         return decoder.action(instruction, groups)
     left = immediate(instruction.operands[0]) if instruction.operands else None
     if left is None:
         raise unsupported(instruction, "does not say how many groups")
-    return decoder.action(instruction, CopyGroups(commits=False, left=left))
+    return decoder.action(instruction, partial(tell_groups, False, left))
 
 
 def async_copy(decoder: OperandDecoder, instruction: Instruction) -> Op:
@@ -117,7 +106,8 @@ def async_copy(decoder: OperandDecoder, instruction: Instruction) -> Op:
             ignore = decoder.table.read(instruction, operand, PRED)
         else:
             given = decoder.table.read(instruction, operand, TYPES["u32"])
-    action = AsyncCopy(
+    action = partial(
+        copy,
         nbytes,
         decoder.address(instruction, to, "shared"),
         decoder.address(instruction, source, "global"),

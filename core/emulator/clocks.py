@@ -6,7 +6,7 @@ number of instructions that the blocks which run together have issued.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -17,18 +17,11 @@ from core.ptx.arithmetic.operation import type_of
 from core.ptx.ast import Instruction, Special
 
 
-@dataclass(frozen=True)
-class ReadClock:
-    """`mov` from a clock register."""
-
-    shift: int  # 32 for the upper half
-    bits: int
-
-    def __call__(self, lanes: Lanes) -> bool:
-        """Reads the clock."""
-        now = (lanes.state.tick >> self.shift) & ((1 << self.bits) - 1)
-        lanes.write(np.array([now], f"u{self.bits // 8}"))
-        return True
+def tell_clock(shift: int, bits: int, lanes: Lanes) -> bool:
+    """`mov` from a clock register; `shift` is 32 for its upper half."""
+    now = (lanes.state.tick >> shift) & ((1 << bits) - 1)
+    lanes.write(np.array([now], f"u{bits // 8}"))
+    return True
 
 
 def read_clock(decoder: OperandDecoder, instruction: Instruction) -> Op:
@@ -36,5 +29,5 @@ def read_clock(decoder: OperandDecoder, instruction: Instruction) -> Op:
     kind = type_of(instruction)
     source = instruction.operands[1]
     assert isinstance(source, Special)
-    action = ReadClock(32 if source.name.endswith("_hi") else 0, kind.bits)
+    action = partial(tell_clock, 32 if source.name.endswith("_hi") else 0, kind.bits)
     return decoder.action(instruction, action, (instruction.operands[0],), (kind,))

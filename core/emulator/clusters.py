@@ -6,7 +6,7 @@ one of the executing block's own has 0 there, or its own rank plus 1 where `mapa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -22,60 +22,38 @@ from core.ptx.types import TYPES, PtxType
 _WITHIN = (1 << RANK_BITS) - 1
 
 
-@dataclass(frozen=True)
-class MapAddress:
+def put_rank(own: Reader, wanted: Reader, generic: bool, kind: PtxType, lanes: Lanes) -> bool:
     """`mapa`: the address, in the block of a rank, of what lies at one's own address."""
-
-    address: Reader
-    rank: Reader
-    generic: bool
-    kind: PtxType
-
-    def __call__(self, lanes: Lanes) -> bool:
-        """Puts the rank into the address."""
-        address = lanes.read(self.address).astype(np.int64)
-        rank = lanes.read(self.rank).astype(np.int64)
-        count = lanes.geometry.cluster.count
-        wrong = lanes.active & ((rank < 0) | (rank >= count))
-        if wrong.any():
-            lane = int(wrong.argmax())
-            lanes.fault("bad_rank", lane, f"{int(rank[lane])}|{count}")
-            rank = np.where(wrong, 0, rank)
-        window = SHARED_WINDOW if self.generic else 0
-        tag = rank + 1 if count > 1 else np.zeros_like(rank)  # a block alone has its own memory
-        mapped = (address & _WITHIN) | tag << RANK_BITS
-        lanes.write((mapped + window).astype(self.kind.dtype))
-        return True
+    address, rank = lanes.read(own).astype(np.int64), lanes.read(wanted).astype(np.int64)
+    count = lanes.geometry.cluster.count
+    wrong = lanes.active & ((rank < 0) | (rank >= count))
+    if wrong.any():
+        lane = int(wrong.argmax())
+        lanes.fault("bad_rank", lane, f"{int(rank[lane])}|{count}")
+        rank = np.where(wrong, 0, rank)
+    window = SHARED_WINDOW if generic else 0
+    tag = rank + 1 if count > 1 else np.zeros_like(rank)  # a block alone has its own memory
+    mapped = (address & _WITHIN) | tag << RANK_BITS
+    lanes.write((mapped + window).astype(kind.dtype))
+    return True
 
 
-@dataclass(frozen=True)
-class RankOf:
+def rank_of(address: Reader, lanes: Lanes) -> bool:
     """`getctarank`: in which block of the cluster an address lies."""
-
-    address: Reader
-
-    def __call__(self, lanes: Lanes) -> bool:
-        """Reads it off the address."""
-        tag = (lanes.read(self.address).astype(np.int64) >> RANK_BITS) & 0xFF
-        own = lanes.geometry.special("%cluster_ctarank")
-        lanes.write(np.where(tag == 0, own, tag - 1).astype(np.uint32))
-        return True
+    tag = (lanes.read(address).astype(np.int64) >> RANK_BITS) & 0xFF
+    own = lanes.geometry.special("%cluster_ctarank")
+    lanes.write(np.where(tag == 0, own, tag - 1).astype(np.uint32))
+    return True
 
 
-@dataclass(frozen=True)
-class ClusterArrive:
+def arrive(is_relaxed: bool, lanes: ActionLanes) -> bool:
     """`barrier.cluster.arrive`.
 
     With `.relaxed` it orders none of the accesses before it; without, it releases them (PTX ISA,
     "barrier.cluster").
     """
-
-    is_relaxed: bool
-
-    def __call__(self, lanes: ActionLanes) -> bool:
-        """Announces each lane."""
-        lanes.machine.flight.cluster_arrive(lanes, is_relaxed=self.is_relaxed)
-        return True
+    lanes.machine.flight.cluster_arrive(lanes, is_relaxed=is_relaxed)
+    return True
 
 
 def wait(lanes: ActionLanes) -> bool:
@@ -93,13 +71,14 @@ def map_address(decoder: OperandDecoder, instruction: Instruction) -> Op:
     to, address, *rank = instruction.operands
     where = decoder.table.read(instruction, address, kind)
     if instruction.opcode == "getctarank":
-        return decoder.action(instruction, RankOf(where), (to,), (TYPES["u32"],))
+        return decoder.action(instruction, partial(rank_of, where), (to,), (TYPES["u32"],))
     wanted = decoder.table.read(instruction, rank[0], TYPES["u32"])
-    return decoder.action(instruction, MapAddress(where, wanted, generic, kind), (to,), (kind,))
+    mapped = partial(put_rank, where, wanted, generic, kind)
+    return decoder.action(instruction, mapped, (to,), (kind,))
 
 
 def cluster_barrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
     """Decodes `barrier.cluster`."""
     if "wait" in instruction.modifiers:
         return decoder.action(instruction, wait)
-    return decoder.action(instruction, ClusterArrive("relaxed" in instruction.modifiers))
+    return decoder.action(instruction, partial(arrive, "relaxed" in instruction.modifiers))

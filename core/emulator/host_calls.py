@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from core.emulator.call_frames import Frame
 from core.emulator.events import Mask, Printed
 from core.emulator.lane_groups import Group
-from core.emulator.memory import Region
 from core.emulator.program import Call, Op
 from core.emulator.state import MachineState
 from core.ptx.arithmetic.operation import unsupported
@@ -194,7 +193,8 @@ class HostCall:
 
 def memory_at(state: MachineState, lane: int, address: int, nbytes: int) -> bytes:
     """Up to `nbytes` bytes at a generic address of a lane; fewer at the end of the memory."""
-    region = _region(state, address)
+    regions = (*state.image.memory.regions, state.unit.shared, state.unit.local)
+    region = next((r for r in regions if r.base <= address < r.end), None)
     if region is None:
         return b""
     start = address - region.base
@@ -202,11 +202,6 @@ def memory_at(state: MachineState, lane: int, address: int, nbytes: int) -> byte
     if region.lane_offset is not None:
         start += int(region.lane_offset[lane])
     return region.data[start : start + size].tobytes()
-
-
-def _region(state: MachineState, address: int) -> Region | None:
-    regions = (*state.image.memory.regions, state.unit.shared, state.unit.local)
-    return next((r for r in regions if r.base <= address < r.end), None)
 
 
 def string_at(state: MachineState, lane: int, address: int) -> str:
@@ -284,16 +279,8 @@ def _free(call: HostCall) -> bool:
         if address == 0 or (heap and heap.free(address, state.call_site(pc, depth, lane), by)):
             continue
         piece = heap.piece_at(address) if heap else None
-        place = state.unit.nearest(address)
-        state.fault(
-            "bad_free",
-            pc,
-            depth,
-            np.array([lane]),
-            piece=piece,
-            region=place,
-            address=np.array([address]),
-        )
+        place, lanes, at = state.unit.nearest(address), np.array([lane]), np.array([address])
+        state.fault("bad_free", pc, depth, lanes, piece=piece, region=place, address=at)
     state.check_soon()
     return True
 

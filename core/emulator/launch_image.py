@@ -67,15 +67,9 @@ class Image:
         self.shared_stride = -(-max(self.shared_bytes, 1) // _BLOCKS) * _BLOCKS  # block to block
         self._addresses = self._place_variables()
         if any("%envreg1" in instruction.text for instruction in module.instructions):
-            self.memory.regions.append(
-                Region(
-                    "grid barrier",
-                    "global",
-                    GRID_WORKSPACE,
-                    _WORKSPACE_BYTES,
-                    zeros(_WORKSPACE_BYTES),
-                )
-            )
+            size = _WORKSPACE_BYTES
+            workspace = Region("grid barrier", "global", GRID_WORKSPACE, size, zeros(size))
+            self.memory.regions.append(workspace)
         self.parameters = self._parameters()
         self.heap: Heap | None = None  # there from the first `malloc` on
         self.printed_bytes = 0  # by printf so far

@@ -6,14 +6,14 @@ the object's word as it was before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.in_flight import MOST, PENDING, PHASE, Word
 from core.emulator.lanes import Lanes
-from core.emulator.machine import ActionLanes
+from core.emulator.machine import Action, ActionLanes
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
 from core.ptx.arithmetic.operation import unsupported
@@ -39,134 +39,102 @@ def _places(lanes: Lanes, address: Reader) -> NDArray[np.intp]:
     return offset // 8
 
 
-@dataclass(frozen=True)
-class Init:
+def start(address: Reader, count: Reader | None, lanes: ActionLanes) -> bool:
     """`mbarrier.init`, and `mbarrier.inval`, which has no count."""
-
-    address: Reader
-    count: Reader | None
-
-    def __call__(self, lanes: ActionLanes) -> bool:
-        """Starts phase 0."""
-        places, flight = _places(lanes, self.address), lanes.machine.flight
-        there = lanes.active & (places >= 0)
-        for lane in np.flatnonzero(there):
-            place = int(places[lane])
-            if self.count is None:
-                flight.forget(place)
-            else:
-                count = int(lanes.read(self.count)[lane]) & MOST
-                flight.start(place, Word(count, count))
-        kind = "inval" if self.count is None else "init"
-        flight.tell_phase(kind, lanes.pc, places, there, depth=lanes.group.depth)
-        return True
-
-
-@dataclass(frozen=True)
-class Arrive:
-    """`mbarrier.arrive`, `arrive_drop`, `expect_tx` and `complete_tx`, and what is one of each."""
-
-    address: Reader
-    count: Reader | None  # arrivals; None: none at all
-    bytes: Reader | None  # that are expected on top
-    drop: bool = False
-    completes: bool = False  # the bytes have come
-    is_relaxed: bool = False  # orders none of the accesses before it
-
-    def __call__(self, lanes: ActionLanes) -> bool:
-        """Counts each lane, in order; one that ends a phase does so before the next arrives."""
-        places, flight = _places(lanes, self.address), lanes.machine.flight
-        states = np.zeros(lanes.count, np.uint64)
-        active = flight.in_living_blocks(lanes, places, flight.initialised(lanes, places))
-        nothing = np.zeros(lanes.count, np.int64)
-        counts = nothing if self.count is None else lanes.read(self.count).astype(np.int64)
-        nbytes = nothing if self.bytes is None else lanes.read(self.bytes).astype(np.int64)
-        untold = np.zeros(lanes.count, bool)  # lanes that came since a phase last ended
-
-        def tell() -> None:
-            flight.tell_phase(
-                "arrive",
-                lanes.pc,
-                places,
-                untold,
-                is_relaxed=self.is_relaxed,
-                depth=lanes.group.depth,
-            )
-
-        for lane in np.flatnonzero(active):
-            place, count = int(places[lane]), int(counts[lane])
-            states[lane] = flight.word(place).raw
-            if nbytes[lane]:
-                flight.expect(place, -int(nbytes[lane]) if self.completes else int(nbytes[lane]))
-            if count:
-                flight.arrive(lanes, place, int(lane), count, drop=self.drop)
-            untold[lane] = self.count is not None
-            if flight.is_over(place):  # what the lanes after this one did belongs to a later phase
-                tell()
-                untold[:] = False
-                flight.settle(place)
-        tell()
-        if lanes.op.destinations:
-            lanes.write(states.view(np.int64))
-        return True
-
-
-@dataclass(frozen=True)
-class Wait:
-    """`mbarrier.test_wait` and `try_wait`; the latter holds its lanes until the phase is over."""
-
-    address: Reader
-    state: Reader
-    parity: bool
-    blocks: bool
-
-    def __call__(self, lanes: ActionLanes) -> bool:
-        """Whether the phase of the state, or of the parity, is over."""
-        places, flight = _places(lanes, self.address), lanes.machine.flight
-        known = flight.initialised(lanes, places)
-        state = lanes.read(self.state)
-        if self.parity:
-            phase = state.astype(np.int64) & 1
+    places, flight = _places(lanes, address), lanes.machine.flight
+    there = lanes.active & (places >= 0)
+    for lane in np.flatnonzero(there):
+        place = int(places[lane])
+        if count is None:
+            flight.forget(place)
         else:
-            phase = (state.view(np.uint64) >> np.uint64(PHASE)).astype(np.int64)
-        now = flight.phases(places)
-        over = (now & 1 if self.parity else now) != phase
-        waiting = known & ~over
-        lanes.write(~waiting)  # a fault is told once, and the kernel goes on
-        flight.tell_phase("wait", lanes.pc, places, known & over, depth=lanes.group.depth)
-        if not self.blocks or not waiting.any():
-            return True
-        flight.sleep(lanes, waiting, places, phase & 1)
-        return False
+            arrivals = int(lanes.read(count)[lane]) & MOST
+            flight.start(place, Word(arrivals, arrivals))
+    kind = "inval" if count is None else "init"
+    flight.tell_phase(kind, lanes.pc, places, there, depth=lanes.group.depth)
+    return True
 
 
-@dataclass(frozen=True)
-class PendingCount:
-    """`mbarrier.pending_count` of a state."""
+def arrive(
+    address: Reader,
+    count: Reader | None,
+    expected: Reader | None,
+    lanes: ActionLanes,
+    *,
+    drop: bool = False,
+    completes: bool = False,
+    is_relaxed: bool = False,
+) -> bool:
+    """`mbarrier.arrive`, `arrive_drop`, `expect_tx` and `complete_tx`, and what is one of each.
 
-    state: Reader
+    `count` arrivals (None: none at all) count, and bytes that are `expected` on top, or that have
+    come where it `completes`. `is_relaxed`: it orders none of the accesses before it. Lanes count
+    in order; one that ends a phase does so before the next arrives.
+    """
+    places, flight = _places(lanes, address), lanes.machine.flight
+    states = np.zeros(lanes.count, np.uint64)
+    active = flight.in_living_blocks(lanes, places, flight.initialised(lanes, places))
+    nothing = np.zeros(lanes.count, np.int64)
+    counts = nothing if count is None else lanes.read(count).astype(np.int64)
+    nbytes = nothing if expected is None else lanes.read(expected).astype(np.int64)
+    untold = np.zeros(lanes.count, bool)  # lanes that came since a phase last ended
 
-    def __call__(self, lanes: ActionLanes) -> bool:
-        """Reads it out of the state."""
-        pending = lanes.read(self.state).view(np.uint64) >> np.uint64(PENDING) & np.uint64(MOST)
-        lanes.write(pending.astype(np.uint32))
+    def tell() -> None:
+        depth = lanes.group.depth
+        flight.tell_phase("arrive", lanes.pc, places, untold, is_relaxed=is_relaxed, depth=depth)
+
+    for lane in np.flatnonzero(active):
+        place, arrivals = int(places[lane]), int(counts[lane])
+        states[lane] = flight.word(place).raw
+        if nbytes[lane]:
+            flight.expect(place, -int(nbytes[lane]) if completes else int(nbytes[lane]))
+        if arrivals:
+            flight.arrive(lanes, place, int(lane), arrivals, drop=drop)
+        untold[lane] = count is not None
+        if flight.is_over(place):  # what the lanes after this one did belongs to a later phase
+            tell()
+            untold[:] = False
+            flight.settle(place)
+    tell()
+    if lanes.op.destinations:
+        lanes.write(states.view(np.int64))
+    return True
+
+
+def wait(address: Reader, given: Reader, parity: bool, blocks: bool, lanes: ActionLanes) -> bool:
+    """`mbarrier.test_wait` and `try_wait`; the latter holds its lanes until the phase is over."""
+    places, flight = _places(lanes, address), lanes.machine.flight
+    known = flight.initialised(lanes, places)
+    state = lanes.read(given)
+    if parity:
+        phase = state.astype(np.int64) & 1
+    else:
+        phase = (state.view(np.uint64) >> np.uint64(PHASE)).astype(np.int64)
+    now = flight.phases(places)
+    over = (now & 1 if parity else now) != phase
+    waiting = known & ~over
+    lanes.write(~waiting)  # a fault is told once, and the kernel goes on
+    flight.tell_phase("wait", lanes.pc, places, known & over, depth=lanes.group.depth)
+    if not blocks or not waiting.any():
         return True
+    flight.sleep(lanes, waiting, places, phase & 1)
+    return False
 
 
-@dataclass(frozen=True)
-class ArriveAfterCopies:
+def pending_count(state: Reader, lanes: ActionLanes) -> bool:
+    """`mbarrier.pending_count` of a state."""
+    pending = lanes.read(state).view(np.uint64) >> np.uint64(PENDING) & np.uint64(MOST)
+    lanes.write(pending.astype(np.uint32))
+    return True
+
+
+def tell_and_arrive(address: Reader, arrival: Action | None, lanes: ActionLanes) -> bool:
     """`cp.async.mbarrier.arrive`: those copies are done at once, so it arrives at once.
 
     `arrival` None: it adds one to the pending count first, so that the count stays the same.
     """
-
-    address: Reader
-    arrival: Arrive | None
-
-    def __call__(self, lanes: ActionLanes) -> bool:
-        """Tells that the objects' phases include the lanes' copies, and arrives."""
-        lanes.tell_copies("track", places=_places(lanes, self.address))
-        return self.arrival is None or self.arrival(lanes)
+    lanes.tell_copies("track", places=_places(lanes, address))
+    return arrival is None or arrival(lanes)
 
 
 def arrive_after_copies(decoder: OperandDecoder, instruction: Instruction) -> Op:
@@ -178,8 +146,8 @@ def arrive_after_copies(decoder: OperandDecoder, instruction: Instruction) -> Op
     arrival = None
     if "noinc" in instruction.modifiers:
         one = decoder.table.read(instruction, Immediate(1), TYPES["u32"])
-        arrival = Arrive(address, one, None)
-    return decoder.action(instruction, ArriveAfterCopies(address, arrival))
+        arrival = partial(arrive, address, one, None)
+    return decoder.action(instruction, partial(tell_and_arrive, address, arrival))
 
 
 def mbarrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
@@ -189,7 +157,7 @@ def mbarrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
     read = decoder.table.read
     b64, u32 = TYPES["b64"], TYPES["u32"]
     if what == "pending_count":
-        count_of = PendingCount(read(instruction, operands[1], b64))
+        count_of = partial(pending_count, read(instruction, operands[1], b64))
         return decoder.action(instruction, count_of, (operands[0],), (u32,))
     place = 0 if isinstance(operands[0], Address) else 1
     where = operands[place]
@@ -199,15 +167,15 @@ def mbarrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
     results, rest = tuple(operands[:place]), operands[place + 1 :]
     if what in ("init", "inval"):
         count = read(instruction, rest[0], u32) if what == "init" else None
-        return decoder.action(instruction, Init(address, count))
+        return decoder.action(instruction, partial(start, address, count))
     if what in ("expect_tx", "complete_tx"):
         nbytes = read(instruction, rest[0], u32)
-        change = Arrive(address, None, nbytes, completes=what == "complete_tx")
+        change = partial(arrive, address, None, nbytes, completes=what == "complete_tx")
         return decoder.action(instruction, change)
     if what in ("arrive", "arrive_drop"):
         arrivals, more = _amounts(decoder, instruction, rest, expects="expect_tx" in others)
         drop, is_relaxed = what == "arrive_drop", "relaxed" in others
-        action = Arrive(address, arrivals, more, drop, is_relaxed=is_relaxed)
+        action = partial(arrive, address, arrivals, more, drop=drop, is_relaxed=is_relaxed)
         return decoder.action(instruction, action, results, (b64,) * len(results))
     if what not in ("test_wait", "try_wait"):
         raise unsupported(instruction)
@@ -215,7 +183,7 @@ def mbarrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
     state = read(instruction, rest[0], u32 if parity else b64)
     # It may give up after a time, so that a kernel that does not look at its result has not waited.
     blocks = what == "try_wait" and is_used(instruction, decoder.instructions)
-    waits = Wait(address, state, parity, blocks)
+    waits = partial(wait, address, state, parity, blocks)
     return decoder.action(instruction, waits, results, (PRED,))
 
 

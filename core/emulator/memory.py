@@ -143,19 +143,6 @@ class GlobalMemory:
         return place
 
 
-@dataclass(frozen=True)
-class Part:
-    """The lanes of one access that fall into one region.
-
-    `lanes` None means all of them. `index` holds byte positions in the region's data, one a lane of
-    `lanes` (or a single one when every lane has the same address).
-    """
-
-    region: Region
-    lanes: NDArray[np.intp] | None
-    index: NDArray[np.int64]
-
-
 class AddressMap:
     """Finds the region of each address."""
 

@@ -6,7 +6,7 @@ it, or, without a count, all its living ones.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,23 +25,16 @@ from core.ptx.types import PRED, TYPES, PtxType
 BARRIERS = 16  # of a block
 
 
-@dataclass(frozen=True)
-class ArriveOrWait:
-    """`bar` and `barrier` in any form but the plain one."""
-
-    number: Reader
-    count: Reader | None
-    waits: bool
-    predicate: Reader | None
-
-    def __call__(self, lanes: ActionLanes) -> bool:
-        """Arrives; True if the lanes go on at once."""
-        numbers, active = lanes.read(self.number), lanes.active
-        count = None if self.count is None else lanes.read(self.count)
-        must_exist(lanes.op.instruction, numbers[active], None if count is None else count[active])
-        votes = active if self.predicate is None else lanes.read(self.predicate) & active
-        lanes.machine.barriers.named.come(lanes, numbers, count, votes, waits=self.waits)
-        return not self.waits
+def arrive_or_wait(
+    number: Reader, count: Reader | None, waits: bool, predicate: Reader | None, lanes: ActionLanes
+) -> bool:
+    """`bar` and `barrier` in any form but the plain one; True if the lanes go on at once."""
+    numbers, active = lanes.read(number), lanes.active
+    counts = None if count is None else lanes.read(count)
+    must_exist(lanes.op.instruction, numbers[active], None if counts is None else counts[active])
+    votes = active if predicate is None else lanes.read(predicate) & active
+    lanes.machine.barriers.named.come(lanes, numbers, counts, votes, waits=waits)
+    return not waits
 
 
 def must_exist(
@@ -101,5 +94,5 @@ def _named_barrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
         must_exist(instruction, constant[0] if constant[0] is not None else np.zeros(1), known)
     count = table.read(instruction, operands[1], TYPES["u32"]) if len(operands) == 2 else None
     number = table.read(instruction, operands[0], TYPES["u32"])
-    action = ArriveOrWait(number, count, "arrive" not in modifiers, predicate)
+    action = partial(arrive_or_wait, number, count, "arrive" not in modifiers, predicate)
     return decoder.action(instruction, action, into, types)

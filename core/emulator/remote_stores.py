@@ -5,8 +5,7 @@ They end as bulk copies do: as late as they can, and with bytes that the mbarrie
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,54 +24,50 @@ from core.ptx.opcodes import update_of
 from core.ptx.types import PtxType
 
 
-@dataclass(frozen=True)
-class RemoteStore:
+def store(
+    kind: PtxType,
+    to: Reader,
+    given: tuple[Reader, ...],
+    barrier: Reader,
+    change: Update | None,
+    lanes: ActionLanes,
+) -> bool:
     """What each lane stores side by side, or what it updates one element with."""
+    addresses, told = lanes.read(to), lanes.read(barrier)
+    values = np.stack([lanes.read(v) for v in given], 1)
+    width = kind.nbytes
+    nbytes = width * len(given)
+    for lane in np.flatnonzero(lanes.active).tolist():
+        address = int(addresses[lane])
+        found = lanes.state.unit.shared_bytes(lane, address, nbytes)
+        if address % nbytes:
+            lanes.illegal("misaligned", lane, address, nbytes)
+        elif found is None:
+            lanes.illegal("out_of_bounds", lane, address, nbytes)
+        else:
+            region, first = found
+            lanes.machine.flight.begin(
+                lanes,
+                lane,
+                "shared",
+                (),
+                (Span(region, first + np.arange(0, nbytes, width), width),),
+                partial(_land, kind, region, first, values[lane], change),
+                nbytes,
+                signalled_place(lanes, lane, int(told[lane])),
+                is_update=change is not None,
+            )
+    return True
 
-    kind: PtxType
-    to: Reader
-    values: tuple[Reader, ...]
-    barrier: Reader
-    update: Update | None
 
-    def __call__(self, lanes: ActionLanes) -> bool:
-        """Begins each lane's store."""
-        to, told = lanes.read(self.to), lanes.read(self.barrier)
-        values = np.stack([lanes.read(v) for v in self.values], 1)
-        width = self.kind.nbytes
-        nbytes = width * len(self.values)
-        for lane in np.flatnonzero(lanes.active).tolist():
-            address = int(to[lane])
-            found = lanes.state.unit.shared_bytes(lane, address, nbytes)
-            if address % nbytes:
-                lanes.illegal("misaligned", lane, address, nbytes)
-            elif found is None:
-                lanes.illegal("out_of_bounds", lane, address, nbytes)
-            else:
-                region, first = found
-                lanes.machine.flight.begin(
-                    lanes,
-                    lane,
-                    "shared",
-                    (),
-                    (Span(region, first + np.arange(0, nbytes, width), width),),
-                    self._land(region, first, values[lane]),
-                    nbytes,
-                    signalled_place(lanes, lane, int(told[lane])),
-                    is_update=self.update is not None,
-                )
-        return True
-
-    def _land(self, region: Region, first: int, given: NDArray[Any]) -> Callable[[], None]:
-        """What puts a lane's values there."""
-        start = first // self.kind.nbytes
-        part = slice(start, start + len(given))
-
-        def land() -> None:
-            view = region.writable(self.kind.dtype)
-            view[part] = given if self.update is None else self.update(view[part], given)
-
-        return land
+def _land(
+    kind: PtxType, region: Region, first: int, given: NDArray[Any], change: Update | None
+) -> None:
+    """Puts a lane's values there."""
+    start = first // kind.nbytes
+    part = slice(start, start + len(given))
+    view = region.writable(kind.dtype)
+    view[part] = given if change is None else change(view[part], given)
 
 
 def remote_store(decoder: OperandDecoder, instruction: Instruction) -> Op:
@@ -85,7 +80,8 @@ def remote_store(decoder: OperandDecoder, instruction: Instruction) -> Op:
         raise unsupported(instruction, f"has no reduction of {kind.name}")
     return decoder.action(
         instruction,
-        RemoteStore(
+        partial(
+            store,
             kind,
             decoder.address(instruction, where, "shared"),
             tuple(decoder.table.read(instruction, v, kind) for v in elements(what)),

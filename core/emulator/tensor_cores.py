@@ -6,8 +6,9 @@ D = A B + C, with sums as an H200 computes them.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -279,60 +280,39 @@ def _matrix(register: NDArray[Any], transposed: bool) -> NDArray[Any]:
     return matrix.swapaxes(1, 2) if transposed else matrix
 
 
-@dataclass(frozen=True)
-class LoadMatrix:
+def load_matrix(address: Reader, count: int, transposed: bool, lanes: Lanes) -> bool:
     """`ldmatrix`."""
-
-    address: Reader
-    count: int
-    transposed: bool
-
-    def __call__(self, lanes: Lanes) -> bool:
-        """Loads rows and spreads them."""
-        givers = _givers(lanes, self.count)
-        words = lanes.access("load", _WORD, lanes.read(self.address), count=4, only=givers)
-        rows = np.stack([warp_rows(w, lanes.geometry, 0) for w in words], 2)
-        halves = np.ascontiguousarray(rows).view(np.uint16)  # (warps, 32, 8)
-        found = [
-            lanes.lanes_of(_pieces(halves[:, 8 * i : 8 * i + 8], self.transposed))
-            for i in range(self.count)
-        ]
-        lanes.write(*found)
-        return True
+    givers = _givers(lanes, count)
+    words = lanes.access("load", _WORD, lanes.read(address), count=4, only=givers)
+    rows = np.stack([warp_rows(w, lanes.geometry, 0) for w in words], 2)
+    halves = np.ascontiguousarray(rows).view(np.uint16)  # (warps, 32, 8)
+    found = [
+        lanes.lanes_of(_pieces(halves[:, 8 * i : 8 * i + 8], transposed)) for i in range(count)
+    ]
+    lanes.write(*found)
+    return True
 
 
-@dataclass(frozen=True)
-class StoreMatrix:
+def store_matrix(
+    address: Reader, registers: tuple[Reader, ...], transposed: bool, lanes: Lanes
+) -> bool:
     """`stmatrix`."""
-
-    address: Reader
-    registers: tuple[Reader, ...]
-    transposed: bool
-
-    def __call__(self, lanes: Lanes) -> bool:
-        """Collects rows and stores them."""
-        count = len(self.registers)
-        rows = np.zeros((len(lanes.rows(self.registers[0])), 32, 8), np.uint16)
-        for i, register in enumerate(self.registers):
-            rows[:, 8 * i : 8 * i + 8] = _matrix(lanes.rows(register), self.transposed)
-        words = rows.view(np.int32)  # (warps, 32, 4)
-        values = tuple(lanes.lanes_of(words[:, :, i]) for i in range(4))
-        givers = _givers(lanes, count)
-        lanes.access("store", _WORD, lanes.read(self.address), values, count=4, only=givers)
-        return True
+    count = len(registers)
+    rows = np.zeros((len(lanes.rows(registers[0])), 32, 8), np.uint16)
+    for i, register in enumerate(registers):
+        rows[:, 8 * i : 8 * i + 8] = _matrix(lanes.rows(register), transposed)
+    words = rows.view(np.int32)  # (warps, 32, 4)
+    values = tuple(lanes.lanes_of(words[:, :, i]) for i in range(4))
+    givers = _givers(lanes, count)
+    lanes.access("store", _WORD, lanes.read(address), values, count=4, only=givers)
+    return True
 
 
-@dataclass(frozen=True)
-class MoveMatrix:
+def move_matrix(register: Reader, lanes: Lanes) -> bool:
     """`movmatrix`: transposes a matrix within the warp."""
-
-    register: Reader
-
-    def __call__(self, lanes: Lanes) -> bool:
-        """Transposes within each warp."""
-        moved = _pieces(_matrix(lanes.rows(self.register), transposed=False), transposed=True)
-        lanes.write(lanes.lanes_of(moved))
-        return True
+    moved = _pieces(_matrix(lanes.rows(register), transposed=False), transposed=True)
+    lanes.write(lanes.lanes_of(moved))
+    return True
 
 
 def matrix_access(decoder: OperandDecoder, instruction: Instruction) -> Op:
@@ -343,7 +323,7 @@ def matrix_access(decoder: OperandDecoder, instruction: Instruction) -> Op:
     transposed = "trans" in modifiers
     first, second = instruction.operands
     if instruction.opcode == "movmatrix":
-        move = MoveMatrix(decoder.table.read(instruction, second, _WORD))
+        move = partial(move_matrix, decoder.table.read(instruction, second, _WORD))
         return decoder.action(instruction, move, (first,), (_WORD,))
     count = next((_COUNTS[m] for m in modifiers if m in _COUNTS), 0)
     if not count:
@@ -356,8 +336,8 @@ def matrix_access(decoder: OperandDecoder, instruction: Instruction) -> Op:
     address = decoder.address(instruction, where, space_of(instruction))
     if not loads:
         values = tuple(decoder.table.read(instruction, r, _WORD) for r in registers)
-        return decoder.action(instruction, StoreMatrix(address, values, transposed))
-    load = LoadMatrix(address, count, transposed)
+        return decoder.action(instruction, partial(store_matrix, address, values, transposed))
+    load = partial(load_matrix, address, count, transposed)
     return decoder.action(instruction, load, registers, (_WORD,) * count)
 
 
@@ -397,36 +377,34 @@ RESULTS = {
 BYTES = ("e4m3", "e5m2"), ("s8", "u8")  # of which A may have one type, and B another
 
 
-@dataclass(frozen=True)
-class Multiply:
-    """One matrix product of each warp."""
+def product(
+    shape: Shape,
+    types: tuple[Element, Element, Element, Element],
+    block: int,
+    saturate: bool,
+    factors: Sequence[tuple[Reader, ...]],
+    lanes: Lanes,
+) -> bool:
+    """One matrix product of each warp, `block` depths added up at once.
 
-    shape: Shape
-    types: tuple[Element, Element, Element, Element]  # D, A, B, C
-    block: int  # depths that are added up at once
-    saturate: bool
-    a: tuple[Reader, ...]
-    b: tuple[Reader, ...]
-    c: tuple[Reader, ...]
-
-    def __call__(self, lanes: Lanes) -> bool:
-        """Multiplies."""
-        d, a, b, c = self.types
-        shape = self.shape
-        left = gather([lanes.rows(r) for r in self.a], a, shape.m, shape.k)
-        right = gather([lanes.rows(r) for r in self.b], b, shape.n, shape.k)
-        addend = gather_result([lanes.rows(r) for r in self.c], c, shape)
-        if d.name == "s32":
-            total = integers(left, right, addend, saturate=self.saturate)
-        elif d.name == "f64":
-            total = doubles(left, right, addend)
-        elif a.name in BYTES[0]:
-            total = small_floats(left, right, addend, d.name)
-        else:
-            total = floats(left, right, addend, d.name, self.block)
-        found = scatter_result(total, d, shape)
-        lanes.write(*(lanes.lanes_of(r) for r in found))
-        return True
+    `types` are those of D, A, B and C; `factors` the registers of the last three.
+    """
+    d, a, b, c = types
+    a_rows, b_rows, c_rows = ([lanes.rows(r) for r in readers] for readers in factors)
+    left = gather(a_rows, a, shape.m, shape.k)
+    right = gather(b_rows, b, shape.n, shape.k)
+    addend = gather_result(c_rows, c, shape)
+    if d.name == "s32":
+        total = integers(left, right, addend, saturate=saturate)
+    elif d.name == "f64":
+        total = doubles(left, right, addend)
+    elif a.name in BYTES[0]:
+        total = small_floats(left, right, addend, d.name)
+    else:
+        total = floats(left, right, addend, d.name, block)
+    found = scatter_result(total, d, shape)
+    lanes.write(*(lanes.lanes_of(r) for r in found))
+    return True
 
 
 def multiply(decoder: OperandDecoder, instruction: Instruction) -> Op:
@@ -454,16 +432,10 @@ def multiply(decoder: OperandDecoder, instruction: Instruction) -> Op:
         return tuple(decoder.table.read(instruction, o, kind) for o in operands)
 
     halves = instruction.opcode == "wmma" and a_type.name == "tf32"
+    block = shape.k // 2 if halves else shape.k
     saturate = "satfinite" in instruction.modifiers
-    action = Multiply(
-        shape,
-        types,
-        shape.k // 2 if halves else shape.k,
-        saturate,
-        readers(a, a_type),
-        readers(b, b_type),
-        readers(c, c_type),
-    )
+    factors = readers(a, a_type), readers(b, b_type), readers(c, c_type)
+    action = partial(product, shape, types, block, saturate, factors)
     return decoder.action(instruction, action, d, (TYPES[d_type.register],) * len(d))
 
 
@@ -527,81 +499,67 @@ class Fragment:
         return places
 
 
-@dataclass(frozen=True)
-class LoadFragment:
+def load_fragment(part: Fragment, lanes: Lanes) -> bool:
     """`wmma.load`; registers beyond the matrix repeat it, as in the documented fragment sizes."""
-
-    fragment: Fragment
-
-    def __call__(self, lanes: Lanes) -> bool:
-        """Loads the elements of every lane."""
-        part = self.fragment
-        kind = TYPES[part.element.register]
-        found = []
-        crosswise = part.element.in_register == 2 and not part.row_stride
-        for register in range(len(part.row)):
-            load = self._load_across if crosswise else self._load
-            found += [v.view(kind.dtype) for v in load(lanes, register)]
-        wanted = len(lanes.op.destinations)
-        lanes.write(*(found[i % len(found)] for i in range(wanted)))
-        return True
-
-    def _load_across(self, lanes: Lanes, register: int) -> list[NDArray[Any]]:
-        """Loads 8 x 8 halves as pairs that lie together, and transposes them (`LDG`, `MOVM`)."""
-        part, warp = self.fragment, np.arange(32)
-        quad, inside = warp // 4, warp % 4
-        row = np.broadcast_to(part.row[register][0, 0] + 2 * inside, 32)
-        inner = np.broadcast_to(part.inner[register][0, 0] + quad, 32)
-        lane = np.arange(lanes.count)
-        thread = lane % lanes.geometry.threads % 32
-        pairs = lanes.access("load", TYPES["b32"], part.places(lanes, row[thread], inner[thread]))
-        from_lane = (lane - thread)[:, None] + (2 * inside[thread, None] + (0, 1)) * 4
-        from_lane = np.minimum(from_lane + (quad // 2)[thread, None], lanes.count - 1)
-        halves = pairs[0].view(np.int16).reshape(-1, 2)[from_lane, (quad % 2)[thread, None]]
-        return [np.ascontiguousarray(halves).view(np.int32).reshape(-1)]
-
-    def _load(self, lanes: Lanes, register: int) -> list[NDArray[Any]]:
-        part = self.fragment
-        address = part.addresses(lanes, register)
-        kind = bits_of(part.nbytes)
-        count = address.shape[1]
-        if part.row_stride:  # neighbours in memory: one access
-            if part.element.in_register > 1:
-                return list(lanes.access("load", TYPES["b32"], address[:, 0]))
-            return list(lanes.access("load", kind, address[:, 0], count=count))
-        single = [lanes.access("load", kind, address[:, i])[0] for i in range(count)]
-        if part.element.in_register == 1:
-            return single
-        return [np.stack(single, 1).view(np.int32).reshape(-1)]
+    kind = TYPES[part.element.register]
+    found = []
+    crosswise = part.element.in_register == 2 and not part.row_stride
+    for register in range(len(part.row)):
+        load = _load_across if crosswise else _load
+        found += [v.view(kind.dtype) for v in load(part, lanes, register)]
+    wanted = len(lanes.op.destinations)
+    lanes.write(*(found[i % len(found)] for i in range(wanted)))
+    return True
 
 
-@dataclass(frozen=True)
-class StoreFragment:
+def _load_across(part: Fragment, lanes: Lanes, register: int) -> list[NDArray[Any]]:
+    """Loads 8 x 8 halves as pairs that lie together, and transposes them (`LDG`, `MOVM`)."""
+    warp = np.arange(32)
+    quad, inside = warp // 4, warp % 4
+    row = np.broadcast_to(part.row[register][0, 0] + 2 * inside, 32)
+    inner = np.broadcast_to(part.inner[register][0, 0] + quad, 32)
+    lane = np.arange(lanes.count)
+    thread = lane % lanes.geometry.threads % 32
+    pairs = lanes.access("load", TYPES["b32"], part.places(lanes, row[thread], inner[thread]))
+    from_lane = (lane - thread)[:, None] + (2 * inside[thread, None] + (0, 1)) * 4
+    from_lane = np.minimum(from_lane + (quad // 2)[thread, None], lanes.count - 1)
+    halves = pairs[0].view(np.int16).reshape(-1, 2)[from_lane, (quad % 2)[thread, None]]
+    return [np.ascontiguousarray(halves).view(np.int32).reshape(-1)]
+
+
+def _load(part: Fragment, lanes: Lanes, register: int) -> list[NDArray[Any]]:
+    address = part.addresses(lanes, register)
+    kind = bits_of(part.nbytes)
+    count = address.shape[1]
+    if part.row_stride:  # neighbours in memory: one access
+        if part.element.in_register > 1:
+            return list(lanes.access("load", TYPES["b32"], address[:, 0]))
+        return list(lanes.access("load", kind, address[:, 0], count=count))
+    single = [lanes.access("load", kind, address[:, i])[0] for i in range(count)]
+    if part.element.in_register == 1:
+        return single
+    return [np.stack(single, 1).view(np.int32).reshape(-1)]
+
+
+def store_fragment(part: Fragment, registers: tuple[Reader, ...], lanes: Lanes) -> bool:
     """`wmma.store`."""
-
-    fragment: Fragment
-    registers: tuple[Reader, ...]
-
-    def __call__(self, lanes: Lanes) -> bool:
-        """Stores the elements of every lane."""
-        part = self.fragment
-        values = [lanes.read(r) for r in self.registers]
-        packed = part.element.in_register
-        each = part.row.shape[2] // packed  # registers that a place takes
-        kind = bits_of(part.nbytes)
-        for place in range(len(part.row)):
-            address = part.addresses(lanes, place)
-            here = values[place * each : (place + 1) * each]
-            if packed > 1:
-                halves = np.ascontiguousarray(here[0]).view(kind.dtype).reshape(-1, packed)
-                here = [np.ascontiguousarray(h) for h in halves.T]
-            here = [np.ascontiguousarray(h).view(kind.dtype) for h in here]
-            if part.row_stride:
-                lanes.access("store", kind, address[:, 0], tuple(here), count=len(here))
-            else:
-                for i, value in enumerate(here):
-                    lanes.access("store", kind, address[:, i], (value,))
-        return True
+    values = [lanes.read(r) for r in registers]
+    packed = part.element.in_register
+    each = part.row.shape[2] // packed  # registers that a place takes
+    kind = bits_of(part.nbytes)
+    for place in range(len(part.row)):
+        address = part.addresses(lanes, place)
+        here = values[place * each : (place + 1) * each]
+        if packed > 1:
+            halves = np.ascontiguousarray(here[0]).view(kind.dtype).reshape(-1, packed)
+            here = [np.ascontiguousarray(h) for h in halves.T]
+        here = [np.ascontiguousarray(h).view(kind.dtype) for h in here]
+        if part.row_stride:
+            lanes.access("store", kind, address[:, 0], tuple(here), count=len(here))
+        else:
+            for i, value in enumerate(here):
+                lanes.access("store", kind, address[:, i], (value,))
+    return True
 
 
 def _fragment(
@@ -661,5 +619,6 @@ def wmma(decoder: OperandDecoder, instruction: Instruction) -> Op:
         )
     if what == "store":
         values = tuple(decoder.table.read(instruction, r, kind) for r in operands)
-        return decoder.action(instruction, StoreFragment(part, values))
-    return decoder.action(instruction, LoadFragment(part), operands, (kind,) * len(operands))
+        return decoder.action(instruction, partial(store_fragment, part, values))
+    load = partial(load_fragment, part)
+    return decoder.action(instruction, load, operands, (kind,) * len(operands))

@@ -106,14 +106,8 @@ class WarpSync:
         missing = lane_groups.missing_lanes(members, group.mask, expected, self.state.geometry)
         if group.forced:
             if not self._left_for_good(group, pc, missing):
-                self.state.fault(
-                    "divergent_warp",
-                    pc,
-                    group.depth,
-                    np.flatnonzero(lack),
-                    np.flatnonzero(missing),
-                    tick=group.since,
-                )
+                lanes, others = np.flatnonzero(lack), np.flatnonzero(missing)
+                self.state.fault("divergent_warp", pc, group.depth, lanes, others, tick=group.since)
             group.forced, group.expected = False, None
             return None
         self.state.exclusive = False
@@ -162,7 +156,8 @@ class WarpSync:
     def sync_warp(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
         """`__syncwarp`: lanes at different ones may meet."""
         mates = [h for h in self.queue.held if self.state.op_at(h.pc).kind is Kind.SYNC]
-        also = _union(mates) if mates else None
+        masks = [mate.mask for mate in mates if mate.mask is not None]
+        also: Mask | None = np.any(masks, axis=0) if masks else None
         members = op.payload(frame.registers)
         self._check_members(members, group, pc)
         ready = self._those_ready(members, group, pc, also)
@@ -233,10 +228,3 @@ class WarpSync:
             self.state.write(frame, slot, write(lanes_of_rows(value, self.state.geometry)), keep)
         if self.on_exchange is not None:
             self.on_exchange(frame, op)
-
-
-def _union(groups: list[Group]) -> Mask:
-    """The lanes of some groups, each of which has a mask."""
-    masks = [g.mask for g in groups if g.mask is not None]
-    result: Mask = np.any(masks, axis=0)
-    return result

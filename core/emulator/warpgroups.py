@@ -226,7 +226,7 @@ class WarpgroupMultiply:
                     lanes.fault("bad_descriptor", first, f"{name}|{offsets}")
                 spans[key] = Span(
                     region,
-                    base + _pieces(np.clip(places, 0, region.nbytes - nbytes), nbytes),
+                    base + np.unique(np.clip(places, 0, region.nbytes - nbytes) // _CHUNK) * _CHUNK,
                     _CHUNK,
                     what.swizzle,
                     is_within=not what.is_aligned,
@@ -242,11 +242,6 @@ def _first(lanes: Lanes, warps: NDArray[np.intp]) -> NDArray[np.intp]:
     """The first lane of each warp that takes part: what others hold in a register says nothing."""
     taking_part: NDArray[np.intp] = warp_rows(lanes.active, lanes.geometry, 0)[warps].argmax(axis=1)
     return taking_part
-
-
-def _pieces(places: NDArray[np.int64], nbytes: int) -> NDArray[np.int64]:
-    """The pieces of 16 bytes that elements lie in."""
-    return np.unique(places // _CHUNK) * _CHUNK
 
 
 def fence(lanes: ActionLanes) -> bool:

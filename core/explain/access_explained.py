@@ -23,7 +23,7 @@ from core.explain.explanation import (
     ranges,
 )
 from core.rules.global_memory import LINE, LOCAL_WORD, SECTOR
-from core.rules.shared_memory import BANKS, WORD, Group
+from core.rules.shared_memory import BANKS, WORD
 from core.trace.access import label
 
 if TYPE_CHECKING:
@@ -106,7 +106,8 @@ def _why_sectors(part: WarpAccess, active: int) -> str:
 def _sector_lines(access: Access, part: WarpAccess) -> list[str]:
     rows = []
     for place, (sector, used) in enumerate(zip(part.sectors, part.bytes_used, strict=True)):
-        lanes = [int(i) for i in np.flatnonzero(_touching(part, int(sector)))]
+        here = part.active & (part.addresses // SECTOR == int(sector) // SECTOR)
+        lanes = np.flatnonzero(here).tolist()
         first = int(part.addresses[lanes[0]])
         rows.append(
             (
@@ -118,14 +119,6 @@ def _sector_lines(access: Access, part: WarpAccess) -> list[str]:
             )
         )
     return columns(rows)
-
-
-def _touching(part: WarpAccess, sector: int) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """Which lanes touch a sector (an access of a lane is aligned, so it lies in one)."""
-    touches: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = part.active & (
-        part.addresses // SECTOR == sector // SECTOR
-    )
-    return touches
 
 
 # Why a warp's access to shared memory takes so many wavefronts.
@@ -195,7 +188,8 @@ def _bank_lines(part: WarpAccess) -> tuple[str, tuple[str, ...]]:
                     words.setdefault(word, []).append(lane)
     what = counted(most, "lane" if part.kind == "atomic" else "different word")
     text = f"{_rule(part)} The most in one bank: {what}"
-    among = "" if len(part.groups) == 1 else f" of lanes {_span(group)}"
+    lanes = group.lanes
+    among = "" if len(part.groups) == 1 else f" of lanes {lanes.start} to {lanes.stop - 1}"
     text += f"{among}, in {counted(len(busiest), 'bank')}."
     if most == 1:
         return text, ()
@@ -220,11 +214,6 @@ def _rule(part: WarpAccess) -> str:
         f"Lanes that ask for the same {word} {share}; different words of one bank go one after "
         "another."
     )
-
-
-def _span(group: Group) -> str:
-    first, end, _ = group.lanes.indices(WARP)
-    return f"{first} to {end - 1}"
 
 
 def _words(part: WarpAccess, lane: int) -> range:

@@ -50,7 +50,7 @@ class Round:
 
     name: str
     pieces: tuple[Piece, ...]
-    together: bool = True  # false where each line goes by itself, as a copy writes them
+    together: bool = True  # False where each line goes by itself, as a copy writes them
     counted: tuple[int, ...] = ()
     """Of lanes how often each bank serves them, as the rule of their access counts it."""
 

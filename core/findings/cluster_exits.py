@@ -59,16 +59,8 @@ class Outliving:
         how = {"load": "reads", "store": "writes"}.get(event.kind, "updates")
         block = places // self._stride
         for i in np.flatnonzero(block != lanes // self._geometry.threads).tolist():
-            self._note(
-                int(block[i]),
-                int(stamps[i]),
-                how,
-                event.site,
-                event.tick,
-                int(lanes[i]),
-                event.region.name,
-                int(places[i]),
-            )
+            lane, stamp = int(lanes[i]), int(stamps[i])
+            self._note(event, how, lane, int(places[i]), stamp, event.region.name)
 
     def transfer(self, event: TransferEvent, stamp: int) -> None:
         """A bulk copy begins."""
@@ -76,18 +68,8 @@ class Outliving:
         for span in event.writes:
             if span.region.space == "shared" and len(span.place):
                 place = int(span.place[0])
-                block = place // self._stride
-                if block != lane // self._geometry.threads:
-                    self._note(
-                        block,
-                        stamp,
-                        "copies",
-                        event.site,
-                        event.tick,
-                        lane,
-                        span.region.name,
-                        place,
-                    )
+                if place // self._stride != lane // self._geometry.threads:
+                    self._note(event, "copies", lane, place, stamp, span.region.name)
 
     def phase(self, event: PhaseEvent, serial: int, threads: Stamps) -> None:
         """Lanes arrive at mbarriers or clusters' barriers, or go on; `serial` is that before."""
@@ -105,31 +87,21 @@ class Outliving:
             far = ~at_cluster & (block != event.lanes // threads_of_block)
             for i in np.flatnonzero(far).tolist():
                 lane = int(event.lanes[i])
-                self._note(
-                    int(block[i]),
-                    serial << 32 | int(threads[lane]),
-                    "arrives",
-                    event.site,
-                    event.tick,
-                    lane,
-                    _SHARED,
-                    int(event.places[i]) * 8,
-                )
+                stamp, place = serial << 32 | int(threads[lane]), int(event.places[i]) * 8
+                self._note(event, "arrives", lane, place, stamp, _SHARED)
 
     def _note(
         self,
-        block: int,
-        stamp: int,
+        event: AccessEvent | TransferEvent | PhaseEvent,
         how: str,
-        pc: int,
-        tick: int,
         lane: int,
-        region: str,
         place: int,
+        stamp: int,
+        region: str,
     ) -> None:
-        self._found[pc, lane, block] = Reach(
-            block, stamp, how, pc, tick, lane, region, place % self._stride
-        )
+        block, offset = divmod(place, self._stride)
+        pc, tick = event.site, event.tick
+        self._found[pc, lane, block] = Reach(block, stamp, how, pc, tick, lane, region, offset)
 
     def late(self, unordered: Unordered) -> Iterator[Reach]:
         """What nothing puts before the end of the block that it reaches into.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ from core.emulator.events import (
 from core.emulator.lane_groups import WARP, Geometry
 from core.emulator.memory import Region
 from core.findings.async_copies import SHARED, AsyncCopies, Flight, Pending
-from core.findings.cluster_exits import Outliving, Reach
+from core.findings.cluster_exits import Outliving
 from core.findings.mbarrier_misuse import OVER, Initialised, Misuse
 from core.findings.missing_threadfence import trusting_loads
 from core.findings.missing_wgmma_fence import Unready
@@ -87,11 +87,6 @@ Parameters = frozenset[tuple[str, int]]
 """Parameters of functions, each by its function and number."""
 
 
-def copies(module: Module, function: Function, shuffled: Parameters) -> Copies:
-    """The copying loads of a function; `shuffled` as `shuffled_parameters` has them."""
-    return _copies(module, function, shuffled, of_parameters=False)
-
-
 def shuffled_parameters(module: Module) -> Parameters:
     """The parameters that functions, such as those of `__shfl_sync`, only hand to a shuffle."""
     functions = {f.name: f for f in module.functions.values() if not f.is_entry and f.parameters}
@@ -132,7 +127,7 @@ def _handed_on(module: Module, function: Function, shuffled: Parameters) -> Para
 def _copies(
     module: Module, function: Function, shuffled: Parameters, *, of_parameters: bool
 ) -> Copies:
-    """The copying loads of parameters, or of memory."""
+    """The copying loads of parameters, or of memory; `shuffled` as `shuffled_parameters` has it."""
     found = Copies()
     instructions = _instructions(module, function)
     calls = (i for i in instructions if i.opcode == "call")
@@ -871,32 +866,6 @@ class Touch:
     value: NDArray[np.unsignedinteger] | None = None
 
 
-class Reads:
-    """Who read each granule: the highest and lowest lane of the latest read, and one before it."""
-
-    def __init__(self, size: int) -> None:
-        self.last: Stamps = np.zeros(size, np.int64)
-        self.first: Stamps = np.zeros(size, np.int64)
-        self.before: Stamps = np.zeros(size, np.int64)
-
-    def note(self, touch: Touch, order: Order) -> None:
-        """Notes a read; one by another warp replaces what `before` holds."""
-        place, stamp = touch.place, touch.stamp
-        old = self.last[place]
-        move = ((old ^ stamp) & LOW != 0) & (old != 0)
-        if np.count_nonzero(move):
-            kept = self.before[place]
-            useless = (kept == 0) | order.same_warp(kept, touch.lanes)
-            move &= useless | ~order.same_warp(old, touch.lanes)
-            self.before[place[move]] = old[move]
-        self.last[place] = stamp
-        self.first[place[::-1]] = stamp[::-1]
-
-    def slots(self) -> tuple[Stamps, ...]:
-        """The stamps that a write has to be ordered after."""
-        return self.last, self.first, self.before
-
-
 class Shadow:
     """The shadow of `nbytes` bytes.
 
@@ -911,13 +880,20 @@ class Shadow:
         self.nbytes, self.granule, self._private, self._space = nbytes, 4, private, space
         size = self._size()
         self._writes: dict[Class, Stamps] = {}
-        self._reads: dict[Class, Reads] = {}
+        # Who read: the highest and lowest lane of the latest read, and one before it.
+        self._reads: dict[Class, Stamps] = {}  # (3, granules)
         self._read_by: dict[int, Stamps] = {}  # the latest read of each asynchronous agent
         self._values: NDArray[np.unsignedinteger] = np.zeros(size, "u4")
         self.written: Mask | None = None if initialised else np.zeros(size, bool)
 
     def _size(self) -> int:
         return -(-self.nbytes // self.granule) + 16 // self.granule
+
+    def _of(self, rows: dict[Any, Stamps], key: Class | int) -> Stamps:
+        """The stamps of a kind of access or an agent, all 0 at first."""
+        if key not in rows:
+            rows[key] = np.zeros(self._size(), np.int64)
+        return rows[key]
 
     def fill_gaps(self, nbytes: int, stride: int, count: int) -> None:
         """Only the first `nbytes` of each of `count` stretches are there to be written."""
@@ -935,13 +911,11 @@ class Shadow:
         size = self._size()
 
         def cut(old: Ints) -> Ints:
-            return np.repeat(old, factor)[:size]
+            return np.repeat(old, factor, axis=-1)[..., :size]
 
         self._writes = {how: cut(stamps) for how, stamps in self._writes.items()}
         self._read_by = {agent: cut(stamps) for agent, stamps in self._read_by.items()}
-        for reads in self._reads.values():
-            reads.last, reads.first = cut(reads.last), cut(reads.first)
-            reads.before = cut(reads.before)
+        self._reads = {how: cut(stamps) for how, stamps in self._reads.items()}
         self._values = self._values.view(f"u{granule}")[:size]
         if self.written is not None:
             self.written = np.repeat(self.written, factor)[:size]
@@ -949,9 +923,9 @@ class Shadow:
     def forget(self, start: int, nbytes: int) -> None:
         """Nobody has touched these bytes."""
         granules = slice(start // self.granule, -(-(start + nbytes) // self.granule))
-        reads = (stamps for kind in self._reads.values() for stamps in kind.slots())
-        for stamps in (*self._writes.values(), *self._read_by.values(), *reads):
-            stamps[granules] = 0
+        known = (*self._writes.values(), *self._read_by.values(), *self._reads.values())
+        for stamps in known:
+            stamps[..., granules] = 0
         if self.written is not None:
             self.written[granules] = False
 
@@ -968,16 +942,14 @@ class Shadow:
                 result &= stamps.take(granules) < mine
         return result
 
-    def copied(self, words: Ints) -> Stamps:
-        """The latest asynchronous writes of words of four bytes."""
-        stamps = self._writes.get("async")
-        if stamps is None:
-            return np.zeros(words.shape, np.int64)
-        return stamps.take(words * (4 // self.granule))
+    def written_by(self, how: Class, granules: Ints) -> Stamps:
+        """Who wrote each granule last by accesses of a kind, 0 where nobody did."""
+        stamps = self._writes.get(how)
+        return np.zeros(granules.shape, np.int64) if stamps is None else stamps.take(granules)
 
-    def last_write(self, start: int, nbytes: int) -> int:
-        """The stamp of the latest write of any of these bytes, 0 where there is none."""
-        granules = slice(start // self.granule, (start + nbytes) // self.granule)
+    def last_write(self, start: int) -> int:
+        """The stamp of the latest write of any of eight bytes, 0 where there is none."""
+        granules = slice(start // self.granule, (start + 8) // self.granule)
         return max((int(s[granules].max()) for s in self._writes.values()), default=0)
 
     def restamp(self, words: Ints, how: Class, old: Stamps, to: Class, new: Stamps) -> None:
@@ -996,7 +968,7 @@ class Shadow:
             return
         mine = writes[place] == old
         if to != how:
-            target = self._writes.setdefault(to, np.zeros(self._size(), np.int64))
+            target = self._of(self._writes, to)
             mine &= target[place] <= old
             place, new = place[mine], new[mine]
             writes[place], target[place] = 0, new
@@ -1013,11 +985,6 @@ class Shadow:
             result |= True if value is None else self._values[first + i] != value
         return result
 
-    def stored_volatile(self, granules: Ints) -> Stamps:
-        """Who stored each granule last by a volatile store, 0 where nobody did."""
-        stamps = self._writes.get("volatile")
-        return np.zeros(len(granules), np.int64) if stamps is None else stamps.take(granules)
-
     def unwritten(self, first: Ints, granules: int) -> Bad:
         """Whether no granule of each element has been written."""
         assert self.written is not None
@@ -1030,16 +997,11 @@ class Shadow:
         """Notes an access and yields the lanes that race, with the stamps that they race with."""
         yield from self._against_writes(touch, order)
         if not touch.writes:
-            reads = self._reads.get(touch.how)
-            if reads is None:
-                reads = self._reads[touch.how] = Reads(self._size())
-            reads.note(touch, order)
+            self._note_read(touch, order)
             return
         yield from self._against_reads(touch, order)
         place = touch.place
-        writes = self._writes.get(touch.how)
-        if writes is None:
-            writes = self._writes[touch.how] = np.zeros(self._size(), np.int64)
+        writes = self._of(self._writes, touch.how)
         writes[place] = touch.stamp
         if touch.value is not None:
             self._values[place] = touch.value
@@ -1048,6 +1010,22 @@ class Shadow:
                 yield lost, writes[place]
         if self.written is not None:
             self.written[place] = True
+
+    def _note_read(self, touch: Touch, order: Order) -> None:
+        """Notes a read; one by another warp replaces the one before it."""
+        if touch.how not in self._reads:
+            self._reads[touch.how] = np.zeros((3, self._size()), np.int64)
+        last, first, before = self._reads[touch.how]
+        place, stamp = touch.place, touch.stamp
+        old = last[place]
+        move = ((old ^ stamp) & LOW != 0) & (old != 0)
+        if np.count_nonzero(move):
+            kept = before[place]
+            useless = (kept == 0) | order.same_warp(kept, touch.lanes)
+            move &= useless | ~order.same_warp(old, touch.lanes)
+            before[place[move]] = old[move]
+        last[place] = stamp
+        first[place[::-1]] = stamp[::-1]
 
     def _against_writes(self, touch: Touch, order: Order) -> Iterator[tuple[Bad, Stamps]]:
         for how, stamps in self._writes.items():
@@ -1076,7 +1054,7 @@ class Shadow:
             if rule is None:
                 continue
             seen = np.zeros(len(touch.place), bool)
-            for stamps in reads.slots():
+            for stamps in reads:
                 found = stamps.take(touch.place)
                 bad = self._suspects(found, touch, order)
                 if bad is None:
@@ -1101,7 +1079,7 @@ class Shadow:
         writes = (stamps for kind, stamps in self._writes.items() if kind not in harmless)
         others: list[tuple[str, Stamps]] = [("write", stamps) for stamps in writes]
         if how != "read":
-            reads = [s for kind in self._reads.values() for s in kind.slots()]
+            reads = (stamps for kind in self._reads.values() for stamps in kind)
             others += [("read", s) for s in (*reads, *self._read_by.values())]
         for what, stamps in others:
             found = stamps.take(place)
@@ -1115,17 +1093,12 @@ class Shadow:
                 if hidden.any():
                     yield "proxy_fence", np.flatnonzero(hidden[inverse]), found
         if how == "read":
-            if agent not in self._read_by:
-                self._read_by[agent] = np.zeros(self._size(), np.int64)
-            self._read_by[agent][place] = stamp
+            self._of(self._read_by, agent)[place] = stamp
             return
         mine: Class = "reduced" if how == "update" else "async"
-        if mine not in self._writes:
-            self._writes[mine] = np.zeros(self._size(), np.int64)
+        self._of(self._writes, mine)[place] = stamp
         for how_written, stamps in self._writes.items():
-            if how_written == mine:
-                stamps[place] = stamp
-            elif mine == "async":
+            if mine == "async" and how_written != mine:
                 stamps[place] = 0
         if self.written is not None:
             self.written[place] = True
@@ -1223,7 +1196,7 @@ class GlobalState:
         function = self.module.function_at(pc)
         found = self._copies.get(function.name)
         if found is None:
-            found = copies(self.module, function, self._shuffled)
+            found = _copies(self.module, function, self._shuffled, of_parameters=False)
             self._copies[function.name] = found
         return found
 
@@ -1339,11 +1312,9 @@ class Hazards(Observer):
         elif self._unready.is_needed and region.space == "local":
             self._unready.stored(event, self._serial(event))
         if self._carried and event.kind == "store" and region.space != "local":
-            for _, carried, bad in self._brought(event, self._where(event)[1]):
+            for _, one, bad in self._brought(event, self._where(event)[1]):
                 if bad.any():
-                    self._note(
-                        "uninitialised", carried.event, carried.bad, carried.offset, carried.lanes
-                    )
+                    self._note("uninitialised", one.event, one.bad, one.offset, one.lanes)
         if region.space in ("shared", "cluster"):
             self._queue.append((event, self._serial(event)))
             self._stores_since |= event.kind != "load"
@@ -1409,10 +1380,8 @@ class Hazards(Observer):
         if self._outliving.is_needed and event.kind != "product":
             self._outliving.transfer(event, stamp)
         for lane, place, written in self._unready.used(event):
-            region = "local memory"
-            hazard = Hazard(
-                "no_wgmma_fence", event.site, event.tick, lane, "local", region, place, False
-            )
+            where = lane, "local", "local memory", place
+            hazard = Hazard("no_wgmma_fence", event.site, event.tick, *where, False)
             self._add(hazard, written << 32 | int(self._order.thread[lane]))
         change = "update" if event.is_update else "write"
         for how, spans, own in (("read", event.reads, stamp + 1), (change, event.writes, stamp)):
@@ -1536,7 +1505,8 @@ class Hazards(Observer):
 
     def _is_overwritten(self, flight: Flight) -> bool:
         """Whether nothing is left of what was copied."""
-        found = self._shared.copied(flight.words)
+        granules = flight.words * (4 // self._shared.granule)
+        found = self._shared.written_by("async", granules)
         return not np.count_nonzero(found == flight.stamps[:, None])
 
     def on_phase(self, event: PhaseEvent) -> None:
@@ -1563,7 +1533,7 @@ class Hazards(Observer):
         stamps = self._order.thread[event.lanes] | np.int64(serial << 32)
         for use in self._mbarriers.use(places, event.lanes, stamps):
             self._misused(event, use)
-            written = self._shared.last_write(use.place * 8, 8)
+            written = self._shared.last_write(use.place * 8)
             if written > self._mbarriers.since(use.place):
                 lanes = event.lanes[places == use.place]
                 others = np.full(len(lanes), written)
@@ -1577,19 +1547,9 @@ class Hazards(Observer):
             lanes, others = lanes[bad], others[bad]
         if not len(lanes):
             return
-        offset = use.place * 8 % self._stride
-        hazard = Hazard(
-            "bad_mbarrier",
-            event.site,
-            event.tick,
-            int(lanes[0]),
-            "shared",
-            "shared memory",
-            offset,
-            False,
-            how=use.how,
-            count=len(lanes),
-        )
+        where = "shared", "shared memory", use.place * 8 % self._stride
+        when = event.site, event.tick, int(lanes[0])
+        hazard = Hazard("bad_mbarrier", *when, *where, False, how=use.how, count=len(lanes))
         self._add(hazard, int(others[0]))
 
     def on_fault(self, event: FaultEvent) -> None:
@@ -1619,21 +1579,10 @@ class Hazards(Observer):
         if is_whole and self._outliving.is_needed:
             for reach in self._outliving.late(self._order.unordered):
                 if reach.pc not in self._ended_before:
-                    self._add_reach(reach)
-
-    def _add_reach(self, reach: Reach) -> None:
-        hazard = Hazard(
-            "remote_exit",
-            reach.pc,
-            reach.tick,
-            reach.lane,
-            "shared",
-            reach.region,
-            reach.offset,
-            reach.how != "reads",
-            how=reach.how,
-        )
-        self._add(hazard, 0)
+                    when, where = (reach.pc, reach.tick, reach.lane), (reach.region, reach.offset)
+                    stores = reach.how != "reads"
+                    hazard = Hazard("remote_exit", *when, "shared", *where, stores, how=reach.how)
+                    self._add(hazard, 0)
 
     # -- places -----------------------------------------------------------------------------
 
@@ -1702,14 +1651,14 @@ class Hazards(Observer):
             self._outliving.access(event, stamp, lanes, offset)
         first = offset // shadow.granule
         if self._fenced is not None and event.pc in self._state.trusting:
-            stored = shadow.stored_volatile(first)
+            stored = shadow.written_by("volatile", first)
             bad = self._order.unordered(stored, lanes) & ~self._fenced.unordered(stored, lanes)
             self._note("race", event, bad, offset, lanes, stored, how=UNFENCED)
         for i, value in enumerate(pieces(event, shadow.granule, lanes)):
             place = first + i if i else first
             touch = Touch(event.kind != "load", kind.how, place, stamp, lanes, value)
             for bad, other in shadow.touch(touch, self._order):
-                self._clash(shadow, event, place, bad, other, offset, lanes)
+                self._clash(shadow, event, place, bad, other, (offset, lanes))
 
     def _clash(
         self,
@@ -1718,25 +1667,24 @@ class Hazards(Observer):
         place: Ints,
         bad: Bad,
         other: Stamps,
-        offset: Ints,
-        lanes: Indices,
+        where: tuple[Ints, Indices],
     ) -> None:
         """Notes races of lanes that touch these granules with other accesses."""
         copied = None
         if shadow is self._shared:
             copied = self._copies.over_at(place * shadow.granule // 4, other)
         if copied is None:
-            self._note("race", event, bad, offset, lanes, other)
+            self._note("race", event, bad, *where, other)
             return
-        late = bad & (copied != 0) & ~self._order.unordered(copied, lanes)
+        late = bad & (copied != 0) & ~self._order.unordered(copied, where[1])
         if late.any():
             why = self._ended_at(int(other[late.argmax()]))
-            self._note("not_awaited", event, late, offset, lanes, copied, why)
+            self._note("not_awaited", event, late, *where, copied, why)
         bad = bad & ~late
         if bad.any():
             first = int(bad.argmax())
             end = self._ended_at(int(other[first])) if copied[first] else None
-            self._note("race", event, bad, offset, lanes, other, end)
+            self._note("race", event, bad, *where, other, end)
 
     # -- cp.async in flight -----------------------------------------------------------------
 
@@ -1839,12 +1787,12 @@ class Hazards(Observer):
                     yield element, carried, carried.among(lanes)
 
     def _touch_local(self, event: AccessEvent) -> None:
-        region, count = event.region, self._geometry.lanes
+        region = event.region
         pattern = None if event.shift or self._carried else event.pattern
         if pattern is not None and pattern.notes.get("written") == self._unwritings:
             return  # nothing changes
         if self._local is None or region.nbytes > self._local_stride:
-            self._grow_local(region.nbytes, count)
+            self._grow_local(region.nbytes)
         assert self._local is not None
         assert self._local.written is not None
         self._local.refine(granule_of(event))
@@ -1863,8 +1811,8 @@ class Hazards(Observer):
                 for start in range(element * size, (element + 1) * size, self._local.granule):
                     self._local.written[(offset[bad] + start) // self._local.granule] = False
 
-    def _grow_local(self, stride: int, count: int) -> None:
-        old, old_stride = self._local, self._local_stride
+    def _grow_local(self, stride: int) -> None:
+        old, old_stride, count = self._local, self._local_stride, self._geometry.lanes
         self._local = Shadow(stride * count, initialised=False, private=True)
         self._local_stride = stride
         if old is not None:
@@ -1890,7 +1838,7 @@ class Hazards(Observer):
         count = int(np.count_nonzero(bad))
         if not count:
             return
-        across = other is not None and self._across(lanes[bad], other[bad])
+        across = other is not None and not self._order.same_warp(other[bad], lanes[bad]).all()
         known = self.found.get((kind, event.site))
         if known is not None:
             known.count += count
@@ -1899,20 +1847,9 @@ class Hazards(Observer):
         i = int(bad.argmax())
         lane, region = int(lanes[i]), event.region
         start = 0 if region.lane_offset is None else int(region.lane_offset[lane])
-        hazard = Hazard(
-            kind,
-            event.site,
-            event.tick,
-            lane,
-            region.space,
-            region.name,
-            int(offset[i]) - start,
-            event.kind != "load",
-            count=count,
-            how=how,
-            is_across=across,
-            copy=copy,
-        )
+        where = region.space, region.name, int(offset[i]) - start
+        hazard = Hazard(kind, event.site, event.tick, lane, *where, event.kind != "load")
+        hazard.count, hazard.how, hazard.is_across, hazard.copy = count, how, across, copy
         self._add(hazard, 0 if other is None else int(other[i]))
 
     def _add(self, hazard: Hazard, stamp: int) -> None:
@@ -1957,25 +1894,8 @@ class Hazards(Observer):
         if region.lane_offset is not None:
             stride = region.data.size // len(self._geometry.blocks)
             offset %= max(stride, 1)
-        hazard = Hazard(
-            kind,
-            event.site,
-            event.tick,
-            lane,
-            region.space,
-            region.name,
-            offset,
-            how != "read",
-            begins=True,
-            within=span.swizzle if span.is_within else 0,
-            count=len(places),
-            copy=copy,
-        )
+        where = region.space, region.name, offset
+        hazard = Hazard(kind, event.site, event.tick, lane, *where, how != "read", begins=True)
+        hazard.within = span.swizzle if span.is_within else 0
+        hazard.count, hazard.copy = len(places), copy
         self._add(hazard, other)
-
-    def _across(self, lanes: Indices, others: Stamps) -> bool:
-        """Whether any of these lanes clashes with a thread of another warp."""
-        size = self._geometry.threads
-        mine, other = self._order.thread[lanes], others & LOW
-        same = (mine // size == other // size) & (mine % size // WARP == other % size // WARP)
-        return not bool(same.all())

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -54,7 +56,7 @@ class BoundDriver:
     def __init__(self, api: Any) -> None:
         self._call = call = Calls(api)
         self.Device = Devices(call)
-        self.Context = Synchronised(call)
+        self.Context = SimpleNamespace(synchronize=partial(call, "cuCtxSynchronize"))
         self.device_attribute = Named(api.CUdevice_attribute, "CU_DEVICE_ATTRIBUTE_")
         self.function_attribute = Named(api.CUfunction_attribute, "CU_FUNC_ATTRIBUTE_")
 
@@ -118,17 +120,6 @@ class Named:
     def __call__(self, number: int) -> Any:
         """The member of a number."""
         return self._members(number)
-
-
-class Synchronised:
-    """The current context, of which nothing is asked but to wait."""
-
-    def __init__(self, call: Calls) -> None:
-        self._call = call
-
-    def synchronize(self) -> None:
-        """Wait until everything that was queued has ended."""
-        self._call("cuCtxSynchronize")
 
 
 class Devices:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from core.errors import ParameterError
@@ -85,10 +86,7 @@ class ArrayRule:
     map: MapRule | None = None  # what the kernel gets instead of a pointer
 
     def make(
-        self,
-        values: Mapping[str, int],
-        generator: np.random.Generator | None,
-        inputs: Inputs = "random",
+        self, values: Mapping[str, int], generator: Generator | None, inputs: Inputs = "random"
     ) -> ArrayArgument:
         """The argument: as `inputs` says where the kernel reads it, poisoned where it only writes.
 
@@ -121,10 +119,7 @@ class ScalarRule:
     value: IntExpression
 
     def make(
-        self,
-        values: Mapping[str, int],
-        _generator: np.random.Generator | None,
-        _inputs: Inputs = "random",
+        self, values: Mapping[str, int], _generator: Generator | None, _inputs: Inputs = "random"
     ) -> ScalarArgument:
         """The argument."""
         return ScalarArgument(self.name, self.dtype.type(self.value.evaluate(values)))

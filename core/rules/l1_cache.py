@@ -60,14 +60,10 @@ def sm_of(block: Ints, blocks: int, sms: int, resident: int) -> Ints:
     late = np.flatnonzero(block >= len(turns))
     rounds, where = np.unique(block[late] // SMS, return_inverse=True)
     if len(late):
-        orders = np.stack([_order(one) for one in rounds.tolist()])
+        one_each = (np.random.default_rng((_SEED, one)) for one in rounds.tolist())
+        orders = np.stack([generator.permutation(SMS) for generator in one_each])
         found[late] = orders[where, block[late] % SMS]
     return found
-
-
-def _order(number: int) -> Ints:
-    """The SMs of one round of later blocks."""
-    return np.random.default_rng((_SEED, number)).permutation(SMS)
 
 
 @cache

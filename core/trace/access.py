@@ -359,20 +359,16 @@ def _sectors(
 # Which of a block's accesses touch given bytes of their region.
 
 
+OfBlock = Callable[[NDArray[Any]], NDArray[Any]]  # a block's part of one value a lane
 _AT_ONCE = 512  # accesses whose addresses are compared together
 
 
 def touching(
-    events: Sequence[AccessEvent],
-    lanes: slice,
-    of_block: Callable[[NDArray[Any]], NDArray[Any]],
-    first: int,
-    size: int,
+    events: Sequence[AccessEvent], lanes: slice, of_block: OfBlock, first: int, size: int
 ) -> NDArray[np.bool_]:
     """Which accesses touch any of the `size` bytes from `first` on in their region: bool (n,).
 
-    `lanes` are the block's among all that ran together, and `of_block` takes its part of an
-    event's addresses.
+    `lanes` are the block's among all that ran together.
     """
     found = [
         _hits(events[at : at + _AT_ONCE], lanes, of_block, first, size)
@@ -382,11 +378,7 @@ def touching(
 
 
 def _hits(
-    events: Sequence[AccessEvent],
-    lanes: slice,
-    of_block: Callable[[NDArray[Any]], NDArray[Any]],
-    first: int,
-    size: int,
+    events: Sequence[AccessEvent], lanes: slice, of_block: OfBlock, first: int, size: int
 ) -> NDArray[np.bool_]:
     bases = np.array([event.region.base for event in events])[:, None]
     widths = np.array([event.width for event in events])[:, None]

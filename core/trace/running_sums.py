@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from core.trace.access import Array, SharedArray, SharedState
 from core.trace.executed_path import Moment
+from core.trace.phases import Ints
 from core.trace.variables import (
     Place,
     Replay,
@@ -120,7 +121,6 @@ def _part(values: NDArray[Any], lanes: slice) -> NDArray[Any]:
     return values[lanes]
 
 
-Ints = NDArray[np.int64]
 Moments = list[tuple[NDArray[np.intp], Moment]]  # Threads, and where all of them are in the kernel
 Held = tuple[NDArray[Any], NDArray[np.bool_]]  # A value for each element, and which are known
 

@@ -85,16 +85,19 @@ _NO_STEP = Affine(ZERO, ZERO, ZERO)
 def merged(before: Dependence, new: Dependence, mask: NDArray[np.bool_]) -> Dependence:
     """The dependence of a register that only the lanes of `mask` wrote."""
     (old_steps, old_marks), (new_steps, new_marks) = _parts(before), _parts(new)
-    steps = Affine(
-        np.where(mask, new_steps.x, old_steps.x),
-        np.where(mask, new_steps.y, old_steps.y),
-        np.where(mask, new_steps.z, old_steps.z),
-        new_steps.table,
-    )
+    steps = _where(mask, new_steps, old_steps, new_steps.table)
     if old_steps.table is not new_steps.table:  # only one table fits here: that of these lanes
         old_marks = np.maximum(old_marks, MARKS.index(Mark.UNKNOWN))
     marks = np.where(mask, new_marks, old_marks).astype(np.int8)
     return Mixed(steps, marks) if marks.any() else tidy(steps)
+
+
+def _where(
+    condition: NDArray[Any], one: Affine, other: Affine, table: NDArray[np.int64] | None
+) -> Affine:
+    pairs = ((one.x, other.x), (one.y, other.y), (one.z, other.z))
+    x, y, z = (np.where(condition, a, b) for a, b in pairs)
+    return Affine(x, y, z, table)
 
 
 def of_lanes(dependence: Dependence, mask: NDArray[np.bool_] | None) -> Affine | Mark | None:
@@ -241,14 +244,7 @@ def select(condition: NDArray[Any], a: Dependence, b: Dependence) -> Dependence:
         if not (condition == condition[0]).all():
             return Mark.UNKNOWN
         table = left.table if condition[0] else right.table
-    return tidy(
-        Affine(
-            np.where(condition, left.x, right.x),
-            np.where(condition, left.y, right.y),
-            np.where(condition, left.z, right.z),
-            table,
-        )
-    )
+    return tidy(_where(condition, left, right, table))
 
 
 # How what lies in local memory depends on which block runs.

@@ -16,7 +16,7 @@ from core.emulator.affine.block_values import (
     varies,
 )
 from core.emulator.affine.register_dependences import Dependences, DependsOnData
-from core.emulator.async_copy import AsyncCopy, CopyGroups
+from core.emulator.async_copy import copy, tell_groups
 from core.emulator.barriers import Barriers
 from core.emulator.call_frames import Frame
 from core.emulator.calls import Calls, register_slots
@@ -28,12 +28,12 @@ from core.emulator.program import Call, MemoryAccess, Op, ParameterAccess
 from core.emulator.scheduling import RunQueue
 from core.emulator.state import MachineState
 from core.emulator.tensor_cores import (
-    LoadFragment,
-    LoadMatrix,
-    MoveMatrix,
-    Multiply,
-    StoreFragment,
-    StoreMatrix,
+    load_fragment,
+    load_matrix,
+    move_matrix,
+    product,
+    store_fragment,
+    store_matrix,
 )
 from core.ptx.ast import Address, Function, Immediate, Negated, Operand, Register, Symbol, elements
 from core.ptx.ast import Group as Operands
@@ -173,14 +173,14 @@ def _stored(frame: Frame, deps: list[Dependence], value: Operand, kind: PtxType)
 
 # Actions of which the addresses are followed; what they give is data.
 FOLLOWED = (
-    AsyncCopy,
-    CopyGroups,
-    LoadMatrix,
-    StoreMatrix,
-    MoveMatrix,
-    LoadFragment,
-    StoreFragment,
-    Multiply,
+    copy,
+    tell_groups,
+    load_matrix,
+    store_matrix,
+    move_matrix,
+    load_fragment,
+    store_fragment,
+    product,
 )
 
 
@@ -299,7 +299,8 @@ class AffineMachine(Machine):
     def action(self, lanes: ActionLanes) -> bool:
         """Tells of the addresses; raises `DependsOnData` for what is not `FOLLOWED`."""
         frame, group, op = lanes.frame, lanes.group, lanes.op
-        if not isinstance(op.payload, FOLLOWED):
+        what = getattr(op.payload, "func", None)
+        if what not in FOLLOWED:
             raise self._not_followed(op)
         deps = self._follows.of(frame)
         self._follows.check_guard(group, op, deps)
@@ -314,7 +315,7 @@ class AffineMachine(Machine):
                 if isinstance(inner, Register):
                     dependence = deps[frame.code.slots[inner.name]]
                     self._need_same(op, self._follows.seen_by(dependence, group.mask))
-        if not isinstance(op.payload, AsyncCopy):
+        if what is not copy:
             for address in addresses:  # whose lanes name rows for others
                 self._need_same(op, address if varies(address) else None)
         self._seen.clear()

@@ -148,7 +148,7 @@ class Format:
     """A binary floating-point format: precision with the hidden bit, and exponents of its range.
 
     Numbers are below 2**`top`; the smallest normal one is 2**`bottom`. `largest` is the greatest
-    finite one. Formats without infinities overflow to NaN.
+    finite one.
     """
 
     name: str
@@ -156,7 +156,6 @@ class Format:
     top: int
     bottom: int
     largest: float
-    has_infinity: bool = True
 
 
 def _ieee(name: str, precision: int, top: int) -> Format:
@@ -172,10 +171,10 @@ FORMATS = MappingProxyType(
             _ieee("tf32", 11, 128),
             _ieee("f32", 24, 128),
             _ieee("e5m2", 3, 16),
-            Format("e4m3", 4, 9, -6, 448.0, has_infinity=False),
-            Format("e2m1", 2, 3, 0, 6.0, has_infinity=False),
-            Format("e2m3", 4, 3, 0, 7.5, has_infinity=False),
-            Format("e3m2", 3, 5, -2, 28.0, has_infinity=False),
+            Format("e4m3", 4, 9, -6, 448.0),
+            Format("e2m1", 2, 3, 0, 6.0),
+            Format("e2m3", 4, 3, 0, 7.5),
+            Format("e3m2", 3, 5, -2, 28.0),
         )
     }
 )
