@@ -117,18 +117,20 @@ def _functions(module: Module, kernel: str) -> list[Function]:
 
 def _joined(module: Module, kernel: str, accesses: Sequence[MachineAccess]) -> Module:
     rewriting = Rewriting(module)
-    widths: dict[int, set[int]] = {}
+    widths: dict[int, list[int]] = {}
     for access in accesses:
-        widths.setdefault(access.line, set()).add(access.width)
+        widths.setdefault(access.line, []).append(access.width)
     there = set(widths)
     for stretch in _stretches(module, kernel, there):
         gone = [i for i in stretch if i.ptx_line not in widths]
         for one in stretch:
-            found = widths.get(one.ptx_line, set())
+            found = widths.get(one.ptx_line, [])
             width, own = max(found, default=0), _nbytes(one)
-            if len(found) != 1 or width <= own:
+            if len({*found}) != 1 or width <= own:
                 continue
             others = _filling(one, gone, width)
+            if not others and len(found) == 1 and "shared" in one.modifiers and one.opcode == "ld":
+                others = _near(one, gone, width)  # not all that it loads is asked for
             if "local" in one.modifiers:  # of local memory each word is a request all the same
                 gone = [i for i in gone if i not in others]
             elif others:
@@ -186,23 +188,32 @@ def _ends(instruction: Instruction) -> bool:
     return opcode.ends_block or opcode.orders
 
 
-def _filling(one: Instruction, gone: Sequence[Instruction], width: int) -> tuple[Instruction, ...]:
-    """Those accesses that, with `one`, make a wide one; a store must fill it."""
-    own = _nbytes(one)
-    alike = {
+def _alike(one: Instruction, gone: Sequence[Instruction]) -> dict[int, Instruction]:
+    """By offset: the accesses of the same kind and base, of each offset the nearest."""
+    return {
         _offset(i): i
-        for i in sorted(gone, key=lambda i: -abs(i.pc - one.pc))  # the nearest counts
-        if (i.opcode, i.modifiers[:-1], _nbytes(i)) == (one.opcode, one.modifiers[:-1], own)
+        for i in sorted(gone, key=lambda i: -abs(i.pc - one.pc))
+        if (i.opcode, i.modifiers[:-1], _nbytes(i))
+        == (one.opcode, one.modifiers[:-1], _nbytes(one))
         and _base(i) == _base(one)
     }
+
+
+def _filling(one: Instruction, gone: Sequence[Instruction], width: int) -> tuple[Instruction, ...]:
+    """Those accesses that, with `one`, fill a wide one; () where they leave a hole."""
+    own, alike = _nbytes(one), _alike(one, gone)
     starts = range(_offset(one) - width + own, _offset(one) + 1, own)
     for start in sorted(starts, key=lambda start: (start % width, start)):
         wanted = [at for at in range(start, start + width, own) if at != _offset(one)]
         if all(at in alike for at in wanted):
             return tuple(alike[at] for at in wanted)
-    if "shared" in one.modifiers and one.opcode == "ld":  # not all that it loads is asked for
-        return tuple(i for at, i in sorted(alike.items()) if 0 < at - _offset(one) < width)
     return ()
+
+
+def _near(one: Instruction, gone: Sequence[Instruction], width: int) -> tuple[Instruction, ...]:
+    """Those accesses that lie in a wide one that begins with `one`."""
+    alike = sorted(_alike(one, gone).items())
+    return tuple(i for at, i in alike if 0 < at - _offset(one) < width)
 
 
 # --- loops that are taken several turns at a time -----------------------------------------------

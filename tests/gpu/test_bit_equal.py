@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from core.compiler.compiler import compile_kernel
+from core.ladder import all_kernels
 from core.launch import ArrayArgument, Dim3, Launch
 from core.recording.record_launch import record
 from tests.core.emulator.isa_kernels import (
@@ -39,6 +40,17 @@ SOME = [name for name in FORMS if name in (
     "far_st_v4_f32_32", "far_red_add_u64_3",
 )]  # fmt: skip
 
+LESSONS = (
+    ("row_times_matrix", {"m": 32, "stages": 3, "left": 1}),
+    ("row_times_matrix", {"m": 20, "stages": 5, "left": 3}),
+    ("row_times_matrix_bulk", {"m": 24, "rows": 4, "stages": 2}),
+    ("row_times_matrix_bulk", {"m": 21, "rows": 3, "stages": 4}),
+    ("tma_transpose", {"m": 40, "n": 52}),
+    ("tma_transpose_swizzled", {"m": 40, "n": 52}),
+    ("narrow_wgmma", {"k": 200, "stages": 3, "left": 1}),
+    ("narrow_wgmma", {"k": 256, "stages": 4, "left": 0}),
+)
+
 
 def on_gpu(gpu, workload, kind, options=()):
     image, entry = compile_kernel(
@@ -64,6 +76,17 @@ def test_rung(gpu, name, kind):
     theirs = on_gpu(gpu, workload, kind)
     assert theirs
     assert differing(record(workload, kind=kind, blocks=[0], checks=False).outputs, theirs) == []
+
+
+@pytest.mark.parametrize("kind", BUILDS)
+@pytest.mark.parametrize(("name", "sizes"), LESSONS)
+def test_lesson_kernel(gpu, name, sizes, kind):
+    workload = all_kernels()[name].workload(seed=11, **sizes)
+    trace = record(workload, kind=kind, blocks=[0])
+    assert not trace.findings
+    theirs = on_gpu(gpu, workload, kind)
+    assert theirs
+    assert differing(trace.outputs, theirs) == []
 
 
 @pytest.mark.parametrize("kind", BUILDS)
