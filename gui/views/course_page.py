@@ -240,7 +240,7 @@ class LessonButton(QAbstractButton):
         self.update()
 
     def sizeHint(self) -> QSize:
-        return QSize(300, round(2.55 * QFontMetrics(current_theme().font()).lineSpacing()))
+        return QSize(300, round(2.4 * QFontMetrics(current_theme().font()).lineSpacing()))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Return begins the lesson, as Space does."""
