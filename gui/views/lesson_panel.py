@@ -211,7 +211,7 @@ class LessonPanel(QFrame):
         self.own.say(f"The answer: {verdict.right}" if right else "")
         self.own.setVisible(right)
         lacks = [] if sitting.is_built else [goal.say for goal in verdict.goals if not goal.met]
-        said = verdict.say or ("Not so yet: " + "; ".join(lacks) + "." if lacks else "")
+        said = verdict.say or (f"Not met: {'; '.join(lacks)}." if lacks else "")
         self.reply.say(said)
         self.reply.setVisible(bool(said))
         self.why.say(verdict.why if told else "")
