@@ -201,7 +201,8 @@ def _built(posed: Posed, answer: Answer) -> Verdict:
     some = any(one.met for one in met) and not any(one.trouble for one in met)
     trouble = next((one.trouble for one in met if one.trouble), "")
     found: Mark = "right" if done else "near" if some else "wrong"
-    return Verdict(found, trouble, "", posed.why if done else "", goals=met)
+    told = done or isinstance(question, Order)  # a kernel is asked for until it meets its goals
+    return Verdict(found, trouble, "", posed.why if told else "", goals=met)
 
 
 def framed(order: Order, lines: Sequence[str]) -> str:

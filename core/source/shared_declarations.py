@@ -28,6 +28,7 @@ _QUALIFIERS = {
     *("static", "extern", "volatile", "const", "constexpr", "__shared__", "inline"),
     *("__restrict__", "typename"),
 }
+_ALIASES_DEEP = 4  # names given to names of types
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,12 @@ def _read(text: SourceText, one: Declared, place: int) -> SharedDeclaration:
     function = text.syntax.around(place)
     name = function.name if function is not None else ""
     template = tuple(p.name for p in function.template) if function is not None else ()
-    ctype = _plain_type([word for word in one.type.split() if word not in _QUALIFIERS])
+    words = one.type.split()
+    for _ in range(_ALIASES_DEEP):
+        words = [word for word in words if word not in _QUALIFIERS]
+        if len(words) == 1 and words[0] not in template and _element(words[0])[0] is None:
+            words = text.syntax.aliases.get(words[0], words[0]).split()
+    ctype = _plain_type(words)
     dtype, lanes = (np.dtype(np.uint64), 1) if one.stars else _element(ctype)
     extents = tuple(text.expanded(text_of(node)) for node in one.extents)
     constants = text.constants_in(name)

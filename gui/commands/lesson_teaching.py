@@ -517,8 +517,9 @@ class Teaching(QObject):
         sitting.solved = True
         source = getattr(sitting.question.step.question, "solution", "")
         self.main.step_page.source.put(sitting.posed.link.rung, source)
-        self._visit(sitting.posed.link, sitting.question.lesson.ladder, source)
-        self.session.view = "Source"
+        link = sitting.posed.link  # whose view the question was about
+        link = replace(link, looks={**link.looks, "view": "Source"})
+        self._visit(link, sitting.question.lesson.ladder, source)
 
     # ---- what the worker gives
 

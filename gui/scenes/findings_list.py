@@ -53,6 +53,7 @@ FAULTS = {
     "out_of_bounds": "access out of bounds of {}",
     "misaligned": "misaligned access to {}",
     "uninitialised": "read of {} before it is written",
+    "not_awaited": "access to what was not awaited",
 }
 """Kinds of findings that are about an array, with a place for its name."""
 

@@ -103,7 +103,7 @@ class CoursePage(PageWidget, QWidget):
         stacked(self.side, *review, *tests, *concepts, *files, None, gap=6)
         self._below = side_by_side(None, (left, 5), (self.side, 3), gap=36)
         self.sheet = QWidget()
-        stacked(self.sheet, self._top, self._below, None, gap=18, edges=(24, 14, 24, 14))
+        stacked(self.sheet, self._top, self._below, None, gap=14, edges=(24, 10, 24, 10))
         body = QWidget()
         side_by_side(body, None, (self.sheet, 100), None)
         self.area = Scrolled(body)
@@ -220,7 +220,7 @@ class WayCard(QFrame):
         words = styled_label(text, role="prose", wrap=True)
         self.button.setAccessibleDescription(text)
         rows = (heading, words, self.about, None, self.button)
-        stacked(self, *rows, gap=8, edges=(20, 16, 20, 18))
+        stacked(self, *rows, gap=8, edges=(20, 12, 20, 14))
 
 
 class LessonButton(QAbstractButton):
@@ -240,7 +240,7 @@ class LessonButton(QAbstractButton):
         self.update()
 
     def sizeHint(self) -> QSize:
-        return QSize(300, round(2.55 * QFontMetrics(current_theme().font()).lineSpacing()))
+        return QSize(300, round(2.3 * QFontMetrics(current_theme().font()).lineSpacing()))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Return begins the lesson, as Space does."""

@@ -210,8 +210,10 @@ class LessonPanel(QFrame):
         right = told and verdict.mark != "right" and bool(verdict.right)
         self.own.say(f"The answer: {verdict.right}" if right else "")
         self.own.setVisible(right)
-        self.reply.say(verdict.say)
-        self.reply.setVisible(bool(verdict.say))
+        lacks = [] if sitting.is_built else [goal.say for goal in verdict.goals if not goal.met]
+        said = verdict.say or (f"Not met: {'; '.join(lacks)}." if lacks else "")
+        self.reply.say(said)
+        self.reply.setVisible(bool(said))
         self.why.say(verdict.why if told else "")
         self.why.setVisible(told and bool(verdict.why))
         if told:

@@ -495,6 +495,8 @@ class MatrixGround(MatrixDrawing):
                     left, wide = box.left() - NAME_GAP - name, 0.0
             else:
                 left, top = box.left(), box.top() - (line + 3 if product else line + index + 5)
+                if self.fits_all():  # a narrow grid at the right edge has its title further left
+                    left = min(left, self.window.right() - name - wide)
             area = QRectF(left, top, name, line)
             self._write_name(grid.label, size if wide else "", self._in_sight(area, box, index))
 

@@ -184,15 +184,16 @@ class PipelinePainter:
         t = self.theme
         kinds = {m.kind for m in self.made.moments}
         under_way = any(f.ready != f.begin for f in self.made.fillings)
-        keys = [Key("filled", (t.color("store"),)), Key("read", (t.color("load"),))]
+        begun = "fill begins" if under_way else "filled"
+        keys = [Key(begun, (t.color("store"),), short="fill"), Key("read", (t.color("load"),))]
+        if self.judged and any(is_early(self.made, p) for p in self.places):
+            keys.append(Key("read too early", (t.color("conflict"),), short="too early"))
         if under_way:
             keys.append(Key("on its way", (hatch(t.color("store")),)))
             keys.append(Key("there", (t.color("used"),)))
-        keys.append(Key("holds a fill", (t.tint("used", FULL),)))
+        keys.append(Key("holds a fill", (t.tint("used", FULL),), short="full"))
         if "block" in kinds:
             keys.append(Key("waits", (hatch(t.color("barrier")),)))
-        if self.judged and any(is_early(self.made, p) for p in self.places):
-            keys.append(Key("read too early", (t.color("conflict"),)))
         return keys
 
     def _draw_heads(self) -> None:

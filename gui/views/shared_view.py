@@ -526,7 +526,7 @@ class SharedPainter:
         done, whole = int(np.count_nonzero(grid.written)), grid.size
         size = " × ".join(map(grouped, grid.array.shape))
         if not done:
-            states = ["empty"]
+            states = ["not written"]
         elif done == whole:
             states = ["all written", "full"]
         else:  # a share takes less room than two counts, and says as much

@@ -202,6 +202,21 @@ def test_keys_of_an_answer_and_keys_of_the_window(window, teaching, qtbot):
 
 
 @pytest.mark.slow
+def test_an_order_that_misses_goals_says_which_and_then_why(window, teaching, qtbot):
+    teaching.begin_lesson("6A", 5)
+    sitting, panel = asked(teaching, qtbot), window.lesson_panel
+    items = sitting.question.step.question.items
+    wait, meet, fetch, use = (item.said(sitting.posed.here) for item in items)
+    panel.answered.emit([wait, fetch, meet, use], True)
+    qtbot.waitUntil(lambda: sitting.reply is not None, timeout=MOST_MS)
+    assert panel.reply.text().startswith("Not met: No findings")
+    assert panel.why.isHidden()
+    panel.answered.emit([wait, fetch, meet, use], True)
+    qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
+    assert not panel.why.isHidden()
+
+
+@pytest.mark.slow
 def test_a_right_slider_shows_its_own_value(window, teaching, qtbot):
     teaching.begin_lesson("1A", 13)
     sitting, panel = asked(teaching, qtbot), window.lesson_panel

@@ -107,6 +107,7 @@ def test_lines_in_order_are_run():
     early = mark(asked, [fill_a, first, fill_b, multiply, second])
     assert early.mark != "right"
     assert [goal.met for goal in early.goals] == [False, False, True]
+    assert early.why  # an order is answered twice at most, and then explained
     missing = mark(asked, [fill_a, fill_b, multiply, first])
     assert not missing.goals[2].met
 

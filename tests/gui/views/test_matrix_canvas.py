@@ -52,6 +52,19 @@ def test_elements_and_places_of_many_cells_are_those_of_each(trace):
         assert layout.cells(grid, view).rects(rows, columns) == each
 
 
+def test_the_title_of_a_narrow_result_is_in_sight(canvas, monkeypatch):
+    titles = {}
+    monkeypatch.setattr(MatrixGround, "_write_name", lambda self, *title: titles.update(C=title))
+    canvas.session.trace = simple(64, 256, 8, (8, 8))
+    canvas.resize(500, 900)
+    canvas.grab()
+    result, (name, size, area) = canvas.grids[-1], titles["C"]
+    assert (name, size) == ("C", "64 × 8")
+    wide = sum(matrix_drawing.title_widths(result, current_theme()))
+    assert canvas._layout.box(result, canvas._view).left() + wide > canvas.width()
+    assert area.left() + wide <= canvas.width()
+
+
 @pytest.mark.parametrize("heat", [False, True])
 def test_only_values_in_sight_are_written(canvas, qtbot, monkeypatch, heat):
     written = []
