@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.events import Ints
 from core.emulator.lanes import Lanes
-from core.emulator.memory import Index, Texels
+from core.emulator.memory import Texels
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
 from core.emulator.registers import address_reader
@@ -38,7 +39,7 @@ _S32, _U32 = TYPES["s32"], TYPES["u32"]
 
 
 def sampled(
-    texels: Texels, coordinates: Sequence[NDArray[np.float32]], layer: Index | None
+    texels: Texels, coordinates: Sequence[NDArray[np.float32]], layer: Ints | None
 ) -> NDArray[np.float64]:
     """Floats of a fetch, shape (lanes, channels); `coordinates` are x first."""
     axes = texels.extents[-len(coordinates) :]
@@ -61,12 +62,12 @@ def sampled(
 class _Tap:
     """A texel's number along one axis, its weight in 256ths, and whether it lies inside."""
 
-    index: Index
-    weight: Index
+    index: Ints
+    weight: Ints
     inside: NDArray[np.bool_]
 
 
-def _weights(along: Sequence[Sequence[_Tap]]) -> list[Index]:
+def _weights(along: Sequence[Sequence[_Tap]]) -> list[Ints]:
     """The weights of all combinations of taps, in 256ths, the last axis fastest.
 
     Products of weights are rounded to a 256th, half up, but for the first: it has what is left, so
@@ -93,7 +94,7 @@ def _taps(texture: Texture, c: NDArray[np.float64], n: int) -> list[_Tap]:
     return [_tap(texture, first, _STEPS - rest, n), _tap(texture, first + 1, rest, n)]
 
 
-def _tap(texture: Texture, index: Index, weight: Index, n: int) -> _Tap:
+def _tap(texture: Texture, index: Ints, weight: Ints, n: int) -> _Tap:
     inside = np.ones(index.shape, bool)
     if texture.mode == "border":
         return _Tap(index, weight, (index >= 0) & (index < n))
@@ -105,7 +106,7 @@ def _tap(texture: Texture, index: Index, weight: Index, n: int) -> _Tap:
     return _Tap(np.clip(index, 0, n - 1), weight, inside)
 
 
-def _with_layer(texels: Texels, index: list[Index], layer: Index | None) -> list[Index]:
+def _with_layer(texels: Texels, index: list[Ints], layer: Ints | None) -> list[Ints]:
     if layer is None:
         return index
     return [np.clip(layer, 0, texels.extents[0] - 1), *index]
@@ -186,13 +187,13 @@ class Fetch:
         return True
 
     def _floats(
-        self, texels: Texels, at: list[NDArray[Any]], layers: Index | None
+        self, texels: Texels, at: list[NDArray[Any]], layers: Ints | None
     ) -> NDArray[np.float64]:
         if at[0].dtype.kind == "f":
             return sampled(texels, at, layers)
         return _as_floats(self._whole(texels, at, layers))
 
-    def _whole(self, texels: Texels, at: list[NDArray[Any]], layers: Index | None) -> NDArray[Any]:
+    def _whole(self, texels: Texels, at: list[NDArray[Any]], layers: Ints | None) -> NDArray[Any]:
         """Texels by their numbers; `tex1Dfetch` beyond the end gives 0."""
         if at[0].dtype.kind != "f":
             index = [c.astype(np.int64) for c in reversed(at)]
@@ -211,7 +212,7 @@ class Fetch:
         return texels.at(_with_layer(texels, [tap.index for tap in taps], layers), inside)
 
     def _gathered(
-        self, texels: Texels, at: list[NDArray[Any]], layers: Index | None
+        self, texels: Texels, at: list[NDArray[Any]], layers: Ints | None
     ) -> NDArray[Any]:
         """One channel of the four texels that a linear filter would take."""
         linear = replace(texels.texture, is_linear=True)
@@ -261,7 +262,7 @@ class SurfaceAccess:
 
     def _places(
         self, texels: Texels, lanes: Lanes, chosen: NDArray[np.intp], width: int
-    ) -> tuple[Index, NDArray[np.bool_]]:
+    ) -> tuple[Ints, NDArray[np.bool_]]:
         """Where in the surface's bytes each lane's access lies, and whether it lies inside."""
         texel = texels.channels * texels.dtype.itemsize
         at = [lanes.read(reader)[chosen].astype(np.int64) for reader in self.access.coordinates]

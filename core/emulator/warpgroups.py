@@ -3,8 +3,12 @@
 D = A B + D of 64 x N: warp w of the four has rows 16 w to 16 w + 15, held like the results of
 `mma.sync`. A lies in registers, likewise, or in shared memory, as B does, where a 64-bit descriptor
 says how (PTX ISA, "Asynchronous warpgroup-level matrix instructions", "Matrix descriptor"). The
-four begin together (`met`). The result is in their registers at once; until somebody waits for
-it, `Products` has an eye on them.
+result is in their registers at once; until somebody waits for it, `Products` has an eye on them.
+
+The four begin together (`met`): all their threads "must execute the same" instruction (PTX ISA,
+"wgmma.mma_async"), and the machine code makes them arrive (WARPGROUP.ARRIVE). So when one warp has
+waited for the product, the parts of the others are done as well; a kernel may let one thread of a
+warpgroup say so. No memory is ordered by the meeting alone.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Sensed:
 Event = Stage | Sample | Begun | Sensed
 
 _sink: Callable[[Event], None] | None = None
-stop = threading.Event()  # Set: the running job is asked to finish early with what it has
+stop = threading.Event()  # set: the running job is asked to finish early with what it has
 
 
 def set_sink(sink: Callable[[Event], None] | None) -> None:

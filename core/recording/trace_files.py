@@ -345,7 +345,11 @@ def _space(region: Region) -> str:
 def trace_of(header: Mapping[str, Any], arrays: Arrays) -> Trace:
     """The trace that a header describes."""
     workload = _read_workload(header["workload"], arrays)
-    build = plain_data.typed(Build, header["build"], MachineAccess)
+    targets, met = header["build"].get("ways", ((), ()))
+    # An earlier program knew where lanes meet, but not where they begin to part.
+    pairs = [one if isinstance(one, list) else (one, 0) for one in met]
+    made = {**header["build"], "ways": (targets, pairs)}
+    build = plain_data.typed(Build, made, MachineAccess)
     if not build.options:  # no compiler of ours made it
         workload = replace(workload, ptx=build.ptx)
     image = image_of(workload, build)

@@ -13,15 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.ptx.ast import Function, Module, Symbol
 
-Ints = NDArray[np.int64]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
+if TYPE_CHECKING:
+    from core.emulator.events import Indices, Ints, Mask
 
 MAIN = 4  # the longest loop's length over the least of a main loop
 

@@ -20,10 +20,9 @@ from core.cancelling import check
 from core.emulator.lane_groups import WARP
 from core.ptx.arithmetic.operation import immediate
 from core.trace.access import SharedArray, label, owner_of
-from core.trace.phases import Ints
 
 if TYPE_CHECKING:
-    from core.emulator.events import AccessEvent, PhaseEvent, Span, TransferEvent
+    from core.emulator.events import AccessEvent, Ints, PhaseEvent, Span, TransferEvent
     from core.ptx.ast import Instruction
     from core.trace.block import BlockTrace
 

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from core.trace.access import Array, SharedArray, SharedState
 from core.trace.executed_path import Moment
-from core.trace.phases import Ints
 from core.trace.variables import (
     Place,
     Replay,
@@ -28,7 +27,7 @@ from core.trace.variables import (
 
 if TYPE_CHECKING:
     from core.emulator.block_record import ChunkRecord
-    from core.emulator.events import AccessEvent
+    from core.emulator.events import AccessEvent, Ints
     from core.ptx.debug.model import VariableInfo
 
 # What shared memory held at any time, from the stores that were recorded.
@@ -121,8 +120,8 @@ def _part(values: NDArray[Any], lanes: slice) -> NDArray[Any]:
     return values[lanes]
 
 
-Moments = list[tuple[NDArray[np.intp], Moment]]  # Threads, and where all of them are in the kernel
-Held = tuple[NDArray[Any], NDArray[np.bool_]]  # A value for each element, and which are known
+Moments = list[tuple[NDArray[np.intp], Moment]]  # threads, and where all of them are in the kernel
+Held = tuple[NDArray[Any], NDArray[np.bool_]]  # a value for each element, and which are known
 
 
 @dataclass(frozen=True)

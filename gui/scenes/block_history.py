@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.events import Ints
 from core.trace import Array, EventKind
 from core.trace.access import SharedArray
 from gui.scenes.text import elements_name
@@ -101,7 +102,6 @@ def number_at(array: Array | SharedArray, data: NDArray[Any], flat: int) -> Any:
     return np.ascontiguousarray(data[first : first + kind.itemsize]).view(kind)[0].item()
 
 
-Ints = NDArray[np.int64]
 Rows = NDArray[np.int32]
 TABLE = 256  # accesses that are kept together
 NONE = np.empty(0, np.int64)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gui.scenes.block_history import Ints, history_of
+from core.emulator.events import Ints
+from gui.scenes.block_history import history_of
 from gui.scenes.grids import EMPTY
 from gui.scenes.selection import WARP_SIZE
 from gui.scenes.text import elements_name, join, numbers_name

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.emulator.events import Ints
 from core.launch import MatrixLayout
-from gui.scenes.block_history import History, Ints, history_of
+from gui.scenes.block_history import History, history_of
 from gui.scenes.weak_memo import once_for_each
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gui.scenes.block_history import Ints, elements_a_lane
+from core.emulator.events import Ints
+from gui.scenes.block_history import elements_a_lane
 from gui.scenes.grids import EMPTY, Grid
 from gui.scenes.text import plural, verb_of
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.events import Ints
 from core.trace import EventKind
 from gui.scenes import illegal_accesses
 from gui.scenes.block_history import (
     BEFORE,
     History,
-    Ints,
     accessed_name,
     all_elements,
     elements_a_lane,

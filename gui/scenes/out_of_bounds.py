@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.events import Ints
 from core.trace import EventKind
 from gui.scenes import illegal_accesses
-from gui.scenes.block_history import Ints, elements_a_lane, is_global, parts_of
+from gui.scenes.block_history import elements_a_lane, is_global, parts_of
 from gui.scenes.grids import Grid
 from gui.scenes.weak_memo import once_for_each
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.emulator.events import Ints
 from core.explain.access_explained import explain_access
 from core.explain.bank_map import bank_map, explain_bank_map
 from core.explain.explanation import Explanation, Section, build_of, columns, lanes_name
 from core.explain.total_explained import Place, explain_total
 from core.rules.counters import METRICS, WAYS, Count
 from core.rules.global_memory import SECTOR
-from gui.scenes.block_history import History, Ints, history_of
+from gui.scenes.block_history import History, history_of
 from gui.scenes.counter_table import CounterRow
 from gui.scenes.grids import product_of
 from gui.scenes.selection import WARP_SIZE

@@ -24,9 +24,9 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
+from core.emulator.events import Ints
 from gui.looks.theme import Theme
 from gui.pictures import is_vector
-from gui.scenes.block_history import Ints
 from gui.scenes.grids import Rect, rectangles
 
 CENTRE = Qt.AlignmentFlag.AlignCenter

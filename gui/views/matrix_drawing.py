@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPainterPath
 
+from core.emulator.events import Ints
 from gui.looks.theme import FEW_THREADS, Theme
-from gui.scenes.block_history import Ints, history_of, number_at
+from gui.scenes.block_history import history_of, number_at
 from gui.scenes.grids import EMPTY, Grid, Owned, Rect, bounding_box, rectangles, shares_of
 from gui.scenes.matrices import GridMarks, MatrixScene, heat_levels, touched_by
 from gui.scenes.out_of_bounds import reaches_of

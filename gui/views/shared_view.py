@@ -20,9 +20,10 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
+from core.emulator.events import Ints
 from core.explain.bank_map import BankMap, bank_map, verdict
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.block_history import Ints, history_of
+from gui.scenes.block_history import history_of
 from gui.scenes.grids import rectangles
 from gui.scenes.question_in_views import Lit, Pick, veil_words
 from gui.scenes.selection import Hover

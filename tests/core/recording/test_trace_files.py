@@ -282,6 +282,17 @@ def test_a_trace_with_a_heap_is_read_back(tmp_path: Path) -> None:
     assert_same_block(trace, again, 0)
 
 
+def test_places_where_lanes_meet_that_tell_less_are_read(tmp_path: Path) -> None:
+    """A trace of an earlier program: of such a place it has the line alone."""
+    path = tmp_path / "t.npz"
+    trace = record(LADDER["tiled_bounds"].workload(n=6, tile=4))
+    save_trace(trace, path)
+    targets, met = trace.build.ways
+    assert met
+    rewritten(path, build={**plain(trace.build), "ways": (targets, [line for line, _ in met])})
+    assert_same_block(trace, load_trace(path), 0)
+
+
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     trace = record(LADDER["vector_add"].workload(n=4, block_x=4))
     with pytest.raises(TilescopeError, match="could not be written"):
