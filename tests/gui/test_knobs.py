@@ -75,11 +75,12 @@ int main() {
 
 def test_the_constants_of_a_long_source_are_there_at_once(tmp_path, ladder):
     functions = "".join(
-        f"__device__ float f{i}(float a{i}, int b{i}) {{ float c{i} = a{i} * b{i}; return c{i}; }}\n"
+        f"__device__ float f{i}(float a{i}, int b{i}) {{ float c{i} = a{i} + b{i}; return c{i}; }}"
         for i in range(500)
     )
     source = f"""#define N 64
-{functions}__global__ void one(float *x) {{ if (threadIdx.x < N) x[threadIdx.x] = f1(1.0f, N); }}
+{functions}
+__global__ void one(float *x) {{ if (threadIdx.x < N) x[threadIdx.x] = f1(1.0f, N); }}
 """
     own = guess_launch(source, str(tmp_path / "long.cu"))
     workload, _ = make_workload(ladder, Configuration("", {}, source, own))
