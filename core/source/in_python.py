@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 from core.errors import TilescopeError
 
@@ -26,7 +27,7 @@ _FOR_DEVICE = re.compile(
 )
 _CONSTANT = re.compile(r"^(\w+)[ \t]*=[ \t]*(\d+)[ \t]*(?:#.*)?$", re.MULTILINE)
 _ESCAPED = re.compile(r"\\([\\\"'])")
-_INSERTED = re.compile(r"\{\{|\}\}|\{(\w+)\}")  # of an f-string
+_INSERTED = re.compile(r"\{\{|\}\}|\{([\w *+/()-]+)\}")  # of an f-string
 _FORMATTED = re.compile(r"(?:%\(|\$\{)(\w+)(?:\)[sdi]|\})")  # and of a Template
 _MAGIC = re.compile(r"\s*%%.*")
 
@@ -72,7 +73,7 @@ def _in_strings(text: str) -> list[str]:
         if "r" not in prefix:
             inside = _ESCAPED.sub(r"\1", inside)
         if "f" in prefix or text.startswith(".format(", found.end()):
-            inside = _INSERTED.sub(lambda m: known.get(m[1], m[1]) if m[1] else m[0][0], inside)
+            inside = _INSERTED.sub(partial(_inserted, known), inside)
         if "%(" in inside:
             inside = inside.replace("%%", "%")
         inside = _FORMATTED.sub(lambda m: known.get(m[1], m[1]), inside)
@@ -80,6 +81,14 @@ def _in_strings(text: str) -> list[str]:
             parts += ["\n" * text.count("\n", at, found.start(3)), inside]
             at = found.end(3)
     return [*parts, "\n" * text.count("\n", at)]
+
+
+def _inserted(known: Mapping[str, str], braces: re.Match[str]) -> str:
+    """What an f-string has for a pair of braces: a value, or whole numbers to be computed."""
+    if not braces[1]:
+        return braces[0][0]
+    words = re.sub(r"[A-Za-z_]\w*", lambda m: known.get(m[0], m[0]), braces[1])
+    return words if re.fullmatch(r"\w+", words) else f"({words.replace('//', '/')})"
 
 
 def _first_of_each(groups: Iterator[list[str]] | list[list[str]]) -> str:

@@ -35,11 +35,11 @@ def test_strings_of_a_python_file_stay_on_their_lines():
 def test_what_python_puts_into_a_string_is_there():
     text = (
         "TILE = 16\n"
-        'a = f"""__global__ void a(float *x) {{ x[{TILE}] = {N}; }}"""\n'
+        'a = f"""__global__ void a(float *x) {{ x[{TILE}] = {N} - {TILE // 2}; }}"""\n'
         'b = """__global__ void b(float *x) { x[%(TILE)d] = ${TILE}; }""" % {"TILE": TILE}\n'
     )
     found = cuda_within(text, "k.py")
-    assert "void a(float *x) { x[16] = N; }" in found
+    assert "void a(float *x) { x[16] = N - (16 / 2); }" in found
     assert "void b(float *x) { x[16] = 16; }" in found
 
 
