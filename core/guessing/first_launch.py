@@ -99,7 +99,8 @@ _ONE_STEP = (
     "is left out: it has no loop and no shared memory"
     "|are left out: they have no loop and no shared memory"
 )
-_HAS_MORE = re.compile(r"\b(?:for|while|do|__shared__|atomic\w+|__\w+_sync)\b|\basm\b|->")
+_CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<[^<>;]*>)?\s*\(")
+_HAS_MORE = re.compile(r"\b(?:for|while|do|__shared__|atomic\w+|__\w+_sync|\w*_LOOP)\b|\basm\b|->")
 _MOST_FILLS = 16  # launches that only fill arrays: where there are more no other one is looked for
 _MOST_UNSAID = 6  # macros of a build that are guessed
 _MOST_OTHERS = 4  # kernels that are tried where the first cannot be launched
@@ -327,7 +328,11 @@ def first_kernel(
             kernel = kernel_called(source, name, launching)
             if _only_fills(kernel, source):
                 left[name] = _NO_LOADS
-            elif kernel is None or not kernel.body or _HAS_MORE.search(kernel.body):
+            elif (
+                kernel is None
+                or not kernel.body
+                or _has_more(kernel.body, source + launching, {"if"})
+            ):
                 if kernel is not None and len(kernel.parameters) == takes:
                     break  # of two versions the first
                 return name, left
@@ -349,6 +354,22 @@ def first_kernel(
     return names[0], {}
 
 
+def _has_more(code: str, source: str, seen: set[str]) -> bool:
+    """Whether code has a loop or shared memory, or a function or macro of the source it calls."""
+    if _HAS_MORE.search(code):
+        return True
+    for name in set(_CALLED.findall(code)) - seen:
+        seen.add(name)
+        defined = (
+            rf"#[ \t]*define[ \t]+{name}\(((?:\\\n|.)*)|\b{name}\s*\([^;{{}}]*\)[^;{{}}()]*\{{"
+        )
+        for found in re.finditer(defined, source):
+            part = found[1] or source[found.end() : closing(source, found.end(), "{}")]
+            if _has_more(part, source, seen):
+                return True
+    return False
+
+
 def _left_out(left: Mapping[str, str]) -> str:
     """A sentence for each reason."""
     said = []
@@ -365,7 +386,7 @@ def _only_fills(kernel: KernelText | None, source: str) -> bool:
     if kernel is None or not body or re.search(r"__shared__|\basm\b|->", body):
         return False
     ends = (closing(body, m.end(), "[]") + 1 for m in re.finditer(r"\w\s*\[|\]\s*\[", body))
-    called = re.findall(r"\b([A-Za-z_]\w*)\s*(?:<[^<>;]*>)?\s*\(", body)
+    called = _CALLED.findall(body)
     if not all(_STORED.match(body, end) for end in ends) or not all(
         map(_LOADLESS.fullmatch, called)
     ):

@@ -162,10 +162,16 @@ def trial_of(source: str, guess: Guess, seed: int) -> FileLaunch:
 
 def _is_open(source: str, guess: Guess) -> bool:
     """Whether there is something that a trial may change."""
-    texts = [text for _, text in guess.launch.arguments]
-    is_long = any(text.isdecimal() and int(text) >= _LONG for text in texts)
+    sizes = _guessed_sizes(guess, guess.launch)
+    is_long = any(value >= _LONG for value in sizes.values()) and not guess.asked.grid
     halved = guess.halved and _ASSERTS.search(source)
     return bool(guess.open or guess.shared_open or is_long or halved)
+
+
+def _guessed_sizes(guess: Guess, launch: FileLaunch) -> Mapping[str, int]:
+    """The whole numbers among the arguments that nobody gave."""
+    given = dict(guess.asked.arguments)
+    return {n: int(t) for n, t in launch.arguments if n not in given and t.isdecimal()}
 
 
 def _kernel_of(source: str, launch: FileLaunch, seed: int) -> tuple[Function, Dim3]:
@@ -248,9 +254,8 @@ def _fitted(tried: _Trials) -> FileLaunch:
                 return small
     elif launch != guess.launch:
         return _to_its_end(launch, found, tried)
-    elif not found.ended and _takes_long(launch, tried):
-        names = dict(launch.arguments).keys() - dict(guess.asked.arguments).keys()
-        return _with_less(launch, tried, names, _LONG) or launch
+    elif not (found.ended or guess.asked.grid) and _takes_long(launch, tried):
+        return _with_less(launch, tried, _guessed_sizes(guess, launch), _LONG) or launch
     return launch
 
 

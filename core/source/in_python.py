@@ -8,23 +8,28 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 from core.errors import TilescopeError
 
 ENDINGS = (".py", ".ipynb")
-_STRING = re.compile(r"([A-Za-z]*)(\"\"\"|''')(.*?)\2", re.DOTALL)
-_KERNEL = re.compile(r"__global__[^;{}]*\{")
-_OF_CUDA = re.compile(
-    r"^[ \t]*#[ \t]*(?:include|define)\b|__(?:global|device)__[^;{}]*\{", re.MULTILINE
+_STRING = re.compile(  # and what may hold a quotation mark of its own: other strings, comments
+    r"([A-Za-z]*)(\"\"\"|''')((?:\\.|[^\\])*?)\2"
+    r"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|#[^\n]*",
+    re.DOTALL,
 )
+_KERNEL = re.compile(r"__global__[^;{}]*\{")
+_ON_DEVICE = r"__(?:global|device)__[^;{}]*\{"
+_OF_CUDA = re.compile(rf"^[ \t]*#(?:[ \t]*include[ \t]*[<\"]|define\b)|{_ON_DEVICE}", re.MULTILINE)
 _FOR_DEVICE = re.compile(
     r"__(?:global|device)__(?:[^;{}()=]|__launch_bounds__\s*\([^()]*\))*?(\w+)\s*\("
 )
-_CONSTANT = re.compile(r"^(\w+)\s*=\s*(\d+)\s*$", re.MULTILINE)
-_INSERTED = re.compile(r"\{\{|\}\}|\{(\w+)\}")  # of an f-string
+_CONSTANT = re.compile(r"^(\w+)[ \t]*=[ \t]*(\d+)[ \t]*(?:#.*)?$", re.MULTILINE)
+_ESCAPED = re.compile(r"\\([\\\"'])")
+_INSERTED = re.compile(r"\{\{|\}\}|\{([\w *+/()-]+)\}")  # of an f-string
 _FORMATTED = re.compile(r"(?:%\(|\$\{)(\w+)(?:\)[sdi]|\})")  # and of a Template
-_MAGIC = re.compile(r"^[ \t]*[%!].*$", re.MULTILINE)
+_MAGIC = re.compile(r"\s*%%.*")
 
 
 def cuda_within(text: str, name: str) -> str:
@@ -50,8 +55,11 @@ def _in_cells(text: str) -> Iterator[list[str]]:
     except (ValueError, TypeError, KeyError, RecursionError):
         return
     for source in sources:
-        within = _in_strings(source)
-        yield within if len(within) > 1 else [_MAGIC.sub("", source)]
+        within, magic = _in_strings(source), _MAGIC.match(source)
+        if len(within) > 1:
+            yield within
+        elif magic or re.search(_ON_DEVICE, source):  # else `# define …` is Python's comment
+            yield [source[magic.end() :] if magic else source]
 
 
 def _in_strings(text: str) -> list[str]:
@@ -59,14 +67,28 @@ def _in_strings(text: str) -> list[str]:
     known = dict(_CONSTANT.findall(text))
     parts, at = [], 0
     for found in _STRING.finditer(text):
+        if found[2] is None:
+            continue
         prefix, inside = found[1].lower(), found[3]
-        if "f" in prefix:
-            inside = _INSERTED.sub(lambda m: known.get(m[1], m[1]) if m[1] else m[0][0], inside)
+        if "r" not in prefix:
+            inside = _ESCAPED.sub(r"\1", inside)
+        if "f" in prefix or text.startswith(".format(", found.end()):
+            inside = _INSERTED.sub(partial(_inserted, known), inside)
+        if "%(" in inside:
+            inside = inside.replace("%%", "%")
         inside = _FORMATTED.sub(lambda m: known.get(m[1], m[1]), inside)
         if _OF_CUDA.search(inside):
             parts += ["\n" * text.count("\n", at, found.start(3)), inside]
             at = found.end(3)
     return [*parts, "\n" * text.count("\n", at)]
+
+
+def _inserted(known: Mapping[str, str], braces: re.Match[str]) -> str:
+    """What an f-string has for a pair of braces: a value, or whole numbers to be computed."""
+    if not braces[1]:
+        return braces[0][0]
+    words = re.sub(r"[A-Za-z_]\w*", lambda m: known.get(m[0], m[0]), braces[1])
+    return words if re.fullmatch(r"\w+", words) else f"({words.replace('//', '/')})"
 
 
 def _first_of_each(groups: Iterator[list[str]] | list[list[str]]) -> str:

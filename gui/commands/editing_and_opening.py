@@ -167,7 +167,8 @@ class Workbench(QObject):
             self._write_source(path)
 
     def save_source_as(self) -> None:
-        first = str(self._file_of_source() or f"{self.source.draft.key.partition('.cu')[0]}.cu")
+        key = Path(self.source.draft.key.partition("#")[0])
+        first = str(self._file_of_source() or key.with_suffix(".cu"))
         name, _ = QFileDialog.getSaveFileName(self.main, "Save the source", first, CUDA_FILES)
         if name:
             self._write_source(Path(name).absolute())
@@ -198,7 +199,7 @@ class Workbench(QObject):
             return
         if str(path) == draft.key:
             self.source.saved()
-        elif not Path(draft.key).is_absolute():
+        elif not Path(draft.key).is_absolute() or Path(draft.key).suffix in ENDINGS:
             self._saved[draft.key] = path, draft.text
         self.main.message.tell(f"Saved {path}.")
 

@@ -236,9 +236,9 @@ class Teaching(QObject):
         at = min(max(at, 0), len(questions) - 1)
         self._sit(Sitting(title, questions, self.progress.seed, at=at))
 
-    def _sit(self, sitting: Sitting, *, anew: bool = False) -> None:
+    def _sit(self, sitting: Sitting) -> None:
         self.sitting = sitting
-        if sitting.origin == "lesson" and self.progress is not None and not anew:
+        if sitting.origin == "lesson" and self.progress is not None and not sitting.explained:
             sitting.take_earlier(self.progress.answers)
         self._show_panel()
         self._open()
@@ -351,7 +351,7 @@ class Teaching(QObject):
             values = variant(lesson, step, sitting.seed, max(progress.times_asked(step.name), 1))
             again.append(Again(lesson, step, values))
         title = f"{sitting.title.removesuffix(AGAIN)}{AGAIN}"
-        self._sit(Sitting(title, tuple(again), sitting.seed, sitting.origin), anew=True)
+        self._sit(Sitting(title, again, sitting.seed, sitting.origin, explained=True))
 
     def _open(self) -> None:
         """Look at what the question is about, veiled, and work the question out meanwhile."""

@@ -393,9 +393,9 @@ class Exporter(QObject):
         self._said = self.main.message.tell(sentence, label, action)
 
     def _take_back(self) -> None:
-        """Clear what was said here, and give its room back, before the window is painted."""
+        """Take back what was said here, and give its room back, before the window is painted."""
         if self._said and self.main.message.sentence == self._said:
-            self.main.message.clear()
+            self.main.message.take_back(self._said)
             QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
 
 

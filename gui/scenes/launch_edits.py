@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bisect
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -254,8 +255,9 @@ def _text(text: str, old: str, new: str) -> str:
 
 
 Kind = Literal["constant", "define", "argument"]
-_MEANING = (  # of a macro, or a variable, and the size that cudaMalloc(&a, n) gives an array
-    r"#[ \t]*define[ \t]+{0}[ \t(]([^\n]*)|\b{0}\s*(?:[-+*/]?=(?!=)|[({{,])([^;{{}}\n]*)"
+_MEANING = re.compile(  # of a macro, or a variable, and the size that cudaMalloc(&a, n) gives one
+    r"#[ \t]*define[ \t]+(\w+)(?=[ \t(]([^\n]*))"
+    r"|\b([A-Za-z_]\w*)\s*(?:[-+*/]?=(?!=)|[({,])(?=([^;{}\n]{0,999}))"
 )
 _OF_BLOCKS = re.compile(r"tile|block|width|size|dim|warp|thread", re.IGNORECASE)
 MOST = 8  # rows; a source with more constants than this has few that matter
@@ -315,12 +317,14 @@ def _reached(source: str, kernel: str) -> frozenset[str]:
     device = re.sub(r"#[ \t]*define\b.*", "", without_host_code(text))
     launches = launches_by_kernel(source).get(unscoped(kernel), ())
     waiting = [device, *(part for x in launches for part in (*x.configuration, *x.arguments))]
+    meanings: dict[str, list[str]] = defaultdict(list)
+    for m in _MEANING.finditer(text):
+        meanings[m[1] or m[3]].append(m[2] or m[4] or "")
     found: set[str] = set()
     while waiting:
         new = set(re.findall(r"[A-Za-z_]\w*", waiting.pop())) - found
         found |= new
-        for name in new:
-            waiting += (m[1] or m[2] for m in re.finditer(_MEANING.format(name), text))
+        waiting += (meaning for name in new for meaning in meanings.get(name, ()))
     return frozenset(found)
 
 

@@ -82,6 +82,8 @@ class Sitting:
     shown: set[int] = field(default_factory=set)
     values: Mapping[str, Setting] | None = None
     """The numbers of this question where they are not its first ones."""
+    explained: bool = False
+    """Whether all were told before: with the same numbers, none is a first answer any more."""
     _begun: float = 0.0
     _told: dict[int, Told] = field(default_factory=dict)
 
@@ -208,7 +210,7 @@ class Sitting:
             step.concepts,
             reply.verdict.mark,
             sure=reply.sure,
-            attempt=self.attempt,
+            attempt=self.attempt + (self.explained and not step.sets),
             hints=self.hints + self.solved,
             values=MappingProxyType(dict(self.numbers)),
             belief=reply.verdict.belief,

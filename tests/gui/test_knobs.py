@@ -1,5 +1,7 @@
 """Numbers of a user's own kernel that can be dragged."""
 
+import time
+
 import pytest
 from PySide6.QtCore import Qt
 
@@ -69,6 +71,22 @@ int main() {
     after, _ = make_workload(ladder, turned(shown, source, "constant", "n", 64))
     x, _, n = after.launch.arguments
     assert (x.data.size, int(n.value)) == (64, 64)
+
+
+def test_the_constants_of_a_long_source_are_there_at_once(tmp_path, ladder):
+    functions = "".join(
+        f"__device__ float f{i}(float a{i}, int b{i}) {{ float c{i} = a{i} + b{i}; return c{i}; }}"
+        for i in range(500)
+    )
+    source = f"""#define N 64
+{functions}
+__global__ void one(float *x) {{ if (threadIdx.x < N) x[threadIdx.x] = f1(1.0f, N); }}
+"""
+    own = guess_launch(source, str(tmp_path / "long.cu"))
+    workload, _ = make_workload(ladder, Configuration("", {}, source, own))
+    begun = time.thread_time()
+    assert [row.name for row in knob_rows(workload, own)] == ["N"]
+    assert time.thread_time() - begun < 1, "the window waits for it"
 
 
 def test_a_constant_of_the_hosts_counts_as_it_is_dragged_or_is_none(tmp_path, ladder):

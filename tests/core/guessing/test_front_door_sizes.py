@@ -196,6 +196,12 @@ def test_a_kernel_of_one_step_comes_after_one_with_a_loop():
     assert guess.left_out == "square is left out: it has no loop and no shared memory."
     version = f"{SQUARE}{loop}{host}".replace(", int m", "").replace("(d, 64, 1)", "(d, 64)")
     assert first_kernel(["square", "sums"], version) == ("square", {})
+    for helper in (
+        "#define EACH(n) \\\n  for (; n > 0; n--)\n__device__ void f(int n) { EACH(n); }\n",
+        "__device__ int f(int n) { while (n > 9) n /= 2; return n; }\n",
+    ):
+        calls = SQUARE.replace("{", "{ if (n > 1) f(n); ", 1)
+        assert first_kernel(["square", "sums"], helper + calls + loop + host) == ("square", {})
     alone = SQUARE + loop + host.replace("sums<<<1, 1>>>(d, 64, 1);", "")
     assert first_kernel(["square", "sums"], alone) == ("square", {})
 

@@ -43,6 +43,28 @@ def test_a_number_that_the_launching_function_is_given_gets_small(tmp_path) -> N
     assert _faults(source, tmp_path / "walk.cu") == []
 
 
+def test_sizes_go_with_a_grid_that_is_given(tmp_path) -> None:
+    source = """
+    __global__ void all(const float *x, float *y, int n) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i >= n) return;
+        float sum = 0;
+        for (int j = 0; j < n; ++j) sum += 1.0f / (1.0f + (x[i] - x[j]) * (x[i] - x[j]));
+        y[i] = sum;
+    }
+    int main() {
+        float *x, *y;
+        int n = 1 << 13;
+        cudaMalloc(&x, n * sizeof(float));
+        cudaMalloc(&y, n * sizeof(float));
+        all<<<n / 256, 256>>>(x, y, n);
+    }
+    """
+    whole = completed(source, FileLaunch(str(tmp_path / "all.cu"), "", "32", "", ""))
+    assert dict(whole.launch.arguments)["n"] == "8192"
+    assert fitted(source, whole, 0) == whole.launch
+
+
 def test_one_element_too_many_stays_a_fault(tmp_path) -> None:
     source = """
     __global__ void copy(const float *from, float *to, int n) {

@@ -35,12 +35,43 @@ def test_strings_of_a_python_file_stay_on_their_lines():
 def test_what_python_puts_into_a_string_is_there():
     text = (
         "TILE = 16\n"
-        'a = f"""__global__ void a(float *x) {{ x[{TILE}] = {N}; }}"""\n'
+        'a = f"""__global__ void a(float *x) {{ x[{TILE}] = {N} - {TILE // 2}; }}"""\n'
         'b = """__global__ void b(float *x) { x[%(TILE)d] = ${TILE}; }""" % {"TILE": TILE}\n'
     )
     found = cuda_within(text, "k.py")
-    assert "void a(float *x) { x[16] = N; }" in found
+    assert "void a(float *x) { x[16] = N - (16 / 2); }" in found
     assert "void b(float *x) { x[16] = 16; }" in found
+
+
+STRINGS = r'''TILE = 16  # """
+quotes = '"""'
+"""
+# include the file
+"""
+a = """
+#define NEXT(i) \\
+    (i + 1)
+__global__ void a() { printf("\\n"); }
+"""
+b = """__global__ void b(int *x) {{ x[0] = {TILE}; }}""".format(TILE=TILE)
+c = """__global__ void c(int *x) { x[0] = 5 %% %(TILE)s; }""" % vars()
+d = r"""__global__ void d() { printf("\\"); }"""
+'''
+
+
+def test_strings_are_read_as_python_reads_them():
+    lines = cuda_within(STRINGS, "k.py").split("\n")
+    assert not any(lines[:6])
+    assert lines[6:9] == [
+        "#define NEXT(i) \\",
+        "    (i + 1)",
+        r'__global__ void a() { printf("\n"); }',
+    ]
+    assert lines[10:13] == [
+        "__global__ void b(int *x) { x[0] = 16; }",
+        "__global__ void c(int *x) { x[0] = 5 % 16; }",
+        r'__global__ void d() { printf("\\"); }',
+    ]
 
 
 def notebook(*cells):
@@ -52,9 +83,11 @@ def test_cells_of_a_notebook_are_one_source():
     found = cuda_within(
         notebook(
             "!pip install x\nimport torch",
+            "# include what is needed\n#define the model\nimport torch",
             "%%cu\n#include <cstdio>\n" + ADD.format("add"),
             "%%writefile two.cu\n" + ADD.format("add").replace("1", "2"),
             f"cuda = '''\n{ADD.format('other')}\n'''",
+            "__global__ void wide(int *x) {\n  x[9\n    % 5] = 1;\n}",
         ),
         "k.ipynb",
     )
@@ -62,6 +95,7 @@ def test_cells_of_a_notebook_are_one_source():
         "#include <cstdio>",
         ADD.format("add"),
         ADD.format("other"),
+        *("__global__ void wide(int *x) {", "  x[9", "    % 5] = 1;", "}"),
     ]
 
 

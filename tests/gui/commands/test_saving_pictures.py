@@ -101,6 +101,16 @@ def test_scales(window, qtbot, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+def test_what_went_wrong_is_still_said_after_a_picture(window, qtbot, tmp_path):
+    window.message.show_message("A race.")
+    for name in ("x.png", "y.png"):
+        saved(window, qtbot, "PTX", tmp_path / name)
+        assert window.message.sentence.startswith("Saved")
+    window.message.close_button.click()
+    assert window.message.sentence == "A race."
+
+
+@pytest.mark.slow
 def test_a_picture_of_the_window_does_not_say_that_another_was_saved(window, qtbot, tmp_path):
     first = saved(window, qtbot, WINDOW, tmp_path / "1.png")
     assert window.message.sentence.startswith("Saved")

@@ -56,6 +56,14 @@ def test_a_test_shows_no_answer_again():
     assert one.stage == "opening"
 
 
+def test_what_was_explained_is_no_first_answer_with_the_same_numbers():
+    alike = next(step for step in LESSON.steps if not step.sets)
+    for step, attempt in ((STEPS[0], 0), (alike, 1)):
+        one = Sitting("1A, once more", [Again(LESSON, step, {})], 1, explained=True)
+        ask(one)
+        assert answer(one, "right").attempt == attempt
+
+
 def test_the_first_answer_counts():
     one = sitting()
     for mark in ("right", "wrong"):
