@@ -50,6 +50,7 @@ class Group:
     expected: Mask | None = None  # lanes alive when it began to wait
     places: frozenset[int] | None = None
     latch: int = -1
+    paused: bool = False  # its turn ended where it stands
     _lanes: NDArray[np.intp] | None = None
 
     @property

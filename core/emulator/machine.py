@@ -108,7 +108,7 @@ class Machine:
         """Runs a group until it ends, splits, waits, or meets another."""
         state, queue = self.state, self.queue
         queue.groups.remove(group)
-        group.latch = -1
+        group.latch, group.paused = -1, False
         boundary = queue.boundary(group)
         state.exclusive = queue.alone() or (
             not any(g.depth >= group.depth for g in queue.groups) and queue.nobody_waits()
@@ -124,7 +124,7 @@ class Machine:
                     state.check(pc)
                     if queue.groups and queue.starved() is not None:
                         state.segment(start_tick, start_pc, pc, group)
-                        group.pc = pc
+                        group.pc, group.paused = pc, True
                         queue.enter(group)
                         return
                 op = ops[pc - first]
@@ -146,7 +146,7 @@ class Machine:
                     if queue.turn_left:
                         queue.turn_left -= 1
                         if not queue.turn_left:
-                            boundary = pc
+                            boundary, group.paused = pc, True
                 elif op.kind is Kind.BRANCH:
                     state.tick += 1
                     target = self.branch(frame, group, op, pc)

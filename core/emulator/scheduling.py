@@ -129,7 +129,9 @@ class RunQueue:
         party = number(group)
         here = self.state.op_at(group.pc).instruction
         if here.apart:
-            if here.parts:
+            at = group.pc, group.depth
+            others = any((g.pc, g.depth) == at for g in groups if g is not group)
+            if here.parts and (others or not group.paused):
                 self.parties.goes_alone(group, self.state.alive)
             return group
         for other in [g for g in groups if g is not group]:

@@ -12,7 +12,7 @@ from core.emulator.events import Observer
 from core.emulator.lane_groups import Geometry
 from core.emulator.launch_image import Image
 from core.emulator.machine import Machine
-from core.launch import Launch
+from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.ptx.parser import parse
 from core.recording.record_launch import record
 from tests.core.emulator.machines import HEADER, ONE, WARP
@@ -102,3 +102,40 @@ def test_lanes_that_come_back_to_where_they_have_yielded_spill_once() -> None:
     image = Image(replace(module, instructions=tuple(code)), "k", Launch(ONE, WARP, ()))
     Machine(image, Geometry(ONE, WARP, np.arange(1)), (Spills(),)).run()
     assert sorted(told) == [("load", 1, 16), ("load", 1, 16), ("store", 2, 16), ("store", 2, 16)]
+
+
+RECURSION = """"
+__device__ __noinline__ int f(int x, const int *in) {
+    if (x & 1) return in[x & 63];
+    for (int j = 0; j < (x & 3); j++) x += in[(x + j) & 63];
+    if (x > 64) return f(x >> 3, in) + (x & 7);
+    for (int j = 0; j < (x & 3); j++) {
+        if (in[(x + j) & 63] & 1) continue;
+        x += f(x >> 4, in);
+    }
+    return x + in[(x + 5) & 63];
+}
+__global__ void k(int *out, const int *in) {
+    int i = threadIdx.x, s = in[i];
+    if (in[(2 * i + s) & 63] % 4 == 1) s += f(s, in);
+    for (int a = 0; a < (in[(i + 7) & 63] & 3) + 1; a++) {
+        if (in[(6 * i + s) & 63] % 3 == 0) continue;
+        for (int b = 0; b < (in[(i + 6) & 63] & 3) + 1; b++)
+            for (int c = 0; c < (in[(i + 4) & 63] & 3) + 1; c++) s += in[(i + 2 * s) & 63];
+        if (in[(i + s) & 63] % 5 == 1) s += in[(i + 5 * s) & 63];
+    }
+    out[i] = s;
+}
+"""
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_recursion_parts_the_same_lanes_whatever_turns_warps_take(seed) -> None:
+    given = np.random.default_rng(0).integers(0, 1000, 64).astype(np.int32)
+    out = ArrayArgument("out", np.zeros(64, np.int32), "output")
+    launch = Launch(Dim3(1), Dim3(64), (out, ArrayArgument("in", given, "input")))
+    workload = Workload("k", RECURSION, "k.cu", "k", launch)
+    at_once = record(workload)
+    assert any(one.parts for one in at_once.instructions)
+    in_turns = record(workload, order="random", seed=seed)
+    assert in_turns.counters.totals == at_once.counters.totals
