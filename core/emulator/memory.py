@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,6 @@ from numpy.typing import NDArray
 from core.cancelling import check
 from core.large_arrays import must_fit, zeroed
 from core.launch import Texture
-
-if TYPE_CHECKING:
-    from core.emulator.events import Ints, Mask
 
 SHARED_WINDOW = 1 << 40
 RANK_BITS = 24  # of a shared address: above them stands the rank of the block, plus 1
@@ -200,7 +197,7 @@ class Texels:
         """Numbers in one texel."""
         return int(np.prod(self.shape[self.texture.dimensions :], dtype=np.int64))
 
-    def at(self, index: Sequence[Ints], inside: Mask) -> NDArray[Any]:
+    def at(self, index: Sequence[NDArray[np.int64]], inside: NDArray[np.bool_]) -> NDArray[Any]:
         """Texels as numbers of their own type, shape (lanes, channels); 0 where not `inside`."""
         count = int(np.prod(self.shape, dtype=np.int64))
         rows = self.region.view(self.dtype)[:count].reshape(-1, self.channels)

@@ -259,12 +259,16 @@ def theme_names() -> tuple[str, ...]:
     return (*first, *sorted(found - set(first)))
 
 
-@cache
 def load_theme(name: str, text_size: int = NORMAL) -> Theme:
     """Read a theme by name, with its type and distances at `text_size` per cent.
 
-    Raises KeyError with the names there are if it is unknown.
+    It is read once. Raises KeyError with the names there are if it is unknown.
     """
+    return _load(name, text_size)  # a cache of this would keep both ways to say 100
+
+
+@cache
+def _load(name: str, text_size: int) -> Theme:
     if text_size != NORMAL:
         return _sized(load_theme(name), text_size)
     path = RESOURCES / "themes" / f"{name}.toml"

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
-
-if TYPE_CHECKING:
-    from gui.scenes.session import Session
+from typing import Any, Generic, Protocol, TypeVar, overload
 
 T = TypeVar("T")
+
+
+class Owner(Protocol):
+    """What has such properties: it keeps their values by name, and announces what changes."""
+
+    values: dict[str, Any]
+
+    def update(self, **changes: Any) -> None:
+        """Set several at once."""
 
 
 class Setting(Generic[T]):
@@ -28,14 +34,14 @@ class Setting(Generic[T]):
     @overload
     def __get__(self, owner: None, kind: type) -> Setting[T]: ...
     @overload
-    def __get__(self, owner: Session, kind: type) -> T: ...
-    def __get__(self, owner: Session | None, kind: type) -> T | Setting[T]:
+    def __get__(self, owner: Owner, kind: type) -> T: ...
+    def __get__(self, owner: Owner | None, kind: type) -> T | Setting[T]:
         if owner is None:
             return self
         found: T = owner.values[self.name]
         return found
 
-    def __set__(self, owner: Session, value: T) -> None:
+    def __set__(self, owner: Owner, value: T) -> None:
         owner.update(**{self.name: value})
 
 
