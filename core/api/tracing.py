@@ -21,7 +21,7 @@ from core.own_files.file_launch import FileLaunch, at_its_kernels, file_workload
 from core.own_files.sources_and_headers import read_source
 from core.recording.record_launch import record
 from core.recording.trace_files import load_trace
-from core.source.in_python import ENDINGS
+from core.source.cuda_in_python import ENDINGS
 
 Size = int | Sequence[int]
 _TEXT = "untitled.cu"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import ArgumentError, ParameterError
-from core.source.in_python import ENDINGS
+from core.source.cuda_in_python import ENDINGS
 
 if TYPE_CHECKING:
     from core.ladder.input_arrays import Inputs

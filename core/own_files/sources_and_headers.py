@@ -28,8 +28,8 @@ from core.errors import ArgumentError, TilescopeError
 from core.files import replace_file
 from core.ladder.input_arrays import filled
 from core.ladder.launch_limits import MAX_ARRAY_BYTES
+from core.source.cuda_in_python import ENDINGS, cuda_within
 from core.source.host_headers import FIRST, OF_HOST_ALONE
-from core.source.in_python import ENDINGS, cuda_within
 
 # Reading the files that a launch names: plain files of a bounded size, never a pipe or a device.
 #
