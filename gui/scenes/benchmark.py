@@ -43,14 +43,14 @@ from core.own_files.sources_and_headers import read_source
 from gui.scenes.bench_places import LOCAL, Addresses, Joined, Joining, Refused, Said
 from gui.scenes.ceilings_shown import block_text
 from gui.scenes.cost_differences import factor
-from gui.scenes.text import capital, grouped, plural, spaced
+from gui.scenes.names_and_numbers import capital, grouped, plural, spaced
 
 if TYPE_CHECKING:
     from core.gpu.sweep import Failure
     from core.ladder import Ladder, Rung
     from core.own_files.file_launch import FileLaunch
-    from gui.scenes.selection import Configuration
     from gui.scenes.session import Session
+    from gui.scenes.session_values import Configuration
 
 
 # The results that come with the program, and what they say of two launches.

@@ -9,7 +9,7 @@ from core.rules.counters import UNITS
 from gui.scenes.computed_arrays import Outcome, outcome, reference_text, result_text
 from gui.scenes.cost_differences import Difference, differences, moved
 from gui.scenes.findings_list import fault_names
-from gui.scenes.text import capital, join, plural
+from gui.scenes.names_and_numbers import capital, join, plural
 
 if TYPE_CHECKING:
     from gui.scenes.session import Session

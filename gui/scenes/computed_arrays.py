@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.gpu.result_check import Check, check
-from gui.scenes.text import join
+from gui.scenes.names_and_numbers import join
 from gui.scenes.weak_memo import once_for_each
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from core.explain.total_explained import Place
 from core.rules.counters import SPACES, UNITS, WAYS, measures_of
-from gui.scenes.text import capital, grouped
+from gui.scenes.names_and_numbers import capital, grouped
 
 if TYPE_CHECKING:
     from core.recording.count_launch import Counted

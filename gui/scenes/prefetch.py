@@ -17,7 +17,7 @@ from gui.scenes.matrices import heat_caption, matrix_scene
 from gui.scenes.out_of_bounds import guards_of, reaches_of
 from gui.scenes.ptx_pane import listing_of
 from gui.scenes.scrub_bar import timeline_of
-from gui.scenes.selection import WARP_SIZE
+from gui.scenes.session_values import WARP_SIZE
 from gui.scenes.shared_arrays_and_banks import shared_scene
 from gui.scenes.warp_lanes import warp_scene
 

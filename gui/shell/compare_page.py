@@ -38,8 +38,8 @@ from gui.scenes.paired_sessions import (
     space_of,
     views_shown,
 )
-from gui.scenes.selection import COMPARED_VIEWS
 from gui.scenes.session import Session
+from gui.scenes.session_values import COMPARED_VIEWS
 from gui.scenes.why_this_number import Topic
 from gui.views.base import Caption, Panel, SessionView
 from gui.views.counters_view import CountersView

@@ -10,7 +10,7 @@ from gui.scenes.computed_arrays import outcome
 from gui.scenes.grids import grids_of
 from gui.scenes.matrices import matrix_scene
 from gui.scenes.paired_sessions import counterpart
-from gui.scenes.selection import Configuration
+from gui.scenes.session_values import Configuration
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,8 @@ from gui.scenes.cost_differences import Difference, differences, moved
 from gui.scenes.edited_source import MOST_LINES, changes
 from gui.scenes.findings_list import fault_names
 from gui.scenes.paired_sessions import Naming, naming, older
-from gui.scenes.selection import Configuration, Origin
 from gui.scenes.session import Session
+from gui.scenes.session_values import Configuration, Origin
 
 
 @pytest.fixture(scope="module")
