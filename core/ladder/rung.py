@@ -42,7 +42,6 @@ from core.launch import (
 from core.tensor_maps import TensorMap, kind_of
 from core.wording import listing
 
-
 DEFAULT_SEED = 7
 Values = Mapping[str, int]
 
