@@ -14,10 +14,10 @@ from PySide6.QtWidgets import QFileDialog
 
 from core.errors import TilescopeError
 from core.foreign_text import visible
-from core.ladder.rung_rules import listing
 from core.own_files.file_launch import LARGE, FileLaunch, split_defines
 from core.own_files.sources_and_headers import read_source, write_source
 from core.source.cuda_in_python import ENDINGS
+from core.wording import listing
 from gui.background import Coalescer, Worker, sentence_of
 from gui.commands.busy_and_stop import Waiting
 from gui.commands.recording import Stopped

@@ -17,7 +17,7 @@ from PySide6.QtCore import QSize
 
 from core.cancelling import check
 from core.errors import TilescopeError
-from core.ladder.rung_rules import assignments
+from core.wording import assignments
 from gui.exports.svg_device import Pool, drawn
 from gui.exports.windowless_session import MEMORY, Stage
 from gui.looks.theme import RESOURCES, Theme, current_theme

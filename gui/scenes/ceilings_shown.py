@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from core.devices.numbers_with_units import counted, number
+from core.wording import number, prefixed
 from gui.scenes.names_and_numbers import grouped, plural
 from gui.scenes.names_and_numbers import spaced as with_spaces
 
@@ -296,7 +296,7 @@ def exact_transfers(counts: Counts) -> str:
 
 def brief(value: float, unit: str) -> str:
     """A count in four digits: 137.4 GFLOP."""
-    return spaced(counted(value, unit))
+    return spaced(prefixed(value, unit))
 
 
 def left_out(found: Ceilings) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 
 from core.cancelling import check
 from core.errors import ParameterError
-from core.ladder.rung_rules import assignments
+from core.wording import assignments
 from gui.scenes.edited_source import Versions
 from gui.scenes.launch_edits import stops
 from gui.scenes.matching_steps import Lockstep, course_of, same_place
