@@ -9,9 +9,9 @@ import numpy as np
 
 from core.trace import EventKind
 from gui.scenes.block_history import history_of
-from gui.scenes.computed_arrays import outcome
 from gui.scenes.findings_list import finding_rows
 from gui.scenes.grids import grids_of, owned_by
+from gui.scenes.launch_differences import outcome
 from gui.scenes.matching_steps import Course, Lockstep, course_of
 from gui.scenes.matrices import heat_caption, matrix_scene
 from gui.scenes.out_of_bounds import guards_of, reaches_of

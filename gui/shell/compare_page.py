@@ -26,9 +26,8 @@ from gui.commands.second_launch import Comparing
 from gui.commands.window import Window
 from gui.looks.style_sheet import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
-from gui.scenes.change_verdict import verdict
-from gui.scenes.cost_differences import Difference, Grouping, differences
 from gui.scenes.edited_source import Changes, changes
+from gui.scenes.launch_differences import Difference, Grouping, differences, verdict
 from gui.scenes.paired_sessions import (
     PRESETS,
     Naming,
@@ -273,7 +272,7 @@ VERDICTS = {"a": "  ! worse", "b": "  ✓ better"}
 
 
 class DifferenceModel(RowModel[Difference]):
-    """The rows of `gui.scenes.cost_differences` for a table; a row that is a text is a heading.
+    """The rows of `gui.scenes.launch_differences` for a table; a row that is a text is a heading.
 
     Of a row, "a" is the side that stands left and "b" the other, as `naming` calls them.
     """
