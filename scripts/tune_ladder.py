@@ -179,7 +179,7 @@ def tune(session: Session, executor: Executor, name: str, size: int) -> dict[str
 def main() -> None:
     """Tunes rung by rung; the file grows with each."""
     from core.gpu.driver_session import Session
-    from core.gpu.executor import GpuWorker
+    from core.gpu.worker_process import GpuWorker
 
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter

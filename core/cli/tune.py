@@ -17,8 +17,8 @@ from core.cli.options import RESULTS, AsJsonResult, cluster_option, option
 from core.cli.sweep_options import CheckedLaunch, chosen_kernels, plan_of, settings_of, values_of
 from core.errors import GpuUnavailable, ParameterError, TilescopeError
 from core.gpu.benchmark_job import Timing
-from core.gpu.executor import GpuWorker
 from core.gpu.sweep_plan import SIZE_NAMES, Plan
+from core.gpu.worker_process import GpuWorker
 from core.ladder.rung_rules import assignments
 from core.tuning.kernel_tuner_files import Cache, Entry, read_cache, write_cache, write_t4
 

@@ -28,8 +28,8 @@ from core.cancelling import check
 from core.distributed import cluster_tasks
 from core.distributed.cluster_tasks import Answer, GpuTask
 from core.errors import TilescopeError
-from core.gpu.failures import WorkerFailure
 from core.gpu.sweep import Lane
+from core.gpu.worker_messages import WorkerFailure
 
 Resource = Literal["GPU", "EMULATOR"]
 LOCAL = "local"

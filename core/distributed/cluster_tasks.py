@@ -23,7 +23,7 @@ from typing import Any
 import platformdirs
 
 from core.errors import GpuUnavailable, TilescopeError
-from core.gpu.failures import WorkerFailure
+from core.gpu.worker_messages import WorkerFailure
 
 _KEPT_S = 7 * 24 * 3600.0  # results of a run that nobody has fetched
 FOLDER_VARIABLE = "TILESCOPE_CLUSTER_FOLDER"
@@ -123,7 +123,7 @@ def _write(path: Path, answer: Answer) -> None:
 @functools.cache
 def _gpu() -> Any:
     """The process that owns this worker's GPU: the first that CUDA_VISIBLE_DEVICES lets it see."""
-    from core.gpu.executor import GpuWorker
+    from core.gpu.worker_process import GpuWorker
 
     return GpuWorker(0)
 

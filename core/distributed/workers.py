@@ -63,7 +63,7 @@ def _name_of(gpu: int) -> str:
 def gpus_here() -> int:
     """How many GPUs the driver finds; raises GpuUnavailable where there is none."""
     from core.gpu.driver_session import describe_devices
-    from core.gpu.executor import GpuWorker
+    from core.gpu.worker_process import GpuWorker
 
     with GpuWorker(0) as worker:
         return len(worker.submit(describe_devices).result())

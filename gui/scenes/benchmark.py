@@ -38,7 +38,7 @@ from core.gpu.sweep_plan import (
     make_plan,
     parse_values,
 )
-from core.gpu.worker_events import Begun, Sample, Sensed, Stage
+from core.gpu.worker_messages import Begun, Sample, Sensed, Stage
 from core.own_files.sources_and_headers import read_source
 from gui.scenes.bench_places import LOCAL, Addresses, Joined, Joining, Refused, Said
 from gui.scenes.ceilings_shown import block_text

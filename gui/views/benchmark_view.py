@@ -73,9 +73,9 @@ from gui.views.widgets import ask_where, fitting_choice, offer, push_button
 
 if TYPE_CHECKING:
     from core.gpu.benchmark_result import BenchmarkResult
-    from core.gpu.executor import GpuWorker
     from core.gpu.sweep import Outcome
     from core.gpu.sweep_plan import Plan
+    from core.gpu.worker_process import GpuWorker
     from core.ladder import Ladder
     from gui.scenes.benchmark_plot import Ceilings
     from gui.scenes.session import Session
@@ -411,7 +411,7 @@ REDRAW_MS = 33
 
 def start_worker(number: int) -> GpuWorker:
     """The process that owns a GPU."""
-    from core.gpu.executor import GpuWorker
+    from core.gpu.worker_process import GpuWorker
 
     return GpuWorker(number)
 

@@ -25,9 +25,9 @@ from core.distributed import cluster_tasks
 from core.distributed.cluster import Cluster, checked_address
 from core.errors import GpuUnavailable, TilescopeError
 from core.gpu.driver_session import describe_devices
-from core.gpu.executor import GpuWorker
-from core.gpu.failures import WorkerFailure
 from core.gpu.sweep_plan import RungKernel, make_plan
+from core.gpu.worker_messages import WorkerFailure
+from core.gpu.worker_process import GpuWorker
 from core.ladder import load_ladder
 from core.tuning.scan import Task, ranked, scan_point
 from tests.core.gpu import fake_jobs
