@@ -33,7 +33,7 @@ from gui.jobs.opening_work import (
 )
 from gui.scenes.launch_edits import Kind, knob_rows, renumbered, turned
 from gui.scenes.moment_links import checksum
-from gui.scenes.selection import UNTITLED, Conditions, Configuration
+from gui.scenes.session_values import UNTITLED, Conditions, Configuration
 from gui.scenes.source_pane import ELSEWHERE, made_elsewhere
 
 CUDA_FILES = "CUDA sources (*.cu *.cuh);;All files (*)"

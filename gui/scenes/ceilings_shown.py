@@ -9,8 +9,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from core.wording import number, prefixed
-from gui.scenes.text import grouped, plural
-from gui.scenes.text import spaced as with_spaces
+from gui.scenes.names_and_numbers import grouped, plural
+from gui.scenes.names_and_numbers import spaced as with_spaces
 
 if TYPE_CHECKING:
     from core.devices.device_table import Device

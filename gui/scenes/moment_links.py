@@ -24,8 +24,8 @@ from core.lessons.step_links import link_pairs
 from core.own_files.file_launch import FileLaunch
 from core.own_files.sources_and_headers import read_plain
 from gui.scenes.question_in_views import LANES
-from gui.scenes.selection import MOST, PAGE_KEYS, UNTITLED, Conditions, Configuration, Element
 from gui.scenes.session import Session
+from gui.scenes.session_values import MOST, PAGE_KEYS, UNTITLED, Conditions, Configuration, Element
 from gui.scenes.step_views import VIEW_NAMES
 
 if TYPE_CHECKING:
