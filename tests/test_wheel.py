@@ -195,7 +195,7 @@ def test_the_command_works_from_the_wheel(installed, bare, tmp_path):
 
 # What asks for the checkout's own files or names.
 OF_THE_CHECKOUT = (
-    "tests/core/api/test_api.py::test_the_wheels_package_offers_the_same",
+    "tests/core/test_api.py::test_the_wheels_package_offers_the_same",
     "tests/test_app.py",
     "tests/test_layout.py",
     "tests/test_platforms.py::test_every_module_loads_elsewhere",

@@ -28,8 +28,8 @@ from core.gpu.sweep import Ended, Lane, LaneClosed, Outcome, Started, Sweep, Tol
 from core.gpu.sweep_plan import Plan, parse_values
 from core.gpu.worker_messages import Sample, Sensed, Stage
 from core.gpu.worker_process import GpuWorker
-from core.ladder.rung_rules import assignments, listing
 from core.launch import Dim3
+from core.wording import assignments, listing
 
 if TYPE_CHECKING:
     from rich.status import Status

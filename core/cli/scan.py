@@ -19,7 +19,7 @@ from core.distributed.processes import Spreading, spread, usual_jobs
 from core.errors import ParameterError, TilescopeError
 from core.gpu.sweep_plan import Kernel, LeftOut, Plan
 from core.ladder import load_ladder
-from core.ladder.rung_rules import assignments, listing
+from core.wording import assignments, listing
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -19,8 +19,8 @@ from core.errors import GpuUnavailable, ParameterError, TilescopeError
 from core.gpu.benchmark_job import Timing
 from core.gpu.sweep_plan import SIZE_NAMES, Plan
 from core.gpu.worker_process import GpuWorker
-from core.ladder.rung_rules import assignments
 from core.tuning.kernel_tuner_files import Cache, Entry, read_cache, write_cache, write_t4
+from core.wording import assignments
 
 if TYPE_CHECKING:
     from core.gpu.benchmark_result import DeviceReport

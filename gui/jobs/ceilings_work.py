@@ -12,7 +12,7 @@ from core.cancelling import is_cancelled, within
 from core.errors import GpuFailure, GpuUnavailable, TilescopeError
 from gui.background import Progress
 from gui.scenes.benchmark import size_parameters
-from gui.scenes.selection import Configuration
+from gui.scenes.session_values import Configuration
 
 if TYPE_CHECKING:
     from core.compiler.compiler import BuildKind

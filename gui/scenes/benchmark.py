@@ -42,114 +42,25 @@ from core.gpu.worker_messages import Begun, Sample, Sensed, Stage
 from core.own_files.sources_and_headers import read_source
 from gui.scenes.bench_places import LOCAL, Addresses, Joined, Joining, Refused, Said
 from gui.scenes.ceilings_shown import block_text
-from gui.scenes.cost_differences import factor
-from gui.scenes.text import capital, grouped, plural, spaced
+from gui.scenes.names_and_numbers import capital, grouped, plural, spaced
 
 if TYPE_CHECKING:
     from core.gpu.sweep import Failure
     from core.ladder import Ladder, Rung
     from core.own_files.file_launch import FileLaunch
-    from gui.scenes.selection import Configuration
-    from gui.scenes.session import Session
+    from gui.scenes.session_values import Configuration
 
 
-# The results that come with the program, and what they say of two launches.
-
-
-SIZES = ("m", "k", "n")  # as the matrices have them: A is m × k, B is k × n
-SIZE_NAMES = ("m", "n", "k")  # as a launch is told
-TELLING = ("pad", "offset", "stride")  # what a rung with such a parameter is about
-LEAST = 0.05  # of a rate: what differs by less is as fast
+# Results: where they come from, and how they are called.
 
 
 @cache
 def recorded() -> tuple[BenchmarkResult, ...]:
-    """All of them. Raises TilescopeError where a file is not what it should be."""
+    """Those that come with the program. Raises TilescopeError where a file is damaged."""
     return load_recorded()
 
 
-def times_text(
-    first: Session, second: Session, results: tuple[BenchmarkResult, ...] | None = None
-) -> str:
-    """What recorded results say of the rungs of two sessions; empty where one of them has none.
-
-    It is of the largest size at which both were measured, with the parameters that are shown. Where
-    one of two rungs was not measured with its block or tile, its fastest is taken, and said to be.
-    """
-    one, two = _shown(first), _shown(second)
-    if one is None or two is None:
-        return ""
-    of_one, of_two = _measured(one[0], results), _measured(two[0], results)
-    common = of_one.keys() & of_two.keys()
-    if not common:
-        return ""
-    device, size = max(common, key=lambda key: (key[1], key[0]))
-    pair = []
-    for rows, (_, values) in ((of_one[device, size], one), (of_two[device, size], two)):
-        exact = [r for r in rows if _but_size(r.parameters) == _but_size(values)]
-        near = [r for r in rows if all(r.parameters.get(x) == values.get(x) for x in TELLING)]
-        if not exact and (one[0] == two[0] or not near):
-            return ""
-        result = max(exact or near, key=_rate)
-        pair.append((result, "" if exact else f" (its fastest block, {_block(result)})"))
-    (a, note_a), (b, note_b) = pair
-    if a is b or (a.gflops is None) != (b.gflops is None):
-        return ""
-    at = f"N = {size[0]}" if len(size) == 1 else " × ".join(map(str, size))
-    unit = "GB/s" if a.gflops is None else "GFLOPS"
-    rates = [grouped(round(_rate(result))) for result in (a, b)]
-    return (
-        f"Recorded on an {device} at {at}: {rates[0]} {unit}{note_a} and {rates[1]}{note_b}, "
-        f"{_speed(_rate(b) / _rate(a))}."
-    )
-
-
-def _speed(times: float) -> str:
-    if abs(times - 1) < LEAST:
-        return "as fast"
-    return f"{factor(times)} times as fast" if times > 1 else f"{factor(1 / times)} times slower"
-
-
-def _shown(session: Session) -> tuple[str, Mapping[str, int]] | None:
-    """The rung that a session shows, with its parameters; None for an edited or another source."""
-    origin, trace = session.origin, session.trace
-    if origin is None or trace is None or origin.configuration.own is not None:
-        return None
-    if trace.workload.source != origin.original:
-        return None
-    return origin.configuration.rung, trace.workload.parameters
-
-
-def _measured(
-    rung: str, results: tuple[BenchmarkResult, ...] | None
-) -> dict[tuple[str, tuple[int, ...]], list[BenchmarkResult]]:
-    """The results of a rung that are right, at full clock, by device and size."""
-    found: dict[tuple[str, tuple[int, ...]], list[BenchmarkResult]] = {}
-    for result in recorded() if results is None else results:
-        fair = result.ok is not False and not result.clock_fell
-        if result.rung == rung and fair and _rate(result):
-            sizes = (result.parameters[name] for name in SIZES if name in result.parameters)
-            key = result.device.name, tuple(dict.fromkeys(sizes))  # a square is one number
-            found.setdefault(key, []).append(result)
-    return found
-
-
-def _but_size(parameters: Mapping[str, int]) -> dict[str, int]:
-    return {name: value for name, value in parameters.items() if name not in SIZES}
-
-
-def _rate(result: BenchmarkResult) -> float:
-    return result.gflops or result.effective_gbs or 0.0
-
-
-def _block(result: BenchmarkResult) -> str:
-    x, y, z = result.block
-    return f"{x} × {y}" + (f" × {z}" if z > 1 else "")
-
-
-# Results on the benchmark page: where they come from, and how they are called.
-
-
+SIZE_NAMES = ("m", "n", "k")  # as a launch is told
 HERE, RECORDED = "measured here", "recorded"
 FAMILIES: Mapping[str, str] = {
     "float32": "float32 products",

@@ -38,8 +38,8 @@ from gui.scenes.benchmark_plot import (
     series_of,
     values_of,
 )
+from gui.scenes.names_and_numbers import grouped
 from gui.scenes.roofline import spread
-from gui.scenes.text import grouped
 from gui.views.base import Caption
 from gui.views.drawing_tools import LEFT, text
 from gui.views.plots import Chart, HaloText, pg, symbol_size

@@ -22,7 +22,7 @@ from gui.looks.style_sheet import named, set_icon, set_style, side_by_side, stac
 from gui.looks.theme import current_theme
 from gui.scenes.bench_places import Place
 from gui.scenes.benchmark import CONFIGURED, Setup
-from gui.scenes.text import plural
+from gui.scenes.names_and_numbers import plural
 from gui.views.base import Caption
 from gui.views.page_parts import Choice
 from gui.views.widgets import action_button, push_button

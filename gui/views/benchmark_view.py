@@ -61,8 +61,8 @@ from gui.scenes.benchmark import (
     table_sentence,
 )
 from gui.scenes.benchmark_plot import simple_results, simple_series
+from gui.scenes.names_and_numbers import in_window
 from gui.scenes.question_in_views import waits
-from gui.scenes.text import in_window
 from gui.views.base import Caption, Panel
 from gui.views.benchmark_plots import CurvesPanel, LaunchPlot
 from gui.views.benchmark_setup import SetupStrip

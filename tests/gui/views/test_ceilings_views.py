@@ -19,8 +19,8 @@ from core.own_files.file_launch import FileLaunch
 from gui.jobs import ceilings_work
 from gui.jobs.ceilings_work import key_of
 from gui.looks.theme import apply_theme
-from gui.scenes.selection import Configuration
 from gui.scenes.session import Session
+from gui.scenes.session_values import Configuration
 from gui.views.ceilings_view import CeilingsView, SizeBox
 from gui.views.occupancy_view import OccupancyView
 from gui.views.page_parts import DeviceBox, Subject, subject_row

@@ -1,4 +1,4 @@
-"""What can be selected, pointed at, asked for and stopped at: values of a session."""
+"""Values of the session: what can be selected, pointed at, asked for and stopped at."""
 
 from __future__ import annotations
 
