@@ -43,7 +43,7 @@ from core.gpu.sweep_plan import (
     make_plan,
     parse_values,
 )
-from core.gpu.worker_events import Begun, Sample, Sensed, Stage
+from core.gpu.worker_messages import Begun, Sample, Sensed, Stage
 from core.own_files.sources_and_headers import read_source
 from gui.scenes.ceilings_shown import block_text
 from gui.scenes.names_and_numbers import capital, grouped, plural, spaced

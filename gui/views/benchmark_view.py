@@ -81,9 +81,9 @@ from gui.views.widgets import action_button, ask_where, fitting_choice, offer, p
 
 if TYPE_CHECKING:
     from core.gpu.benchmark_result import BenchmarkResult
-    from core.gpu.executor import GpuWorker
     from core.gpu.sweep import Outcome
     from core.gpu.sweep_plan import Plan
+    from core.gpu.worker_process import GpuWorker
     from core.ladder import Ladder
     from gui.scenes.benchmark_plot import Ceilings
     from gui.scenes.session import Session
@@ -93,7 +93,7 @@ REDRAW_MS = 33
 
 def start_worker(number: int) -> GpuWorker:
     """The process that owns a GPU."""
-    from core.gpu.executor import GpuWorker
+    from core.gpu.worker_process import GpuWorker
 
     return GpuWorker(number)
 
