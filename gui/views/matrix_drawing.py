@@ -13,8 +13,9 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPaint
 
 from core.emulator.events import Ints
 from gui.looks.theme import FEW_THREADS, Theme
-from gui.scenes.block_history import history_of, number_at
-from gui.scenes.grids import EMPTY, Grid, Owned, Rect, bounding_box, rectangles, shares_of
+from gui.scenes.block_history import EMPTY, history_of, number_at
+from gui.scenes.grids import Grid, Owned, Rect, bounding_box, rectangles, shares_of
+from gui.scenes.illegal_and_masked_off import reaches_of
 from gui.scenes.matrices import GridMarks, MatrixScene, heat_levels, touched_by
 from gui.scenes.names_and_numbers import (
     block_name,
@@ -27,7 +28,6 @@ from gui.scenes.names_and_numbers import (
     plural,
     value_text,
 )
-from gui.scenes.out_of_bounds import reaches_of
 from gui.scenes.session import Session
 from gui.scenes.weak_memo import once_for_each
 from gui.views.drawing_tools import (
