@@ -54,9 +54,7 @@ from core.host_program.launches import (
     null_arguments,
     numbers_of_instance,
 )
-from core.ladder.launch_limits import MAX_SHARED_BYTES
-from core.ladder.rung_rules import listing
-from core.launch import Dim3
+from core.launch import MAX_SHARED_BYTES, Dim3
 from core.own_files.file_launch import (
     FileLaunch,
     at_its_kernels,
@@ -83,6 +81,7 @@ from core.source.kernels_and_launches import (
 )
 from core.source.preprocessor import closing, without_comments
 from core.source.template_instances import class_constants, instance_of, instances, launched
+from core.wording import listing
 
 _BLANK = re.compile(r"FIX_?ME|TO_?DO|XXX+|FILL_?(ME_?)?(IN)?|YOUR_\w+")
 _HALVES = re.compile(r"\b(?:__)?half2?\b")

@@ -18,8 +18,7 @@ from core.host_program.interpreter import LEAST, SIZES
 from core.host_program.run_to_launch import HostProgram, HostValues
 from core.host_program.tensor_map_calls import as_argument, may_be_map
 from core.host_program.values import own_name
-from core.ladder.launch_limits import MAX_BLOCK, MAX_SHARED_BYTES, MAX_THREADS_PER_BLOCK
-from core.launch import Dim3
+from core.launch import MAX_BLOCK, MAX_SHARED_BYTES, MAX_THREADS_PER_BLOCK, Dim3
 from core.source.c_numbers import Number
 from core.source.index_expressions import divisors
 from core.source.kernels_and_launches import (

@@ -19,15 +19,20 @@ import numpy as np
 
 from core.errors import ArgumentError, Cancelled, LaunchError, TilescopeError, TooMuchWork
 from core.foreign_text import visible
-from core.ladder.launch_limits import (
+from core.ladder.rung import DEFAULT_SEED
+from core.launch import (
     MAX_ARRAY_BYTES,
     MAX_BLOCK,
     MAX_GRID,
     MAX_SHARED_BYTES,
     MAX_THREADS_PER_BLOCK,
+    Argument,
+    ArrayArgument,
+    Dim3,
+    Launch,
+    MatrixLayout,
+    Workload,
 )
-from core.ladder.rung import DEFAULT_SEED
-from core.launch import Argument, ArrayArgument, Dim3, Launch, MatrixLayout, Workload
 from core.own_files.argument_texts import array_bytes, divided, make_argument
 from core.own_files.sources_and_headers import local_files, local_headers, read_source
 from core.side_process.client import stoppable

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from core.errors import ArgumentError, TilescopeError
 from core.files import replace_file
 from core.ladder.input_arrays import filled
-from core.ladder.launch_limits import MAX_ARRAY_BYTES
+from core.launch import MAX_ARRAY_BYTES
 from core.source.cuda_in_python import ENDINGS, cuda_within
 from core.source.host_headers import FIRST, OF_HOST_ALONE
 

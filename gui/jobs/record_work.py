@@ -10,8 +10,8 @@ from core.cancelling import within
 from core.errors import TilescopeError
 from core.gc_control import uncollected
 from gui.scenes.prefetch import Looks, Standpoint, look_ahead
-from gui.scenes.selection import UNTITLED, Conditions, Configuration, Origin
 from gui.scenes.session import source_key
+from gui.scenes.session_values import UNTITLED, Conditions, Configuration, Origin
 
 if TYPE_CHECKING:
     from core.ladder import Ladder

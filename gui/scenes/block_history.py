@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from core.emulator.events import Ints
 from core.trace import Array, EventKind
 from core.trace.access import SharedArray
-from gui.scenes.text import elements_name
+from gui.scenes.names_and_numbers import elements_name
 from gui.scenes.weak_memo import once_for_each
 
 if TYPE_CHECKING:

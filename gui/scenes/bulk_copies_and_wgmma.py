@@ -15,8 +15,8 @@ import numpy as np
 from core.emulator.events import Ints
 from gui.scenes.block_history import history_of
 from gui.scenes.grids import EMPTY
-from gui.scenes.selection import WARP_SIZE
-from gui.scenes.text import elements_name, join, numbers_name
+from gui.scenes.names_and_numbers import elements_name, join, numbers_name
+from gui.scenes.session_values import WARP_SIZE
 from gui.scenes.weak_memo import last_for_each
 
 if TYPE_CHECKING:

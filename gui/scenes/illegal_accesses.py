@@ -14,7 +14,7 @@ import numpy as np
 from core.emulator.events import Ints
 from gui.scenes.block_history import elements_a_lane
 from gui.scenes.grids import EMPTY, Grid
-from gui.scenes.text import plural, verb_of
+from gui.scenes.names_and_numbers import plural, verb_of
 
 if TYPE_CHECKING:
     from core.trace import Access

@@ -30,9 +30,17 @@ from gui.scenes.bulk_copies_and_wgmma import (
     warps_of,
 )
 from gui.scenes.grids import EMPTY, Grid, Rect, bounding_box
+from gui.scenes.names_and_numbers import (
+    block_name,
+    elements_name,
+    join,
+    part_name,
+    plural,
+    value_text,
+    verb_of,
+)
 from gui.scenes.out_of_bounds import Guards, idle, zero_filled
-from gui.scenes.selection import WARP_SIZE
-from gui.scenes.text import block_name, elements_name, join, part_name, plural, value_text, verb_of
+from gui.scenes.session_values import WARP_SIZE
 
 if TYPE_CHECKING:
     from core.emulator.events import TransferEvent

@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from core.trace import EventKind
 from gui.scenes import illegal_accesses
 from gui.scenes.bulk_copies_and_wgmma import operations_at, operations_words
-from gui.scenes.text import FILL, element_name, fills, grouped, part_name, plural, verb_of
+from gui.scenes.names_and_numbers import (
+    FILL,
+    element_name,
+    fills,
+    grouped,
+    part_name,
+    plural,
+    verb_of,
+)
 from gui.scenes.weak_memo import last_for_each
 
 if TYPE_CHECKING:

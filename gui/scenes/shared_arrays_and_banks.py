@@ -13,7 +13,7 @@ from core.emulator.events import Ints
 from core.trace.access import SharedArray, owner_of
 from gui.scenes import illegal_accesses
 from gui.scenes.block_history import accessed_name, all_elements, elements_a_lane, history_of
-from gui.scenes.text import capital, element_name, numbers_name, plural, verb_of
+from gui.scenes.names_and_numbers import capital, element_name, numbers_name, plural, verb_of
 from gui.scenes.warp_lanes import LANES
 from gui.scenes.weak_memo import last_for_each
 

@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 from core.rules import global_memory
 from gui.scenes import illegal_accesses
 from gui.scenes.block_history import all_elements, elements_a_lane, history_of, numbers_of
-from gui.scenes.text import elements_name, numbers_name, percent, plural, span_name, verb_of
+from gui.scenes.names_and_numbers import (
+    elements_name,
+    numbers_name,
+    percent,
+    plural,
+    span_name,
+    verb_of,
+)
 from gui.scenes.weak_memo import last_for_each
 
 if TYPE_CHECKING:

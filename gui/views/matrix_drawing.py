@@ -16,9 +16,7 @@ from gui.looks.theme import FEW_THREADS, Theme
 from gui.scenes.block_history import history_of, number_at
 from gui.scenes.grids import EMPTY, Grid, Owned, Rect, bounding_box, rectangles, shares_of
 from gui.scenes.matrices import GridMarks, MatrixScene, heat_levels, touched_by
-from gui.scenes.out_of_bounds import reaches_of
-from gui.scenes.session import Session
-from gui.scenes.text import (
+from gui.scenes.names_and_numbers import (
     block_name,
     decimals_of,
     element_name,
@@ -29,6 +27,8 @@ from gui.scenes.text import (
     plural,
     value_text,
 )
+from gui.scenes.out_of_bounds import reaches_of
+from gui.scenes.session import Session
 from gui.scenes.weak_memo import once_for_each
 from gui.views.drawing_tools import (
     CENTRE,
