@@ -1,17 +1,24 @@
-"""The clock that the SMs ran at during a launch, by their own counters.
+"""What a GPU says while it works: NVML's sensors, and the SMs' own counters of clocks.
 
-What NVML gives is the clock that the GPU is set to, and it stays at the highest while a busy GPU
-skips clocks to stay within its power: on an H100 whose NVML says 1,980 MHz, SMs that do nothing but
-`wgmma` count 1,660 million clocks a second. So a tiny kernel notes, on every SM before a launch
-and after it, the SM's count of clocks and the time (%clock64 and %globaltimer of the PTX ISA).
+`Sensors` reads clocks, temperature and power. `SmClock` finds the clock that the SMs ran at during
+a launch. What NVML gives is the clock that the GPU is set to, and it stays at the highest while a
+busy GPU skips clocks to stay within its power: on an H100 whose NVML says 1,980 MHz, SMs that do
+nothing but `wgmma` count 1,660 million clocks a second. So a tiny kernel notes, on every SM before
+a launch and after it, the SM's count of clocks and the time (%clock64 and %globaltimer of the PTX
+ISA).
 """
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from core.gpu.benchmark_result import Readings
+
+_NVML_CLOCK_SM = 1
 # %globaltimer moves in steps of up to a microsecond, and the two stamps take a few.
 _LEAST_MS = 0.1
 _MOST_BESIDE = 0.1  # of the launch's time, that the GPU may wait between the stamps
@@ -37,6 +44,54 @@ _PTX = b"""
     ret;
 }
 \0"""
+
+
+class Sensors:
+    """The sensors of the GPU at a PCI address ("0000:65:00.0"); None for a value NVML lacks."""
+
+    def __init__(self, pci_bus_id: str) -> None:
+        self._nvml: Any = None
+        self._handle: Any = None
+        self.driver: str | None = None
+        try:
+            self._nvml = importlib.import_module("pynvml")
+            self._nvml.nvmlInit()
+            self._handle = self._nvml.nvmlDeviceGetHandleByPciBusId(pci_bus_id.encode())
+            self.driver = _text(self._nvml.nvmlSystemGetDriverVersion())
+        except Exception:  # noqa: BLE001 - NVML is a convenience: no reading is worth a failure
+            self._handle = None
+
+    def sm_mhz(self) -> float | None:
+        """The SM clock now, in MHz."""
+        if self._handle is None:
+            return None
+        return _try(lambda: self._nvml.nvmlDeviceGetClockInfo(self._handle, _NVML_CLOCK_SM))
+
+    def read(self) -> Readings:
+        """One reading of everything."""
+        if self._handle is None:
+            return Readings()
+        nvml, handle = self._nvml, self._handle
+        milliwatts = _try(lambda: nvml.nvmlDeviceGetPowerUsage(handle))
+        return Readings(
+            sm_mhz=self.sm_mhz(),
+            memory_mhz=_try(lambda: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM)),
+            temperature_c=_try(
+                lambda: nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU)
+            ),
+            power_w=None if milliwatts is None else milliwatts / 1000,
+        )
+
+
+def _try(read: Callable[[], Any]) -> float | None:
+    try:
+        return float(read())
+    except Exception:  # noqa: BLE001 - a sensor that this GPU does not have
+        return None
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode() if isinstance(value, bytes) else value
 
 
 class SmClock:

@@ -19,9 +19,8 @@ from core.errors import (
     TilescopeError,
     UnsupportedPtx,
 )
-from core.gpu.executor import GpuWorker
-from core.gpu.failures import WorkerFailure
-from core.gpu.worker_events import Sample, Stage
+from core.gpu.worker_messages import Sample, Stage, WorkerFailure
+from core.gpu.worker_process import GpuWorker
 from tests.core.gpu import fake_jobs
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -228,7 +227,7 @@ def test_nobody_here_imported_pycuda():
     """In a process of its own: other tests load them by themselves."""
     program = (
         "import sys\n"
-        "from core.gpu.executor import GpuWorker\n"
+        "from core.gpu.worker_process import GpuWorker\n"
         "with GpuWorker(stall_s=60) as worker: assert worker.submit(pow, 2, 3).result(60) == 8\n"
         "print([name for name in sys.modules if name.split('.')[0] in ('pycuda', 'cuda')])\n"
     )
@@ -243,7 +242,7 @@ def test_nobody_here_imported_pycuda():
 def test_the_worker_does_not_outlive_a_killed_application():
     program = (
         "import os, sys, time\n"
-        "from core.gpu.executor import GpuWorker\n"
+        "from core.gpu.worker_process import GpuWorker\n"
         "worker = GpuWorker()\n"
         "print(worker.submit(os.getpid).result(20), flush=True)\n"
         "worker.submit(time.sleep, 600)\n"

@@ -11,7 +11,7 @@ from core.errors import TilescopeError
 from core.gpu.benchmark_job import RungSubject
 from core.gpu.sweep_plan import Point
 from core.tuning.kernel_tuner_files import Entry
-from core.tuning.tune import Candidate, chosen_order
+from core.tuning.parameter_search import Candidate, chosen_order
 
 
 def candidates(count_a: int, count_b: int) -> list[Candidate]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.distributed.workers import worker_options
+from core.distributed.cluster_workers import worker_options
 from core.errors import ParameterError
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"

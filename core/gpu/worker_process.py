@@ -1,16 +1,19 @@
-"""`GpuWorker`: a `concurrent.futures.Executor` with one worker process that owns one GPU.
+"""The process that owns a GPU: `GpuWorker` has it run functions, `main` is what runs in it.
 
     with GpuWorker() as gpu:
         future = gpu.stream(print, run_benchmark, job)     # print gets each sample as it is taken
         result = future.result()
 
-Any other Executor (a thread pool in tests, `dask.distributed.Client.get_executor()`) runs the same
-functions; only the stream of events differs.
+It is started as `python -P -m core.gpu.worker_process --device 0`. Any other Executor (a thread
+pool in tests, `dask.distributed.Client.get_executor()`) runs the same functions; only the stream of
+events differs.
 """
 
 from __future__ import annotations
 
+import argparse
 import logging
+import os
 import pickle
 import queue
 import sys
@@ -21,13 +24,21 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from typing import Any
 
-from core.gpu.failures import WorkerFailure, from_exit, timed_out
-from core.gpu.worker_events import Event, Stage
-from core.side_process import message_frames
+from core.gpu import worker_messages
+from core.gpu.worker_messages import Event, Stage, WorkerFailure, from_exit, timed_out
 from core.side_process.child import Child
-from core.side_process.message_frames import ConnectionLost
+from core.side_process.message_frames import (
+    CALL,
+    DONE,
+    EVENT,
+    STOP,
+    Connection,
+    ConnectionLost,
+    failure,
+)
 
-_WORKER = (sys.executable, "-P", "-m", "core.gpu.worker", "--device")
+_WORKER = (sys.executable, "-P", "-m", "core.gpu.worker_process", "--device")
+_ORPHAN_GRACE_S = 2.0  # that a job may go on after the application is gone
 _log = logging.getLogger(__name__)
 
 OnEvent = Callable[[Event], None]
@@ -44,7 +55,7 @@ class GpuWorker(Executor):
     """Runs functions one after another in a process of its own.
 
     device: ordinal of the GPU. stall_s: how long the worker may give no sign before it is stopped,
-    unless the job names its own limit (`protocol.Stage.limit_s`).
+    unless the job names its own limit (`Stage.limit_s`).
     A job that fails raises from its future: WorkerFailure (the GPU or the worker), GpuUnavailable
     (no driver, no GPU, nothing to drive it), or what the function itself raised. The worker starts
     with the first job, and anew after a failure that ended it.
@@ -81,7 +92,7 @@ class GpuWorker(Executor):
         """Asks the running job to finish early; its future then gives what it has."""
         child = self._child
         if child is not None:
-            child.send(message_frames.STOP)
+            child.send(STOP)
 
     def kill(self) -> None:
         """Ends the worker process at once; a running job fails with `worker_died`."""
@@ -138,7 +149,7 @@ class GpuWorker(Executor):
                 raise WorkerFailure(f"The GPU worker could not be started: {error}.") from error
         else:
             child.forget_stderr()
-        child.send(message_frames.CALL, payload)
+        child.send(CALL, payload)
         return self._converse(child, task)
 
     def _converse(self, child: Child, task: _Task) -> Any:
@@ -157,15 +168,15 @@ class GpuWorker(Executor):
                     raise timed_out(stage.limit_s, stage.doing)
                 continue
             kind, payload = frame
-            if kind == message_frames.EVENT:
+            if kind == EVENT:
                 event = pickle.loads(payload)
                 stage = event if isinstance(event, Stage) else stage
                 deadline = time.monotonic() + stage.limit_s
                 self._notify(task, event)
-            elif kind == message_frames.DONE:
+            elif kind == DONE:
                 return pickle.loads(payload)
             else:
-                error = message_frames.failure(payload)
+                error = failure(payload)
                 if isinstance(error, WorkerFailure) and error.fatal:
                     self._discard(kill=False)
                 raise error
@@ -180,3 +191,48 @@ class GpuWorker(Executor):
         child, self._child = self._child, None
         if child is not None:
             child.kill() if kill else child.close()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """In the worker process: serves jobs until standard input ends."""
+    parser = argparse.ArgumentParser(description="The GPU worker process of Tilescope.")
+    parser.add_argument("--device", type=int, default=0)
+    options = parser.parse_args(arguments)
+    calls: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+
+    def hear(kind: bytes, payload: bytes) -> None:
+        if kind == CALL:
+            worker_messages.stop.clear()  # an earlier job was asked
+            calls.put(payload)
+        elif kind == STOP:
+            worker_messages.stop.set()
+
+    def ended() -> None:
+        """The application ended or closed this process: finish, even in the midst of a kernel."""
+        worker_messages.stop.set()
+        calls.put(None)
+        threading.Timer(_ORPHAN_GRACE_S, os._exit, (3,)).start()
+
+    connection = Connection(hear, ended)
+    worker_messages.set_sink(lambda event: connection.send(EVENT, event))
+    from core.gpu import driver_session
+
+    driver_session.choose_device(options.device)
+    while (payload := calls.get()) is not None:
+        try:
+            error = connection.carry_out(payload)
+        except ConnectionLost:
+            os._exit(4)
+        if isinstance(error, WorkerFailure) and error.fatal:
+            # After a sticky CUDA error the context cannot be taken down in order.
+            os._exit(4)
+    driver_session.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.stdout.flush()
+    code = main()
+    sys.stdout.flush()
+    # Nothing is left to do; skip waiting for the orphan timer's thread.
+    os._exit(code)

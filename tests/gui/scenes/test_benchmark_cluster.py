@@ -15,8 +15,15 @@ from core.distributed import cluster as cluster_module
 from core.gpu.benchmark_job import Timing
 from core.gpu.sweep import Lane
 from core.gpu.sweep_plan import RungKernel, make_plan
-from gui.scenes.bench_places import MOST_REMEMBERED, Addresses, places
-from gui.scenes.benchmark import HERE, BenchModel, failure_sentence, state_sentence
+from gui.scenes.benchmark import (
+    HERE,
+    MOST_REMEMBERED,
+    Addresses,
+    BenchModel,
+    failure_sentence,
+    places,
+    state_sentence,
+)
 from tests.core.gpu.fake_gpu import FAKE_DEVICE, FakeGpu, fake_benchmark, second_gpu
 
 HUNG_S = 300
@@ -176,12 +183,12 @@ class TestOverAScheduler:
         assert sorted(sizes) == list(range(16, 176, 16))
 
     def test_another_version_is_a_sentence(self, machines, model, ladder, monkeypatch):
-        from core.distributed import cluster_tasks
+        from core.distributed import cluster_workers
 
         machines.start_workers("--device", "0")
         with cluster_module.Cluster(machines.address, "GPU", patience_s=150):
             pass
-        monkeypatch.setattr(cluster_tasks, "version", lambda: "another")
+        monkeypatch.setattr(cluster_workers, "version", lambda: "another")
         monkeypatch.setattr(cluster_module, "_SETTLE_S", 0.5)
         model.run(plan(ladder, 16), Timing(), cluster=machines.address)
         drain(model, lambda: not model.running)

@@ -14,7 +14,7 @@ import pytest
 
 from core.compiler.compiler import compile_cubin
 from core.errors import GpuUnavailable
-from core.gpu import bound_driver, driver_session
+from core.gpu import cuda_bindings_driver, driver_session
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
@@ -23,14 +23,14 @@ __constant__ double factor;
 extern "C" __global__ void k(short a, double b, float *o, const int *i, unsigned char c, float d)
 { extern __shared__ float s[]; s[c] = a; o[0] = factor * b + s[i[0]] * d; }
 """
-NAMES = sorted(set(re.findall(r'"(cu[A-Z]\w+)"', inspect.getsource(bound_driver))))
+NAMES = sorted(set(re.findall(r'"(cu[A-Z]\w+)"', inspect.getsource(cuda_bindings_driver))))
 
 
 def test_the_package_has_every_function_that_is_called():
     driver = importlib.import_module("cuda.bindings.driver")
     assert len(NAMES) > 25
     assert not [name for name in NAMES if not callable(getattr(driver, name, None))]
-    made = bound_driver.BoundDriver(driver)
+    made = cuda_bindings_driver.BoundDriver(driver)
     asked = inspect.getsource(driver_session.describe)
     for name in re.findall(r"at\.([A-Z_0-9]+)", asked):
         assert int(getattr(made.device_attribute, name)) > 0
@@ -64,7 +64,7 @@ def test_a_launch_through_cuda_bindings(library, tmp_path):
         driver_session.WAY: "cuda-bindings",
     }
     done = subprocess.run(
-        [sys.executable, "-P", str(HERE / "run_bound_driver.py"), str(cubin)],
+        [sys.executable, "-P", str(HERE / "run_cuda_bindings_driver.py"), str(cubin)],
         env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -110,9 +110,9 @@ def test_what_drives_the_gpu_is_chosen_by_what_imports(monkeypatch, has_pycuda):
     monkeypatch.setattr(driver_session, "importlib", packages)
     found = driver_session._bound()
     assert (found is pycuda) == has_pycuda
-    assert isinstance(found, bound_driver.BoundDriver) != has_pycuda
+    assert isinstance(found, cuda_bindings_driver.BoundDriver) != has_pycuda
     monkeypatch.setenv(driver_session.WAY, "cuda-bindings")
-    assert isinstance(driver_session._bound(), bound_driver.BoundDriver)
+    assert isinstance(driver_session._bound(), cuda_bindings_driver.BoundDriver)
     monkeypatch.setenv(driver_session.WAY, "rocm")
     with pytest.raises(GpuUnavailable, match="use pycuda or cuda-bindings"):
         driver_session._bound()

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from core.gpu import sm_clock
-from core.gpu.sm_clock import SmClock
+from core.gpu import sensors
+from core.gpu.sensors import SmClock
 from core.ptx.parser import parse
 
 
@@ -46,8 +46,8 @@ class Stamps:
 def test_the_clock_between_two_stamps(monkeypatch, ns, mhz, found):
     driver = Stamps(ns, mhz)
     clock = SmClock(driver, 132)
-    monkeypatch.setattr(sm_clock.np, "uintp", lambda address: address)
-    monkeypatch.setattr(sm_clock, "int", lambda slots: slots, raising=False)
+    monkeypatch.setattr(sensors.np, "uintp", lambda address: address)
+    monkeypatch.setattr(sensors, "int", lambda slots: slots, raising=False)
     driver.at = lambda slots: slots
     clock.begin()
     clock.end()
@@ -63,6 +63,6 @@ def test_a_launch_that_stamped_no_sm_has_no_clock():
 
 def test_the_kernel_is_ptx_whose_registers_have_names_of_their_own():
     # %clock is the PTX ISA's own (Special Registers): as a name it gives the counter's lower half.
-    (kernel,) = parse(sm_clock._PTX.decode().rstrip("\0")).functions.values()
+    (kernel,) = parse(sensors._PTX.decode().rstrip("\0")).functions.values()
     assert kernel.name == "stamp"
     assert not {"%clock", "%clock64", "%time", "%smid"} & set(kernel.registers)

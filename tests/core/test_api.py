@@ -12,7 +12,7 @@ import pytest
 
 from core import api
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = ROOT / "docs" / "example.ipynb"
 SAXPY = """\
 __global__ void saxpy(float a, const float* x, float* y, int n) {

@@ -1,23 +1,180 @@
-"""What a trace gives to a program or a notebook."""
+"""The public API, which an installed wheel offers as `import tilescope`.
+
+    import numpy as np
+    import tilescope
+
+    t = tilescope.trace("saxpy.cu", grid=8, block=128, x=np.ones(1000, np.float32))
+    t.counters["global_ld_sectors"], t.findings, t.accesses()
+
+`docs/api.md` explains it. What stands in `__all__` keeps its names and meanings from one minor
+version to the next.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import ParameterError
+from core.compiler.compiler import BuildKind
+from core.errors import ArgumentError, ParameterError, TilescopeError
 from core.files import replace_file
-from core.launch import Launch
+from core.guessing.first_launch import completed
+from core.guessing.fitting_launch import fitted
+from core.ladder import load_ladder
+from core.ladder.rung import DEFAULT_SEED
+from core.launch import Argument, ArrayArgument, InlineArgument, Launch, Workload
+from core.own_files.file_launch import FileLaunch, at_its_kernels, file_workload, join_defines
+from core.own_files.sources_and_headers import read_source
+from core.recording.record_launch import record
+from core.recording.trace_files import load_trace, save_trace
 from core.report import as_html, as_markdown, html_table, report_of, safe, warp_svg
 from core.rules.counters import Counts
+from core.source.cuda_in_python import ENDINGS
 from core.trace import Trace
 from core.trace.access import Access
 from core.trace.finding import Finding
+
+__all__ = ["ACCESS", "Record", "TilescopeError", "load", "rungs", "trace"]
+
+Size = int | Sequence[int]
+_TEXT = "untitled.cu"
+
+
+def trace(
+    source: str | Path,
+    /,
+    *,
+    kernel: str = "",
+    grid: Size | None = None,
+    block: Size | None = None,
+    shared: int | None = None,
+    defines: Mapping[str, object] | None = None,
+    seed: int = DEFAULT_SEED,
+    blocks: Sequence[int] | None = None,
+    build: BuildKind = "as_written",
+    arguments: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> Record:
+    """Run a kernel in the emulator and record it; no GPU is needed.
+
+    source: a .cu file, CUDA C++ text (with a `__global__` in it), or a rung's name. grid, block: an
+    int or up to three, x first. shared: bytes of dynamic shared memory. blocks: linear indices of
+    those to record, all where None (the counts are of the whole launch in any case).
+
+    Further names are the kernel's arguments: arrays of NumPy, or of CuPy and others that NumPy
+    takes, and numbers; of a rung, its parameters. `arguments` holds those whose names are
+    parameters here. What is left out is guessed from the source, arrays are random by `seed`. An
+    array must have the type of the kernel's pointer; it is copied.
+
+    Raises TilescopeError, with one sentence, for what does not compile, fit or run.
+    """
+    if build not in get_args(BuildKind):
+        raise ParameterError(f"There is no build {build}: use {' or '.join(get_args(BuildKind))}.")
+    if seed < 0:
+        raise ParameterError(f"The seed is {seed}: use 0 or more.")
+    given = {**(arguments or {}), **more}
+    launch = {"kernel": kernel, "grid": grid, "block": block, "shared": shared, "defines": defines}
+    text = str(source)
+    if "__global__" in text or text.endswith((".cu", ".cuh", *ENDINGS)):
+        workload = _of_source(source, text, given, launch, seed)
+    else:
+        workload = _of_rung(text, given, launch, seed)
+    return Record(record(workload, blocks=blocks, kind=build))
+
+
+def load(path: str | Path) -> Record:
+    """A record that was saved to a .npz file. Raises TilescopeError."""
+    return Record(load_trace(Path(path)))
+
+
+def rungs() -> tuple[str, ...]:
+    """The names of the ladder's kernels, which `trace` takes."""
+    return tuple(load_ladder().names)
+
+
+def _of_rung(name: str, given: Mapping[str, Any], launch: Mapping[str, Any], seed: int) -> Workload:
+    for option, value in launch.items():
+        if value:
+            raise ParameterError(f"`{option}` is for a source file; a rung has parameters only.")
+    return load_ladder()[name].workload_of("random", seed, **given)
+
+
+def _of_source(
+    source: str | Path, text: str, given: Mapping[str, Any], launch: Mapping[str, Any], seed: int
+) -> Workload:
+    path = _TEXT if "__global__" in text else str(Path(source).absolute())
+    code = text if path == _TEXT else read_source(Path(source))
+    arrays = {name: _array(value) for name, value in given.items() if np.ndim(value)}
+    texts = {name: f"zeros:{_described(name, data)}" for name, data in arrays.items()}
+    texts |= {name: str(value) for name, value in given.items() if name not in arrays}
+    defines = {name: str(value) for name, value in (launch["defines"] or {}).items()}
+    asked = FileLaunch(
+        path,
+        launch["kernel"],
+        _size(launch["grid"]),
+        _size(launch["block"]),
+        "" if launch["shared"] is None else str(launch["shared"]),
+        join_defines(defines),
+        tuple(texts.items()),
+    )
+    code, asked = at_its_kernels(code, asked)
+    whole = fitted(code, completed(code, asked), seed)
+    return _with_arrays(file_workload(code, whole, seed), arrays, given)
+
+
+def _with_arrays(
+    workload: Workload, arrays: Mapping[str, NDArray[Any]], given: Mapping[str, Any]
+) -> Workload:
+    """The launch with the arrays that were given in the place of empty ones."""
+    launch = workload.launch
+    known = {argument.name for argument in (*launch.arguments, *launch.symbols)}
+    if unknown := [name for name in given if name not in known]:
+        raise ArgumentError(
+            f"{workload.kernel} has no parameter {unknown[0]}: it has {', '.join(sorted(known))}."
+        )
+    taken, symbols = (
+        tuple(_filled(argument, arrays.get(argument.name)) for argument in part)
+        for part in (launch.arguments, launch.symbols)
+    )
+    return replace(workload, launch=replace(launch, arguments=taken, symbols=symbols))
+
+
+def _filled(argument: Argument, data: NDArray[Any] | None) -> Argument:
+    if data is not None and isinstance(argument, ArrayArgument):
+        return replace(argument, data=data, is_own=True)
+    if data is not None and isinstance(argument, InlineArgument):
+        return replace(argument, value=data.reshape(argument.value.shape))
+    return argument
+
+
+def _array(value: Any) -> NDArray[Any]:
+    """A copy in this machine's memory and byte order; CuPy's arrays have `get` for that."""
+    if not isinstance(value, np.ndarray) and hasattr(value, "get"):
+        value = value.get()
+    data = np.array(value, order="C", copy=True)
+    return data.astype(data.dtype.newbyteorder("="), copy=False)
+
+
+def _described(name: str, data: NDArray[Any]) -> str:
+    if data.size == 0:
+        raise ArgumentError(f"The array {name} is empty: a kernel needs one with elements.")
+    return f"{data.dtype.name}[{','.join(map(str, data.shape))}]"
+
+
+def _size(value: Size | None) -> str:
+    if value is None:
+        return ""
+    return ",".join(map(str, value)) if np.ndim(value) else str(value)  # type: ignore[arg-type]
+
+
+# What a trace gives to a program or a notebook.
+
 
 _NAME = 32  # characters of an array's name
 ACCESS = np.dtype(
@@ -166,8 +323,6 @@ class Record:
 
     def save(self, path: str | Path) -> Path:
         """Write the record to a .npz file, which `load` and the window open."""
-        from core.recording.trace_files import save_trace
-
         save_trace(self._trace, Path(path))
         return Path(path)
 
