@@ -21,7 +21,8 @@ from gui.scenes.moment_links import checksum, go_to, names_file, parse_link
 from gui.scenes.session import Session
 from gui.scenes.session_values import UNTITLED, Configuration
 from gui.scenes.step_views import VIEWS
-from gui.views.base import Caption, SessionView, view_of
+from gui.views.session_view import SessionView, view_of
+from gui.views.widgets import Caption
 
 if TYPE_CHECKING:
     from core.ladder import Ladder

@@ -20,9 +20,9 @@ from core.lessons.question_banks import as_gift, as_qti, key_of, numbered, solut
 from core.lessons.situation import Recorder
 from gui.looks.theme import bare_application
 from gui.pictures import Piece, Sheet, image_of, png
-from gui.scenes.lesson_prose import rich
 from gui.scenes.moment_links import go_to, parse_link
 from gui.scenes.session import Session
+from gui.views.glossary_words import rich
 from gui.views.matrix_canvas import MatrixCanvas
 
 PICTURE = 720, 440  # pixels of the window

@@ -21,11 +21,11 @@ from gui.scenes.nsight_rows import (
 )
 from gui.scenes.session import Session
 from gui.scenes.session_values import Hover
-from gui.views.base import Caption, SessionView
 from gui.views.drawing_tools import LEFT, text
+from gui.views.question_in_views import Veil
+from gui.views.session_view import SessionView
 from gui.views.tables import Index, RowModel, RowTable
-from gui.views.veil import Veil
-from gui.views.widgets import Segmented
+from gui.views.widgets import Caption, Segmented
 
 REQUESTS = 2
 BAR = 5

@@ -51,7 +51,7 @@ from gui.views.drawing_tools import (
     write,
 )
 from gui.views.matrix_layout import VALUE_WIDTH, MatrixLayout, Transform
-from gui.views.veil import draw_veil
+from gui.views.question_in_views import draw_veil
 
 GRID_FROM = 6.0  # pixels a cell from which cells have hairlines between them
 VALUE_HEIGHT = 12.0  # pixels a cell from which values are written, if it is wide enough

@@ -36,10 +36,10 @@ from gui.scenes.scrub_bar import (
 )
 from gui.scenes.session import Session
 from gui.scenes.session_values import MAX_SPEED, MIN_SPEED, UNITS
-from gui.views.base import Caption, SessionView
 from gui.views.drawing_tools import Backdrop, fill
-from gui.views.veil import draw_veil
-from gui.views.widgets import Segmented
+from gui.views.question_in_views import draw_veil
+from gui.views.session_view import SessionView
+from gui.views.widgets import Caption, Segmented
 
 # The time axis of one block: phases as bands, accesses and barriers as marks, the step as a line.
 #
