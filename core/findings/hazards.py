@@ -38,7 +38,6 @@ from core.findings.cluster_exits import Outliving
 from core.findings.mbarrier_misuse import OVER, Initialised, Misuse
 from core.findings.missing_threadfence import trusting_loads
 from core.findings.missing_wgmma_fence import Unready
-from core.ptx.arithmetic.operation import immediate
 from core.ptx.ast import (
     Address,
     Function,
@@ -49,6 +48,7 @@ from core.ptx.ast import (
     Register,
     Symbol,
     elements,
+    immediate,
     registers,
 )
 from core.ptx.opcodes import opcode_of
