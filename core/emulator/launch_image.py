@@ -16,7 +16,7 @@ from core.emulator.program import FunctionCode
 from core.errors import LaunchError, TilescopeError
 from core.launch import MAX_STATIC_SHARED, ArrayArgument, Dim3, Launch, grouped, packed
 from core.ptx.ast import Function, Module, Variable
-from core.ptx.debug.names import source_name
+from core.ptx.debug.mangled_names import source_name
 
 # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 MAX_THREADS = 1024

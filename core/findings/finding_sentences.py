@@ -15,8 +15,8 @@ from core.findings.async_copies import Pending
 from core.findings.hazards import AGENTS, UNFENCED, Hazard, manner
 from core.findings.mbarrier_misuse import OVER
 from core.ptx.ast import Address, Symbol, elements
+from core.ptx.dataflow import is_used
 from core.ptx.opcodes import opcode_of, operation_of, writes_into
-from core.ptx.register_makers import is_used
 from core.trace.finding import Finding
 from core.trace.program_info import ProgramInfo
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.ptx.ast import Function, Instruction, Module
-from core.ptx.opcodes import reads, results
+from core.ptx.dataflow import reads, results
 from core.trace.phases import back_edges, leaves_loop
 
 _OWN = {"local", "param", "shared"}

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from core.emulator.events import AccessEvent, Mask, TransferEvent
 from core.ptx.ast import Module, Register, elements
-from core.ptx.register_makers import Makers
+from core.ptx.dataflow import Makers
 
 _NEVER = np.zeros(1, np.int64)
 _NEW = -2

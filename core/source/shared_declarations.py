@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from core.c_types import numbers_in
-from core.ptx.debug.names import local_symbol, source_name
+from core.ptx.debug.mangled_names import local_symbol, source_name
 from core.source.cuda_parser import text_of
 from core.source.editable_constants import SourceText, evaluate, read_source
 from core.source.functions_and_calls import Declared, declared

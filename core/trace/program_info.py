@@ -20,7 +20,7 @@ from core.trace.variables import fields_of_rows
 
 if TYPE_CHECKING:
     from core.emulator.launch_image import Image
-    from core.ptx.debug.model import DebugInfo
+    from core.ptx.debug.variables import DebugInfo
 
 
 @dataclass(frozen=True)
