@@ -32,8 +32,8 @@ from core.cli.options import (
 )
 from core.errors import ArgumentError, TilescopeError
 from core.files import must_be_writable, replacing
-from core.ladder.rung_rules import assignments
 from core.rules.counters import SPACES, UNITS, WAYS, Count, measures_of
+from core.wording import assignments
 
 if TYPE_CHECKING:
     from core.assembler.machine_loads import Assembly
@@ -401,7 +401,7 @@ def verdict(trace: Trace, own: OwnLaunch) -> Iterator[Text]:
 
 def _untested(trace: Trace, own: OwnLaunch) -> Iterator[Text]:
     from core.findings.unreached_accesses import untested_lines
-    from core.ladder.rung_rules import listing
+    from core.wording import listing
 
     lines = untested_lines(trace)
     if lines:
@@ -414,7 +414,7 @@ def _untested(trace: Trace, own: OwnLaunch) -> Iterator[Text]:
 def _because(trace: Trace, own: OwnLaunch) -> str:
     """The numbers that the conditions above the first untested line look at."""
     from core.findings.unreached_accesses import deciding, untested_lines
-    from core.ladder.rung_rules import listing
+    from core.wording import listing
 
     lines = untested_lines(trace)
     numbers = deciding(trace, lines[0]) if lines else {}

@@ -36,8 +36,8 @@ from core.emulator.launch_image import Image
 from core.emulator.memory import LOCAL_WINDOW, SHARED_WINDOW, Region, zeros
 from core.errors import TilescopeError
 from core.files import replacing
-from core.ladder.launch_limits import MAX_ARRAY_BYTES
 from core.launch import (
+    MAX_ARRAY_BYTES,
     Argument,
     ArrayArgument,
     Dim3,

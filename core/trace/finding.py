@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from core.ladder.rung_rules import listing
+from core.wording import listing
 
 KINDS: Mapping[str, str] = MappingProxyType(
     {

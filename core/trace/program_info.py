@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from core.launch import Workload
 from core.ptx.ast import Module
 from core.rules.issue import IssueTable
-from core.source.shared_declarations import match, shared_arrays
+from core.source.shared_arrays import match, shared_arrays
 from core.trace.access import Array, SharedArray
 from core.trace.phases import Loop, outermost_loops
 from core.trace.steps import source_lines
