@@ -23,11 +23,11 @@ from core.cli.sweep_options import CheckedLaunch, chosen_kernels, plan_of, setti
 from core.errors import GpuUnavailable, ParameterError, TilescopeError
 from core.gpu.benchmark_job import Timing
 from core.gpu.benchmark_result import BenchmarkResult, Readings, load_recorded, summarise
-from core.gpu.executor import GpuWorker
 from core.gpu.result_files import WRITTEN, Journal, read_journal, read_results, write_results
 from core.gpu.sweep import Ended, Lane, LaneClosed, Outcome, Started, Sweep, Told, Update
 from core.gpu.sweep_plan import Plan, parse_values
-from core.gpu.worker_events import Sample, Sensed, Stage
+from core.gpu.worker_messages import Sample, Sensed, Stage
+from core.gpu.worker_process import GpuWorker
 from core.launch import Dim3
 from core.wording import assignments, listing
 

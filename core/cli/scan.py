@@ -24,7 +24,7 @@ from core.wording import assignments, listing
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from core.tuning.scan import Scanned
+    from core.tuning.parameter_search import Scanned
 
 _TOP = 20
 
@@ -128,7 +128,7 @@ def _spreading(address: str | None, jobs: int) -> Iterator[Spreading]:
 def _counted(
     plan: Plan, device: Device, build: Literal["as_compiled", "as_written"], spreading: Spreading
 ) -> tuple[tuple[Scanned, ...], tuple[LeftOut, ...]]:
-    from core.tuning.scan import Scanned, Task, ranked, scan_point
+    from core.tuning.parameter_search import Scanned, Task, ranked, scan_point
 
     tasks = [Task(point, device.name, build) for point in plan.points]
     rows: list[Scanned] = []

@@ -14,7 +14,7 @@ from core.emulator.events import AccessEvent, FaultEvent, TransferEvent
 from core.emulator.lane_groups import WARP
 from core.launch import Dim3
 from core.ptx.ast import Instruction
-from core.ptx.debug.names import source_name
+from core.ptx.debug.mangled_names import source_name
 from core.trace.access import Access, Array, SharedArray, SharedState, owner_of
 from core.trace.memory_history import SharedHistory
 from core.trace.phases import Filling, Phase, filling

@@ -16,7 +16,7 @@ from core.trace.access import SharedArray, SharedState
 if TYPE_CHECKING:
     from core.emulator.block_record import ChunkRecord
     from core.emulator.events import AccessEvent
-    from core.ptx.debug.model import DwarfType
+    from core.ptx.debug.dwarf_types import DwarfType
 
 _LEAST_APART = 16  # stores between two states that are kept
 _ROOM = 8_000_000  # bytes that the kept states of a block may take; where they are large, fewer are

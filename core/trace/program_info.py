@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 from core.launch import Workload
 from core.ptx.ast import Module
 from core.rules.issue import IssueTable
-from core.source.shared_declarations import match, shared_arrays
+from core.source.shared_arrays import match, shared_arrays
 from core.trace.access import Array, SharedArray
 from core.trace.phases import Loop, outermost_loops
 
 if TYPE_CHECKING:
     from core.emulator.launch_image import Image
     from core.launch import ArrayArgument
-    from core.ptx.debug.model import DebugInfo, DwarfType
+    from core.ptx.debug.dwarf_types import DwarfType
+    from core.ptx.debug.variables import DebugInfo
 
 
 @dataclass(frozen=True)

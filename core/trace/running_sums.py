@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.ptx.ast import Instruction, Operand, Register, Vector, registers
-from core.ptx.debug.model import VariableInfo
-from core.ptx.opcodes import results
+from core.ptx.dataflow import results
+from core.ptx.debug.variables import VariableInfo
 from core.trace.access import Array
 from core.trace.memory_history import StackBytes
 from core.trace.steps import Moment

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.ptx.ast import Function, Instruction
-from core.ptx.debug.model import DebugInfo, VariableInfo, lookup
+from core.ptx.debug.variables import DebugInfo, VariableInfo, lookup
 from core.trace.memory_history import StackHistory
 
 if TYPE_CHECKING:

@@ -201,9 +201,9 @@ def devices_job(_: Progress) -> tuple[Device, ...]:
 
     GPUs that are alike are one.
     """
-    from core.gpu.achieved_of_ceilings import reported_device
+    from core.gpu.benchmark_result import reported_device
     from core.gpu.driver_session import describe_devices
-    from core.gpu.executor import GpuWorker
+    from core.gpu.worker_process import GpuWorker
 
     with GpuWorker() as worker:
         try:
