@@ -189,7 +189,7 @@ def _check_file(file: _File, found: _Checked) -> None:
     from core.own_files.file_launch import parse_defines
     from core.own_files.sources_and_headers import read_source
     from core.side_process.client import stoppable
-    from core.source.editable_constants import with_defines
+    from core.source.constants import with_defines
     from core.source.kernels_and_launches import split_instance, unscoped
 
     try:

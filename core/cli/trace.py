@@ -367,7 +367,7 @@ def _removed(result: Trace) -> tuple[str, ...]:
     if result.build.kind == "as_written" or result.workload.ptx:
         return ()
     from core.assembler.assembled_module import module_of
-    from core.assembler.machine_loads import removed_faults
+    from core.assembler.call_stack import removed_faults
     from core.compiler.compiler import build_of, find_entry
     from core.emulator.budget import STACK_BYTES
 

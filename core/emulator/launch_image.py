@@ -27,7 +27,7 @@ from core.launch import (
     packed,
 )
 from core.ptx.ast import Function, Module, Variable
-from core.ptx.debug.names import source_name
+from core.ptx.debug.mangled_names import source_name
 
 MOST_OF_CLUSTER = 16  # blocks, and that only where the host asks for more than the portable ones
 _PORTABLE = 8  # blocks of a cluster (CUDA C++ Programming Guide, "Thread Block Clusters")

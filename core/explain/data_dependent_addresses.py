@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from core.emulator.lane_groups import WARP
 from core.explain.value_flow import Aim, Flow, FlowReader, Load, Node, loads_in, values
 from core.ptx import ast
-from core.ptx.opcodes import results
+from core.ptx.dataflow import results
 from core.trace.access import SharedArray
 from core.trace.finding import is_in_front
 from core.trace.phases import back_edges, leaves_loop

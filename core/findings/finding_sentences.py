@@ -16,8 +16,8 @@ from core.findings.happens_before import AGENTS
 from core.findings.hazards import UNFENCED, Hazard, manner
 from core.findings.hopper_misuse import OVER
 from core.ptx.ast import Address, Symbol, elements
+from core.ptx.dataflow import is_used
 from core.ptx.opcodes import opcode_of, operation_of, writes_into
-from core.ptx.register_makers import is_used
 from core.trace.finding import Finding
 from core.trace.program_info import ProgramInfo
 

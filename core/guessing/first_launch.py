@@ -64,8 +64,8 @@ from core.own_files.file_launch import (
 )
 from core.own_files.launching_files import User, callers_of, defined_apart, program_of, user_of
 from core.own_files.sources_and_headers import BAD_HEADER, promised
-from core.source.c_arithmetic import Number
-from core.source.editable_constants import knobs, with_defines
+from core.source.c_numbers import Number
+from core.source.constants import knobs, with_defines
 from core.source.functions_and_calls import host_syntax
 from core.source.index_expressions import bounded_axes, divisors, indexed_alike, strides
 from core.source.kernel_slice import without_host_code
@@ -79,7 +79,7 @@ from core.source.kernels_and_launches import (
     types_said,
     unscoped,
 )
-from core.source.macro_expansion import closing, without_comments
+from core.source.preprocessor import closing, without_comments
 from core.source.template_instances import class_constants, instance_of, instances, launched
 from core.wording import listing
 

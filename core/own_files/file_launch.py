@@ -313,7 +313,7 @@ def file_workload(source: str, launch: FileLaunch, seed: int = DEFAULT_SEED) -> 
     Raises FieldErrors with every mistake that there is, and TilescopeError where there is no
     kernel.
     """
-    from core.source.editable_constants import with_defines  # loads the reading of C++
+    from core.source.constants import with_defines  # loads the reading of C++
 
     form = LaunchForm(launch)
     defines = form.field("defines", lambda: split_defines(launch.defines)) or {}
@@ -342,7 +342,7 @@ def _is_portable(source: str, headers: Mapping[str, str], kernel: str) -> bool:
     if "cluster" not in whole.lower():
         return False
     from core.host_program.launches import first_launch  # loads the reading of C++
-    from core.source.macro_expansion import without_comments
+    from core.source.preprocessor import without_comments
 
     launches = first_launch(whole, kernel) is not None
     return launches and _LARGE_CLUSTERS.search(without_comments(whole)) is None

@@ -25,7 +25,7 @@ from core.findings.finding_sentences import FaultCollector, Reporter, counted
 from core.findings.hazards import GlobalState, Hazards
 from core.gc_control import uncollected
 from core.launch import Workload
-from core.ptx.debug.variable_locations import debug_info
+from core.ptx.debug.variables import debug_info
 from core.recording.blocks_side_by_side import (
     LANES,
     Run,

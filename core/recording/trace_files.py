@@ -50,7 +50,7 @@ from core.launch import (
     Workload,
 )
 from core.own_files.sources_and_headers import checked_size, promised
-from core.ptx.debug.variable_locations import debug_info
+from core.ptx.debug.variables import debug_info
 from core.recording.record_launch import RECORD_BYTES, image_of
 from core.rules.counters import Count, Counters
 from core.tensor_maps import TensorMap

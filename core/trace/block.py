@@ -15,7 +15,7 @@ from core.emulator.events import AccessEvent, FaultEvent, TransferEvent
 from core.emulator.lane_groups import WARP
 from core.launch import Dim3
 from core.ptx.ast import Instruction
-from core.ptx.debug.names import source_name
+from core.ptx.debug.mangled_names import source_name
 from core.trace.access import Access, Array, SharedArray, SharedState, owner_of, touching
 from core.trace.executed_path import Moment, Path, Segments, moment_in
 from core.trace.program_info import ProgramInfo

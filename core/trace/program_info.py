@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from core.launch import Workload
 from core.ptx.ast import Module
 from core.rules.issue import IssueTable
-from core.source.shared_declarations import match, shared_arrays
+from core.source.shared_arrays import match, shared_arrays
 from core.trace.access import Array, SharedArray
 from core.trace.phases import Loop, outermost_loops
 from core.trace.steps import source_lines
@@ -20,7 +20,7 @@ from core.trace.variables import fields_of_rows
 
 if TYPE_CHECKING:
     from core.emulator.launch_image import Image
-    from core.ptx.debug.model import DebugInfo
+    from core.ptx.debug.variables import DebugInfo
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from core.trace.variables import (
 if TYPE_CHECKING:
     from core.emulator.block_record import ChunkRecord
     from core.emulator.events import AccessEvent, Ints
-    from core.ptx.debug.model import VariableInfo
+    from core.ptx.debug.variables import VariableInfo
 
 # What shared memory held at any time, from the stores that were recorded.
 

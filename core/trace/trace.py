@@ -13,7 +13,7 @@ from core.emulator.block_record import ChunkRecord
 from core.errors import TilescopeError
 from core.launch import Workload
 from core.ptx.ast import Instruction, Module
-from core.ptx.debug.names import source_name
+from core.ptx.debug.mangled_names import source_name
 from core.rules.counters import Counters
 from core.trace.access import Array, SharedArray
 from core.trace.block import BlockTrace
@@ -138,7 +138,7 @@ class Trace:
 
     @cached_property
     def _readers(self) -> tuple[VariableReader, ...]:
-        from core.ptx.debug.variable_locations import debug_info
+        from core.ptx.debug.variables import debug_info
 
         debug = debug_info(self.program.module)
         return tuple(VariableReader(record, self.image, debug) for record in self.records)

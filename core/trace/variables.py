@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.ptx.ast import Function, Instruction, Operand, Register, Vector, registers
-from core.ptx.debug.model import DebugInfo, DwarfType, VariableInfo, lookup
-from core.ptx.opcodes import results
+from core.ptx.dataflow import results
+from core.ptx.debug.dwarf_types import DwarfType
+from core.ptx.debug.variables import DebugInfo, VariableInfo, lookup
 
 if TYPE_CHECKING:
     from core.emulator.block_record import ChunkRecord, Log

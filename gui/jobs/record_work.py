@@ -119,7 +119,7 @@ def record_job(
     probably will be so, too, and what is shown of it is worked out ahead.
     """
     from core.recording.record_launch import CutShort, record
-    from core.source.editable_constants import knobs
+    from core.source.constants import knobs
 
     workload, original = make_workload(ladder, wanted, given)
     whole = runs_whole(workload)

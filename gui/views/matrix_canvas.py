@@ -20,8 +20,8 @@ from gui.scenes.grids import (
     scrolled,
     shares_of,
 )
+from gui.scenes.illegal_and_masked_off import Guards, guards_of, reaches_of
 from gui.scenes.matrices import MatrixScene, heat_caption, matrix_scene, veiled_scene
-from gui.scenes.out_of_bounds import Guards, guards_of, reaches_of
 from gui.scenes.question_in_views import Lit, Pick
 from gui.scenes.session import Session
 from gui.scenes.session_values import Element, Hover

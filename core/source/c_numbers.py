@@ -1,8 +1,9 @@
-"""C's arithmetic on numbers: `(n + 255) / 256`, `1 << 20`, `n < 128 ? 4 : 8`.
+"""C's numbers: their types by name, and arithmetic on them: `(n + 255) / 256`, `n < 128 ? 4 : 8`.
 
 Whole numbers and real ones are told apart as C tells them. A whole number beyond 64 bits, a
 division by zero and whatever is not understood have no value: None. Nothing here takes long: every
-operation is one on machine numbers.
+operation is one on machine numbers. It imports no NumPy: the process that compiles has this module,
+too.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from core.source.cuda_parser import expression, text_in, text_of
@@ -19,10 +21,34 @@ from core.source.cuda_parser import expression, text_in, text_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-Number = int | float
-Evaluate = Callable[[Any], Any]
-"""What gives an expression's value, a number or whatever the reader's names hold, from those."""
 
+# Types.
+
+
+NUMBERS: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("char", "signed char"), "int8"),
+        **dict.fromkeys(("unsigned char", "uchar"), "uint8"),
+        **dict.fromkeys(("unsigned short", "ushort"), "uint16"),
+        **dict.fromkeys(("unsigned", "unsigned int", "uint"), "uint32"),
+        **dict.fromkeys(("long", "long long", "ptrdiff_t", "clock_t"), "int64"),
+        **dict.fromkeys(("unsigned long", "ulong", "unsigned long long", "size_t"), "uint64"),
+        **{f"{u}int{bits}_t": f"{u}int{bits}" for u in ("", "u") for bits in (8, 16, 32, 64)},
+        "bool": "bool",
+        "short": "int16",
+        "int": "int32",
+        "half": "float16",
+        "__half": "float16",
+        "float": "float32",
+        "double": "float64",
+    }
+)
+"""NumPy's names by C's, where a long has eight bytes, as on Linux."""
+VECTOR_BASES = (
+    *("char", "uchar", "short", "ushort", "int", "uint"),
+    *("longlong", "ulonglong", "float", "double"),
+)
+VECTOR = re.compile(f"({'|'.join(VECTOR_BASES)})([1-4])")  # CUDA's vector types: `float4`, `uchar2`
 _REAL_TYPES = {"float", "double"}
 _WHOLE_TYPES = {
     "int",
@@ -38,83 +64,27 @@ _WHOLE_TYPES = {
     *(f"{u}int{bits}_t" for u in ("", "u", "cuu") for bits in (8, 16, 32, 64)),
 }
 _QUALIFIERS = {"const", "constexpr", "static", "inline", "volatile"}
-_MOST = 1 << 63
-_DEEPEST = 100
-_LONGEST = 2000  # characters
-_FAILS = (ValueError, TypeError, ArithmeticError)
 
 
-def _whole(value: Number) -> int:
-    if isinstance(value, float):
-        raise TypeError(value)  # C has no such operation on real numbers
-    return value
+def numbers_in(name: str) -> tuple[str, int] | None:
+    """NumPy's name of a type of numbers or vectors, and how many there are; None for any other."""
+    if name in NUMBERS:
+        return NUMBERS[name], 1
+    found = VECTOR.fullmatch(name)
+    if found is None:
+        return None
+    base = found[1].replace("longlong", "long long").replace("ulong", "unsigned long")
+    return NUMBERS[base], int(found[2])
 
 
-def _bits(value: Number) -> int:
-    bits = _whole(value)
-    if not 0 <= bits < 64:
-        raise ValueError(bits)
-    return bits
-
-
-def _divided(left: Number, right: Number) -> Number:
-    if isinstance(left, float) or isinstance(right, float):
-        return left / right
-    quotient = abs(left) // abs(right)
-    return quotient if (left < 0) == (right < 0) else -quotient
-
-
-def _rest(left: Number, right: Number) -> Number:
-    a, b = _whole(left), _whole(right)
-    return abs(a) % abs(b) * (-1 if a < 0 else 1)
-
-
-def _rounded(value: Number) -> float:
-    return math.copysign(math.floor(abs(value) + 0.5), value)  # halves away from zero
-
-
-OPERATORS: Mapping[str, Callable[[Number, Number], Number]] = {
-    "|": lambda a, b: _whole(a) | _whole(b),
-    "^": lambda a, b: _whole(a) ^ _whole(b),
-    "&": lambda a, b: _whole(a) & _whole(b),
-    "==": lambda a, b: int(a == b),
-    "!=": lambda a, b: int(a != b),
-    "<": lambda a, b: int(a < b),
-    "<=": lambda a, b: int(a <= b),
-    ">": lambda a, b: int(a > b),
-    ">=": lambda a, b: int(a >= b),
-    "<<": lambda a, b: _whole(a) << _bits(b),
-    ">>": lambda a, b: _whole(a) >> _bits(b),
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": _divided,
-    "%": _rest,
-}
-_UNARY: Mapping[str, Callable[[Number], Number]] = {
-    "-": operator.neg,
-    "+": operator.pos,
-    "~": lambda a: ~_whole(a),
-    "!": lambda a: int(not a),
-    "not": lambda a: int(not a),
-}
-_FUNCTIONS: Mapping[str, Callable[..., Number]] = {
-    "ceil": lambda x: float(math.ceil(x)),
-    "floor": lambda x: float(math.floor(x)),
-    "round": _rounded,
-    "sqrt": math.sqrt,
-    "cbrt": lambda x: math.copysign(abs(x) ** (1 / 3), x),
-    "log2": math.log2,
-    "log": math.log,
-    "exp2": lambda x: math.pow(2, x),
-    "pow": math.pow,
-    "min": min,
-    "max": max,
-    "abs": abs,
-    "fabs": lambda x: abs(float(x)),
-    "fmin": lambda a, b: float(min(a, b)),
-    "fmax": lambda a, b: float(max(a, b)),
-}
+def bytes_of(name: str) -> int | None:
+    """The size of a number or a vector; None for any other type."""
+    found = numbers_in(name)
+    if found is None:
+        return None
+    kind, count = found
+    bits = re.search(r"\d+", kind)
+    return count * (int(bits[0]) // 8 if bits is not None else 1)
 
 
 def of_type(kind: str, value: Number) -> Number:
@@ -133,15 +103,30 @@ def is_number_type(kind: str) -> bool:
     return bool(words) and words <= _REAL_TYPES | _WHOLE_TYPES
 
 
-def applied(mark: str, left: Any, right: Any) -> Number | None:
-    """The value of `left mark right`; None where one of them is no number, or there is none."""
-    what = OPERATORS.get(mark)
-    if what is None or not _is_number(left) or not _is_number(right):
-        return None
-    try:
-        return _bounded(what(left, right))
-    except _FAILS:
-        return None
+# Names of types and functions.
+
+
+def plain_name(text: str) -> str:
+    """`::std::max` is max, `std :: size_t` is size_t."""
+    return re.sub(r"^(?:::)?(?:std::)?", "", re.sub(r"\s*::\s*", "::", text))
+
+
+def split_template(text: str) -> tuple[str, str]:
+    """`min<int>` as ("min", "int")."""
+    name, opens, rest = text.partition("<")
+    return name.strip(), rest.rstrip().removesuffix(">") if opens else ""
+
+
+# Arithmetic.
+
+
+Number = int | float
+Evaluate = Callable[[Any], Any]
+"""What gives an expression's value, a number or whatever the reader's names hold, from those."""
+_MOST = 1 << 63
+_DEEPEST = 100
+_LONGEST = 2000  # characters
+_FAILS = (ValueError, TypeError, ArithmeticError)
 
 
 @lru_cache(maxsize=4096)
@@ -253,17 +238,6 @@ def nothing(_: Any) -> None:
     """The value of what is not understood."""
 
 
-def plain_name(text: str) -> str:
-    """`::std::max` is max, `std :: size_t` is size_t."""
-    return re.sub(r"^(?:::)?(?:std::)?", "", re.sub(r"\s*::\s*", "::", text))
-
-
-def split_template(text: str) -> tuple[str, str]:
-    """`min<int>` as ("min", "int")."""
-    name, opens, rest = text.partition("<")
-    return name.strip(), rest.rstrip().removesuffix(">") if opens else ""
-
-
 def literal(text: str) -> Number | None:
     """The number that a literal is."""
     plain = text.replace("'", "").lower()
@@ -276,6 +250,17 @@ def literal(text: str) -> Number | None:
         digits = plain.rstrip("ulz")
         octal = len(digits) > 1 and digits[0] == "0"
         return _bounded(int(digits, 8 if octal else 10))
+    except _FAILS:
+        return None
+
+
+def applied(mark: str, left: Any, right: Any) -> Number | None:
+    """The value of `left mark right`; None where one of them is no number, or there is none."""
+    what = _OPERATORS.get(mark)
+    if what is None or not _is_number(left) or not _is_number(right):
+        return None
+    try:
+        return _bounded(what(left, right))
     except _FAILS:
         return None
 
@@ -309,7 +294,7 @@ def _binary(mark: str, left: Evaluate, right: Evaluate) -> Evaluate | None:
             return int(bool(second))
 
         return either_or_both
-    if mark not in OPERATORS:
+    if mark not in _OPERATORS:
         return None
     return lambda values: applied(mark, left(values), right(values))
 
@@ -345,3 +330,79 @@ def _converted(kind: str, inner: Evaluate) -> Evaluate:
             return None
 
     return value
+
+
+# Operators and functions.
+
+
+def _whole(value: Number) -> int:
+    if isinstance(value, float):
+        raise TypeError(value)  # C has no such operation on real numbers
+    return value
+
+
+def _bits(value: Number) -> int:
+    bits = _whole(value)
+    if not 0 <= bits < 64:
+        raise ValueError(bits)
+    return bits
+
+
+def _divided(left: Number, right: Number) -> Number:
+    if isinstance(left, float) or isinstance(right, float):
+        return left / right
+    quotient = abs(left) // abs(right)
+    return quotient if (left < 0) == (right < 0) else -quotient
+
+
+def _rest(left: Number, right: Number) -> Number:
+    a, b = _whole(left), _whole(right)
+    return abs(a) % abs(b) * (-1 if a < 0 else 1)
+
+
+def _rounded(value: Number) -> float:
+    return math.copysign(math.floor(abs(value) + 0.5), value)  # halves away from zero
+
+
+_OPERATORS: Mapping[str, Callable[[Number, Number], Number]] = {
+    "|": lambda a, b: _whole(a) | _whole(b),
+    "^": lambda a, b: _whole(a) ^ _whole(b),
+    "&": lambda a, b: _whole(a) & _whole(b),
+    "==": lambda a, b: int(a == b),
+    "!=": lambda a, b: int(a != b),
+    "<": lambda a, b: int(a < b),
+    "<=": lambda a, b: int(a <= b),
+    ">": lambda a, b: int(a > b),
+    ">=": lambda a, b: int(a >= b),
+    "<<": lambda a, b: _whole(a) << _bits(b),
+    ">>": lambda a, b: _whole(a) >> _bits(b),
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": _divided,
+    "%": _rest,
+}
+_UNARY: Mapping[str, Callable[[Number], Number]] = {
+    "-": operator.neg,
+    "+": operator.pos,
+    "~": lambda a: ~_whole(a),
+    "!": lambda a: int(not a),
+    "not": lambda a: int(not a),
+}
+_FUNCTIONS: Mapping[str, Callable[..., Number]] = {
+    "ceil": lambda x: float(math.ceil(x)),
+    "floor": lambda x: float(math.floor(x)),
+    "round": _rounded,
+    "sqrt": math.sqrt,
+    "cbrt": lambda x: math.copysign(abs(x) ** (1 / 3), x),
+    "log2": math.log2,
+    "log": math.log,
+    "exp2": lambda x: math.pow(2, x),
+    "pow": math.pow,
+    "min": min,
+    "max": max,
+    "abs": abs,
+    "fabs": lambda x: abs(float(x)),
+    "fmin": lambda a, b: float(min(a, b)),
+    "fmax": lambda a, b: float(max(a, b)),
+}

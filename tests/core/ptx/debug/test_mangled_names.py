@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.ptx.debug.names import LocalSymbol, local_symbol, source_name
+from core.ptx.debug.mangled_names import LocalSymbol, local_symbol, source_name
 
 
 @pytest.mark.parametrize(

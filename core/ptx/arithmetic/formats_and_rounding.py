@@ -1,4 +1,4 @@
-"""Floating-point formats and rounding modes, exactly.
+"""Floating-point formats, how their values lie in registers, and rounding to them, exactly.
 
 A result is first computed in float64 *rounded to odd*: the nearest value towards zero with its last
 bit set where something was cut off. Such a value rounds to any format of at most 51 bits as the
@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from types import MappingProxyType
 
 import numpy as np
@@ -19,6 +20,137 @@ import numpy as np
 from core.ptx.arithmetic.operation import Array
 from core.ptx.ast import Instruction
 from core.ptx.types import PtxType
+
+
+@dataclass(frozen=True)
+class Format:
+    """A binary floating-point format: precision with the hidden bit, and exponents of its range.
+
+    Numbers are below 2**`top`; the smallest normal one is 2**`bottom`. `largest` is the greatest
+    finite one.
+    """
+
+    name: str
+    precision: int
+    top: int
+    bottom: int
+    largest: float
+
+
+def _ieee(name: str, precision: int, top: int) -> Format:
+    return Format(name, precision, top, 2 - top, (2 - 2.0 ** (1 - precision)) * 2.0 ** (top - 1))
+
+
+FORMATS = MappingProxyType(
+    {
+        f.name: f
+        for f in (
+            _ieee("f16", 11, 16),
+            _ieee("bf16", 8, 128),
+            _ieee("tf32", 11, 128),
+            _ieee("f32", 24, 128),
+            _ieee("e5m2", 3, 16),
+            Format("e4m3", 4, 9, -6, 448.0),
+            Format("e2m1", 2, 3, 0, 6.0),
+            Format("e2m3", 4, 3, 0, 7.5),
+            Format("e3m2", 3, 5, -2, 28.0),
+        )
+    }
+)
+
+
+NARROW = ("f16", "f16x2", "bf16", "bf16x2", "f32x2")  # types of halves, and of pairs
+_CANONICAL = {"f16": 0x7FFF, "bf16": 0x7FFF, "f32": 0x7FFFFFFF, "tf32": 0x7FFFFFFF}
+
+
+@dataclass(frozen=True)
+class Codec:
+    """How the values of a type lie in a register: `lanes` of them, of format `form`."""
+
+    kind: PtxType
+    form: Format
+    lanes: int
+
+    def decode(self, raw: Array) -> Array:
+        """float64 of shape (threads, lanes)."""
+        word = np.dtype(f"u{self.kind.nbytes // self.lanes}")
+        bits = np.ascontiguousarray(raw).view(word).reshape(-1, self.lanes)
+        if self.form.name == "bf16":
+            return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
+        return bits.view(f"f{word.itemsize}").astype(np.float64)
+
+    def encode(self, values: Array) -> Array:
+        """The register's content for float64 values that are of the format, in the type's dtype."""
+        name = self.form.name
+        word = np.dtype(f"u{self.kind.nbytes // self.lanes}")
+        if name == "bf16":
+            bits = (values.astype(np.float32).view(np.uint32) >> np.uint32(16)).astype(word)
+        else:
+            bits = values.astype(f"f{word.itemsize}").view(word)
+        bits = np.where(np.isnan(values), word.type(_CANONICAL[name]), bits)
+        return np.ascontiguousarray(bits).view(self.kind.dtype).reshape(-1)
+
+
+def codec(kind: PtxType) -> Codec:
+    """The codec of a float type, packed or not."""
+    base = kind.name.removesuffix("x2")
+    return Codec(kind, FORMATS[base], 2 if kind.name.endswith("x2") else 1)
+
+
+# Formats of 8 bits and less, whose pairs fill a register.
+
+SMALL = ("e4m3", "e5m2", "e2m1", "e2m3", "e3m2")
+_WIDTH = {"e4m3": 8, "e5m2": 8, "e2m1": 4, "e2m3": 6, "e3m2": 6}
+_CANONICAL_NAN = {"e4m3": 0x7F, "e5m2": 0x7F}
+
+
+@cache
+def small_values(name: str) -> Array:
+    """The values of the positive codes of a small format, in order.
+
+    PTX ISA, "Alternate floating-point data formats": e4m3 has no infinity and one NaN.
+    """
+    form = FORMATS[name]
+    fraction = form.precision - 1
+    codes = np.arange(1 << (_WIDTH[name] - 1))
+    exponent, mantissa = codes >> fraction, codes & ((1 << fraction) - 1)
+    normal = (1 + mantissa / (1 << fraction)) * 2.0 ** (exponent - 1 + form.bottom)
+    values = np.where(exponent == 0, mantissa * 2.0 ** (form.bottom - fraction), normal)
+    if name == "e5m2":
+        values[codes == 0x7C] = np.inf
+        values[codes > 0x7C] = np.nan
+    if name == "e4m3":
+        values[codes == 0x7F] = np.nan
+    return values
+
+
+def decode_small(raw: Array, name: str) -> Array:
+    """Pairs of a small format as float64 of shape (threads, 2)."""
+    width = _WIDTH[name]
+    bits = np.ascontiguousarray(raw).view(np.uint8)
+    codes = np.stack([bits & 15, bits >> 4], 1) if width == 4 else bits.reshape(-1, 2)
+    values = small_values(name)[codes & ((1 << (width - 1)) - 1)]
+    return np.asarray(np.where(codes >> (width - 1) & 1, -values, values))
+
+
+def encode_small(x: Array, kind: PtxType) -> Array:
+    """The register's content for pairs of values that are of the format, in the type's dtype."""
+    name = kind.name.removesuffix("x2")
+    width = _WIDTH[name]
+    values = small_values(name)
+    finite = values[np.isfinite(values)]
+    codes = np.searchsorted(finite, np.abs(x)).astype(np.uint8)
+    if name == "e5m2":
+        codes = np.where(np.isinf(x), np.uint8(0x7C), codes)
+    codes = codes | (np.signbit(x).astype(np.uint8) << np.uint8(width - 1))
+    if name in _CANONICAL_NAN:
+        codes = np.where(np.isnan(x), np.uint8(_CANONICAL_NAN[name]), codes)
+    else:
+        codes = np.where(np.isnan(x), np.uint8((1 << (width - 1)) - 1), codes)
+    if width == 4:
+        return (codes[:, 0] | (codes[:, 1] << np.uint8(4))).astype(np.uint8).view(np.int8)
+    return np.ascontiguousarray(codes.astype(np.uint8)).view(kind.dtype).reshape(-1)
+
 
 # What IEEE 754 and the hardware have and NumPy lacks: flushed subnormals, one NaN, fused products.
 #
@@ -140,44 +272,7 @@ def fused(kind: PtxType) -> Callable[[Array, Array, Array], Array]:
     return {64: fma64, 32: fma32}[kind.bits]
 
 
-MODES = ("rn", "rz", "rm", "rp", "rna")
-
-
-@dataclass(frozen=True)
-class Format:
-    """A binary floating-point format: precision with the hidden bit, and exponents of its range.
-
-    Numbers are below 2**`top`; the smallest normal one is 2**`bottom`. `largest` is the greatest
-    finite one.
-    """
-
-    name: str
-    precision: int
-    top: int
-    bottom: int
-    largest: float
-
-
-def _ieee(name: str, precision: int, top: int) -> Format:
-    return Format(name, precision, top, 2 - top, (2 - 2.0 ** (1 - precision)) * 2.0 ** (top - 1))
-
-
-FORMATS = MappingProxyType(
-    {
-        f.name: f
-        for f in (
-            _ieee("f16", 11, 16),
-            _ieee("bf16", 8, 128),
-            _ieee("tf32", 11, 128),
-            _ieee("f32", 24, 128),
-            _ieee("e5m2", 3, 16),
-            Format("e4m3", 4, 9, -6, 448.0),
-            Format("e2m1", 2, 3, 0, 6.0),
-            Format("e2m3", 4, 3, 0, 7.5),
-            Format("e3m2", 3, 5, -2, 28.0),
-        )
-    }
-)
+_MODES = ("rn", "rz", "rm", "rp", "rna")
 
 
 def _nearest_away(x: Array) -> Array:
@@ -195,7 +290,7 @@ _STEPS: dict[str, Callable[[Array], Array]] = {
 
 def mode_of(instruction: Instruction) -> str:
     """The rounding mode that the instruction names; "rn" where it names none."""
-    return next((m for m in instruction.modifiers if m in MODES), "rn")
+    return next((m for m in instruction.modifiers if m in _MODES), "rn")
 
 
 def round_to(x: Array, form: Format, mode: str) -> Array:
@@ -220,23 +315,23 @@ def round_to(x: Array, form: Format, mode: str) -> Array:
 # -- exact operations on values of at most 24 bits, rounded to odd in float64 ---------------------
 
 
-def add(a: Array, b: Array) -> Array:
+def sum_to_odd(a: Array, b: Array) -> Array:
     """a + b."""
     return to_odd(*two_sum(a, b))
 
 
-def fma(a: Array, b: Array, c: Array) -> Array:
+def fma_to_odd(a: Array, b: Array, c: Array) -> Array:
     """a * b + c."""
     return to_odd(*two_sum(a * b, c))
 
 
-def divide(a: Array, b: Array) -> Array:
+def quotient_to_odd(a: Array, b: Array) -> Array:
     """a / b."""
     quotient = a / b
     return _odd(quotient, _quotient_error(quotient, a, b))
 
 
-def square_root(a: Array) -> Array:
+def root_to_odd(a: Array) -> Array:
     """The square root of a."""
     root = np.sqrt(a)
     return _odd(root, _root_error(root, a))

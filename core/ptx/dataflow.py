@@ -1,11 +1,29 @@
-"""Which instruction made the value of a register, past plain moves, and whether any uses it."""
+"""Which registers an instruction reads and writes, what made a value, and whether it is used."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.ptx.ast import Instruction, Register, elements, registers
-from core.ptx.opcodes import reads, results
+from core.ptx.ast import Address, Instruction, Operand, Register, elements, registers
+from core.ptx.opcodes import has_result
+
+
+def sources(instruction: Instruction) -> tuple[Operand, ...]:
+    """The operands that it reads."""
+    return instruction.operands[1 if has_result(instruction) else 0 :]
+
+
+def results(instruction: Instruction) -> frozenset[str]:
+    """The registers that it writes, all or in part."""
+    written = instruction.operands[:1] if has_result(instruction) else ()
+    return frozenset(registers(*written))
+
+
+def reads(instruction: Instruction, *, addresses: bool = True) -> frozenset[str]:
+    """The registers that it reads, its guard among them; those of addresses only if asked for."""
+    operands = (o for o in sources(instruction) if addresses or not isinstance(o, Address))
+    guard = () if instruction.guard is None else (instruction.guard,)
+    return frozenset(registers(*operands, *guard))
 
 
 def is_used(instruction: Instruction, own: Sequence[Instruction]) -> bool:
@@ -15,7 +33,7 @@ def is_used(instruction: Instruction, own: Sequence[Instruction]) -> bool:
 
 
 class Makers:
-    """Who makes the values of one function's registers.
+    """What makes the values of one function's registers, past plain moves.
 
     `sums` are the registers that a warpgroup's matrix products add to.
     """

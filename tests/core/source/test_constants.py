@@ -1,4 +1,4 @@
-"""Macros and constants of a source's text: what is long, deep or large in them ends soon."""
+"""Macros and constants of a source: how they are set in its text, and that long ones end soon."""
 
 import time
 
@@ -7,9 +7,9 @@ import pytest
 from core.compiler.kernel_signature import kernel_names, read_signature
 from core.errors import ArgumentError
 from core.guessing.first_launch import guess_launch
-from core.source.editable_constants import evaluate, read_source
+from core.source.constants import Knob, evaluate, knobs, read_constants, with_defines, with_value
 from core.source.kernels_and_launches import kernels
-from core.source.shared_declarations import shared_arrays
+from core.source.shared_arrays import shared_arrays
 
 KERNEL = "__global__ void twice(float* v, int n) { if (threadIdx.x < n) v[threadIdx.x] *= 2; }\n"
 MOST_S = 30.0  # of a processor, of which slow ones take 15; each grows without end if it may
@@ -31,17 +31,17 @@ def test_macros_that_lead_to_one_another_are_followed_to_the_end():
 def test_macros_that_double_are_left_as_they_are():
     deep = "".join(f"#define A{i + 1} (A{i}+A{i})\n" for i in range(60)) + "#define A0 1\n"
     source = f"{deep}__global__ void k() {{ __shared__ int a[A3][A60]; }}\n"
-    text = read_source(source, {})
+    text = read_constants(source, {})
     assert evaluate(text.expanded("A3 * A5"), {}) == 256
     assert text.expanded("A60 + 1") == "A60 + 1"
     (array,) = shared_arrays(source, {})
     assert array.dims is None
     empty = "".join(f"#define E{i + 1} E{i} E{i}\n" for i in range(60)) + "#define E0\n"
-    assert read_source(empty, {}).expanded("E60") == "E60"
+    assert read_constants(empty, {}).expanded("E60") == "E60"
 
 
 def test_a_name_stands_for_itself_within_its_own_meaning():
-    text = read_source("#define A B + A\n#define B A * C\n#define C 3\n", {})
+    text = read_constants("#define A B + A\n#define B A * C\n#define C 3\n", {})
     assert text.expanded("A") == "A * 3 + A"
     assert text.expanded("(B, A)") == "(B + A * 3, A * 3 + A)"
 
@@ -143,3 +143,112 @@ def test_a_kernel_within_a_string_is_none(literal):
         read_signature(source, "fake", {})
     quoted = f'const char* text = R"a("quoted" )" /* )a";\n{KERNEL}'
     assert kernel_names(quoted) == ("twice",)
+
+
+SOURCE = """// #define OLD 3
+#define TILE 16   // a comment
+#  define PAD (1)
+#define HALF (TILE / 2)
+#define WIDE 32u
+#define MASK 0x1f
+#define OCTAL 010
+#define AREA(x) ((x) * 4)
+constexpr int ROWS = 8;
+static const unsigned int STEP = 4u, OTHER = 5;
+const char *text = "#define NO 7";
+#ifdef X
+#define TWICE 1
+#else
+#define TWICE 2
+#endif
+#define GONE 3
+#undef GONE
+__global__ void k(float *A)
+{
+    const int here = 2;
+    int n = 9;
+    /* constexpr int HIDDEN = 1; */
+    __shared__ float tile[TILE][TILE + PAD];
+}
+"""
+
+
+def test_numbers_that_are_defined_once_are_found_in_order():
+    assert [(k.name, k.value, k.line) for k in knobs(SOURCE)] == [
+        ("TILE", 16, 2),
+        ("PAD", 1, 3),
+        ("WIDE", 32, 5),
+        ("ROWS", 8, 9),
+        ("here", 2, 21),
+    ]
+
+
+@pytest.mark.parametrize(("name", "value"), [("TILE", 8), ("PAD", 12), ("WIDE", 7), ("ROWS", 100)])
+def test_setting_one_changes_its_number_and_nothing_else(name, value):
+    changed = with_value(SOURCE, name, value)
+    before, after = SOURCE.split("\n"), changed.split("\n")
+    assert len(before) == len(after)
+    different = [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a != b]
+    knob = next(k for k in knobs(SOURCE) if k.name == name)
+    assert different == [knob.line - 1]
+    assert str(value) in after[knob.line - 1]
+    assert {k.name: k.value for k in knobs(changed)}[name] == value
+    assert [k.name for k in knobs(changed)] == [k.name for k in knobs(SOURCE)]
+
+
+def test_the_place_is_that_of_the_digits():
+    for knob in knobs(SOURCE):
+        assert isinstance(knob, Knob)
+        assert SOURCE[knob.start : knob.end] == str(knob.value)
+
+
+def test_a_name_that_is_no_number_cannot_be_set():
+    for name in ("HALF", "TWICE", "GONE", "nothing", "HIDDEN", "NO"):
+        with pytest.raises(KeyError):
+            with_value(SOURCE, name, 1)
+
+
+FLAGS = """#define X_ALONG_ROWS 0
+#define LEVEL 1
+#define COUNT 1
+#define GUARD 1
+constexpr bool SWAP = false;
+static const bool KEEP = true;
+#if X_ALONG_ROWS
+#endif
+#if LEVEL > 0
+#endif
+int a = GUARD ? 1 : COUNT;
+"""
+
+
+def test_truth_values_are_switches():
+    assert {k.name: (k.value, k.switch) for k in knobs(FLAGS)} == {
+        "X_ALONG_ROWS": (0, True),
+        "LEVEL": (1, False),
+        "COUNT": (1, False),
+        "GUARD": (1, True),
+        "SWAP": (0, True),
+        "KEEP": (1, True),
+    }
+    turned = with_value(with_value(FLAGS, "SWAP", 1), "X_ALONG_ROWS", 1)
+    assert "SWAP = true;" in turned
+    assert turned.startswith("#define X_ALONG_ROWS 1\n")
+    assert with_value(FLAGS, "KEEP", 0).count("false") == 2
+
+
+@pytest.mark.parametrize(
+    ("source", "left"),
+    [
+        ("const int N = 1, B = 2;", "const int B = 2;"),
+        ("const int B = 2, N = 1;", "const int B = 2;"),
+        ("const int A = f(1, 2), N = g(3, 4), B = 2;", "const int A = f(1, 2), B = 2;"),
+        ("static const int N = 1, M = 3;", ""),
+        ("constexpr int N = 1, B = 2, M = 3;", "constexpr int B = 2;"),
+        ("const bool same = a == N;", "const bool same = a == N;"),
+    ],
+)
+def test_given_constants_make_way_in_a_declaration_of_several(source, left):
+    found = with_defines(source, {"N": "5", "M": "6"})
+    assert len(found) == len(source)
+    assert "".join(found.split()) == "".join(left.split())

@@ -7,8 +7,8 @@ import pytest
 
 from core.compiler.compiler import compile_ptx
 from core.ptx.parser import parse
-from core.source.editable_constants import evaluate
-from core.source.shared_declarations import SharedDeclaration, match, shared_arrays
+from core.source.constants import evaluate
+from core.source.shared_arrays import SharedDeclaration, match, shared_arrays
 
 KERNELS = """\
 #define PAD 1

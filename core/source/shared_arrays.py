@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from core.c_types import numbers_in
-from core.ptx.debug.names import local_symbol, source_name
+from core.ptx.debug.mangled_names import local_symbol, source_name
+from core.source.c_numbers import numbers_in
+from core.source.constants import SourceConstants, evaluate, read_constants
 from core.source.cuda_parser import text_of
-from core.source.editable_constants import SourceText, evaluate, read_source
 from core.source.functions_and_calls import Declared, declared
 
 _INTEGER_WORDS = {"unsigned", "signed", "long", "short", "int", "char"}
@@ -62,7 +62,7 @@ def shared_arrays(source: str, defines: Mapping[str, str]) -> tuple[SharedDeclar
 def _shared_arrays(
     source: str, defines: tuple[tuple[str, str], ...]
 ) -> tuple[SharedDeclaration, ...]:
-    text = read_source(source, dict(defines))
+    text = read_constants(source, dict(defines))
     return tuple(
         _read(text, one, node.start_byte)
         for node in text.syntax.nodes("declaration")
@@ -71,7 +71,7 @@ def _shared_arrays(
     )
 
 
-def _read(text: SourceText, one: Declared, place: int) -> SharedDeclaration:
+def _read(text: SourceConstants, one: Declared, place: int) -> SharedDeclaration:
     function = text.syntax.around(place)
     name = function.name if function is not None else ""
     template = tuple(p.name for p in function.template) if function is not None else ()

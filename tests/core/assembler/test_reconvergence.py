@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.assembler.divergence import parting
+from core.assembler.reconvergence import parting
 from core.ptx.ast import Instruction
 from core.ptx.parser import parse
 

@@ -10,7 +10,7 @@ from core.own_files.file_launch import FileLaunch, file_workload
 from core.recording.record_launch import record
 from core.source.declarations import syntax
 from core.source.kernels_and_launches import kernels
-from core.source.preprocessor_branches import with_one_branch
+from core.source.preprocessor import with_one_branch
 
 TWICE = """
 #ifdef WIDE

@@ -1,7 +1,12 @@
-"""Constants of a source text that can be set to another value in the text itself.
+"""Constants of a source text: what they are worth, and how to set them in the text itself.
 
-`#define TILE 16`, `constexpr int PAD = 1;` and `constexpr bool SWAP = false;`: what a compiler's -D
-cannot override is changed where it stands, so that the text which runs is the text which is shown.
+`evaluate` and `read_constants` say how large `float tile[TILE][TILE + PAD]` is. Conditional
+compilation is not followed, and a macro or constant that is defined with different values counts as
+unknown, unless `-D` sets it.
+
+`knobs` are those that somebody may set: `#define TILE 16`, `constexpr int PAD = 1;` and `constexpr
+bool SWAP = false;`. What a compiler's -D cannot override is changed where it stands, so that the
+text which runs is the text which is shown.
 """
 
 from __future__ import annotations
@@ -12,20 +17,13 @@ from collections.abc import Collection, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from core.c_types import bytes_of
 from core.cancelling import check
-from core.source.c_arithmetic import parsed
-from core.source.comments_and_strings import blank, blanked
+from core.source.c_numbers import bytes_of, parsed
 from core.source.cuda_parser import text_of
-from core.source.declarations import defined_macros
 from core.source.functions_and_calls import Declared, HostSyntax, declared, host_syntax
-from core.source.macro_expansion import plain_text
+from core.source.preprocessor import blank, blanked, defined_macros, plain_text
 
-# The macros and integer constants of a source text.
-#
-# Not a C++ front end: enough of one to know how large `float tile[TILE][TILE + PAD]` is.
-# Conditional compilation is not followed; a macro or constant that is defined with different values
-# counts as unknown, unless `-D` sets it.
+# What they are worth.
 
 
 _SIZEOF = re.compile(r"\bsizeof\s*\(\s*([a-z0-9_ ]+?)\s*\)")
@@ -55,7 +53,7 @@ def evaluate(text: str, constants: Mapping[str, int | None]) -> int | None:
 
 
 @dataclass(frozen=True)
-class SourceText:
+class SourceConstants:
     """A source text as the parser understands it, with its macros and constants."""
 
     syntax: HostSyntax
@@ -122,16 +120,16 @@ def _is_whole_constant(one: Declared) -> bool:
     return is_plain and bool(words & _CONSTANT_WORDS) and bool(words & _INTEGER_TYPES)
 
 
-def read_source(source: str, defines: Mapping[str, str]) -> SourceText:
-    """A source text compiled with `defines` (macro name to value)."""
-    return _read(source, tuple(sorted(defines.items())))
+def read_constants(source: str, defines: Mapping[str, str]) -> SourceConstants:
+    """The macros and constants of a source compiled with `defines` (macro name to value)."""
+    return _constants_of(source, tuple(sorted(defines.items())))
 
 
 @lru_cache(maxsize=16)
-def _read(source: str, defines: tuple[tuple[str, str], ...]) -> SourceText:
+def _constants_of(source: str, defines: tuple[tuple[str, str], ...]) -> SourceConstants:
     known = {**_macros(source), **dict(defines)}
     macros = {name: value for name, value in known.items() if value is not None}
-    return SourceText(host_syntax(plain_text(source)), macros)
+    return SourceConstants(host_syntax(plain_text(source)), macros)
 
 
 @lru_cache(maxsize=8)
@@ -143,6 +141,9 @@ def _macros(source: str) -> Mapping[str, str | None]:
             is_one = macros.get(macro.name, macro.body) == macro.body
             macros[macro.name] = macro.body if is_one else None
     return macros
+
+
+# How to set them.
 
 
 _SETTABLE = r"\(?\s*(\d{1,18})[uUlL]*\s*\)?"
@@ -162,6 +163,9 @@ _ASKED = (  # where a name stands for itself as a condition, and is not compared
 )
 _MOST_ASKED = 100  # constants for which it is looked up: each takes a search of the whole source
 _ANY_MACRO = re.compile(r"#\s*(?:define|undef)\s+([A-Za-z_]\w*)")
+_CONSTANTS = re.compile(
+    r"\b(?:static\s+)?(?:const|constexpr)\s[\w\s]{0,40}?\b(\w+\s*=(?!=)[^;{}]*);"
+)
 
 
 @dataclass(frozen=True)
@@ -191,6 +195,31 @@ def knobs(source: str) -> tuple[Knob, ...]:
     found = sorted(_matches(text), key=lambda knob: knob.start)
     names, macros = Counter(knob.name for knob in found), Counter(defined)
     return tuple(knob for knob in found if names[knob.name] == 1 and macros[knob.name] < 2)
+
+
+def _matches(text: str) -> Iterator[Knob]:
+    asked = 0
+    for pattern in (_MACRO, _CONSTANT):
+        for match in pattern.finditer(text):
+            digits = match[2]
+            if len(digits) > 1 and digits[0] == "0":  # octal
+                continue
+            check()
+            value, asked = int(digits), asked + 1
+            switch = (
+                asked <= _MOST_ASKED
+                and value < 2
+                and re.search(_ASKED.format(match[1]), text) is not None
+            )
+            yield _knob(match, value, switch=switch)
+    for match in _FLAG.finditer(text):
+        yield _knob(match, int(match[2] == "true"), switch=True)
+
+
+def _knob(match: re.Match[str], value: int, *, switch: bool) -> Knob:
+    start, end = match.span(2)
+    line = match.string.count("\n", 0, start) + 1
+    return Knob(match[1], value, line, start, end, switch)
 
 
 def with_value(source: str, name: str, value: int) -> str:
@@ -228,11 +257,6 @@ def with_defines(source: str, defines: Mapping[str, str]) -> str:
     return source
 
 
-_CONSTANTS = re.compile(
-    r"\b(?:static\s+)?(?:const|constexpr)\s[\w\s]{0,40}?\b(\w+\s*=(?!=)[^;{}]*);"
-)
-
-
 def _taken(match: re.Match[str], names: Collection[str]) -> Iterator[tuple[int, int]]:
     """What of a declaration of constants is about these names: all of it, or with a comma."""
     parts, depth, begin = [], 0, match.start(1)
@@ -250,28 +274,3 @@ def _taken(match: re.Match[str], names: Collection[str]) -> Iterator[tuple[int, 
     for place, (start, end) in enumerate(parts):
         if named[place]:  # the comma behind it goes with it, or that in front
             yield (start, end + 1) if place < kept else (start - 1, end)
-
-
-def _matches(text: str) -> Iterator[Knob]:
-    asked = 0
-    for pattern in (_MACRO, _CONSTANT):
-        for match in pattern.finditer(text):
-            digits = match[2]
-            if len(digits) > 1 and digits[0] == "0":  # octal
-                continue
-            check()
-            value, asked = int(digits), asked + 1
-            switch = (
-                asked <= _MOST_ASKED
-                and value < 2
-                and re.search(_ASKED.format(match[1]), text) is not None
-            )
-            yield _knob(match, value, switch=switch)
-    for match in _FLAG.finditer(text):
-        yield _knob(match, int(match[2] == "true"), switch=True)
-
-
-def _knob(match: re.Match[str], value: int, *, switch: bool) -> Knob:
-    start, end = match.span(2)
-    line = match.string.count("\n", 0, start) + 1
-    return Knob(match[1], value, line, start, end, switch)
