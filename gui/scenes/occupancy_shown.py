@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from core.devices.occupancy import LIMITS, Occupancy, Resources, curve, occupancy, warps_of
-from core.explain.explanation import Explanation, Section, columns
+from core.explain.explanations import Explanation, Section, columns
 from gui.scenes.ceilings_shown import spaced
 from gui.scenes.names_and_numbers import grouped, plural
 
