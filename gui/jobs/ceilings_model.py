@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from core.gpu.benchmark_result import BenchmarkResult
     from core.ladder import Ladder
     from core.models.ceilings import Ceilings
-    from core.models.launch_counts import Counts
+    from core.models.launch_needs import Counts
     from gui.scenes.session_values import Configuration
 
 log = logging.getLogger(__name__)

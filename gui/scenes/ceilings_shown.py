@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from core.explain.explanations import Explanation
     from core.gpu.benchmark_result import BenchmarkResult
     from core.models.ceilings import Ceilings
-    from core.models.launch_counts import Counts
+    from core.models.launch_needs import Counts
 
 
 @dataclass(frozen=True)
