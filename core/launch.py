@@ -17,10 +17,6 @@ Role = Literal["input", "output", "inout"]
 # tf32: factors cut to 10 bits after the point; float16: factors of that type; sums in float32.
 Arithmetic = Literal["float32", "tf32", "float16"]
 
-MAX_STATIC_SHARED = 48 * 1024
-"""Bytes that the shared arrays of a fixed size may have in a block, on every GPU since 2.0."""
-
-
 _Index = TypeVar("_Index", int, NDArray[np.int64])
 
 
@@ -52,6 +48,15 @@ class Dim3:
 
     def __str__(self) -> str:
         return f"{self.x} x {self.y}" + (f" x {self.z}" if self.z != 1 else "")
+
+
+# CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" (5.0 to 12.x).
+MAX_THREADS_PER_BLOCK = 1024
+MAX_BLOCK = Dim3(1024, 1024, 64)
+MAX_GRID = Dim3(2**31 - 1, 65535, 65535)
+MAX_STATIC_SHARED = 48 * 1024  # bytes of a block's shared arrays of a fixed size, on every GPU
+MAX_SHARED_BYTES = 227 * 1024  # a block's shared memory on compute capability 9.0
+MAX_ARRAY_BYTES = 4 * 10**9  # the arrays of one launch, on this machine
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,8 @@ from core.devices.device_table import Device
 from core.errors import TilescopeError
 from core.foreign_text import visible
 from core.gpu.benchmark_result import BenchmarkResult, load_recorded
-from core.guessing.findings_in_doubt import caveats, left_open
+from core.guessing.findings_in_doubt import caveats, in_doubt, left_open
 from core.ladder import all_kernels, load_ladder
-from core.ladder.rung_rules import assignments
 from core.launch import ArrayArgument, ScalarArgument
 from core.models.ceilings import ceilings
 from core.models.launch_counts import Counts, measure, measure_rung
@@ -28,7 +27,8 @@ from core.rules.counters import COUNTERS, SPACES, UNITS, WAYS, Count, Counters
 from core.rules.global_memory import SECTOR
 from core.trace import Trace
 from core.trace.access import Access, WarpAccess
-from core.trace.finding import KINDS, Finding, in_doubt
+from core.trace.finding import KINDS, Finding
+from core.wording import assignments, counted
 
 MOST_PICTURES = 6
 
@@ -338,7 +338,7 @@ def _sectors(one: WarpAccess) -> tuple[str, dict[int, float], str]:
         sector = address // SECTOR * SECTOR
         if sector in left:
             places[lane] = left[sector] + wide * (address - sector + one.width / 2) / SECTOR
-    what = _counted(one.n_sectors, "sector")
+    what = counted(one.n_sectors, "sector")
     return boxes, places, what + _would_do(one.n_sectors, one.ideal_sectors)
 
 
@@ -363,7 +363,7 @@ def _banks(one: WarpAccess) -> tuple[str, dict[int, float], str]:
     places = {
         lane: 1 + banks[lane] * _CELL + _CELL / 2 for lane in np.flatnonzero(one.active).tolist()
     }
-    what = _counted(one.wavefronts, "wavefront")
+    what = counted(one.wavefronts, "wavefront")
     return boxes, places, what + _would_do(one.wavefronts, one.ideal_wavefronts)
 
 
@@ -379,10 +379,6 @@ def _at_fault(access: Access, one: WarpAccess) -> str:
     runs = np.split(lanes, np.flatnonzero(np.diff(lanes) > 1) + 1)
     told = ", ".join(f"{r[0]}" if len(r) == 1 else f"{r[0]} to {r[-1]}" for r in runs)
     return f"; lane{'s' * (len(lanes) > 1)} {told}: {access.fault.replace('_', ' ')}"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 _STYLE = """

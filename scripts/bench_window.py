@@ -43,7 +43,7 @@ from window_start import first_paints
 
 from core.side_process.client import end_kept
 from gui.headless import record
-from gui.scenes.selection import MAX_SPEED, Configuration
+from gui.scenes.session_values import MAX_SPEED, Configuration
 from gui.shell.main_window import MainWindow
 
 STEPS = 200

@@ -33,7 +33,7 @@ from ladder_tools import HOPPER
 from numpy.typing import NDArray
 
 from core.compiler import nvrtc_library
-from core.gpu.benchmark_job import build_for
+from core.gpu.benchmark_run import build_for
 from core.gpu.driver_session import Session
 from core.gpu.loaded_launch import Launchable, LoadedKernel, load_library
 from core.ladder import load_ladder

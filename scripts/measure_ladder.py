@@ -85,7 +85,7 @@ def time_all(folder: Path) -> None:
 
 def _time_size(session: Session, size: int, names: list[str]) -> list[dict[str, Any]]:
     """One size: all are checked against float64, then take turns."""
-    from core.gpu.benchmark_job import build_for
+    from core.gpu.benchmark_run import build_for
     from core.gpu.loaded_launch import CublasProduct, LoadedKernel
     from core.gpu.result_check import check
 

@@ -27,7 +27,7 @@ import numpy as np
 from core.compiler import nvrtc_library
 from core.compiler.compiler import compile_cubin
 from core.errors import TilescopeError
-from core.gpu.sm_clock import SmClock
+from core.gpu.sensors import SmClock
 
 ROUNDS = 2000
 CHAINS = 8  # independent products of a warp

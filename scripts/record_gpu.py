@@ -22,7 +22,6 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 from core.errors import TilescopeError
 from core.gpu.benchmark_job import Timing
 from core.gpu.benchmark_result import BenchmarkResult, save_results
-from core.gpu.executor import GpuWorker
 from core.gpu.result_files import Journal, read_results
 from core.gpu.sweep import (
     Lane,
@@ -40,6 +39,7 @@ from core.gpu.sweep_plan import (
     make_plan,
     parse_values,
 )
+from core.gpu.worker_process import GpuWorker
 from core.ladder import Ladder, load_ladder
 
 TILES = (8, 16, 32)

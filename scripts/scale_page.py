@@ -74,7 +74,7 @@ def _work(kind: str, n: int) -> Any:
     from core.recording.record_launch import record
 
     if kind == "scan":
-        from core.tuning.scan import scan_point
+        from core.tuning.parameter_search import scan_point
 
         task = point_task(n)
         return lambda: scan_point(task)
@@ -90,7 +90,7 @@ def point_task(n: int) -> Any:
     """A launch to scan, as a task of a worker."""
     from core.gpu.sweep_plan import RungKernel, make_plan
     from core.ladder import load_ladder
-    from core.tuning.scan import Task
+    from core.tuning.parameter_search import Task
 
     plan = make_plan([RungKernel(load_ladder()[RUNG])], {"n": (n,), "tile": (TILE,)})
     return Task(plan.points[0], "H200")
@@ -144,7 +144,7 @@ def predicted(rows: Sequence[Mapping[str, Any]], n: int) -> float | None:
 def spread_times(workers: int) -> Row:
     """Wall seconds of the sweep and of tasks without work, on so many local workers."""
     from core.distributed.cluster import opened
-    from core.tuning.scan import scan_point
+    from core.tuning.parameter_search import scan_point
 
     tasks = [point_task(n) for n in swept_sizes()]
     with opened("local", "EMULATOR", jobs=workers) as cluster:
@@ -170,7 +170,7 @@ def _all(cluster: Any, function: Any, tasks: Sequence[Any]) -> float:
 
 def alone_s() -> float:
     """Wall seconds of the sweep in this process."""
-    from core.tuning.scan import scan_point
+    from core.tuning.parameter_search import scan_point
 
     scan_point(point_task(64))
     began = time.perf_counter()
@@ -201,7 +201,7 @@ def scheduler() -> Iterator[tuple[str, int]]:
 def held_bytes() -> float:
     """Memory of the scheduler for each point that waits: points of a scan, one worker busy."""
     from core.distributed.cluster import Cluster
-    from core.tuning.scan import scan_point
+    from core.tuning.parameter_search import scan_point
 
     worker = "import sys; from core.cli.app import main; sys.exit(main())"
     with scheduler() as (address, pid):

@@ -3,9 +3,9 @@
     python scripts/tune_ladder.py OUT.json [RUNG …]     all that GRIDS lists, or some of them
 
 Every combination of a grid that the rung accepts is checked and timed as `tilescope tune` does it
-(core/tuning/tune.py), at N = 4096 or what SIZES says, without flushing L2. cuBLAS is timed before
-and after each rung. The best are timed once more, in turns with cuBLAS, so that clocks and
-temperature are the same for all. What is fast and plain then goes into the registry by hand, as
+(core/tuning/parameter_search.py), at N = 4096 or what SIZES says, without flushing L2. cuBLAS is
+timed before and after each rung. The best are timed once more, in turns with cuBLAS, so that clocks
+and temperature are the same for all. What is fast and plain then goes into the registry by hand, as
 `tuned`. Rungs that are not tuned again stay in the file as they are.
 """
 
@@ -31,7 +31,7 @@ from core.gpu.benchmark_job import Timing
 from core.gpu.sweep_plan import RungKernel, make_plan
 from core.ladder import load_ladder
 from core.tuning.kernel_tuner_files import Entry
-from core.tuning.tune import Candidate, all_candidates, chosen_order, measure
+from core.tuning.parameter_search import Candidate, all_candidates, check_and_time, chosen_order
 
 if TYPE_CHECKING:
     from core.gpu.driver_session import Session
@@ -137,7 +137,7 @@ def timed(executor: Executor, name: str, size: int) -> list[tuple[Candidate, Row
     rows: list[tuple[Candidate, Row]] = []
 
     def time_of(one: Candidate) -> Entry:
-        found = measure(executor, TIMING, one)
+        found = check_and_time(executor, TIMING, one)
         result = found.result
         row: Row = dict(one.values)
         if result is None or result.gflops is None:
@@ -179,7 +179,7 @@ def tune(session: Session, executor: Executor, name: str, size: int) -> dict[str
 def main() -> None:
     """Tunes rung by rung; the file grows with each."""
     from core.gpu.driver_session import Session
-    from core.gpu.executor import GpuWorker
+    from core.gpu.worker_process import GpuWorker
 
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter

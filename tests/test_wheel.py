@@ -26,8 +26,8 @@ BACKEND = ROOT / "scripts" / "wheel" / "tilescope_build.py"
 # What of the suite runs against the installed wheel: side processes, GPU worker, data, the window.
 SUBSET = (
     "core/side_process/test_client.py::test_the_work_is_done_elsewhere",
-    "core/gpu/test_executor.py::test_it_is_an_executor",
-    "core/gpu/test_executor.py::test_killed_from_outside_in_the_midst_of_a_job",
+    "core/gpu/test_worker_process.py::test_it_is_an_executor",
+    "core/gpu/test_worker_process.py::test_killed_from_outside_in_the_midst_of_a_job",
     "core/ladder/test_ladder.py::test_every_source_has_a_rung_and_numbers_rise",
     "core/lessons/test_course.py",
     "gui/shell/test_header.py",
@@ -54,7 +54,7 @@ def build():
         ("é = 'µ'; from gui import looks", "é = 'µ'; from tilescope.gui import looks"),
         ("if x:\n    from core.errors import (\n        A,\n    )",
          "if x:\n    from tilescope.core.errors import (\n        A,\n    )"),
-        ("run('-m', 'core.gpu.worker')", "run('-m', 'tilescope.core.gpu.worker')"),
+        ("run('-m', 'core.gpu.worker_process')", "run('-m', 'tilescope.core.gpu.worker_process')"),
         ('A = ("core.compiler.nvrtc:warm",)', 'A = ("tilescope.core.compiler.nvrtc:warm",)'),
         ('"`python -m gui.headless out`"', '"`python -m tilescope.gui.headless out`"'),
         # What is no module of this tree stays as it is.
@@ -195,7 +195,7 @@ def test_the_command_works_from_the_wheel(installed, bare, tmp_path):
 
 # What asks for the checkout's own files or names.
 OF_THE_CHECKOUT = (
-    "tests/core/api/test_api.py::test_the_wheels_package_offers_the_same",
+    "tests/core/test_api.py::test_the_wheels_package_offers_the_same",
     "tests/test_app.py",
     "tests/test_layout.py",
     "tests/test_platforms.py::test_every_module_loads_elsewhere",

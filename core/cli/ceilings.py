@@ -9,7 +9,7 @@ import typer
 from core.cli.console import Terminal, compile_errors, plain_table, print_json, progress_bar
 from core.cli.named_launch import chosen_workload
 from core.cli.options import AsJson, FileOptions, Sizes
-from core.ladder.rung_rules import assignments
+from core.wording import assignments
 
 if TYPE_CHECKING:
     from rich.table import Table

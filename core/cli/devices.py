@@ -50,7 +50,7 @@ def devices(
 def _find() -> tuple[tuple[DeviceReport, ...], str]:
     """The GPUs that the driver finds, or why there are none."""
     from core.gpu.driver_session import describe_devices
-    from core.gpu.executor import GpuWorker
+    from core.gpu.worker_process import GpuWorker
 
     with GpuWorker() as worker:
         try:

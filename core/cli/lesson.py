@@ -14,6 +14,7 @@ import typer
 from core.cli.console import Terminal, show_error
 from core.errors import ParameterError, TilescopeError
 from core.lessons.answers import LETTERS
+from core.wording import counted
 
 if TYPE_CHECKING:
     from core.lessons.lesson import Lesson
@@ -99,7 +100,7 @@ def _list() -> None:
     console = Terminal(highlight=False)
     for name in load_course().order:
         one = course_lesson(name)
-        console.say(f"{one.name}  {one.title} ({_counted(len(one.steps), 'step')})")
+        console.say(f"{one.name}  {one.title} ({counted(len(one.steps), 'step')})")
         console.say(f"    {one.aim}")
 
 
@@ -120,8 +121,8 @@ def _check(lessons: Sequence[Lesson | TilescopeError]) -> bool:
         good &= not troubles
         said = f"{len(troubles)} wrong" if troubles else "all well"
         console.print(
-            f"{one.name}: {_counted(len(one.steps), 'step')}, "
-            f"{_counted(len(results), 'variant')}, {said}.",
+            f"{one.name}: {counted(len(one.steps), 'step')}, "
+            f"{counted(len(results), 'variant')}, {said}.",
             soft_wrap=True,
         )
     return good
@@ -160,12 +161,8 @@ def _export(names: Sequence[str], kinds: Sequence[str], out: Path | None, seed: 
 
 
 def _say_written(out: Path, lessons: Sequence[Lesson]) -> None:
-    asked = _counted(sum(len(one.steps) for one in lessons), "question")
-    typer.echo(f"Wrote {out}: {_counted(len(lessons), 'lesson')}, {asked}.")
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count != 1)}"
+    asked = counted(sum(len(one.steps) for one in lessons), "question")
+    typer.echo(f"Wrote {out}: {counted(len(lessons), 'lesson')}, {asked}.")
 
 
 # -- asking in the terminal ----------------------------------------------------------------------

@@ -12,19 +12,26 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from core.cli.console import Terminal, plain_table, print_json, progress_bar, tell
-from core.cli.options import RESULTS, SIZES, AsJsonResult, Axes, cluster_option, option
-from core.cli.sweep_options import LaunchTexts, chosen_kernels, plan_of, settings_of, values_of
+from core.cli.options import RESULTS, SIZES, AsJsonResult, cluster_option, option
+from core.cli.sweep_options import (
+    Axes,
+    LaunchTexts,
+    chosen_kernels,
+    plan_of,
+    settings_of,
+    values_of,
+)
 from core.devices.device_table import Device, load_devices
 from core.distributed.processes import Spreading, spread, usual_jobs
 from core.errors import ParameterError, TilescopeError
 from core.gpu.sweep_plan import Kernel, LeftOut, Plan
 from core.ladder import load_ladder
-from core.ladder.rung_rules import assignments, listing
+from core.wording import assignments, listing
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from core.tuning.scan import Scanned
+    from core.tuning.parameter_search import Scanned
 
 _TOP = 20
 
@@ -128,7 +135,7 @@ def _spreading(address: str | None, jobs: int) -> Iterator[Spreading]:
 def _counted(
     plan: Plan, device: Device, build: Literal["as_compiled", "as_written"], spreading: Spreading
 ) -> tuple[tuple[Scanned, ...], tuple[LeftOut, ...]]:
-    from core.tuning.scan import Scanned, Task, ranked, scan_point
+    from core.tuning.parameter_search import Scanned, Task, ranked, scan_point
 
     tasks = [Task(point, device.name, build) for point in plan.points]
     rows: list[Scanned] = []

@@ -17,14 +17,14 @@ from core.cli.options import RESULTS, AsJsonResult, cluster_option, option
 from core.cli.sweep_options import CheckedLaunch, chosen_kernels, plan_of, settings_of, values_of
 from core.errors import GpuUnavailable, ParameterError, TilescopeError
 from core.gpu.benchmark_job import Timing
-from core.gpu.executor import GpuWorker
 from core.gpu.sweep_plan import SIZE_NAMES, Plan
-from core.ladder.rung_rules import assignments
+from core.gpu.worker_process import GpuWorker
 from core.tuning.kernel_tuner_files import Cache, Entry, read_cache, write_cache, write_t4
+from core.wording import assignments
 
 if TYPE_CHECKING:
     from core.gpu.benchmark_result import DeviceReport
-    from core.tuning.tune import Candidate
+    from core.tuning.parameter_search import Candidate
 
 
 def tune(
@@ -103,7 +103,7 @@ def _executor(stack: ExitStack, cluster: str | None, device: int) -> Executor:
 
 def _gpu_of(executor: Executor) -> DeviceReport:
     """The GPU that will time; raises GpuUnavailable with what works without one."""
-    from core.distributed.cluster_tasks import first_device
+    from core.distributed.cluster_workers import first_device
 
     try:
         found: DeviceReport = executor.submit(first_device, None).result()
@@ -118,7 +118,7 @@ def _gpu_of(executor: Executor) -> DeviceReport:
 def _candidates(plan: Plan, names: Sequence[str], device: str, keep: int) -> list[Candidate]:
     """What the scan leaves of a plan; says what to do where the table lacks the GPU."""
     from core.devices.device_table import load_devices
-    from core.tuning.tune import candidates_of
+    from core.tuning.parameter_search import candidates_of
 
     try:
         load_devices().find(device)
@@ -162,7 +162,7 @@ class _Search:
         self.why: dict[str, str] = {}
 
     def run(self, candidates: Sequence[Candidate], trials: int, seed: int) -> None:
-        from core.tuning.tune import chosen_order
+        from core.tuning.parameter_search import chosen_order
 
         try:
             total = min(trials, len(candidates))
@@ -187,10 +187,10 @@ class _Search:
         return entry
 
     def _timed(self, candidate: Candidate) -> Entry:
-        from core.tuning.tune import measure
+        from core.tuning.parameter_search import check_and_time
 
         now = datetime.now(UTC).isoformat()
-        found = measure(self._executor, self._timing, candidate)
+        found = check_and_time(self._executor, self._timing, candidate)
         if found.failure is not None:
             self.why[assignments(candidate.values)] = found.failure.message
             return Entry(candidate.values, None, failure=found.failure.kind, timestamp=now)
@@ -205,7 +205,7 @@ class _Search:
 
 def _show(plan: Plan, names: Sequence[str], search: _Search, *, as_json: bool) -> None:
     """The results of what was asked for: a cache may hold others."""
-    from core.tuning.tune import configuration_of
+    from core.tuning.parameter_search import configuration_of
 
     asked = [configuration_of(point, names) for point in plan.points]
     entries = sorted(

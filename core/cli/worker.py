@@ -29,14 +29,15 @@ def worker(
 
     It starts what dies again, and waits where the scheduler is away. Ctrl-C ends it.
     """
-    from core.distributed.workers import chosen_workers, serve
+    from core.distributed.cluster import checked_address
+    from core.distributed.cluster_workers import chosen_workers, serve
 
     gpus = _gpus(device, given=emulate is not None)
     emulators = emulate if emulate is not None else 0 if gpus else os.cpu_count() or 1
     every = chosen_workers(gpus, emulators)
     if not every:
         raise ParameterError("There is nothing to work with: give --emulate 4, or GPUs.")
-    serve(address, every, tell)
+    serve(checked_address(address), every, tell)
 
 
 def _gpus(text: str, *, given: bool) -> tuple[int, ...]:
@@ -50,7 +51,7 @@ def _gpus(text: str, *, given: bool) -> tuple[int, ...]:
         return parse_values(text, "--device", "0, or 0,1, or all, or none")
     if given:
         return ()  # --emulate alone asks for emulators
-    from core.distributed.workers import gpus_here
+    from core.distributed.cluster_workers import gpus_here
 
     try:
         return tuple(range(gpus_here()))

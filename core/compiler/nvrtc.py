@@ -23,10 +23,9 @@ from core.compiler.nvrtc_library import CURAND, architectures, include_folders, 
 from core.compiler.nvrtc_library import Program as Translation
 from core.compiler.request import ARCHITECTURE, Compiled, Request
 from core.errors import CompileError, Diagnostic, TilescopeError
-from core.source.comments_and_strings import blanked
 from core.source.compiler_messages import parse_log
-from core.source.declarations import Syntax, includes
-from core.source.editable_constants import with_defines
+from core.source.constants import with_defines
+from core.source.declarations import Syntax
 from core.source.host_headers import (
     HALF_NAMES,
     PRE_INCLUDED,
@@ -38,6 +37,7 @@ from core.source.host_headers import (
     with_libraries,
 )
 from core.source.kernel_slice import Part, Program
+from core.source.preprocessor import blanked, includes
 
 # NVRTC predefines what these declare; without a toolkit they are empty.
 _RUNTIME = (

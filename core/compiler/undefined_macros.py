@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from core.compiler.compiler import compile_ptx
 from core.compiler.request import Items
 from core.errors import CompileError
-from core.source.comments_and_strings import blanked
 from core.source.kernel_slice import Part, Program
 from core.source.kernels_and_launches import unscoped
+from core.source.preprocessor import blanked
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -5,7 +5,7 @@
 
 dask.distributed finds the workers, balances them, and gives the tasks of one that died to others.
 Where the scheduler itself goes, its tasks go with it: then the client waits for a new one at that
-address, fetches what workers wrote down meanwhile (`core.distributed.cluster_tasks`), and submits
+address, fetches what workers wrote down meanwhile (`core.distributed.cluster_workers`), and submits
 the rest again. Only workers that run the same sources get tasks: their version is a resource.
 """
 
@@ -21,17 +21,23 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, InvalidStateError, as_completed
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 from uuid import uuid4
 
 from core.cancelling import check
-from core.distributed import cluster_tasks
-from core.distributed.cluster_tasks import Answer, GpuTask
+from core.distributed import cluster_workers
+from core.distributed.cluster_workers import (
+    VERSION_PREFIX,
+    Answer,
+    GpuTask,
+    Resource,
+    local_cluster,
+    version_resource,
+)
 from core.errors import TilescopeError
-from core.gpu.failures import WorkerFailure
 from core.gpu.sweep import Lane
+from core.gpu.worker_messages import WorkerFailure
 
-Resource = Literal["GPU", "EMULATOR"]
 LOCAL = "local"
 PORT = 8786
 _CONNECT_S = 20.0
@@ -51,12 +57,6 @@ _NO_DISTRIBUTED = (
     "and on every worker."
 )
 _log = logging.getLogger(__name__)
-_VERSION = "tilescope-"
-
-
-def version_resource() -> str:
-    """The resource that only workers with the same sources have."""
-    return f"{_VERSION}{cluster_tasks.version()}"
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class Cluster(Executor):
     ) -> Future[Any]:
         """A job in the process that owns a worker's GPU; if it fails, what it said comes then."""
         (job,) = args
-        return _unpacked(self.ask(cluster_tasks.on_gpu, GpuTask(fn, job)), on_event)
+        return _unpacked(self.ask(cluster_workers.on_gpu, GpuTask(fn, job)), on_event)
 
     def spread(
         self, function: Callable[[Any], Any], tasks: Sequence[Any]
@@ -176,7 +176,7 @@ class Cluster(Executor):
             self._closing = True
         self._thread.join(timeout=_CONNECT_S)
         with suppress(Exception):
-            self._run_on_all(cluster_tasks.forget, self._run)
+            self._run_on_all(cluster_workers.forget, self._run)
         with suppress(Exception):
             self._client.close(timeout=2)
 
@@ -225,13 +225,13 @@ class Cluster(Executor):
         client.sync(client._update_scheduler_info, n_workers=-1, callback_timeout=_ASK_S)
         fit, rest, versions = 0, 0, []
         for one in client._scheduler_identity["workers"].values():
-            its = [name for name in one["resources"] if name.startswith(_VERSION)]
+            its = [name for name in one["resources"] if name.startswith(VERSION_PREFIX)]
             if self._resource not in one["resources"] or not its:
                 rest += 1
             elif its == [version_resource()]:
                 fit += 1
             else:
-                versions.append(its[0].removeprefix(_VERSION))
+                versions.append(its[0].removeprefix(VERSION_PREFIX))
         return Roll(fit, tuple(versions), rest)
 
     def _awaited_workers(self) -> int:
@@ -258,7 +258,7 @@ class Cluster(Executor):
         if roll.versions:
             return (
                 f"The workers at {self._address} run version {roll.versions[0]} of Tilescope and "
-                f"this is version {cluster_tasks.version()}: bring both to one state of the "
+                f"this is version {cluster_workers.version()}: bring both to one state of the "
                 f"sources, and start them again with {start}."
             )
         if roll.rest:
@@ -277,7 +277,7 @@ class Cluster(Executor):
             try:
                 if self._stopping:
                     self._stopping = False
-                    self._run_on_all(cluster_tasks.stop_job, wait=False)
+                    self._run_on_all(cluster_workers.stop_job, wait=False)
                 if keys:
                     self._look_at(keys)
                 elif self._client.status != "running":
@@ -358,7 +358,7 @@ class Cluster(Executor):
 
     def _send(self, key: str, function: Callable[..., Any], task: Any) -> None:
         sent = self._client.submit(
-            cluster_tasks.carry_out,
+            cluster_workers.carry_out,
             self._run,
             key,
             function,
@@ -483,7 +483,7 @@ class Cluster(Executor):
 
     def _fetch_held(self) -> int:
         answers: dict[str, Answer] = {}
-        for found in self._run_on_all(cluster_tasks.held, self._run, on_error="ignore").values():
+        for found in self._run_on_all(cluster_workers.held, self._run, on_error="ignore").values():
             answers |= found
         kept = 0
         for key, answer in answers.items():
@@ -547,8 +547,6 @@ def opened(
         with Cluster(address, resource, tell=tell, patience_s=patience_s) as cluster:
             yield cluster
         return
-    from core.distributed.workers import local_cluster
-
     with (
         local_cluster(resource, jobs) as here,
         Cluster(here, resource, tell=tell, patience_s=patience_s) as cluster,

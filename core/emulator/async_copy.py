@@ -18,8 +18,8 @@ from core.emulator.lanes import Lanes
 from core.emulator.mbarriers import arrive_after_copies
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
-from core.ptx.arithmetic.operation import immediate, unsupported
-from core.ptx.ast import Address, Instruction, Negated, Register
+from core.ptx.arithmetic.operation import unsupported
+from core.ptx.ast import Address, Instruction, Negated, Register, immediate
 from core.ptx.types import PRED, TYPES
 
 _WORD, _BYTE = TYPES["b32"], TYPES["u8"]

@@ -24,7 +24,6 @@ from core.emulator.program import (
     run_ends,
     with_latches,
 )
-from core.emulator.registers import pack, packs
 from core.emulator.shuffles_and_votes import cross_lane
 from core.ptx.arithmetic.operation import (
     BUILDERS,
@@ -336,9 +335,7 @@ class Decoder:
     def _operation(self, instruction: Instruction) -> Operation:
         found = self.operations.get(instruction.pc)
         if found is None:
-            if instruction.opcode == "mov" and packs(instruction):
-                found = pack(instruction)
-            elif instruction.opcode in _CONVERSIONS:
+            if instruction.opcode in _CONVERSIONS:
                 found = address_conversion(instruction)
             else:
                 found = operation(instruction)

@@ -2,7 +2,7 @@
 
 Lanes that have parted meet where their ways meet again: those that come first wait there. But those
 that wait for lanes that yield go on without them, so that either may wait for what the others do
-(`core.assembler.warp_yields`). From then on the warp runs as several *parties*, and each of them
+(`core.assembler.reconvergence`). From then on the warp runs as several *parties*, and each of them
 makes requests of its own, until its lanes meet at a barrier, a `__syncwarp` or a shuffle.
 
 NVIDIA does not document this; the rules were read off the lanes that an H200 ran together
@@ -15,7 +15,7 @@ NVIDIA does not document this; the rules were read off the lanes that an H200 ra
   All of them wait for each other again, unless they have come past the place where they would.
 
 Lanes that come to code one after another, where nothing has them wait, are *parts* of a party
-(`core.assembler.divergence`), until they meet those that were of their part where they began to
+(`core.assembler.reconvergence`), until they meet those that were of their part where they began to
 wait.
 """
 

@@ -14,15 +14,21 @@ from core.emulator.loop_exits import must_pass, reaches
 from core.emulator.memory import PARAMETER_WINDOW, GlobalMemory, Region, Texels, padded, zeros
 from core.emulator.program import FunctionCode
 from core.errors import LaunchError, TilescopeError
-from core.launch import MAX_STATIC_SHARED, ArrayArgument, Dim3, Launch, grouped, packed
+from core.launch import (
+    MAX_BLOCK,
+    MAX_GRID,
+    MAX_SHARED_BYTES,
+    MAX_STATIC_SHARED,
+    MAX_THREADS_PER_BLOCK,
+    ArrayArgument,
+    Dim3,
+    Launch,
+    grouped,
+    packed,
+)
 from core.ptx.ast import Function, Module, Variable
-from core.ptx.debug.names import source_name
+from core.ptx.debug.mangled_names import source_name
 
-# CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
-MAX_THREADS = 1024
-MAX_BLOCK = (1024, 1024, 64)
-MAX_GRID = (2**31 - 1, 65535, 65535)
-MAX_SHARED = 227 * 1024
 MOST_OF_CLUSTER = 16  # blocks, and that only where the host asks for more than the portable ones
 _PORTABLE = 8  # blocks of a cluster (CUDA C++ Programming Guide, "Thread Block Clusters")
 CODE_WINDOW = 1 << 43  # addresses of functions, apart from those of data
@@ -249,10 +255,10 @@ def check_launch(launch: Launch, static_shared: int) -> None:
     for axis, size, limit in zip("xyz", launch.block, MAX_BLOCK, strict=True):
         if not 1 <= size <= limit:
             raise LaunchError(f"Block size {axis} is {size}; it must be from 1 to {limit}.")
-    if launch.block.count > MAX_THREADS:
+    if launch.block.count > MAX_THREADS_PER_BLOCK:
         raise LaunchError(
             f"A block of {launch.block} has {launch.block.count} threads; CUDA allows at most "
-            f"{MAX_THREADS}. Take a smaller block or tile."
+            f"{MAX_THREADS_PER_BLOCK}. Take a smaller block or tile."
         )
     for axis, size, limit in zip("xyz", launch.grid, MAX_GRID, strict=True):
         if not 1 <= size <= limit:
@@ -262,10 +268,10 @@ def check_launch(launch: Launch, static_shared: int) -> None:
             f"The kernel's __shared__ arrays need {static_shared:,} bytes; static shared memory "
             f"is limited to {MAX_STATIC_SHARED:,} bytes a block. Take a smaller tile."
         )
-    if static_shared + launch.shared_bytes > MAX_SHARED:
+    if static_shared + launch.shared_bytes > MAX_SHARED_BYTES:
         raise LaunchError(
             f"The block needs {static_shared + launch.shared_bytes:,} bytes of shared memory; "
-            f"a block has at most {MAX_SHARED:,}."
+            f"a block has at most {MAX_SHARED_BYTES:,}."
         )
 
 

@@ -18,8 +18,8 @@ from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
 from core.ptx.arithmetic.operation import unsupported
 from core.ptx.ast import Address, Immediate, Instruction, Operand
+from core.ptx.dataflow import is_used
 from core.ptx.opcodes import space_of
-from core.ptx.register_makers import is_used
 from core.ptx.types import PRED, TYPES
 
 

@@ -18,8 +18,8 @@ from core.emulator.machine import ActionLanes
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Kind, Op, Reader
 from core.errors import TilescopeError
-from core.ptx.arithmetic.operation import immediate, unsupported
-from core.ptx.ast import Instruction, Operand
+from core.ptx.arithmetic.operation import unsupported
+from core.ptx.ast import Instruction, Operand, immediate
 from core.ptx.types import PRED, TYPES, PtxType
 
 BARRIERS = 16  # of a block

@@ -20,8 +20,8 @@ from core.emulator.lane_groups import WARP, WARPGROUP, warp_rows
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op
 from core.emulator.state import MachineState
-from core.ptx.arithmetic.operation import immediate, unsupported
-from core.ptx.ast import Function, Instruction
+from core.ptx.arithmetic.operation import unsupported
+from core.ptx.ast import Function, Instruction, immediate
 
 if TYPE_CHECKING:
     from core.emulator.machine import ActionLanes

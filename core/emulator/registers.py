@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.program import Reader, Writer
-from core.ptx.arithmetic.operation import Operation, type_of, unsupported
+from core.ptx.arithmetic.operation import unsupported
 from core.ptx.ast import (
     Address,
     Immediate,
@@ -25,9 +25,8 @@ from core.ptx.ast import (
     Register,
     Special,
     Symbol,
-    Vector,
 )
-from core.ptx.types import PRED, TYPES, PtxType, bits_of
+from core.ptx.types import PRED, TYPES, PtxType
 
 
 class SlotTable:
@@ -233,83 +232,3 @@ def address_reader(
     if wide:
         return lambda regs: read(regs) + offset
     return lambda regs: read(regs).astype(np.int64) + offset
-
-
-def packs(instruction: Instruction) -> bool:
-    """Whether a `mov` puts a register together, or takes it apart."""
-    return any(isinstance(o, Vector) for o in instruction.operands)
-
-
-def pack(instruction: Instruction) -> Operation:
-    """The operation of a `mov` with a vector operand, whose first element is the lowest."""
-    kind = type_of(instruction)
-    destination, source = instruction.operands
-    if {"v2", "v4"} & set(instruction.modifiers):
-        return _element_by_element(instruction, kind, destination, source)
-    if isinstance(source, Vector):
-        return _together(instruction, kind, source.elements)
-    assert isinstance(destination, Vector)
-    return _apart(instruction, kind, source, len(destination.elements))
-
-
-def _element_by_element(
-    instruction: Instruction, kind: PtxType, destination: Operand, source: Operand
-) -> Operation:
-    """`mov.v4.u32 v, w`, whose operands are vectors of as many elements."""
-    count = 4 if "v4" in instruction.modifiers else 2
-    for operand in (destination, source):
-        if not isinstance(operand, Vector) or len(operand.elements) != count:
-            raise unsupported(instruction, f"needs vectors of {count} elements")
-    assert isinstance(source, Vector)
-    sources = tuple((element, kind) for element in source.elements)
-    return Operation(lambda *values: values, sources, (kind,) * count)
-
-
-def _part(instruction: Instruction, kind: PtxType, count: int) -> PtxType:
-    if not count or kind.nbytes % count:
-        raise unsupported(instruction, "does not split into equal parts")
-    return bits_of(kind.nbytes // count)
-
-
-def _together(instruction: Instruction, kind: PtxType, elements: tuple[Operand, ...]) -> Operation:
-    part = _part(instruction, kind, len(elements))
-    if kind.bits == 128:
-        return Operation(_joined, tuple((e, part) for e in elements), (kind,))
-    unsigned = np.dtype(f"u{kind.nbytes}")
-
-    def together(*parts: NDArray[Any]) -> NDArray[Any]:
-        total = np.zeros(1, unsigned)
-        for i, value in enumerate(parts):
-            bits = value.view(f"u{part.nbytes}").astype(unsigned)
-            total = total | (bits << unsigned.type(i * part.bits))
-        return total.view(kind.dtype)
-
-    return Operation(together, tuple((e, part) for e in elements), (kind,))
-
-
-def _joined(low: NDArray[Any], high: NDArray[Any]) -> NDArray[Any]:
-    """Registers of 128 bits from their halves."""
-    whole = np.zeros(max(low.size, high.size), TYPES["b128"].dtype)
-    whole["low"], whole["high"] = low.view(np.uint64), high.view(np.uint64)
-    return whole
-
-
-def _halves(whole: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    return tuple(np.ascontiguousarray(whole[half]).view(np.int64) for half in ("low", "high"))
-
-
-def _apart(instruction: Instruction, kind: PtxType, source: Operand, count: int) -> Operation:
-    part = _part(instruction, kind, count)
-    if kind.bits == 128:
-        return Operation(_halves, ((source, kind),), (part,) * count)
-
-    def apart(value: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-        raw = value.view(f"u{kind.nbytes}")
-        return tuple(
-            (raw >> raw.dtype.type(i * part.bits)).astype(f"u{part.nbytes}").view(part.dtype)
-            for i in range(count)
-        )
-
-    if count == 1:
-        return Operation(lambda value: value, ((source, kind),), (kind,))
-    return Operation(apart, ((source, kind),), (part,) * count)

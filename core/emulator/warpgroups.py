@@ -41,8 +41,8 @@ from core.emulator.tensor_cores import (
     scatter_result,
     shape_of,
 )
-from core.ptx.arithmetic.operation import immediate, refuse, unsupported
-from core.ptx.ast import Instruction, Operand, Vector, elements
+from core.ptx.arithmetic.operation import refuse, unsupported
+from core.ptx.ast import Instruction, Operand, Vector, elements, immediate
 from core.ptx.types import PRED, TYPES
 from core.tensor_maps import swizzled
 

@@ -25,9 +25,9 @@ from core.emulator.memory import LOCAL_WINDOW
 from core.emulator.program import Kind, Op, ParameterAccess
 from core.emulator.state import MachineState
 from core.ptx.ast import Address, Register, Vector, elements, registers
-from core.ptx.opcodes import opcode_of, results
-from core.ptx.opcodes import sources as sources_of
-from core.ptx.register_makers import Makers
+from core.ptx.dataflow import Makers, results
+from core.ptx.dataflow import sources as sources_of
+from core.ptx.opcodes import opcode_of
 
 Numbers = NDArray[np.int64]  # of a product, one a lane; 0: of none
 

@@ -16,15 +16,14 @@ from core.explain.explanation import (
     Explanation,
     Section,
     columns,
-    counted,
     elements_of,
     lanes_name,
     nsight_names,
-    ranges,
 )
 from core.rules.global_memory import LINE, LOCAL_WORD, SECTOR
 from core.rules.shared_memory import BANKS, WORD
 from core.trace.access import label
+from core.wording import counted, ranges
 
 if TYPE_CHECKING:
     from core.trace.access import Access, WarpAccess

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from core.rules.counters import METRICS
 from core.trace.access import fields_of, label
+from core.wording import ranges
 
 if TYPE_CHECKING:
     from core.compiler.compiler import Build
@@ -20,22 +21,6 @@ if TYPE_CHECKING:
 def lanes_name(lanes: list[int]) -> str:
     """`lane 3`, `lanes 0–7`."""
     return f"{'lane' if len(lanes) == 1 else 'lanes'} {ranges(lanes)}"
-
-
-def ranges(numbers: list[int]) -> str:
-    """`0–3, 8, 12–15`."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in runs)
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 sector`, `4 sectors`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:

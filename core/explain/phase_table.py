@@ -31,7 +31,7 @@ from core.explain.value_flow import (
     text_of,
     within,
 )
-from core.ladder.rung_rules import assignments
+from core.wording import assignments
 
 if TYPE_CHECKING:
     from core.trace.block import BlockTrace

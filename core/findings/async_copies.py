@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.emulator.events import Indices, Ints, Mask
+from core.findings.happens_before import Stamps
 
-Stamps = Ints
 _WORD = 4  # bytes
 SHARED = ""  # the place of what lies in shared memory; a buffer's is its name
 

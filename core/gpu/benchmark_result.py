@@ -1,4 +1,7 @@
-"""What a benchmark gives back, and its JSON; results recorded earlier, read from files."""
+"""What a benchmark gives back: statistics of its times, its JSON, its share of a ceiling.
+
+Results that were recorded earlier are read from files.
+"""
 
 from __future__ import annotations
 
@@ -7,73 +10,25 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from core.devices.device_table import bandwidth_gbs, cores_per_sm
+from core.devices.device_table import (
+    Device,
+    bandwidth_gbs,
+    cores_per_sm,
+    load_devices,
+    tensor_per_clock,
+)
 from core.errors import TilescopeError
 from core.files import replace_file
 from core.gpu.result_check import Check
 from core.plain_data import plain, typed
 
-# Statistics of timing samples: quantiles, and when the median is known well enough.
-
-
-@dataclass(frozen=True)
-class Summary:
-    """Quantiles of samples, in the samples' own unit (milliseconds throughout `core.gpu`)."""
-
-    count: int
-    median: float
-    p5: float
-    p95: float
-    # Bounds of the 95 % confidence interval of the median.
-    median_low: float
-    median_high: float
-
-    @property
-    def median_uncertainty(self) -> float:
-        """Half the confidence interval's width over the median."""
-        return (self.median_high - self.median_low) / 2 / self.median if self.median else math.inf
-
-
-def summarise(samples: Sequence[float]) -> Summary:
-    """The summary of at least one sample; raises ValueError for none or for NaN."""
-    if not samples:
-        raise ValueError("there are no samples to summarise")
-    ordered = np.sort(np.asarray(samples, dtype=np.float64))
-    if not np.all(np.isfinite(ordered)):
-        raise ValueError("a sample is not a finite number")
-    low, high = _median_ranks(len(ordered))
-    p5, median, p95 = np.quantile(ordered, (0.05, 0.5, 0.95))
-    return Summary(
-        count=len(ordered),
-        median=float(median),
-        p5=float(p5),
-        p95=float(p95),
-        median_low=float(ordered[low]),
-        median_high=float(ordered[high]),
-    )
-
-
-def _median_ranks(count: int) -> tuple[int, int]:
-    """Ranks (from 0) of the order statistics that enclose the median with 95 % confidence.
-
-    How many samples fall below the median is binomial(count, 1/2); its normal approximation gives
-    the ranks whatever the samples' own distribution is (Hollander & Wolfe, Nonparametric
-    Statistical Methods, on confidence intervals from the sign test).
-    """
-    half = 1.96 * math.sqrt(count) / 2
-    low = max(math.floor(count / 2 - half), 0)
-    high = min(math.ceil(count / 2 + half), count - 1)
-    return low, high
-
-
-def is_stable(samples: Sequence[float], *, minimum: int, relative: float) -> bool:
-    """Whether there are `minimum` samples and the median is known to within `relative` (0.002)."""
-    return len(samples) >= minimum and summarise(samples).median_uncertainty <= relative
-
+if TYPE_CHECKING:
+    from core.ladder import Ladder
+    from core.models.ceilings import Ceilings
 
 FORMAT = 1
 # A clock below this share of the highest has fallen: under a limit of power or heat it does so in
@@ -129,7 +84,7 @@ class Readings:
 
     `lowest_sm_mhz` is the lowest of all readings of the SM clock, the rest are the last reading's.
     `launch_mhz` is the median clock of the SMs during the launches by their own counters
-    (`core.gpu.sm_clock`), None where these were too short and in results of older versions.
+    (`core.gpu.sensors`), None where these were too short and in results of older versions.
     """
 
     sm_mhz: float | None = None
@@ -272,6 +227,67 @@ def with_samples(
     )
 
 
+# -- statistics of timing samples -----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Quantiles of samples, in the samples' own unit (milliseconds throughout `core.gpu`)."""
+
+    count: int
+    median: float
+    p5: float
+    p95: float
+    # Bounds of the 95 % confidence interval of the median.
+    median_low: float
+    median_high: float
+
+    @property
+    def median_uncertainty(self) -> float:
+        """Half the confidence interval's width over the median."""
+        return (self.median_high - self.median_low) / 2 / self.median if self.median else math.inf
+
+
+def summarise(samples: Sequence[float]) -> Summary:
+    """The summary of at least one sample; raises ValueError for none or for NaN."""
+    if not samples:
+        raise ValueError("there are no samples to summarise")
+    ordered = np.sort(np.asarray(samples, dtype=np.float64))
+    if not np.all(np.isfinite(ordered)):
+        raise ValueError("a sample is not a finite number")
+    low, high = _median_ranks(len(ordered))
+    p5, median, p95 = np.quantile(ordered, (0.05, 0.5, 0.95))
+    return Summary(
+        count=len(ordered),
+        median=float(median),
+        p5=float(p5),
+        p95=float(p95),
+        median_low=float(ordered[low]),
+        median_high=float(ordered[high]),
+    )
+
+
+def _median_ranks(count: int) -> tuple[int, int]:
+    """Ranks (from 0) of the order statistics that enclose the median with 95 % confidence.
+
+    How many samples fall below the median is binomial(count, 1/2); its normal approximation gives
+    the ranks whatever the samples' own distribution is (Hollander & Wolfe, Nonparametric
+    Statistical Methods, on confidence intervals from the sign test).
+    """
+    half = 1.96 * math.sqrt(count) / 2
+    low = max(math.floor(count / 2 - half), 0)
+    high = min(math.ceil(count / 2 + half), count - 1)
+    return low, high
+
+
+def is_stable(samples: Sequence[float], *, minimum: int, relative: float) -> bool:
+    """Whether there are `minimum` samples and the median is known to within `relative` (0.002)."""
+    return len(samples) >= minimum and summarise(samples).median_uncertainty <= relative
+
+
+# -- files, and what was recorded earlier ---------------------------------------------------------
+
+
 def load_results(path: Path) -> tuple[BenchmarkResult, ...]:
     """The results in a file that `tilescope bench --json` or `save_results` wrote."""
     try:
@@ -299,3 +315,77 @@ def load_recorded() -> tuple[BenchmarkResult, ...]:
     folder = Path(__file__).resolve().parents[2] / "resources" / "recorded"
     paths = sorted(folder.glob("*.json"))
     return tuple(result for path in paths for result in load_results(path))
+
+
+# -- against the ceilings of the same launch on the same device -----------------------------------
+
+
+@dataclass(frozen=True)
+class Achieved:
+    """A measured rate, in GFLOPS, and the ceilings that it stands under."""
+
+    result: BenchmarkResult
+    ceilings: Ceilings
+    gflops: float
+
+    @property
+    def share(self) -> float:
+        """Measured rate over the binding ceiling."""
+        return self.gflops / self.ceilings.lowest.gflops
+
+
+def reported_device(report: DeviceReport) -> Device:
+    """The device table's row of a GPU as its driver describes it.
+
+    Raises TilescopeError where its compute capability is not known.
+    """
+    cores = report.cores
+    if cores is None:
+        version = "{}.{}".format(*report.compute_capability)
+        raise TilescopeError(
+            f"{report.name} has compute capability {version}, whose cores an SM are not in the "
+            "table: ceilings cannot be computed for it."
+        )
+    return Device(
+        name=report.name,
+        compute_capability=report.compute_capability,
+        sms=report.sms,
+        cores_per_sm=cores // report.sms,
+        boost_mhz=report.clock_mhz,
+        memory_mhz=report.memory_clock_mhz,
+        bus_bits=report.memory_bus_bits,
+        bandwidth_gbs=report.bandwidth_gbs,
+        l2_kib=report.l2_bytes // 1024,
+        shared_per_sm_kib=report.shared_per_sm_bytes // 1024,
+        shared_per_block_kib=report.shared_per_block_bytes // 1024,
+        **_tensor_cores(report),
+        source=f"as driver {report.driver} reports it",
+        checked="read from the driver",
+    )
+
+
+def _tensor_cores(report: DeviceReport) -> dict[str, Any]:
+    """The table's figures for a GPU of that name; the best of its generation for any other."""
+    try:
+        known = load_devices().find(report.name)
+    except TilescopeError:
+        return {"tensor_per_clock": tensor_per_clock(report.compute_capability)}
+    return {"tensor_per_clock": known.tensor_per_clock, "tensor_mhz": known.tensor_mhz}
+
+
+def achieved(result: BenchmarkResult, ladder: Ladder, *, written: bool = True) -> Achieved:
+    """A result of a rung and its ceilings, counted anew; `written` as in `measure`.
+
+    The ceilings are those at the clock that the SMs ran at meanwhile, where it was measured.
+
+    Raises TilescopeError if it is not a rung's, or has no GFLOPS because its check failed.
+    """
+    from core.models.ceilings import ceilings
+    from core.models.launch_counts import measure_rung
+
+    if result.rung is None or result.gflops is None:
+        raise TilescopeError(f"{result.title} has no rung or no GFLOPS to put under a ceiling.")
+    rung = ladder[result.rung]
+    counts = measure_rung(rung, result.parameters, written=written)
+    found = ceilings(counts, reported_device(result.device)).at(result.readings.launch_mhz)
+    return Achieved(result, found, result.gflops)

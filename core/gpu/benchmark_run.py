@@ -9,16 +9,19 @@ import platform
 import statistics
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import metadata
 
-from core.gpu import driver_session, worker_events
-from core.gpu.benchmark_job import BenchmarkJob, Built, CublasSubject, Timing, build_for
+from core.compiler import nvrtc_library
+from core.compiler.compiler import workload_cubin
+from core.errors import GpuUnavailable
+from core.gpu import driver_session, worker_messages
+from core.gpu.benchmark_job import BenchmarkJob, CublasSubject, Timing
 from core.gpu.benchmark_result import BenchmarkResult, Readings, gflops, is_stable, with_samples
 from core.gpu.driver_session import Session
 from core.gpu.loaded_launch import CublasProduct, Launchable, LoadedKernel
 from core.gpu.result_check import Check, check
-from core.gpu.worker_events import Begun, Sample, Sensed, Stage, report
+from core.gpu.worker_messages import Begun, Sample, Sensed, Stage, report
 from core.launch import Dim3, Launch, Workload
 
 # The median is looked at again after this many further samples: sorting is not free.
@@ -97,7 +100,7 @@ def with_lowest(now: Readings, before: Readings) -> Readings:
 
 
 def _reason_to_end(samples: list[float], timing: Timing, elapsed_s: float) -> str:
-    if worker_events.stop.is_set():
+    if worker_messages.stop.is_set():
         return "stopped"
     if elapsed_s >= timing.budget_s:
         return "budget"
@@ -174,3 +177,55 @@ def software() -> dict[str, str]:
 
 def _triple(size: Dim3) -> tuple[int, int, int]:
     return size.x, size.y, size.z
+
+
+@dataclass(frozen=True)
+class Built:
+    """A cubin and its kernel's name in it. `architecture` is what it was compiled for ("sm_90")."""
+
+    cubin: bytes
+    entry: str
+    architecture: str
+    compiler: str  # NVRTC's version, "13.0"
+    notes: tuple[str, ...]
+
+
+def build_for(workload: Workload, capability: tuple[int, int]) -> Built:
+    """Compiles a workload; notes say where it is not for the device's own compute capability.
+
+    Raises CompileError, and GpuUnavailable where NVRTC makes nothing that the device runs.
+    """
+    chosen = nearest_architecture(capability, nvrtc_library.architectures())
+    cubin, entry = workload_cubin(workload, chosen)
+    notes: tuple[str, ...] = ()
+    if chosen != capability:
+        notes = (
+            f"NVRTC does not know compute capability {capability[0]}.{capability[1]}; "
+            f"compiled for {chosen[0]}.{chosen[1]} instead.",
+        )
+    return Built(
+        cubin=cubin,
+        entry=entry,
+        architecture=f"sm_{chosen[0]}{chosen[1]}",
+        compiler=nvrtc_library.version(),
+        notes=notes,
+    )
+
+
+def nearest_architecture(capability: tuple[int, int], supported: list[int]) -> tuple[int, int]:
+    """The newest architecture NVRTC knows whose machine code this device runs.
+
+    Machine code runs on the same major revision with an equal or higher minor one (CUDA C++
+    Programming Guide, Binary Compatibility). `supported` is NVRTC's list, 90 for 9.0; raises
+    GpuUnavailable where none fits.
+    """
+    known = [divmod(number, 10) for number in supported]
+    fitting = [c for c in known if c[0] == capability[0] and c[1] <= capability[1]]
+    if not fitting:
+        there = ", ".join(f"{major}.{minor}" for major, minor in sorted(known))
+        raise GpuUnavailable(
+            f"The installed NVRTC makes no machine code for compute capability "
+            f"{capability[0]}.{capability[1]} (it knows {there}): install another version of "
+            "nvidia-cuda-nvrtc."
+        )
+    return max(fitting)

@@ -2,7 +2,7 @@
 
 `pycuda.driver` loads the driver's library when imported, and a context that is not popped before
 the process ends makes PyCUDA abort it; `close` pops it. Where PyCUDA is not installed,
-cuda-bindings takes its place (`core.gpu.bound_driver`).
+cuda-bindings takes its place (`core.gpu.cuda_bindings_driver`).
 """
 
 from __future__ import annotations
@@ -13,71 +13,17 @@ import ctypes
 import importlib
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from core.errors import GpuUnavailable
-from core.gpu.benchmark_result import DeviceReport, Readings
-from core.gpu.bound_driver import BoundDriver
-from core.gpu.failures import from_driver
-from core.gpu.sm_clock import SmClock
+from core.gpu.benchmark_result import DeviceReport
+from core.gpu.cuda_bindings_driver import BoundDriver
+from core.gpu.sensors import Sensors, SmClock
+from core.gpu.worker_messages import from_driver
 
 if TYPE_CHECKING:
     from core.gpu.loaded_launch import Launchable
-
-# Clocks, temperature and power through NVML, where the package nvidia-ml-py is installed.
-
-
-_SM = 1  # NVML_CLOCK_SM
-
-
-class Sensors:
-    """The sensors of the GPU at a PCI address ("0000:65:00.0"); None for a value NVML lacks."""
-
-    def __init__(self, pci_bus_id: str) -> None:
-        self._nvml: Any = None
-        self._handle: Any = None
-        self.driver: str | None = None
-        try:
-            self._nvml = importlib.import_module("pynvml")
-            self._nvml.nvmlInit()
-            self._handle = self._nvml.nvmlDeviceGetHandleByPciBusId(pci_bus_id.encode())
-            self.driver = _text(self._nvml.nvmlSystemGetDriverVersion())
-        except Exception:  # noqa: BLE001 - NVML is a convenience: no reading is worth a failure
-            self._handle = None
-
-    def sm_mhz(self) -> float | None:
-        """The SM clock now, in MHz."""
-        if self._handle is None:
-            return None
-        return _try(lambda: self._nvml.nvmlDeviceGetClockInfo(self._handle, _SM))
-
-    def read(self) -> Readings:
-        """One reading of everything."""
-        if self._handle is None:
-            return Readings()
-        nvml, handle = self._nvml, self._handle
-        milliwatts = _try(lambda: nvml.nvmlDeviceGetPowerUsage(handle))
-        return Readings(
-            sm_mhz=self.sm_mhz(),
-            memory_mhz=_try(lambda: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM)),
-            temperature_c=_try(
-                lambda: nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU)
-            ),
-            power_w=None if milliwatts is None else milliwatts / 1000,
-        )
-
-
-def _try(read: Callable[[], Any]) -> float | None:
-    try:
-        return float(read())
-    except Exception:  # noqa: BLE001 - a sensor that this GPU does not have
-        return None
-
-
-def _text(value: str | bytes) -> str:
-    return value.decode() if isinstance(value, bytes) else value
-
 
 WAY = "TILESCOPE_GPU_DRIVER"
 """Names the package that drives the GPU, one of `WAYS`; the first one installed otherwise."""

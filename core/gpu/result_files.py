@@ -29,7 +29,7 @@ from core.gpu.benchmark_result import (
     save_results,
 )
 from core.gpu.sweep import Outcome
-from core.ladder.rung_rules import assignments
+from core.wording import assignments
 
 # Benchmark results as rows of plain columns: for CSV and Parquet, both ways.
 #

@@ -18,7 +18,7 @@ from core.guessing.texture_values import guess_texture
 from core.host_program.launches import HostGuess
 from core.host_program.values import RADIUS, TENSOR_EXTENT, WINDOW
 from core.source.index_expressions import is_row_pitch, only_axis, only_bound, strides
-from core.source.macro_expansion import closing
+from core.source.preprocessor import closing
 
 _ZERO = re.compile(
     r"\w*(offset|shift|start|begin|first|base|origin|axis|seed|rank|phase|pass|bit|depth|level)\w*"

@@ -54,9 +54,7 @@ from core.host_program.launches import (
     null_arguments,
     numbers_of_instance,
 )
-from core.ladder.launch_limits import MAX_SHARED_BYTES
-from core.ladder.rung_rules import listing
-from core.launch import Dim3
+from core.launch import MAX_SHARED_BYTES, Dim3
 from core.own_files.file_launch import (
     FileLaunch,
     at_its_kernels,
@@ -66,8 +64,8 @@ from core.own_files.file_launch import (
 )
 from core.own_files.launching_files import User, callers_of, defined_apart, program_of, user_of
 from core.own_files.sources_and_headers import BAD_HEADER, promised
-from core.source.c_arithmetic import Number
-from core.source.editable_constants import knobs, with_defines
+from core.source.c_numbers import Number
+from core.source.constants import knobs, with_defines
 from core.source.functions_and_calls import host_syntax
 from core.source.index_expressions import bounded_axes, divisors, indexed_alike, strides
 from core.source.kernel_slice import without_host_code
@@ -81,8 +79,9 @@ from core.source.kernels_and_launches import (
     types_said,
     unscoped,
 )
-from core.source.macro_expansion import closing, without_comments
+from core.source.preprocessor import closing, without_comments
 from core.source.template_instances import class_constants, instance_of, instances, launched
+from core.wording import listing
 
 _BLANK = re.compile(r"FIX_?ME|TO_?DO|XXX+|FILL_?(ME_?)?(IN)?|YOUR_\w+")
 _HALVES = re.compile(r"\b(?:__)?half2?\b")

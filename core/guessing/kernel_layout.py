@@ -11,11 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from core.launch import MAX_STATIC_SHARED
-from core.source.editable_constants import evaluate
-from core.source.editable_constants import read_source as read_constants
+from core.source.constants import evaluate, read_constants
 from core.source.index_expressions import INDEX, local_values
 from core.source.kernels_and_launches import kernel_called, split_instance, unscoped
-from core.source.shared_declarations import SharedDeclaration, shared_arrays
+from core.source.shared_arrays import SharedDeclaration, shared_arrays
 
 LENGTHS = {1: 256, 2: 32, 3: 16}  # extent of an array along each of its dimensions
 BLOCKS = {1: (64,), 2: (16, 16), 3: (8, 8, 4)}

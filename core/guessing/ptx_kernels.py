@@ -15,12 +15,19 @@ from numpy.typing import NDArray
 from core.compiler.kernel_signature import SignatureParameter
 from core.emulator.events import AccessEvent, FaultEvent, Observer, TransferEvent
 from core.emulator.lane_groups import Geometry
-from core.emulator.launch_image import MAX_SHARED, Image
+from core.emulator.launch_image import Image
 from core.emulator.machine import Limits, Machine
 from core.emulator.memory import SHARED_WINDOW
 from core.errors import ArgumentError, BudgetExceeded
-from core.ladder.rung_rules import listing
-from core.launch import Argument, ArrayArgument, Dim3, Launch, Member, ScalarArgument
+from core.launch import (
+    MAX_SHARED_BYTES,
+    Argument,
+    ArrayArgument,
+    Dim3,
+    Launch,
+    Member,
+    ScalarArgument,
+)
 from core.own_files.argument_texts import MAP_EXAMPLE, make_argument
 from core.own_files.file_launch import FileLaunch, cluster_of, dim3_text, parse_dim3
 from core.own_files.ptx_files import (
@@ -34,6 +41,7 @@ from core.own_files.ptx_files import (
 )
 from core.ptx.ast import Special, Vector
 from core.ptx.parameter_uses import ParameterUse
+from core.wording import listing
 
 _ROOM = 1 << 24  # bytes of each array of a trial
 _LIMITS = Limits(instructions=400_000)
@@ -160,7 +168,7 @@ class _Guess:
         tried = grid or Dim3(*_TRIED[self.axes]).in_clusters(cluster)
         if grid is None and tried.count > _TRIED_AT_MOST:
             tried = Dim3(*cluster)
-        room = int(shared) if shared else MAX_SHARED
+        room = int(shared) if shared else MAX_SHARED_BYTES
         reach = self._try(tried, block, room, sizes, {})
         if reach.is_lost and not is_known and block.count > _WARP:  # its shared arrays are smaller
             smaller = self._try(tried, Dim3(_WARP), room, sizes, {})
@@ -223,7 +231,7 @@ class _Guess:
         held: Mapping[str, int],
     ) -> _Reach:
         """Runs the kernel; `held` are arrays of indices, and how many there are to choose from."""
-        if shared == MAX_SHARED:
+        if shared == MAX_SHARED_BYTES:
             shared -= -(-self._static_shared() // 128) * 128
         arguments = self._trial_arguments(sizes, held)
         launch = Launch(grid, block, arguments, shared, cluster=cluster_of(self.asked))

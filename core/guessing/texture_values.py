@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from core.c_types import NUMBERS
 from core.compiler.kernel_signature import SURFACE, SignatureParameter
+from core.source.c_numbers import NUMBERS
 
 _DEFAULTS = {1: (256,), 2: (64, 64), 3: (16, 16, 16)}
 _LAYERS = 4

@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from core.c_types import NUMBERS, VECTOR_BASES, bytes_of
 from core.compiler.kernel_signature import without_spaces
 from core.host_program.tensor_map_calls import ENUMERATORS, encoded
 from core.host_program.values import (
@@ -53,11 +52,14 @@ from core.host_program.values import (
     vector_of,
     world_of,
 )
-from core.source.c_arithmetic import (
+from core.source.c_numbers import (
+    NUMBERS,
+    VECTOR_BASES,
     Evaluate,
     Number,
     Reader,
     applied,
+    bytes_of,
     is_number_type,
     nothing,
     plain_name,
@@ -75,7 +77,7 @@ from core.source.functions_and_calls import (
     nearest,
 )
 from core.source.kernels_and_launches import named_by
-from core.source.macro_expansion import split_at_commas, with_meaning
+from core.source.preprocessor import split_at_commas, with_meaning
 
 if TYPE_CHECKING:
     from tree_sitter import Node

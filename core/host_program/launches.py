@@ -18,9 +18,8 @@ from core.host_program.interpreter import LEAST, SIZES
 from core.host_program.run_to_launch import HostProgram, HostValues
 from core.host_program.tensor_map_calls import as_argument, may_be_map
 from core.host_program.values import own_name
-from core.ladder.launch_limits import MAX_BLOCK, MAX_SHARED_BYTES, MAX_THREADS_PER_BLOCK
-from core.launch import Dim3
-from core.source.c_arithmetic import Number
+from core.launch import MAX_BLOCK, MAX_SHARED_BYTES, MAX_THREADS_PER_BLOCK, Dim3
+from core.source.c_numbers import Number
 from core.source.index_expressions import divisors
 from core.source.kernels_and_launches import (
     HostLaunch,
@@ -32,7 +31,7 @@ from core.source.kernels_and_launches import (
     split_instance,
     unscoped,
 )
-from core.source.macro_expansion import plain_text, split_at_commas
+from core.source.preprocessor import plain_text, split_at_commas
 from core.source.template_instances import instance_of, launches_of
 
 _THREADS = {1: 256, 2: 1024, 3: 1024}  # to look at, by the dimensions of the block

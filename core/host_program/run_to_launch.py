@@ -22,11 +22,11 @@ from core.host_program.values import (
     Struct,
     led_to,
 )
-from core.source.c_arithmetic import Number, Reader
+from core.source.c_numbers import Number, Reader
 from core.source.cuda_parser import expression, text_in, text_of, within
-from core.source.functions_and_calls import Step, arguments_of, declared, host_syntax, taken
+from core.source.functions_and_calls import Step, arguments_of, declared, host_syntax
 from core.source.kernels_and_launches import HostLaunch
-from core.source.macro_expansion import plain_text
+from core.source.preprocessor import plain_text, taken
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.compiler.kernel_signature import SignatureParameter
-from core.source.c_arithmetic import Number
+from core.source.c_numbers import Number
 from core.source.cuda_parser import text_of
 from core.source.functions_and_calls import HostSyntax
 from core.source.host_headers import TENSOR_MAPS

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from core.source.c_arithmetic import Number, applied, of_type
+from core.source.c_numbers import Number, applied, of_type
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -15,9 +15,19 @@ import numpy as np
 
 from core.errors import ParameterError, TilescopeError
 from core.ladder.expressions import IntExpression, MatrixExpression
-from core.ladder.rung import DEFAULT_SEED, Orientation, Rung, check_pairs
-from core.ladder.rung_rules import ArrayRule, Constraint, MapRule, Parameter, ScalarRule, listing
+from core.ladder.rung import (
+    DEFAULT_SEED,
+    ArrayRule,
+    Constraint,
+    MapRule,
+    Orientation,
+    Parameter,
+    Rung,
+    ScalarRule,
+    check_pairs,
+)
 from core.launch import MatrixLayout
+from core.wording import listing
 
 __all__ = [
     "DEFAULT_SEED",

@@ -1,8 +1,14 @@
-"""A rung of the ladder: one kernel, what may be chosen for it, and the launch that follows."""
+"""A rung of the ladder: one kernel, what may be chosen for it, and the launch that follows.
+
+What a row of the registry says of a parameter, a condition or an argument comes first, then the
+rung, then what CUDA and this machine's memory allow its launches.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from bisect import bisect_left
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -11,16 +17,145 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from core.errors import ParameterError, TilescopeError
 from core.ladder.expressions import IntExpression, MatrixExpression, fill_in
-from core.ladder.input_arrays import Inputs
-from core.ladder.launch_limits import Limit, limits_of
-from core.ladder.rung_rules import ArrayRule, Constraint, Parameter, ScalarRule, dim3, listing
-from core.launch import Arithmetic, Dim3, Launch, MatrixLayout, Workload
+from core.ladder.input_arrays import MAKERS, Inputs, poisoned
+from core.launch import (
+    MAX_ARRAY_BYTES,
+    MAX_BLOCK,
+    MAX_GRID,
+    MAX_SHARED_BYTES,
+    MAX_STATIC_SHARED,
+    MAX_THREADS_PER_BLOCK,
+    Arithmetic,
+    ArrayArgument,
+    Dim3,
+    Launch,
+    MatrixLayout,
+    Role,
+    ScalarArgument,
+    Workload,
+)
+from core.tensor_maps import TensorMap, kind_of
+from core.wording import listing
 
-# Two rungs that differ in one thing: along which way of the matrices threadIdx.x runs.
+DEFAULT_SEED = 7
+Values = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A whole number that a rung lets one choose.
+
+    `choices`, where given, are the values that a form offers; any from `minimum` to `maximum` work
+    unless a constraint of the rung says otherwise.
+    """
+
+    name: str
+    label: str
+    default: int
+    minimum: int
+    maximum: int
+    choices: tuple[int, ...] | None = None
+    why: str = ""
+
+    def check(self, value: Any) -> int:
+        """`value` as an int. Raises ParameterError with what would work."""
+        try:
+            if isinstance(value, bool):
+                raise TypeError
+            number = operator.index(value)
+        except TypeError:
+            raise ParameterError(f"{self.name} = {value!r} is not a whole number.") from None
+        if self.minimum <= number <= self.maximum:
+            return number
+        small = number < self.minimum
+        reason = f" ({self.why})" if self.why and not small else ""
+        raise ParameterError(
+            f"{self.name} = {number} is too {'small' if small else 'large'}: "
+            f"use {self.minimum} to {self.maximum}{reason}."
+        )
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """A condition between parameters, and the sentence for those who break it."""
+
+    require: IntExpression
+    message: str
+
+
+@dataclass(frozen=True)
+class MapRule:
+    """The tensor map that a kernel gets instead of an array's pointer: its box and swizzle."""
+
+    box: tuple[IntExpression, ...]  # elements, the innermost dimension first
+    swizzle: int  # bytes
+
+    def make(self, data: NDArray[Any], values: Values) -> TensorMap:
+        """Of one array. Raises LaunchError where the driver would refuse it."""
+        box = [side.evaluate(values) for side in self.box]
+        kind = kind_of(data.dtype)
+        return TensorMap.of_array(data.shape, data.itemsize, box, self.swizzle, kind=kind)
+
+
+@dataclass(frozen=True)
+class ArrayRule:
+    """How one array argument of a rung is made."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[IntExpression, ...]
+    role: Role
+    zeroed: bool = False  # rather than filled with inputs
+    map: MapRule | None = None  # what the kernel gets instead of a pointer
+
+    def make(
+        self, values: Values, generator: Generator | None, inputs: Inputs = "random"
+    ) -> ArrayArgument:
+        """The argument: as `inputs` says where the kernel reads it, poisoned where it only writes.
+
+        Without a generator it is all zeros, which costs no time at any size.
+        """
+        shape = tuple(extent.evaluate(values) for extent in self.shape)
+        if generator is None or self.zeroed:
+            data: NDArray[Any] = np.zeros(shape, self.dtype)
+        elif self.role == "output":
+            data = poisoned(self.dtype, shape)
+        else:
+            data = MAKERS[inputs](generator, self.dtype, shape)
+        tensor_map = self.map.make(data, values) if self.map else None
+        return ArrayArgument(self.name, data, self.role, map=tensor_map)
+
+    def nbytes(self, values: Values) -> int:
+        """Its size in bytes."""
+        size = int(self.dtype.itemsize)
+        for extent in self.shape:
+            size *= extent.evaluate(values)
+        return size
+
+
+@dataclass(frozen=True)
+class ScalarRule:
+    """How one scalar argument of a rung is computed."""
+
+    name: str
+    dtype: np.dtype[Any]
+    value: IntExpression
+
+    def make(
+        self, values: Values, _generator: Generator | None, _inputs: Inputs = "random"
+    ) -> ScalarArgument:
+        """The argument."""
+        return ScalarArgument(self.name, self.dtype.type(self.value.evaluate(values)))
+
+
+def dim3(extents: tuple[IntExpression, ...], values: Values) -> Dim3:
+    """A size in blocks or threads."""
+    return Dim3(*(extent.evaluate(values) for extent in extents))
 
 
 Way = Literal["columns", "rows"]
@@ -47,31 +182,12 @@ class Orientation:
         return {way: name if way == self.x else self.other for way in WAYS}
 
 
-def check_pairs(rungs: Mapping[str, Rung]) -> None:
-    """Raise TilescopeError where a rung and the one with the other mapping do not agree."""
-    for rung in rungs.values():
-        if rung.mapping is not None:
-            wrong = _disagreement(rung, rungs.get(rung.mapping.other), rung.mapping)
-            if wrong:
-                raise TilescopeError(f"rung {rung.name}, mapping: {wrong}.")
+@dataclass(frozen=True)
+class Limit:
+    """A condition that parameters must meet, and what to say where they do not."""
 
-
-def _disagreement(rung: Rung, other: Rung | None, mapping: Orientation) -> str:
-    if other is None:
-        return f"there is no rung {mapping.other}"
-    if other is rung:
-        return "the other rung is this one"
-    if other.mapping is None or other.mapping.other != rung.name:
-        return f"{other.name} does not name {rung.name} as its other one"
-    if other.mapping.x == mapping.x:
-        return f"x runs along {mapping.x} in {other.name} as well"
-    for what in ("parameters", "shorthands", "arguments", "layout", "expected"):
-        if getattr(rung, what) != getattr(other, what):
-            return f"{other.name} has other {what}"
-    return ""
-
-
-DEFAULT_SEED = 7
+    fits: Callable[[Values], bool]
+    sentence: Callable[[Values], str]
 
 
 @dataclass(frozen=True)
@@ -113,7 +229,7 @@ class Rung:
     @cached_property
     def limits(self) -> tuple[Limit, ...]:
         """What CUDA and this machine's memory allow."""
-        return limits_of(self)
+        return _limits_of(self)
 
     def tuned_for(self, **parameters: int) -> Mapping[str, int]:
         """Parameters that are fast on a GPU at these sizes; what is not given is as by default.
@@ -169,7 +285,7 @@ class Rung:
 
     def _workload(
         self,
-        values: Mapping[str, int],
+        values: Values,
         generator: np.random.Generator | None,
         inputs: Inputs = "random",
     ) -> Workload:
@@ -220,6 +336,132 @@ class Rung:
         close = difflib.get_close_matches(name, names, 1)
         hint = f": did you mean {close[0]}? It" if close else ": it"
         return f"{self.name} has no parameter {name}{hint} has {listing(names)}."
+
+
+# What CUDA and this machine's memory allow a launch, and sentences for launches beyond that.
+
+
+def _limits_of(rung: Rung) -> tuple[Limit, ...]:
+    """All limits of a rung's launches, in the order in which they are checked."""
+    return (
+        _threads(rung),
+        _block(rung),
+        _shared(rung, rung.shared_bytes, MAX_STATIC_SHARED),
+        _shared(rung, rung.dynamic_shared_bytes, MAX_SHARED_BYTES),
+        _grid(rung),
+        _memory(rung),
+    )
+
+
+def _threads(rung: Rung) -> Limit:
+    def fits(values: Values) -> bool:
+        return dim3(rung.block, values).count <= MAX_THREADS_PER_BLOCK
+
+    def sentence(values: Values) -> str:
+        block = dim3(rung.block, values)
+        return (
+            f"A block of {block} is {block.count} threads and CUDA allows "
+            f"{MAX_THREADS_PER_BLOCK}: {_remedy(rung, rung.block, values, fits)}."
+        )
+
+    return Limit(fits, sentence)
+
+
+def _block(rung: Rung) -> Limit:
+    return Limit(
+        lambda values: not _exceeds(dim3(rung.block, values), MAX_BLOCK),
+        lambda values: (
+            f"A block of {dim3(rung.block, values)} is too long: CUDA allows {MAX_BLOCK}."
+        ),
+    )
+
+
+def _shared(rung: Rung, used: IntExpression, most: int) -> Limit:
+    def fits(values: Values) -> bool:
+        return used.evaluate(values) <= most
+
+    def sentence(values: Values) -> str:
+        return (
+            f"A block would need {used.evaluate(values)} bytes of shared memory and has {most}: "
+            f"{_remedy(rung, (used,), values, fits)}."
+        )
+
+    return Limit(fits, sentence)
+
+
+def _grid(rung: Rung) -> Limit:
+    return Limit(
+        lambda values: not _exceeds(dim3(rung.grid, values), MAX_GRID),
+        lambda values: (
+            f"A grid of {dim3(rung.grid, values)} blocks is too large (CUDA allows {MAX_GRID}): "
+            "use larger blocks or smaller arrays."
+        ),
+    )
+
+
+def _memory(rung: Rung) -> Limit:
+    rules = [rule for rule in rung.arguments if isinstance(rule, ArrayRule)]
+    extents = tuple(extent for rule in rules for extent in rule.shape)
+
+    def needed(values: Values) -> int:
+        return sum(rule.nbytes(values) for rule in rules)
+
+    def fits(values: Values) -> bool:
+        return needed(values) <= MAX_ARRAY_BYTES
+
+    def sentence(values: Values) -> str:
+        return (
+            f"The arrays would take {needed(values) / 1e9:.1f} GB and at most "
+            f"{MAX_ARRAY_BYTES / 1e9:.0f} GB are allowed: {_remedy(rung, extents, values, fits)}."
+        )
+
+    return Limit(fits, sentence)
+
+
+def _remedy(
+    rung: Rung, causes: tuple[IntExpression, ...], values: Values, fits: Callable[[Values], bool]
+) -> str:
+    """'use n of at most 18257', or which parameters to make smaller where there are several."""
+    used = frozenset[str]().union(*(cause.names for cause in causes))
+    blamed = [p for p in rung.parameters if p.name in used]
+    if len(blamed) == 1:
+        (one,) = blamed
+        tried = range(one.minimum, values[one.name] + 1)
+        most = bisect_left(tried, True, key=lambda v: not fits({**values, one.name: v}))
+        if most > 0:
+            return f"use {one.name} of at most {tried[most - 1]}"
+    return f"make {listing([p.name for p in blamed], 'or')} smaller"
+
+
+def _exceeds(size: Dim3, limit: Dim3) -> bool:
+    return size.x > limit.x or size.y > limit.y or size.z > limit.z
+
+
+# Two rungs that differ in one thing: along which way of the matrices threadIdx.x runs.
+
+
+def check_pairs(rungs: Mapping[str, Rung]) -> None:
+    """Raise TilescopeError where a rung and the one with the other mapping do not agree."""
+    for rung in rungs.values():
+        if rung.mapping is not None:
+            wrong = _disagreement(rung, rungs.get(rung.mapping.other), rung.mapping)
+            if wrong:
+                raise TilescopeError(f"rung {rung.name}, mapping: {wrong}.")
+
+
+def _disagreement(rung: Rung, other: Rung | None, mapping: Orientation) -> str:
+    if other is None:
+        return f"there is no rung {mapping.other}"
+    if other is rung:
+        return "the other rung is this one"
+    if other.mapping is None or other.mapping.other != rung.name:
+        return f"{other.name} does not name {rung.name} as its other one"
+    if other.mapping.x == mapping.x:
+        return f"x runs along {mapping.x} in {other.name} as well"
+    for what in ("parameters", "shorthands", "arguments", "layout", "expected"):
+        if getattr(rung, what) != getattr(other, what):
+            return f"{other.name} has other {what}"
+    return ""
 
 
 # Blocks of fewer threads: which parameters of a rung make them.

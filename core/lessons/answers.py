@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from core.errors import ParameterError
-from core.ladder.rung_rules import listing
 from core.lessons.lesson_expressions import Element, Value
+from core.wording import listing
 
 if TYPE_CHECKING:
     from core.launch import Dim3

@@ -17,12 +17,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from core.devices.numbers_with_units import number
 from core.errors import TilescopeError
 from core.foreign_text import visible
 from core.ladder.expressions import ARITHMETIC, COMPARISON
-from core.ladder.rung_rules import listing
 from core.trace.access import label
+from core.wording import counted, listing, number
 
 MOST_CHARACTERS = 600  # of an expression
 MOST_DEPTH = 24  # of its tree
@@ -184,10 +183,6 @@ def _ceil_div(a: int, b: int) -> int:
     return -(-a // b)
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count != 1)}"
-
-
 def _rounded(value: float, digits: int = 0) -> float | int:
     found = round(value, max(-15, min(digits, 15)))  # a power of ten is worked out for it
     return int(found) if digits <= 0 or found == int(found) else found
@@ -196,7 +191,7 @@ def _rounded(value: float, digits: int = 0) -> float | int:
 FUNCTIONS: Mapping[str, tuple[Callable[..., Any], range, str]] = {
     "abs": (abs, range(1, 2), "the size of a number without its sign"),
     "ceil_div": (_ceil_div, range(2, 3), "the quotient, rounded up"),
-    "counted": (_counted, range(2, 3), 'a number with its noun: `counted(2, "line")` is "2 lines"'),
+    "counted": (counted, range(2, 3), 'a number with its noun: `counted(2, "line")` is "2 lines"'),
     "gcd": (math.gcd, range(2, 3), "the greatest common divisor"),
     "len": (len, range(1, 2), "how many items a list has"),
     "max": (max, range(1, 9), "the largest of a list, or of several numbers"),

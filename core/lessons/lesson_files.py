@@ -23,7 +23,6 @@ from core.errors import TilescopeError
 from core.ladder import REGISTRY, Ladder, all_kernels, load_ladder
 from core.ladder.expressions import MatrixExpression
 from core.ladder.rung import Rung
-from core.ladder.rung_rules import listing
 from core.lessons.concepts import LESSONS_FOLDER, load_concepts
 from core.lessons.lesson import (
     BESTS,
@@ -49,6 +48,7 @@ from core.lessons.situation import Words
 from core.lessons.step_links import MOST, parse_link
 from core.own_files.sources_and_headers import read_plain, read_source
 from core.trace.step_names import check_name
+from core.wording import listing
 
 MOST_BYTES = 1 << 20  # of a lesson file
 MOST_STEPS = 200  # of a lesson

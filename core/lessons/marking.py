@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.errors import TilescopeError
-from core.ladder.rung_rules import listing
 from core.lessons.lesson import Choice, Click, Edit, Goal, Number, Order, Question, Slider
 from core.lessons.lesson_expressions import Element, LessonError, Value, shown
 from core.lessons.lesson_files import LINES
 from core.lessons.posing import Posed, at_value, right_answer
 from core.lessons.situation import Situation
+from core.wording import listing
 
 Mark = Literal["right", "near", "wrong"]
 Answer = Value | Sequence[Value]

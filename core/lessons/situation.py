@@ -21,7 +21,7 @@ from core.devices.occupancy import Resources
 from core.emulator.budget import DEFAULTS
 from core.errors import Cancelled, ParameterError, TilescopeError
 from core.ladder import KERNELS_FOLDER, Ladder
-from core.ladder.rung_rules import ArrayRule
+from core.ladder.rung import ArrayRule
 from core.launch import Launch, Workload
 from core.lessons.lesson_expressions import LessonError, Value
 from core.lessons.step_links import Link, parse_link

@@ -10,13 +10,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
 
-from core.emulator.scheduling import ORDERS, WarpOrder
 from core.errors import ParameterError
 from core.ladder import Ladder
 from core.ladder.input_arrays import INPUTS, Inputs
-from core.ladder.link_text import link_pairs
 from core.ladder.rung import DEFAULT_SEED
+
+if TYPE_CHECKING:
+    from core.emulator.scheduling import WarpOrder
 
 PLACES = ("block", "step", "thread", "seed")
 ON_PAGES = ("device", "size", "ceiling", "threads", "registers", "shared")
@@ -113,7 +116,24 @@ def parse_link(text: str, ladder: Ladder) -> Link:
     return replace(link, versus=_link(other, {**known, **theirs}, ladder))
 
 
+def link_pairs(query: str) -> dict[str, str]:
+    """KEY=VALUE of what stands after a link's question mark. Raises ParameterError."""
+    found: dict[str, str] = {}
+    for piece in filter(None, query.split("&")):
+        key, equals, value = piece.partition("=")
+        read = parse_qsl(piece) if equals and value else []
+        if len(read) != 1:
+            raise ParameterError(f"`{piece}` in the link is not NAME=VALUE, such as step=12.")
+        ((key, value),) = read
+        if key in found:
+            raise ParameterError(f"The link sets `{key}` twice.")
+        found[key] = value
+    return found
+
+
 def _link(name: str, pairs: dict[str, str], ladder: Ladder) -> Link:
+    from core.emulator.scheduling import ORDERS  # the window reads links before it needs a machine
+
     defaults = ladder[name].defaults
     looks = {key: pairs.pop(key) for key in LOOKS if key in pairs and key not in defaults}
     inputs, order = pairs.pop("inputs", "random"), pairs.pop("order", "lockstep")

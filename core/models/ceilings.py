@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from core.devices.device_table import Device, capability_of
-from core.devices.numbers_with_units import counted, nbytes, number, share
 from core.errors import TilescopeError
 from core.models.launch_counts import SECTOR, Counts
 from core.models.machine_code import MachineNeeds, machine_needs
+from core.wording import nbytes, number, prefixed, share
 
 # The rules behind the ceilings: one function each, from counts and a device's figures.
 
@@ -125,7 +125,7 @@ class Case:
         start = f"{self.clocks(self.device.boost_mhz)}{rates} x "
         end = f" = {number(gflops)} GFLOPS"
         formula = f"{start}{self.flops:,} FLOP / {units:,} {unit}{blocks}{end}"
-        work = f"{counted(self.flops, 'FLOP')} / {counted(units, unit)}"
+        work = f"{prefixed(self.flops, 'FLOP')} / {prefixed(units, unit)}"
         brief = f"{start}{work}{blocks if filled < _ALL else ''}{end}"
         return Ceiling(
             name, NAMES[name], gflops, formula, self.counts.build, assumes + alike, brief=brief
@@ -139,7 +139,7 @@ class Case:
         gflops = intensity * bandwidth
         end = f" = {number(intensity)} FLOP/B; x {number(bandwidth)} GB/s = {number(gflops)} GFLOPS"
         formula = f"{self.flops:,} FLOP / {loaded:,} B{end}"
-        brief = f"{counted(self.flops, 'FLOP')} / {nbytes(loaded)}{end}"
+        brief = f"{prefixed(self.flops, 'FLOP')} / {nbytes(loaded)}{end}"
         return Ceiling(
             name, NAMES[name], gflops, formula, build, assumes, binds, intensity, bandwidth, brief
         )

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from core.errors import ArgumentError
 from core.ladder.input_arrays import MAKERS, Maker, filled, poisoned
-from core.ladder.launch_limits import MAX_ARRAY_BYTES
-from core.ladder.rung_rules import listing
 from core.launch import (
+    MAX_ARRAY_BYTES,
     Argument,
     ArrayArgument,
     InlineArgument,
@@ -33,6 +32,7 @@ from core.launch import (
 )
 from core.own_files.sources_and_headers import load_array
 from core.tensor_maps import BYTES, TensorMap, kind_of
+from core.wording import listing
 
 if TYPE_CHECKING:
     from core.compiler.kernel_signature import SignatureParameter

@@ -19,15 +19,20 @@ import numpy as np
 
 from core.errors import ArgumentError, Cancelled, LaunchError, TilescopeError, TooMuchWork
 from core.foreign_text import visible
-from core.ladder.launch_limits import (
+from core.ladder.rung import DEFAULT_SEED
+from core.launch import (
     MAX_ARRAY_BYTES,
     MAX_BLOCK,
     MAX_GRID,
     MAX_SHARED_BYTES,
     MAX_THREADS_PER_BLOCK,
+    Argument,
+    ArrayArgument,
+    Dim3,
+    Launch,
+    MatrixLayout,
+    Workload,
 )
-from core.ladder.rung import DEFAULT_SEED
-from core.launch import Argument, ArrayArgument, Dim3, Launch, MatrixLayout, Workload
 from core.own_files.argument_texts import array_bytes, divided, make_argument
 from core.own_files.sources_and_headers import local_files, local_headers, read_source
 from core.side_process.client import stoppable
@@ -308,7 +313,7 @@ def file_workload(source: str, launch: FileLaunch, seed: int = DEFAULT_SEED) -> 
     Raises FieldErrors with every mistake that there is, and TilescopeError where there is no
     kernel.
     """
-    from core.source.editable_constants import with_defines  # loads the reading of C++
+    from core.source.constants import with_defines  # loads the reading of C++
 
     form = LaunchForm(launch)
     defines = form.field("defines", lambda: split_defines(launch.defines)) or {}
@@ -337,7 +342,7 @@ def _is_portable(source: str, headers: Mapping[str, str], kernel: str) -> bool:
     if "cluster" not in whole.lower():
         return False
     from core.host_program.launches import first_launch  # loads the reading of C++
-    from core.source.macro_expansion import without_comments
+    from core.source.preprocessor import without_comments
 
     launches = first_launch(whole, kernel) is not None
     return launches and _LARGE_CLUSTERS.search(without_comments(whole)) is None

@@ -18,10 +18,9 @@ from pathlib import Path
 
 from core.errors import TilescopeError
 from core.own_files.sources_and_headers import local_files, read_source, repository_of
-from core.source.declarations import includes
 from core.source.functions_and_calls import host_syntax
 from core.source.kernels_and_launches import kernels, launches_by_kernel
-from core.source.macro_expansion import plain_text, without_comments
+from core.source.preprocessor import includes, plain_text, without_comments
 
 _SUFFIXES = {".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".inl", ".inc"}
 _MOST_FILES = 4000

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.c_types import NUMBERS
 from core.launch import Argument, ArrayArgument, ScalarArgument
-from core.ptx.debug.names import BUILTIN_TYPES
+from core.ptx.debug.mangled_names import BUILTIN_TYPES
+from core.source.c_numbers import NUMBERS
 
 # Itanium C++ ABI, 5.1.5 ("Type encodings"), as Numba's mangler uses them.
 _CODES = {code: NUMBERS[name] for code, name in BUILTIN_TYPES.items()}

@@ -21,7 +21,6 @@ from core.compiler.kernel_signature import MAP_ALIGNMENT, MAP_WORDS, TENSOR_MAP,
 from core.errors import ArgumentError, TilescopeError
 from core.foreign_text import visible
 from core.ladder.rung import DEFAULT_SEED
-from core.ladder.rung_rules import listing
 from core.launch import Argument, ArrayArgument, InlineArgument, Member, ScalarArgument, Workload
 from core.own_files.argument_texts import make_argument
 from core.own_files.file_launch import FileLaunch, LaunchForm
@@ -30,6 +29,7 @@ from core.own_files.sources_and_headers import read_source, read_text
 from core.ptx.ast import Function, Module, Variable
 from core.ptx.parameter_uses import ParameterUse, parameter_uses
 from core.ptx.parser import parse, without_unreached
+from core.wording import listing
 
 MOST_PTX = 64 << 20  # bytes of a PTX file
 _MOST_METADATA = 1 << 20

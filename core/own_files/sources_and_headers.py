@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from core.errors import ArgumentError, TilescopeError
 from core.files import replace_file
 from core.ladder.input_arrays import filled
-from core.ladder.launch_limits import MAX_ARRAY_BYTES
+from core.launch import MAX_ARRAY_BYTES
 from core.source.cuda_in_python import ENDINGS, cuda_within
 from core.source.host_headers import FIRST, OF_HOST_ALONE
 
@@ -242,7 +242,7 @@ def local_headers(
     `included` (--include) come before the source, with their own headers; where one of them
     includes the source itself it gets nothing. Raises TilescopeError where one cannot be read.
     """
-    from core.source.declarations import without_include
+    from core.source.preprocessor import without_include
 
     files = dict(local_files(source, path, folders))
     first = []
@@ -349,7 +349,7 @@ class _Roots:
 
     def with_one_name(self, text: str, folder: Path) -> str:
         """A header's text in which every file has one name, wherever it is included."""
-        from core.source.declarations import with_includes
+        from core.source.preprocessor import with_includes
 
         def name(header: str, is_quoted: bool) -> str:
             path = self.find(header, folder, is_quoted)
@@ -403,7 +403,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _collect(source: str, folder: Path, found: dict[str, tuple[Path, str]], roots: _Roots) -> None:
-    from core.source.declarations import includes
+    from core.source.preprocessor import includes
 
     for name, is_quoted in includes(source):
         room = _MOST_OF_HEADERS - sum(len(text) for _, text in found.values())

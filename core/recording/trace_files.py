@@ -36,8 +36,8 @@ from core.emulator.launch_image import Image
 from core.emulator.memory import LOCAL_WINDOW, SHARED_WINDOW, Region, zeros
 from core.errors import TilescopeError
 from core.files import replacing
-from core.ladder.launch_limits import MAX_ARRAY_BYTES
 from core.launch import (
+    MAX_ARRAY_BYTES,
     Argument,
     ArrayArgument,
     Dim3,
@@ -50,7 +50,7 @@ from core.launch import (
     Workload,
 )
 from core.own_files.sources_and_headers import checked_size, promised
-from core.ptx.debug.variable_locations import debug_info
+from core.ptx.debug.variables import debug_info
 from core.recording.record_launch import RECORD_BYTES, image_of
 from core.rules.counters import Count, Counters
 from core.tensor_maps import TensorMap

@@ -9,47 +9,46 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from core.cancelling import check
-from core.source.comments_and_strings import (
+from core.source.cuda_parser import ATTRIBUTE, CLASSES, DECLARATORS, GROUPS, parse
+from core.source.preprocessor import (
     BLANKED,
     DIRECTIVE,
+    WORD,
+    Macro,
     Span,
     blank,
     blanked,
     blanked_at,
+    closing,
+    defined_macros,
     disabled,
+    with_one_branch,
 )
-from core.source.cuda_parser import ATTRIBUTE, CLASSES, DECLARATORS, GROUPS, parse
-from core.source.macro_expansion import closing
-from core.source.preprocessor_branches import with_one_branch
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
 Kind = Literal["function", "class", "alias", "variable", "using", "macro", "assertion", "other"]
 
-WORD = re.compile(r"[A-Za-z_]\w*")
-_DEFINE = re.compile(r"\s*#\s*define\s+(\w+)(\([^)]*\))?((?:[^\n\\]|\\.|\\\n)*)", re.DOTALL)
 _C_LINKAGE = re.compile(  # its brace stands between one #if and its #endif, so alone
     r"^[ \t]*#[ \t]*if[^\n]*\b__cplusplus\b[^\n]*\n"
     r"(?P<brace>\s*(?:extern\s*\"C\"\s*(?:#[^\n]*\n\s*)?\{|\})\s*)#",
     re.MULTILINE,
 )
 _CALL = re.compile(r"\b(\w+)\s*\([^()]*\)")
-_FORMAL = re.compile(r"[A-Za-z_]\w*(?:\s*\.\.\.)?|\.\.\.")
 _SPACES = re.compile(r"\b__(?:global|device|constant|shared|managed)__\b")
 _SPECIFIER = re.compile(
     r"(?:\b(?:inline|static|extern|constexpr|const|volatile|void|__inline__|__forceinline__"
     r"|__noinline__|__extension__|__host__|__device__|__global__|__restrict__|__constant__|__shared__)\b"
     r"|\"C\"|\[\[[^\]]*\]\]|@|\s)*"
 )
-_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*([<\"])([^>\"\n]+)[>\"]", re.MULTILINE)
 MAKES_CODE = re.compile(
     r"__(?:global|device|constant|shared)__|\b(?:template|struct|class|typedef|using|enum)\b"
 )
@@ -121,22 +120,6 @@ class HostPart:
     name: str
     start: int
     end: int
-
-
-@dataclass(frozen=True)
-class Macro:
-    """A #define: its name, its parameters (None without), its meaning and where it stands."""
-
-    name: str
-    parameters: tuple[str, ...] | None
-    body: str
-    start: int
-    end: int
-
-    @property
-    def words(self) -> frozenset[str]:
-        """The names in its meaning."""
-        return frozenset(WORD.findall(self.body))
 
 
 @dataclass(frozen=True)
@@ -503,31 +486,6 @@ class Syntax:
             yield HostPart(next(self._names(inner), ""), start, end)
 
 
-def includes(source: str) -> tuple[tuple[str, bool], ...]:
-    """The headers that a text includes, comments aside: names, and whether in quotation marks."""
-    plain = blanked(source)
-    return tuple(
-        (match[2], match[1] == '"')
-        for match in _INCLUDE.finditer(source)
-        if "#" in plain[match.start() : match.end()]
-    )
-
-
-def without_include(source: str, header: str) -> str:
-    """The source with a blank line where it includes a header."""
-    return _INCLUDE.sub(lambda match: blank(match[0]) if match[2] == header else match[0], source)
-
-
-def with_includes(source: str, renamed: Callable[[str, bool], str]) -> str:
-    """The source with other names for the headers that it includes; told which are quoted."""
-
-    def one(match: re.Match[str]) -> str:
-        name = renamed(match[2], match[1] == '"')
-        return match[0] if name == match[2] else match[0].replace(match[2], name)
-
-    return _INCLUDE.sub(one, source)
-
-
 @lru_cache(maxsize=1024)
 def _syntax(source: str, macros: Macros) -> Syntax:
     return Syntax(source, macros)
@@ -602,20 +560,6 @@ def _meaning(name: str, bodies: Mapping[str, str], attributes: frozenset[str]) -
         if len(text) > _LONGEST_MEANING:
             break
     return text
-
-
-@lru_cache(maxsize=64)
-def defined_macros(plain: str) -> tuple[Macro, ...]:
-    """Every #define of a text without comments, in order."""
-    return tuple(_defined(plain))
-
-
-def _defined(plain: str) -> Iterator[Macro]:
-    for found in DIRECTIVE.finditer(plain):
-        if match := _DEFINE.fullmatch(found[0]):
-            names = tuple(_FORMAL.findall(match[2])) if match[2] else None
-            body = match[3].replace("\\\n", " ").strip()
-            yield Macro(match[1], names, body, found.start(), found.end())
 
 
 def _calls(text: str, names: frozenset[str]) -> Iterator[tuple[str, int, int]]:

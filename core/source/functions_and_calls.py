@@ -14,7 +14,6 @@ from functools import cache, cached_property, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from core.source.comments_and_strings import blank
 from core.source.cuda_parser import (
     ATTRIBUTE,
     CLASSES,
@@ -28,7 +27,7 @@ from core.source.cuda_parser import (
     text_in,
     text_of,
 )
-from core.source.macro_expansion import closing, split_at_commas
+from core.source.preprocessor import blank, closing, split_at_commas
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Query
@@ -82,11 +81,6 @@ _MARK = re.compile(r"\b__global__\b")
 _OF_WHOLE_NUMBERS = re.compile(r"\b(?:is_integral(?:_v)?|integral)\s*<\s*(\w+)\s*>")  # `requires`
 WHOLE_NUMBERS = "integral"
 """The `type` of a template parameter that is a type of whole numbers."""
-_DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(define|ifdef|ifndef|if|elif|else|endif)\b[ \t]*(\w*)")
-_ASKS_FOR = re.compile(  # `#ifdef A`, `#if defined(A)`, `#elif !defined A`
-    r"[ \t]*#[ \t]*(?:if(n?)def|(?:el)?if[ \t]*(!?)[ \t]*defined\b[ \t]*\(?)[ \t]*(\w+)[ \t)]*$"
-)
-_BY_COMPILER = ("__CUDACC__", "__NVCC__", "__cplusplus", "__linux__", "__GNUC__")
 _STATEMENT = re.compile(
     r"(?:^|(?<=[;{}]))[ \t]*([A-Z][A-Z0-9_]{2,}|\w+_(?:CHECK|check))\s*\(", re.MULTILINE
 )
@@ -521,38 +515,6 @@ def _grouped(pairs: Iterable[tuple[str, _T]]) -> Mapping[str, Sequence[_T]]:
     for name, one in pairs:
         found.setdefault(name, []).append(one)
     return found
-
-
-def taken(text: str, defined: Iterable[str]) -> str:
-    """A text with spaces for the branches that are not taken as a macro is defined, or is not.
-
-    Other conditions are left: all branches from there on stay.
-    """
-    known, lines, stack = {*defined, *_BY_COMPILER}, list[str](), list[list[bool | None]]()
-    for line in text.split("\n"):
-        word = _DIRECTIVE.match(line)
-        is_shown = True
-        if word is None or word[1] == "define":
-            is_shown = all(branches[-1] is not False for branches in stack)
-            if word and is_shown:
-                known.add(word[2])
-        elif word[1] == "endif":
-            is_shown = not stack or stack.pop()[0] is None
-        elif word[1].startswith("if"):
-            stack.append([_holds(line, known)])
-            is_shown = stack[-1][0] is None
-        elif stack:
-            before, is_shown = stack[-1], stack[-1][0] is None
-            holds = word[1] == "else" or _holds(line, known)
-            before.append(None if None in before else True not in before and holds)
-        lines.append(line if is_shown else " " * len(line))
-    return "\n".join(lines)
-
-
-def _holds(line: str, known: set[str]) -> bool | None:
-    """Whether a condition holds that asks for one macro; None for others."""
-    asked = _ASKS_FOR.match(line)
-    return (asked[3] in known) != bool(asked[1] or asked[2]) if asked else None
 
 
 @lru_cache(maxsize=4)

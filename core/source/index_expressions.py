@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 
-from core.source.macro_expansion import closing, split_at_commas
+from core.source.preprocessor import closing, split_at_commas
 
 _LOCAL = re.compile(
     r"\b(?:const\s+)?(?:unsigned\s+int|unsigned|u?int|u?int32_t|size_t|long\s+long|long|auto)\s+"

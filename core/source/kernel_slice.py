@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from core.cancelling import check
-from core.source.comments_and_strings import DIRECTIVE, Span, blank
-from core.source.declarations import WORD, Item, Macro, Syntax, macros_of, syntax
+from core.source.declarations import Item, Syntax, macros_of, syntax
 from core.source.kernels_and_launches import kernels, unscoped
-from core.source.macro_expansion import expanded
+from core.source.preprocessor import DIRECTIVE, WORD, Macro, Span, blank, expanded
 
 _GOES_ALONG = re.compile(  # what a declaration that is hidden takes along
     r"[ \t]*#[ \t]*(?:include|pragma[ \t]+(?:no)?unroll)\b"

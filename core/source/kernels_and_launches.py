@@ -20,7 +20,7 @@ from core.source.functions_and_calls import (
     host_syntax,
     template_of,
 )
-from core.source.macro_expansion import plain_text, split_at_commas
+from core.source.preprocessor import plain_text, split_at_commas
 
 if TYPE_CHECKING:
     from tree_sitter import Node

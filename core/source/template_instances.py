@@ -15,9 +15,8 @@ from functools import cached_property, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from core.source.constants import evaluate, read_constants
 from core.source.cuda_parser import CLASSES, around, expression, text_in, text_of, within
-from core.source.editable_constants import evaluate
-from core.source.editable_constants import read_source as read_constants
 from core.source.functions_and_calls import (
     OUTER,
     WHOLE_NUMBERS,
@@ -39,7 +38,7 @@ from core.source.kernels_and_launches import (
     split_instance,
     with_words,
 )
-from core.source.macro_expansion import plain_text, split_at_commas, with_macros
+from core.source.preprocessor import plain_text, split_at_commas, with_macros
 
 if TYPE_CHECKING:
     from tree_sitter import Node

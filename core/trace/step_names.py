@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import ParameterError
-from core.ladder.rung_rules import listing
 from core.trace.steps import EventKind
+from core.wording import listing
 
 if TYPE_CHECKING:
     from core.trace.block import BlockTrace

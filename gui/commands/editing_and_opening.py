@@ -14,10 +14,10 @@ from PySide6.QtWidgets import QFileDialog
 
 from core.errors import TilescopeError
 from core.foreign_text import visible
-from core.ladder.rung_rules import listing
 from core.own_files.file_launch import LARGE, FileLaunch, split_defines
 from core.own_files.sources_and_headers import read_source, write_source
 from core.source.cuda_in_python import ENDINGS
+from core.wording import listing
 from gui.background import Coalescer, Worker, sentence_of
 from gui.commands.busy_and_stop import Waiting
 from gui.commands.recording import Stopped
@@ -33,7 +33,7 @@ from gui.jobs.opening_work import (
 )
 from gui.scenes.launch_edits import Kind, knob_rows, renumbered, turned
 from gui.scenes.moment_links import checksum
-from gui.scenes.selection import UNTITLED, Conditions, Configuration
+from gui.scenes.session_values import UNTITLED, Conditions, Configuration
 from gui.scenes.source_pane import ELSEWHERE, made_elsewhere
 
 CUDA_FILES = "CUDA sources (*.cu *.cuh);;All files (*)"

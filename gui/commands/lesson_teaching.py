@@ -38,7 +38,7 @@ from gui.looks.theme import theme_names
 from gui.scenes.course_shown import EXERCISES
 from gui.scenes.lesson_sitting import Asked, Reply, Sitting
 from gui.scenes.moment_links import Named, parse_link
-from gui.scenes.text import plural
+from gui.scenes.names_and_numbers import plural
 from gui.views.answer_fields import ClickField, SliderField
 from gui.views.lesson_panel import LessonPanel
 

@@ -29,8 +29,8 @@ from gui.scenes.moment_links import (
     with_instructions,
     write,
 )
-from gui.scenes.selection import Configuration
-from gui.scenes.text import plural
+from gui.scenes.names_and_numbers import plural
+from gui.scenes.session_values import Configuration
 from gui.views.widgets import ask_text
 
 

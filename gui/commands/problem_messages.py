@@ -14,12 +14,11 @@ from core.own_files.sources_and_headers import read_source
 from gui.commands.editing_and_opening import Workbench
 from gui.commands.recording import Stopped
 from gui.commands.window import Window
-from gui.scenes.change_verdict import repaired_text
-from gui.scenes.computed_arrays import Outcome, outcome
 from gui.scenes.findings_list import fault_names, finding_rows, go_to
+from gui.scenes.launch_differences import Outcome, outcome, repaired_text
+from gui.scenes.names_and_numbers import clipped, plural
 from gui.scenes.question_in_views import ANSWER_FIRST
-from gui.scenes.selection import ORDER_TITLES, Configuration
-from gui.scenes.text import clipped, plural
+from gui.scenes.session_values import ORDER_TITLES, Configuration
 
 WITH_SIZES = ("benchmark", "ceilings")  # pages on which a rung's N is chosen there
 OF_STEPS = ("step", "compare")  # pages that show a record; the others need none

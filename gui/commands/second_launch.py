@@ -32,8 +32,8 @@ from gui.scenes.paired_sessions import (
     with_parameters,
 )
 from gui.scenes.question_in_views import waits
-from gui.scenes.selection import Configuration
 from gui.scenes.session import Session
+from gui.scenes.session_values import Configuration
 from gui.views.ladder_panel import SideColumn
 
 

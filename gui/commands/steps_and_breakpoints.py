@@ -8,10 +8,10 @@ from PySide6.QtWidgets import QWidget
 
 from core.errors import ParameterError
 from gui.scenes.moment_links import parse_element
+from gui.scenes.names_and_numbers import grouped, index_text
 from gui.scenes.question_in_views import waits
-from gui.scenes.selection import Breakpoint
 from gui.scenes.session import Session
-from gui.scenes.text import grouped, index_text
+from gui.scenes.session_values import Breakpoint
 from gui.views.base import go_to_touch
 from gui.views.message_bar import MessageBar
 from gui.views.source_view import SourceView

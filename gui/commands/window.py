@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QMainWindow
 
 from gui.looks.theme import theme_names
-from gui.scenes.selection import TEXT_SIZES
+from gui.scenes.session_values import TEXT_SIZES
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget

@@ -16,8 +16,8 @@ from gui.exports import film, replay_page
 from gui.exports.lesson_chapters import lesson_chapters
 from gui.exports.windowless_session import MEMORY, chosen, opened
 from gui.looks.theme import bare_application, theme_names
+from gui.scenes.names_and_numbers import plural
 from gui.scenes.session import Session
-from gui.scenes.text import plural
 
 PAGE = (".html", ".htm")
 FILM = ("Matrices", MEMORY, "Source")

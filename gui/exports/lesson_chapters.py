@@ -10,8 +10,8 @@ from core.lessons.posing import Posed, pose, right_answer
 from core.lessons.question_banks import solution_lines
 from core.lessons.situation import Recorder
 from gui.exports.replay_page import Asked, Chapter
-from gui.scenes.selection import Configuration, Origin
 from gui.scenes.session import Session
+from gui.scenes.session_values import Configuration, Origin
 
 _LOOKS = ("heat", "close_up", "warp_trail")
 

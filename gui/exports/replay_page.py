@@ -17,16 +17,16 @@ from PySide6.QtCore import QSize
 
 from core.cancelling import check
 from core.errors import TilescopeError
-from core.ladder.rung_rules import assignments
+from core.wording import assignments
 from gui.exports.svg_device import Pool, drawn
 from gui.exports.windowless_session import MEMORY, Stage
 from gui.looks.theme import RESOURCES, Theme, current_theme
+from gui.scenes.names_and_numbers import common_ends, grouped
 from gui.scenes.question_in_views import ANSWER_FIRST
 from gui.scenes.scrub_bar import event_caption, phase_label
-from gui.scenes.selection import UNITS, Unit
 from gui.scenes.session import Session
+from gui.scenes.session_values import UNITS, Unit
 from gui.scenes.source_pane import highlight, language_of, line_totals, source_caption, totals_text
-from gui.scenes.text import common_ends, grouped
 from gui.scenes.variables_shown import table_rows, variables_caption
 
 VIEWS = ("Matrices", MEMORY)

@@ -18,8 +18,8 @@ from core.errors import ParameterError
 from gui.jobs.opening_work import load_job, open_job
 from gui.jobs.record_work import Recorded, record_job
 from gui.scenes.moment_links import checksum, go_to, names_file, parse_link
-from gui.scenes.selection import UNTITLED, Configuration
 from gui.scenes.session import Session
+from gui.scenes.session_values import UNTITLED, Configuration
 from gui.scenes.step_views import VIEWS
 from gui.views.base import Caption, SessionView, view_of
 

@@ -79,7 +79,7 @@ def ceilings_job(
 
     What cannot be counted gives None in place of the pair.
     """
-    from core.gpu.achieved_of_ceilings import achieved
+    from core.gpu.benchmark_result import achieved
 
     for place, measured in enumerate(wanted):
         try:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from core.ladder import Ladder
     from core.models.ceilings import Ceilings
     from core.models.launch_counts import Counts
-    from gui.scenes.selection import Configuration
+    from gui.scenes.session_values import Configuration
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from core.cancelling import is_cancelled, within
 from core.errors import GpuFailure, GpuUnavailable, TilescopeError
 from gui.background import Progress
 from gui.scenes.benchmark import size_parameters
-from gui.scenes.selection import Configuration
+from gui.scenes.session_values import Configuration
 
 if TYPE_CHECKING:
     from core.compiler.compiler import BuildKind
@@ -201,9 +201,9 @@ def devices_job(_: Progress) -> tuple[Device, ...]:
 
     GPUs that are alike are one.
     """
-    from core.gpu.achieved_of_ceilings import reported_device
+    from core.gpu.benchmark_result import reported_device
     from core.gpu.driver_session import describe_devices
-    from core.gpu.executor import GpuWorker
+    from core.gpu.worker_process import GpuWorker
 
     with GpuWorker() as worker:
         try:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from core.own_files.file_launch import FileLaunch
     from gui.background import Progress
     from gui.jobs.record_work import Recorded
-    from gui.scenes.selection import Configuration
+    from gui.scenes.session_values import Configuration
 
 NO_NUMBER = "{} is no longer a number in the source: run the edited text first."
 
@@ -107,7 +107,7 @@ def load_job(_: Progress, path: str, ladder: Ladder) -> Loaded:
     from core.recording.trace_files import load_trace
     from gui.jobs.record_work import Recorded, prepare
     from gui.scenes.moment_links import checksum
-    from gui.scenes.selection import Configuration, Origin
+    from gui.scenes.session_values import Configuration, Origin
 
     trace = load_trace(Path(path))
     if not trace.recorded_blocks:
@@ -131,7 +131,7 @@ def form_of(workload: Workload) -> Opened:
     from core.launch import ArrayArgument, ScalarArgument
     from core.own_files.file_launch import FileLaunch
     from core.side_process.client import apart
-    from gui.scenes.selection import UNTITLED
+    from gui.scenes.session_values import UNTITLED
 
     launch = workload.launch
     texts = []

@@ -10,8 +10,8 @@ from core.cancelling import within
 from core.errors import TilescopeError
 from core.gc_control import uncollected
 from gui.scenes.prefetch import Looks, Standpoint, look_ahead
-from gui.scenes.selection import UNTITLED, Conditions, Configuration, Origin
 from gui.scenes.session import source_key
+from gui.scenes.session_values import UNTITLED, Conditions, Configuration, Origin
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
@@ -119,7 +119,7 @@ def record_job(
     probably will be so, too, and what is shown of it is worked out ahead.
     """
     from core.recording.record_launch import CutShort, record
-    from core.source.editable_constants import knobs
+    from core.source.constants import knobs
 
     workload, original = make_workload(ladder, wanted, given)
     whole = runs_whole(workload)

@@ -23,7 +23,7 @@ from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QLayout, QVBoxLayout, QWidget
 
 from gui.looks.theme import Theme, current_theme, load_theme, theme_names
-from gui.scenes.selection import TEXT_SIZES
+from gui.scenes.session_values import TEXT_SIZES
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QAbstractButton

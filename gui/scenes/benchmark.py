@@ -1,10 +1,13 @@
-"""What the benchmark page shows and does: rows, sentences, the plan of a sweep, and its state."""
+"""What the benchmark page shows and does: results, a sweep planned and run, and sentences."""
 
 from __future__ import annotations
 
 import datetime
+import json
+import logging
 import queue
 import re
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future
@@ -15,7 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from psygnal import Signal
 
-from core.errors import TilescopeError
+from core.cancelling import cancelled_by
+from core.errors import Cancelled, TilescopeError
+from core.files import replace_file
 from core.gpu.benchmark_job import BenchmarkJob, Timing
 from core.gpu.benchmark_result import (
     BenchmarkResult,
@@ -38,118 +43,27 @@ from core.gpu.sweep_plan import (
     make_plan,
     parse_values,
 )
-from core.gpu.worker_events import Begun, Sample, Sensed, Stage
+from core.gpu.worker_messages import Begun, Sample, Sensed, Stage
 from core.own_files.sources_and_headers import read_source
-from gui.scenes.bench_places import LOCAL, Addresses, Joined, Joining, Refused, Said
 from gui.scenes.ceilings_shown import block_text
-from gui.scenes.cost_differences import factor
-from gui.scenes.text import capital, grouped, plural, spaced
+from gui.scenes.names_and_numbers import capital, grouped, plural, spaced
 
 if TYPE_CHECKING:
     from core.gpu.sweep import Failure
     from core.ladder import Ladder, Rung
     from core.own_files.file_launch import FileLaunch
-    from gui.scenes.selection import Configuration
-    from gui.scenes.session import Session
+    from gui.scenes.session_values import Configuration
 
-
-# The results that come with the program, and what they say of two launches.
-
-
-SIZES = ("m", "k", "n")  # as the matrices have them: A is m × k, B is k × n
-SIZE_NAMES = ("m", "n", "k")  # as a launch is told
-TELLING = ("pad", "offset", "stride")  # what a rung with such a parameter is about
-LEAST = 0.05  # of a rate: what differs by less is as fast
+# Results: where they come from, and how they are called.
 
 
 @cache
 def recorded() -> tuple[BenchmarkResult, ...]:
-    """All of them. Raises TilescopeError where a file is not what it should be."""
+    """Those that come with the program. Raises TilescopeError where a file is damaged."""
     return load_recorded()
 
 
-def times_text(
-    first: Session, second: Session, results: tuple[BenchmarkResult, ...] | None = None
-) -> str:
-    """What recorded results say of the rungs of two sessions; empty where one of them has none.
-
-    It is of the largest size at which both were measured, with the parameters that are shown. Where
-    one of two rungs was not measured with its block or tile, its fastest is taken, and said to be.
-    """
-    one, two = _shown(first), _shown(second)
-    if one is None or two is None:
-        return ""
-    of_one, of_two = _measured(one[0], results), _measured(two[0], results)
-    common = of_one.keys() & of_two.keys()
-    if not common:
-        return ""
-    device, size = max(common, key=lambda key: (key[1], key[0]))
-    pair = []
-    for rows, (_, values) in ((of_one[device, size], one), (of_two[device, size], two)):
-        exact = [r for r in rows if _but_size(r.parameters) == _but_size(values)]
-        near = [r for r in rows if all(r.parameters.get(x) == values.get(x) for x in TELLING)]
-        if not exact and (one[0] == two[0] or not near):
-            return ""
-        result = max(exact or near, key=_rate)
-        pair.append((result, "" if exact else f" (its fastest block, {_block(result)})"))
-    (a, note_a), (b, note_b) = pair
-    if a is b or (a.gflops is None) != (b.gflops is None):
-        return ""
-    at = f"N = {size[0]}" if len(size) == 1 else " × ".join(map(str, size))
-    unit = "GB/s" if a.gflops is None else "GFLOPS"
-    rates = [grouped(round(_rate(result))) for result in (a, b)]
-    return (
-        f"Recorded on an {device} at {at}: {rates[0]} {unit}{note_a} and {rates[1]}{note_b}, "
-        f"{_speed(_rate(b) / _rate(a))}."
-    )
-
-
-def _speed(times: float) -> str:
-    if abs(times - 1) < LEAST:
-        return "as fast"
-    return f"{factor(times)} times as fast" if times > 1 else f"{factor(1 / times)} times slower"
-
-
-def _shown(session: Session) -> tuple[str, Mapping[str, int]] | None:
-    """The rung that a session shows, with its parameters; None for an edited or another source."""
-    origin, trace = session.origin, session.trace
-    if origin is None or trace is None or origin.configuration.own is not None:
-        return None
-    if trace.workload.source != origin.original:
-        return None
-    return origin.configuration.rung, trace.workload.parameters
-
-
-def _measured(
-    rung: str, results: tuple[BenchmarkResult, ...] | None
-) -> dict[tuple[str, tuple[int, ...]], list[BenchmarkResult]]:
-    """The results of a rung that are right, at full clock, by device and size."""
-    found: dict[tuple[str, tuple[int, ...]], list[BenchmarkResult]] = {}
-    for result in recorded() if results is None else results:
-        fair = result.ok is not False and not result.clock_fell
-        if result.rung == rung and fair and _rate(result):
-            sizes = (result.parameters[name] for name in SIZES if name in result.parameters)
-            key = result.device.name, tuple(dict.fromkeys(sizes))  # a square is one number
-            found.setdefault(key, []).append(result)
-    return found
-
-
-def _but_size(parameters: Mapping[str, int]) -> dict[str, int]:
-    return {name: value for name, value in parameters.items() if name not in SIZES}
-
-
-def _rate(result: BenchmarkResult) -> float:
-    return result.gflops or result.effective_gbs or 0.0
-
-
-def _block(result: BenchmarkResult) -> str:
-    x, y, z = result.block
-    return f"{x} × {y}" + (f" × {z}" if z > 1 else "")
-
-
-# Results on the benchmark page: where they come from, and how they are called.
-
-
+SIZE_NAMES = ("m", "n", "k")  # as a launch is told
 HERE, RECORDED = "measured here", "recorded"
 FAMILIES: Mapping[str, str] = {
     "float32": "float32 products",
@@ -281,147 +195,128 @@ def machine_sentence(measured: Sequence[Measured]) -> str:
     return f"{device.name}, {when}: {', '.join(versions)}; {flushed} before each launch."
 
 
-# Sentences of the benchmark page: what runs, how far it is, how it ended.
+# The rows of the results' table.
 
 
-def state_sentence(model: BenchModel) -> str:
-    """What the page can do, or does."""
-    progress = model.progress
-    if progress is not None:
-        return _running(model, progress)
-    if model.cluster:
-        return model.said or f"Looking for the workers at {model.cluster} …"
-    if model.left or model.failed or model.closed_lanes:
-        return ended_sentence(model)
-    if model.devices:
-        return f"Ready: {_gpus(model.devices)}."
-    if model.trouble:
-        elsewhere = " These results were recorded elsewhere." if model.measured else ""
-        return f"{model.trouble}{elsewhere}"
-    return "Looking for a GPU …"
+SWEPT_SIZES = (512, 1024, 2048, 4096, 8192)
+TEXTBOOK_SIZE = 10_000  # Ruiz's example; no power of two, so its edges count, too
+CLOCK_FELL = "clock fell"
 
 
-def _gpus(devices: Sequence[DeviceReport]) -> str:
-    """The GPUs by name; those that are alike together."""
-    alike = Counter((device.name, device.sms) for device in devices)
-    return "; ".join(
-        f"{name}, {sms} SMs" if count == 1 else f"{count} × {name}, {sms} SMs each"
-        for (name, sms), count in alike.items()
-    )
+@dataclass(frozen=True)
+class ResultRow:
+    """One measured kernel. `gflops` is at the median; `low` and `high` bound 90 % of samples.
+
+    `trouble` says in two or three words what went wrong; `measured` is None where nothing was.
+    """
+
+    title: str
+    details: str
+    notes: str
+    gflops: float | None = None
+    low: float | None = None
+    high: float | None = None
+    gbs: float | None = None
+    trouble: str = ""
+    measured: Measured | None = None
+
+    @property
+    def rate_text(self) -> str:
+        """The rate, or why there is none; an arrow where the SM clock fell meanwhile."""
+        if self.gflops is None:
+            return self.trouble or "–"
+        return grouped(round(self.gflops)) + (" ↓" if self.trouble == CLOCK_FELL else "")
+
+    @property
+    def bandwidth_text(self) -> str:
+        """The effective bandwidth."""
+        return "–" if self.gbs is None else grouped(round(self.gbs))
 
 
-def point_text(point: Point | BenchmarkResult) -> str:
-    """A kernel and its parameters in short."""
-    sizes = parameters_text(point.parameters)
-    return f"{point.title} ({sizes})" if sizes else point.title
-
-
-def _running(model: BenchModel, progress: Progress) -> str:
-    parts = [f"{progress.done} of {progress.total}"]
-    if progress.failed:
-        parts[0] += f", {progress.failed} failed"
-    if model.stopping:
-        parts.append("stopping; the launches so far are kept")
-    elif model.paused:
-        waits = all(live.done for live in model.live.values())
-        parts.append("paused" if waits else "pausing when this launch is measured")
-    elif progress.left_s is not None:
-        parts.append(f"{clock(progress.left_s)} left")
-    if model.cluster:
-        sent = sum(not live.done for live in model.live.values())
-        parts.append(f"{plural(sent, 'launch', 'launches')} sent to {model.cluster}")
-        return f"{capital('; '.join(parts))}. {model.said}".rstrip()
-    for lane, live in model.live.items():
-        if live.done:
-            continue
-        where = f" on {lane}" if len(model.live) > 1 else ""
-        parts.append(f"{live.doing}{where}")
-    sensed = next((live.readings for live in reversed(model.live.values())), Readings())
-    return capital("; ".join(filter(None, (*parts, readings_text(sensed))))) + "."
-
-
-def readings_text(readings: Readings) -> str:
-    """Clocks, temperature and power as they were read, those that were."""
-    values = (
-        (readings.sm_mhz, "SM {:,.0f} MHz"),
-        (readings.launch_mhz, "{:,.0f} MHz during the launches"),
-        (readings.memory_mhz, "memory {:,.0f} MHz"),
-        (readings.temperature_c, "{:.0f} °C"),
-        (readings.power_w, "{:.0f} W"),
-    )
-    return ", ".join([form.format(value).replace(",", "\u202f") for value, form in values if value])
-
-
-def ended_sentence(model: BenchModel) -> str:
-    """How the last sweep ended."""
-    parts = []
-    if model.failed:
-        kinds = ", ".join(
-            dict.fromkeys(o.failure.title for o in model.failed if o.failure is not None)
-        )
-        parts.append(f"{plural(len(model.failed), 'launch', 'launches')} failed ({kinds})")
-    parts += [f"{lane} was given up: {why.rstrip('.')}" for lane, why in model.closed_lanes.items()]
-    if model.left:
-        parts.append(f"{plural(len(model.left), 'launch', 'launches')} not measured")
-    return f"{capital('; '.join(parts))}. All else is below." if parts else "Done."
-
-
-def failure_sentence(model: BenchModel) -> str:
-    """Why a sweep could not begin, or its last failure, whole; empty without one."""
-    if not model.failed:
-        return model.refused
-    last = model.failed[-1]
-    assert last.failure is not None
-    kept = ""
-    if last.result is not None:
-        kept = f" Its first {plural(len(last.result.samples_ms), 'launch', 'launches')} are kept."
-    return f"{point_text(last.point)}: {last.failure.message}{kept}"
-
-
-def live_sentence(live: Live) -> str:
-    """What the plot of launches shows while they come."""
-    text = point_text(live.point)
-    if not live.times:
-        return f"{text}: {live.doing} …"
-    summary = summarise(live.times)
-    flops = live.begun.flops if live.begun is not None else None
-    rate = "" if flops is None else f", {grouped(round(flops / summary.median / 1e6))} GFLOPS"
-    launches = plural(len(live.times), "launch", "launches")
-    return f"{text}: {launches}, median {summary.median:.4g} ms{rate}, running."
-
-
-def measured_sentence(measured: Measured) -> str:
-    """What the plot of a result's launches shows."""
+def result_row(measured: Measured) -> ResultRow:
+    """A result as a row."""
     result = measured.result
-    title = point_text(result)
-    if result.ok is False:
-        return f"{title}: a wrong result, so it was not timed."
-    where = f"{measured.when} on {result.device.name}"
-    parts = [plural(len(result.samples_ms), "launch", "launches")]
-    if result.median_ms is not None:
-        parts.append(f"median {result.median_ms:.4g} ms")
-    parts.append("checked against float64" if result.ok else "not checked")
+    trouble = "wrong result" if result.ok is False else ""
     if measured.failure is not None:
-        parts.append(f"cut off: {measured.failure.title}")
-    parts += [spaced(result.clock_text)] if result.clock_fell else []
-    told = filter(None, (", ".join(parts), readings_text(result.readings)))
-    return f"{title}, {where}: {'; '.join(told)}."
+        trouble = measured.failure.title
+    elif result.clock_fell and not trouble:
+        trouble = CLOCK_FELL
+    return ResultRow(
+        title=result.title,
+        details=parameters_text(result.parameters) or block_text(result.block),
+        gflops=None if result.ok is False else result.gflops,
+        low=result.gflops_p5,
+        high=result.gflops_p95,
+        gbs=result.effective_gbs,
+        notes=_notes(measured),
+        trouble=trouble,
+        measured=measured,
+    )
 
 
-def counting_sentence(left: int) -> str:
-    """How many ceilings are still to come; empty when none is."""
-    return f"{plural(left, 'ceiling is', 'ceilings are')} still being counted." if left else ""
+def _notes(measured: Measured) -> str:
+    result = measured.result
+    notes = [f"{result.architecture}, {result.registers} registers a thread", *result.notes]
+    if result.median_ms is not None:
+        launches = len(result.samples_ms)
+        notes.insert(0, f"median {result.median_ms:.4g} ms of {launches} launches ({result.ended})")
+    if result.clock_fell:
+        notes.append(f"{spaced(result.clock_text)}: compared with nothing")
+    notes += [check.method for check in result.checks]
+    if measured.failure is not None:
+        notes.append(measured.failure.message)
+    return "; ".join([*notes, f"GPU {result.device.ordinal}", result.date[:10]])
 
 
-def rates_of(times_ms: Sequence[float], flops: int | None) -> list[float]:
-    """GFLOPS of each launch, or its milliseconds where the work is not known."""
-    return [flops / (ms * 1e6) if flops is not None else ms for ms in times_ms if ms > 0]
+def failure_row(outcome: Outcome) -> ResultRow:
+    """A point that gave nothing, as a row."""
+    assert outcome.failure is not None
+    return ResultRow(
+        title=outcome.point.title,
+        details=parameters_text(outcome.point.parameters),
+        notes=f"{outcome.failure.message} ({outcome.lane})",
+        trouble=outcome.failure.title,
+    )
 
 
-def clock(seconds: float) -> str:
-    """65.2 as "1 min 5 s"."""
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+def rows_of(measured: Sequence[Measured], failed: Iterable[Outcome]) -> tuple[ResultRow, ...]:
+    """What failed, then results by falling rate."""
+    lost = [failure_row(outcome) for outcome in failed if outcome.result is None]
+    rows = [result_row(m) for m in measured]
+    return (*lost, *sorted(rows, key=lambda row: -(row.gflops or 0.0)))
+
+
+def row_of(rows: Sequence[ResultRow], measured: Measured) -> int | None:
+    """The place of a result among rows."""
+    return next((i for i, row in enumerate(rows) if row.measured is measured), None)
+
+
+def best_row(rows: Sequence[ResultRow], rung: str) -> int | None:
+    """The place of a rung's first, hence fastest, row; None if it has none."""
+    for place, row in enumerate(rows):
+        if row.measured is not None and row.measured.result.rung == rung and row.gflops:
+            return place
+    return None
+
+
+def table_sentence(rows: Sequence[ResultRow], measured: Sequence[Measured], of: int = 0) -> str:
+    """What the table holds; `of` is how many there are, where some are left out."""
+    if not rows:
+        return "Nothing has been measured yet."
+    here = sum(m.origin == HERE for m in measured)
+    lost = sum(row.measured is None for row in rows)
+    parts = [f"{here} measured here"] if here else []
+    parts += [f"{len(measured) - here} recorded"] if len(measured) > here else []
+    parts += [f"{lost} failed"] if lost else []
+    some = f" of {of}: the kernels of the plot, each at its fastest" if of > len(measured) else ""
+    return (
+        ", ".join(parts) + some + "; bars at the median, lines from the 5th to the 95th percentile."
+    )
+
+
+def size_parameters(rung: Rung) -> tuple[str, ...]:
+    """The parameters of a rung that set how large its arrays are (not its blocks)."""
+    return tuple(p.name for p in rung.parameters if p.name in SIZE_NAMES)
 
 
 # What the benchmark page is set to measure: its fields as the plan of a sweep.
@@ -549,125 +444,146 @@ def _with_number(text: str, number: str | None, template: str) -> str:
     return re.sub(rf"(?<![\w.{{]){re.escape(number)}(?![\w.}}])", template, text)
 
 
-SWEPT_SIZES = (512, 1024, 2048, 4096, 8192)
-TEXTBOOK_SIZE = 10_000  # Ruiz's example; no power of two, so its edges count, too
-CLOCK_FELL = "clock fell"
+# Where a sweep may run: GPUs of this machine, a cluster, or nowhere, but as it was recorded.
+
+
+LOCAL = "local"
+MOST_REMEMBERED = 5
 
 
 @dataclass(frozen=True)
-class ResultRow:
-    """One measured kernel. `gflops` is at the median; `low` and `high` bound 90 % of samples.
+class Place:
+    """One row of the list.
 
-    `trouble` says in two or three words what went wrong; `measured` is None where nothing was.
+    It has `ordinals` of GPUs here, or the address of a `cluster`, or the name of a `recorded`
+    machine, whose results are shown; or an address is typed beside it (`is_typed`).
     """
 
     title: str
-    details: str
-    notes: str
-    gflops: float | None = None
-    low: float | None = None
-    high: float | None = None
-    gbs: float | None = None
-    trouble: str = ""
-    measured: Measured | None = None
-
-    @property
-    def rate_text(self) -> str:
-        """The rate, or why there is none; an arrow where the SM clock fell meanwhile."""
-        if self.gflops is None:
-            return self.trouble or "–"
-        return grouped(round(self.gflops)) + (" ↓" if self.trouble == CLOCK_FELL else "")
-
-    @property
-    def bandwidth_text(self) -> str:
-        """The effective bandwidth."""
-        return "–" if self.gbs is None else grouped(round(self.gbs))
+    ordinals: tuple[int, ...] = ()
+    cluster: str = ""
+    recorded: str = ""
+    is_typed: bool = False
 
 
-def result_row(measured: Measured) -> ResultRow:
-    """A result as a row."""
-    result = measured.result
-    trouble = "wrong result" if result.ok is False else ""
-    if measured.failure is not None:
-        trouble = measured.failure.title
-    elif result.clock_fell and not trouble:
-        trouble = CLOCK_FELL
-    return ResultRow(
-        title=result.title,
-        details=parameters_text(result.parameters) or block_text(result.block),
-        gflops=None if result.ok is False else result.gflops,
-        low=result.gflops_p5,
-        high=result.gflops_p95,
-        gbs=result.effective_gbs,
-        notes=_notes(measured),
-        trouble=trouble,
-        measured=measured,
-    )
+def places(
+    devices: Sequence[DeviceReport], recorded: Sequence[str], addresses: Sequence[str]
+) -> tuple[Place, ...]:
+    """What may be chosen; the first is where a sweep runs if nobody chooses."""
+    found = [Place(f"GPU {d.ordinal}: {d.name}", (d.ordinal,)) for d in devices]
+    if len(devices) > 1:
+        found.append(Place(f"All {len(devices)} GPUs", tuple(d.ordinal for d in devices)))
+    found += [Place(machine, recorded=machine) for machine in recorded]
+    found += [Place(address, cluster=address) for address in addresses]
+    found.append(Place("local: all GPUs here, through dask", cluster=LOCAL))
+    found.append(Place("Cluster at an address", is_typed=True))
+    return tuple(found)
 
 
-def _notes(measured: Measured) -> str:
-    result = measured.result
-    notes = [f"{result.architecture}, {result.registers} registers a thread", *result.notes]
-    if result.median_ms is not None:
-        launches = len(result.samples_ms)
-        notes.insert(0, f"median {result.median_ms:.4g} ms of {launches} launches ({result.ended})")
-    if result.clock_fell:
-        notes.append(f"{spaced(result.clock_text)}: compared with nothing")
-    notes += [check.method for check in result.checks]
-    if measured.failure is not None:
-        notes.append(measured.failure.message)
-    return "; ".join([*notes, f"GPU {result.device.ordinal}", result.date[:10]])
+class Addresses:
+    """The clusters that were used last, the latest first; kept in a file, if there is a folder."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._path = None if folder is None else folder / "clusters.json"
+        self.known = self._read()
+
+    def _read(self) -> tuple[str, ...]:
+        try:
+            found = json.loads(self._path.read_text("utf-8")) if self._path is not None else []
+        except (OSError, ValueError):
+            return ()
+        texts = [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+        return tuple(texts[:MOST_REMEMBERED])
+
+    def remember(self, address: str) -> None:
+        """Put an address first; where that cannot be written it is known until the end."""
+        others = [one for one in self.known if one != address]
+        self.known = (address, *others)[:MOST_REMEMBERED]
+        if self._path is not None:
+            try:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                replace_file(self._path, json.dumps(list(self.known)))
+            except (OSError, TilescopeError):
+                return
 
 
-def failure_row(outcome: Outcome) -> ResultRow:
-    """A point that gave nothing, as a row."""
-    assert outcome.failure is not None
-    return ResultRow(
-        title=outcome.point.title,
-        details=parameters_text(outcome.point.parameters),
-        notes=f"{outcome.failure.message} ({outcome.lane})",
-        trouble=outcome.failure.title,
-    )
+# A cluster is joined in a thread of its own: it may be far away, slow, or not there at all.
 
 
-def rows_of(measured: Sequence[Measured], failed: Iterable[Outcome]) -> tuple[ResultRow, ...]:
-    """What failed, then results by falling rate."""
-    lost = [failure_row(outcome) for outcome in failed if outcome.result is None]
-    rows = [result_row(m) for m in measured]
-    return (*lost, *sorted(rows, key=lambda row: -(row.gflops or 0.0)))
+_PATIENCE_S = 60.0
+
+log = logging.getLogger(__name__)
 
 
-def row_of(rows: Sequence[ResultRow], measured: Measured) -> int | None:
-    """The place of a result among rows."""
-    return next((i for i, row in enumerate(rows) if row.measured is measured), None)
+@dataclass(frozen=True)
+class Joined:
+    """The cluster's GPUs, as lanes of a sweep."""
+
+    by: Joining
+    lanes: Sequence[Lane]
 
 
-def best_row(rows: Sequence[ResultRow], rung: str) -> int | None:
-    """The place of a rung's first, hence fastest, row; None if it has none."""
-    for place, row in enumerate(rows):
-        if row.measured is not None and row.measured.result.rung == rung and row.gflops:
-            return place
-    return None
+@dataclass(frozen=True)
+class Refused:
+    """It cannot be joined, and why, in a sentence."""
+
+    by: Joining
+    why: str
 
 
-def table_sentence(rows: Sequence[ResultRow], measured: Sequence[Measured], of: int = 0) -> str:
-    """What the table holds; `of` is how many there are, where some are left out."""
-    if not rows:
-        return "Nothing has been measured yet."
-    here = sum(m.origin == HERE for m in measured)
-    lost = sum(row.measured is None for row in rows)
-    parts = [f"{here} measured here"] if here else []
-    parts += [f"{len(measured) - here} recorded"] if len(measured) > here else []
-    parts += [f"{lost} failed"] if lost else []
-    some = f" of {of}: the kernels of the plot, each at its fastest" if of > len(measured) else ""
-    return (
-        ", ".join(parts) + some + "; bars at the median, lines from the 5th to the 95th percentile."
-    )
+@dataclass(frozen=True)
+class Said:
+    """What happens to the cluster, in a sentence."""
+
+    by: Joining
+    text: str
 
 
-def size_parameters(rung: Rung) -> tuple[str, ...]:
-    """The parameters of a rung that set how large its arrays are (not its blocks)."""
-    return tuple(p.name for p in rung.parameters if p.name in SIZE_NAMES)
+class Joining:
+    """Joins the cluster at an address, and stays until `leave`.
+
+    `tell` gets `Joined` or `Refused`, and each `Said`, from other threads.
+    """
+
+    def __init__(self, address: str, tell: Callable[[Joined | Refused | Said], None]) -> None:
+        self.address = address
+        self._tell = tell
+        self._left = threading.Event()
+        self._thread = threading.Thread(target=self._stay, name="joining", daemon=True)
+        self._thread.start()
+
+    def leave(self) -> None:
+        """Let go of the cluster as soon as may be; nothing is told any more."""
+        self._left.set()
+
+    def wait(self, timeout: float) -> None:
+        """Wait until it is let go of, so many seconds at most."""
+        self._thread.join(timeout)
+
+    def _stay(self) -> None:
+        try:
+            with cancelled_by(self._left.is_set):
+                self._join()
+        except Cancelled:
+            return
+        except TilescopeError as error:
+            self._say(Refused(self, str(error)))
+        except Exception as error:
+            log.exception("the cluster at %s", self.address)
+            self._say(Refused(self, f"The cluster at {self.address} failed: {error!r}."))
+
+    def _join(self) -> None:
+        from core.distributed.cluster import gpu_lanes
+
+        with gpu_lanes(
+            self.address, lambda text: self._say(Said(self, text)), patience_s=_PATIENCE_S
+        ) as lanes:
+            self._say(Joined(self, lanes))
+            self._left.wait()
+
+    def _say(self, what: Joined | Refused | Said) -> None:
+        if not self._left.is_set():
+            self._tell(what)
 
 
 # The benchmark page's state: GPUs, a running sweep, what it says, and all results.
@@ -982,3 +898,146 @@ def results_folder() -> Path:
     import platformdirs
 
     return platformdirs.user_data_path("tilescope", appauthor=False) / "benchmarks"
+
+
+# Sentences of the benchmark page: what runs, how far it is, how it ended.
+
+
+def state_sentence(model: BenchModel) -> str:
+    """What the page can do, or does."""
+    progress = model.progress
+    if progress is not None:
+        return _running(model, progress)
+    if model.cluster:
+        return model.said or f"Looking for the workers at {model.cluster} …"
+    if model.left or model.failed or model.closed_lanes:
+        return ended_sentence(model)
+    if model.devices:
+        return f"Ready: {_gpus(model.devices)}."
+    if model.trouble:
+        elsewhere = " These results were recorded elsewhere." if model.measured else ""
+        return f"{model.trouble}{elsewhere}"
+    return "Looking for a GPU …"
+
+
+def _gpus(devices: Sequence[DeviceReport]) -> str:
+    """The GPUs by name; those that are alike together."""
+    alike = Counter((device.name, device.sms) for device in devices)
+    return "; ".join(
+        f"{name}, {sms} SMs" if count == 1 else f"{count} × {name}, {sms} SMs each"
+        for (name, sms), count in alike.items()
+    )
+
+
+def point_text(point: Point | BenchmarkResult) -> str:
+    """A kernel and its parameters in short."""
+    sizes = parameters_text(point.parameters)
+    return f"{point.title} ({sizes})" if sizes else point.title
+
+
+def _running(model: BenchModel, progress: Progress) -> str:
+    parts = [f"{progress.done} of {progress.total}"]
+    if progress.failed:
+        parts[0] += f", {progress.failed} failed"
+    if model.stopping:
+        parts.append("stopping; the launches so far are kept")
+    elif model.paused:
+        waits = all(live.done for live in model.live.values())
+        parts.append("paused" if waits else "pausing when this launch is measured")
+    elif progress.left_s is not None:
+        parts.append(f"{clock(progress.left_s)} left")
+    if model.cluster:
+        sent = sum(not live.done for live in model.live.values())
+        parts.append(f"{plural(sent, 'launch', 'launches')} sent to {model.cluster}")
+        return f"{capital('; '.join(parts))}. {model.said}".rstrip()
+    for lane, live in model.live.items():
+        if live.done:
+            continue
+        where = f" on {lane}" if len(model.live) > 1 else ""
+        parts.append(f"{live.doing}{where}")
+    sensed = next((live.readings for live in reversed(model.live.values())), Readings())
+    return capital("; ".join(filter(None, (*parts, readings_text(sensed))))) + "."
+
+
+def readings_text(readings: Readings) -> str:
+    """Clocks, temperature and power as they were read, those that were."""
+    values = (
+        (readings.sm_mhz, "SM {:,.0f} MHz"),
+        (readings.launch_mhz, "{:,.0f} MHz during the launches"),
+        (readings.memory_mhz, "memory {:,.0f} MHz"),
+        (readings.temperature_c, "{:.0f} °C"),
+        (readings.power_w, "{:.0f} W"),
+    )
+    return ", ".join([form.format(value).replace(",", "\u202f") for value, form in values if value])
+
+
+def ended_sentence(model: BenchModel) -> str:
+    """How the last sweep ended."""
+    parts = []
+    if model.failed:
+        kinds = ", ".join(
+            dict.fromkeys(o.failure.title for o in model.failed if o.failure is not None)
+        )
+        parts.append(f"{plural(len(model.failed), 'launch', 'launches')} failed ({kinds})")
+    parts += [f"{lane} was given up: {why.rstrip('.')}" for lane, why in model.closed_lanes.items()]
+    if model.left:
+        parts.append(f"{plural(len(model.left), 'launch', 'launches')} not measured")
+    return f"{capital('; '.join(parts))}. All else is below." if parts else "Done."
+
+
+def failure_sentence(model: BenchModel) -> str:
+    """Why a sweep could not begin, or its last failure, whole; empty without one."""
+    if not model.failed:
+        return model.refused
+    last = model.failed[-1]
+    assert last.failure is not None
+    kept = ""
+    if last.result is not None:
+        kept = f" Its first {plural(len(last.result.samples_ms), 'launch', 'launches')} are kept."
+    return f"{point_text(last.point)}: {last.failure.message}{kept}"
+
+
+def live_sentence(live: Live) -> str:
+    """What the plot of launches shows while they come."""
+    text = point_text(live.point)
+    if not live.times:
+        return f"{text}: {live.doing} …"
+    summary = summarise(live.times)
+    flops = live.begun.flops if live.begun is not None else None
+    rate = "" if flops is None else f", {grouped(round(flops / summary.median / 1e6))} GFLOPS"
+    launches = plural(len(live.times), "launch", "launches")
+    return f"{text}: {launches}, median {summary.median:.4g} ms{rate}, running."
+
+
+def measured_sentence(measured: Measured) -> str:
+    """What the plot of a result's launches shows."""
+    result = measured.result
+    title = point_text(result)
+    if result.ok is False:
+        return f"{title}: a wrong result, so it was not timed."
+    where = f"{measured.when} on {result.device.name}"
+    parts = [plural(len(result.samples_ms), "launch", "launches")]
+    if result.median_ms is not None:
+        parts.append(f"median {result.median_ms:.4g} ms")
+    parts.append("checked against float64" if result.ok else "not checked")
+    if measured.failure is not None:
+        parts.append(f"cut off: {measured.failure.title}")
+    parts += [spaced(result.clock_text)] if result.clock_fell else []
+    told = filter(None, (", ".join(parts), readings_text(result.readings)))
+    return f"{title}, {where}: {'; '.join(told)}."
+
+
+def counting_sentence(left: int) -> str:
+    """How many ceilings are still to come; empty when none is."""
+    return f"{plural(left, 'ceiling is', 'ceilings are')} still being counted." if left else ""
+
+
+def rates_of(times_ms: Sequence[float], flops: int | None) -> list[float]:
+    """GFLOPS of each launch, or its milliseconds where the work is not known."""
+    return [flops / (ms * 1e6) if flops is not None else ms for ms in times_ms if ms > 0]
+
+
+def clock(seconds: float) -> str:
+    """65.2 as "1 min 5 s"."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

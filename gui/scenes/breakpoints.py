@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gui.scenes.selection import Breakpoint, exists, shapes
-from gui.scenes.text import grouped, index_text, plural
+from gui.scenes.names_and_numbers import grouped, index_text, plural
+from gui.scenes.session_values import Breakpoint, exists, shapes
 
 if TYPE_CHECKING:
     from core.trace import BlockTrace, Trace

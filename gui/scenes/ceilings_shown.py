@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from core.devices.numbers_with_units import counted, number
-from gui.scenes.text import grouped, plural
-from gui.scenes.text import spaced as with_spaces
+from core.wording import number, prefixed
+from gui.scenes.names_and_numbers import grouped, plural
+from gui.scenes.names_and_numbers import spaced as with_spaces
 
 if TYPE_CHECKING:
     from core.devices.device_table import Device
@@ -296,7 +296,7 @@ def exact_transfers(counts: Counts) -> str:
 
 def brief(value: float, unit: str) -> str:
     """A count in four digits: 137.4 GFLOP."""
-    return spaced(counted(value, unit))
+    return spaced(prefixed(value, unit))
 
 
 def left_out(found: Ceilings) -> str:

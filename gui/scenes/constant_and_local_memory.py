@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gui.scenes.text import join, plural, value_text, verb_of
+from gui.scenes.names_and_numbers import join, plural, value_text, verb_of
 from gui.scenes.warp_lanes import LANES
 from gui.scenes.weak_memo import last_for_each, once_for_each
 

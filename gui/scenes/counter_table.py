@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from core.rules.counters import SPACES, UNITS, WAYS
-from gui.scenes.text import capital, grouped, plural, ratio
+from gui.scenes.names_and_numbers import capital, grouped, plural, ratio
 
 if TYPE_CHECKING:
     from core.recording.count_launch import Counted

@@ -76,8 +76,6 @@ def _reads(history: History, name: str, thread: int, step: int) -> Ints:
     return copies if len(copies) else history.read_by(name, thread, step)
 
 
-EMPTY = np.empty(0, np.int64)
-
 Rect = tuple[int, int, int, int]
 """row, column, rows, columns"""
 

@@ -18,12 +18,12 @@ from core.errors import TilescopeError
 from core.launch import ScalarArgument
 from core.own_files import argument_texts
 from core.own_files.file_launch import LARGE, FileLaunch, join_defines, split_defines
-from gui.scenes.selection import Configuration
+from gui.scenes.session_values import Configuration
 
 if TYPE_CHECKING:
     from core.ladder import Parameter, Rung
     from core.launch import Workload
-    from core.source.editable_constants import Knob
+    from core.source.constants import Knob
 
 
 FILLS = tuple(argument_texts.FILLS)
@@ -150,7 +150,7 @@ def follow(launch: FileLaunch, before: str, after: str, name: str = "") -> FileL
     def alike(old: FileLaunch) -> int:
         return len({*old.arguments, old.grid} & {*launch.arguments, launch.grid})
 
-    from core.source.editable_constants import knobs
+    from core.source.constants import knobs
 
     try:
         old = max([guess(before), *([guess(before, name)] if name else [])], key=alike)
@@ -282,7 +282,7 @@ def knob_rows(workload: Workload, launch: FileLaunch) -> tuple[KnobRow, ...]:
     Of an argument and a constant with one name, as `main` often has it, the constant is dragged:
     the argument follows, and the arrays whose sizes were guessed from it.
     """
-    from core.source.editable_constants import knobs  # loads the reading of C++
+    from core.source.constants import knobs  # loads the reading of C++
 
     found = []
     defines = split_defines(launch.defines)
@@ -311,7 +311,7 @@ def _reached(source: str, kernel: str) -> frozenset[str]:
     """The names that device code and the launches of a kernel use, and what these are made of."""
     from core.source.kernel_slice import without_host_code
     from core.source.kernels_and_launches import launches_by_kernel, unscoped
-    from core.source.macro_expansion import plain_text
+    from core.source.preprocessor import plain_text
 
     text = plain_text(source)
     device = re.sub(r"#[ \t]*define\b.*", "", without_host_code(text))
@@ -368,7 +368,7 @@ def turned(shown: Configuration, text: str, kind: Kind, name: str, value: int) -
     if kind == "define":
         words = {**split_defines(launch.defines), name: str(value)}
         return replace(shown, own=replace(launch, defines=join_defines(words)))
-    from core.source.editable_constants import with_value
+    from core.source.constants import with_value
 
     changed = with_value(text, name, value)
     return replace(shown, source=changed, own=follow(launch, text, changed, name))

@@ -11,28 +11,41 @@ from numpy.typing import NDArray
 
 from core.emulator.events import Ints
 from core.trace import EventKind
-from gui.scenes import illegal_accesses
 from gui.scenes.block_history import (
     BEFORE,
+    EMPTY,
     History,
     accessed_name,
     all_elements,
+    boxes_between,
+    copied,
     elements_a_lane,
     history_of,
     is_global,
-)
-from gui.scenes.bulk_copies_and_wgmma import (
-    boxes_between,
-    copied,
     multiplied,
     operations_at,
     operations_words,
     warps_of,
 )
-from gui.scenes.grids import EMPTY, Grid, Rect, bounding_box
-from gui.scenes.out_of_bounds import Guards, idle, zero_filled
-from gui.scenes.selection import WARP_SIZE
-from gui.scenes.text import block_name, elements_name, join, part_name, plural, value_text, verb_of
+from gui.scenes.grids import Grid, Rect, bounding_box
+from gui.scenes.illegal_and_masked_off import (
+    Guards,
+    at_fault,
+    faults_in_words,
+    faulty_cells,
+    idle,
+    zero_filled,
+)
+from gui.scenes.names_and_numbers import (
+    block_name,
+    elements_name,
+    join,
+    part_name,
+    plural,
+    value_text,
+    verb_of,
+)
+from gui.scenes.session_values import WARP_SIZE
 
 if TYPE_CHECKING:
     from core.emulator.events import TransferEvent
@@ -66,8 +79,8 @@ def caption_of(
         does = does or _event(block_trace, step)
         return f"{where}{when}: {'; '.join(filter(None, (does, held)))}."
     lanes = int(np.count_nonzero(access.active))
-    wrong = illegal_accesses.at_fault(access)
-    said = [illegal_accesses.words(access, wrong)] if wrong else []
+    wrong = at_fault(access)
+    said = [faults_in_words(access, wrong)] if wrong else []
     if lanes or not wrong:
         said.append(_done(access, lanes))
     masked = int(np.count_nonzero(idle(block_trace, access))) if access.array is not None else 0
@@ -156,7 +169,7 @@ class GridMarks:
     """Whether those threads put a zero into shared memory instead."""
     faults: tuple[Ints, Ints] = (EMPTY, EMPTY)
     """Rows and columns, mostly beyond the array, of what threads at fault wanted."""
-    written: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    written: Ints = field(default_factory=lambda: EMPTY)
     values: NDArray[np.generic] = field(default_factory=lambda: np.empty(0, np.float32))
     so_far: SoFar | None = None
     """Of the result: what threads hold for elements that they store later."""
@@ -243,9 +256,7 @@ def matrix_scene(
         filled = zero_filled(block_trace, access)
         if access.fault:
             marks = tuple(
-                replace(m, faults=illegal_accesses.places(g, access))
-                if g.array is access.array
-                else m
+                replace(m, faults=faulty_cells(g, access)) if g.array is access.array else m
                 for m, g in zip(marks, grids, strict=True)
             )
         if guards is not None:

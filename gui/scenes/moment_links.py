@@ -20,12 +20,12 @@ from urllib.parse import quote, unquote
 from core.errors import ParameterError, TilescopeError
 from core.files import replace_file
 from core.ladder.input_arrays import INPUTS
-from core.ladder.link_text import link_pairs
+from core.lessons.step_links import link_pairs
 from core.own_files.file_launch import FileLaunch
 from core.own_files.sources_and_headers import read_plain
 from gui.scenes.question_in_views import LANES
-from gui.scenes.selection import MOST, PAGE_KEYS, UNTITLED, Conditions, Configuration, Element
 from gui.scenes.session import Session
+from gui.scenes.session_values import MOST, PAGE_KEYS, UNTITLED, Conditions, Configuration, Element
 from gui.scenes.step_views import VIEW_NAMES
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.rules.counters import COUNTERS, SPACES, WAYS
-from gui.scenes.text import capital, grouped, plural
+from gui.scenes.names_and_numbers import capital, grouped, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from core.devices.occupancy import LIMITS, Occupancy, Resources, curve, occupancy, warps_of
 from core.explain.explanation import Explanation, Section, columns
 from gui.scenes.ceilings_shown import spaced
-from gui.scenes.text import grouped, plural
+from gui.scenes.names_and_numbers import grouped, plural
 
 if TYPE_CHECKING:
     from core.devices.device_table import Capability

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gui.scenes.text import grouped, join, numbers_name, plural
+from gui.scenes.names_and_numbers import grouped, join, numbers_name, plural
 
 if TYPE_CHECKING:
     from core.trace import BlockTrace, Trace

@@ -9,15 +9,15 @@ import numpy as np
 
 from core.trace import EventKind
 from gui.scenes.block_history import history_of
-from gui.scenes.computed_arrays import outcome
 from gui.scenes.findings_list import finding_rows
 from gui.scenes.grids import grids_of, owned_by
+from gui.scenes.illegal_and_masked_off import guards_of, reaches_of
+from gui.scenes.launch_differences import outcome
 from gui.scenes.matching_steps import Course, Lockstep, course_of
 from gui.scenes.matrices import heat_caption, matrix_scene
-from gui.scenes.out_of_bounds import guards_of, reaches_of
 from gui.scenes.ptx_pane import listing_of
 from gui.scenes.scrub_bar import timeline_of
-from gui.scenes.selection import WARP_SIZE
+from gui.scenes.session_values import WARP_SIZE
 from gui.scenes.shared_arrays_and_banks import shared_scene
 from gui.scenes.warp_lanes import warp_scene
 

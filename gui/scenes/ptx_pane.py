@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from core.ptx.ast import Symbol
+from gui.scenes.names_and_numbers import plural
 from gui.scenes.source_pane import Span
-from gui.scenes.text import plural
 from gui.scenes.weak_memo import once_for_each
 
 if TYPE_CHECKING:

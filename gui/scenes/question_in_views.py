@@ -7,18 +7,15 @@ knows what else would give a veiled part away (`TELLS`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, Union
 
-from gui.scenes.announced_properties import checked_choice
-
 LANES, SECTOR = 32, 32  # lanes of a warp, and banks; bytes
 
 if TYPE_CHECKING:  # what it imports loads the emulator: only a lesson needs that
-    from core.emulator.scheduling import WarpOrder
     from core.lessons.lesson import Target
     from core.lessons.lesson_expressions import Element
     from core.trace import BlockTrace
@@ -116,40 +113,6 @@ class Lit:
     def told(self) -> str:
         """Both answers, once it is told which is right."""
         return "   ".join(words for words in (self.words("right"), self.words("given")) if words)
-
-
-def checked_veils(_: object, names: Iterable[str]) -> frozenset[str]:
-    """The names as a set. Raises ValueError for one that is not a veil."""
-    from core.lessons.lesson import VEILS
-
-    found = frozenset(names)
-    for name in sorted(found):
-        if name not in VEILS and not re.fullmatch(r"phases:[0-9]{1,3}", name):
-            raise ValueError(f"there is no veil {name!r}: use {', '.join(VEILS)}")
-    return found
-
-
-def checked_target(_: object, target: Target | None) -> Target | None:
-    """The target if there is such a thing to click. Raises ValueError for another."""
-    from core.lessons.lesson import TARGETS
-
-    return None if target is None else checked_choice(target, TARGETS)
-
-
-def checked_bank(_: object, bank: int | None) -> int | None:
-    """The bank if there is such a one. Raises ValueError for another."""
-    if bank is not None and not 0 <= bank < LANES:
-        raise ValueError(f"expected a bank from 0 to {LANES - 1}, not {bank!r}")
-    return bank
-
-
-def checked_order(_: object, order: WarpOrder) -> WarpOrder:
-    """The order in which warps take turns. Raises ValueError for another."""
-    if order == "lockstep":
-        return order
-    from core.emulator.scheduling import ORDERS
-
-    return checked_choice(order, ORDERS)
 
 
 def waits(session: Session, what: str) -> str:

@@ -22,8 +22,8 @@ from core.own_files.file_launch import FileLaunch
 from core.own_files.sources_and_headers import read_plain
 from core.plain_data import plain, typed
 from gui.scenes.moment_links import Named, checksum
-from gui.scenes.selection import MOST, Breakpoint, Configuration
 from gui.scenes.session import Session
+from gui.scenes.session_values import MOST, Breakpoint, Configuration
 
 T = TypeVar("T")
 

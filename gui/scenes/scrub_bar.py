@@ -10,9 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.trace import EventKind
-from gui.scenes import illegal_accesses
-from gui.scenes.bulk_copies_and_wgmma import operations_at, operations_words
-from gui.scenes.text import FILL, element_name, fills, grouped, part_name, plural, verb_of
+from gui.scenes.block_history import operations_at, operations_words
+from gui.scenes.illegal_and_masked_off import at_fault, faulty_name
+from gui.scenes.names_and_numbers import (
+    FILL,
+    element_name,
+    fills,
+    grouped,
+    part_name,
+    plural,
+    verb_of,
+)
 from gui.scenes.weak_memo import last_for_each
 
 if TYPE_CHECKING:
@@ -150,7 +158,7 @@ def event_caption(session: Session) -> str:
 def _access_sentence(session: Session, access: Access, who: str, several: bool) -> str:
     verb = verb_of(access.kind)
     sentence = f"{who} {verb}{'' if several else 's'} {access.target} at line {access.line}"
-    wrong = len(illegal_accesses.at_fault(access))
+    wrong = len(at_fault(access))
     if wrong:
         served = np.count_nonzero(access.active)
         blame = f"{plural(wrong, 'thread')} {'are' if wrong > 1 else 'is'} at fault"
@@ -161,5 +169,5 @@ def _access_sentence(session: Session, access: Access, who: str, several: bool) 
         element = element_name(access.array, int(access.elements[thread]))
         sentence += f"; thread {thread} {verb}s {element}"
     elif access.faulty[thread]:
-        sentence += f"; thread {thread} {verb}s {illegal_accesses.faulty_name(access, thread)}"
+        sentence += f"; thread {thread} {verb}s {faulty_name(access, thread)}"
     return sentence + "."

@@ -12,18 +12,19 @@ at, what is compared with what, which page and view are in front, and in which t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import numpy as np
 from psygnal import Signal
 
 from core.ladder.input_arrays import INPUTS, Inputs
 from core.ladder.rung import DEFAULT_SEED
+from core.rules.shared_memory import BANKS
 from gui.scenes import question_in_views
-from gui.scenes.announced_properties import Setting, checked_choice, one_of
 from gui.scenes.breakpoints import (
     OtherBreakpoints,
     Steps,
@@ -35,7 +36,7 @@ from gui.scenes.breakpoints import (
 from gui.scenes.edited_source import Versions, line_map
 from gui.scenes.matching_steps import Anchor
 from gui.scenes.refresh_queue import Turns
-from gui.scenes.selection import (
+from gui.scenes.session_values import (
     COMPARED_VIEWS,
     MAX_SPEED,
     MIN_SPEED,
@@ -61,12 +62,14 @@ if TYPE_CHECKING:
     from gui.scenes.nsight_rows import Profile
     from gui.scenes.question_in_views import Lit, Pick
 
+T = TypeVar("T")
+
 
 _LAUNCH = attrgetter("source", "kernel", "defines", "parameters", "launch.grid", "launch.block")
 """What two workloads have in common if they are of one launch."""
 
 
-class Shown:
+class _Shown:
     """One record at a time, open at one of its recorded blocks; it makes places fit it."""
 
     def __init__(self) -> None:
@@ -136,6 +139,47 @@ class Shown:
         return self._stops[1]
 
 
+class Setting(Generic[T]):
+    """A property of the session: `fit(session, value)` gives what is kept of a value that is set.
+
+    The session may have a signal `<name>_changed` for it.
+    """
+
+    def __init__(self, default: T, fit: Callable[[Any, Any], T] | None = None) -> None:
+        self.default = default
+        self.fit = fit
+        self.name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, owner: None, kind: type) -> Setting[T]: ...
+    @overload
+    def __get__(self, owner: Session, kind: type) -> T: ...
+    def __get__(self, owner: Session | None, kind: type) -> T | Setting[T]:
+        if owner is None:
+            return self
+        found: T = owner.values[self.name]
+        return found
+
+    def __set__(self, owner: Session, value: T) -> None:
+        owner.update(**{self.name: value})
+
+
+def _one_of(*choices: str) -> Callable[[Any, Any], str]:
+    """A `fit` for a setting that has one of a few values; raises ValueError for another."""
+    return lambda _, value: _checked(value, choices)
+
+
+def _checked(value: T, choices: Iterable[str]) -> T:
+    """The value, if it is one of the choices. Raises ValueError for another."""
+    choices = tuple(choices)
+    if value not in choices:
+        raise ValueError(f"expected one of {', '.join(filter(None, choices))}, not {value!r}")
+    return value
+
+
 def _speed(_: object, speed: float) -> float:
     return min(max(float(speed), MIN_SPEED), MAX_SPEED)
 
@@ -145,15 +189,49 @@ def _offered(name: str) -> Callable[[Session, str], str]:
 
     def fit(session: Session, value: str) -> str:
         choices = session.offered.get(name, ())
-        return checked_choice(value, choices) if choices else value
+        return _checked(value, choices) if choices else value
 
     return fit
 
 
 def _counts_by(session: Session, value: str) -> str:
     """A session from a file, or the other side of a comparison, may have no profile."""
-    chosen = one_of("array", "line", "profile")(session, value)
+    chosen = _one_of("array", "line", "profile")(session, value)
     return "array" if chosen == "profile" and session.profile is None else chosen
+
+
+def _veils(_: object, names: Iterable[str]) -> frozenset[str]:
+    """The names as a set. Raises ValueError for one that is not a veil."""
+    from core.lessons.lesson import VEILS
+
+    found = frozenset(names)
+    for name in sorted(found):
+        if name not in VEILS and not re.fullmatch(r"phases:[0-9]{1,3}", name):
+            raise ValueError(f"there is no veil {name!r}: use {', '.join(VEILS)}")
+    return found
+
+
+def _target(_: object, target: Target | None) -> Target | None:
+    """The target if there is such a thing to click. Raises ValueError for another."""
+    from core.lessons.lesson import TARGETS
+
+    return None if target is None else _checked(target, TARGETS)
+
+
+def _bank(_: object, bank: int | None) -> int | None:
+    """The bank if there is such a one. Raises ValueError for another."""
+    if bank is not None and not 0 <= bank < BANKS:
+        raise ValueError(f"expected a bank from 0 to {BANKS - 1}, not {bank!r}")
+    return bank
+
+
+def _order(_: object, order: WarpOrder) -> WarpOrder:
+    """The order in which warps take turns. Raises ValueError for another."""
+    if order == "lockstep":
+        return order
+    from core.emulator.scheduling import ORDERS
+
+    return _checked(order, ORDERS)
 
 
 def _whole(_: object, value: int | None) -> int | None:
@@ -211,7 +289,7 @@ class Session:
     """The source line that the user selected (not the one being executed)."""
     element: Setting[Element | None] = Setting(None, lambda self, e: self.fit_element(e))
     """The selected array element; None if the launch has no such element."""
-    bank: Setting[int | None] = Setting(None, question_in_views.checked_bank)
+    bank: Setting[int | None] = Setting(None, _bank)
     """The selected bank of shared memory, 0..31."""
     sector: Setting[int | None] = Setting(None, _whole)
     """The selected sector of global memory, counted from the start of the array accessed last."""
@@ -219,9 +297,9 @@ class Session:
     """What the pointer rests on."""
     configuration: Setting[Configuration | None] = Setting(None)
     """The launch asked for; the trace follows when it has been recorded."""
-    inputs: Setting[Inputs] = Setting("random", one_of(*INPUTS))  # type: ignore[arg-type]
+    inputs: Setting[Inputs] = Setting("random", _one_of(*INPUTS))  # type: ignore[arg-type]
     """What the arrays that a rung reads hold; another choice records its launch anew."""
-    unit: Setting[Unit] = Setting("access", one_of(*UNITS))  # type: ignore[arg-type]
+    unit: Setting[Unit] = Setting("access", _one_of(*UNITS))  # type: ignore[arg-type]
     """What one step of the transport moves by."""
     speed: Setting[float] = Setting(4.0, _speed)
     """Units a second while playing."""
@@ -259,11 +337,11 @@ class Session:
     """Whether the view of the memory that a step accesses comes to the front."""
     versus: Setting[Configuration | None] = Setting(None)
     """The launch that `configuration` is compared with on the page "compare"."""
-    compared_view: Setting[str] = Setting("Memory", one_of(*COMPARED_VIEWS))
+    compared_view: Setting[str] = Setting("Memory", _one_of(*COMPARED_VIEWS))
     """What both sides of a comparison show first."""
     everything: Setting[bool] = Setting(False, lambda _, on: bool(on))
     """Whether Benchmark, Ceilings and Occupancy show all that they have, not the simple part."""
-    order: Setting[WarpOrder] = Setting("lockstep", question_in_views.checked_order)
+    order: Setting[WarpOrder] = Setting("lockstep", _order)
     """How the warps of a block take turns; another order records the launch anew."""
     seed: Setting[int] = Setting(DEFAULT_SEED, _whole)  # type: ignore[arg-type]
     """Of the random numbers that a rung's arrays hold; another one records the launch anew."""
@@ -279,13 +357,13 @@ class Session:
     """Registers of a thread there."""
     shared: Setting[int | None] = Setting(None, _whole)
     """Bytes of shared memory of a block there."""
-    veiled: Setting[frozenset[str]] = Setting(frozenset(), question_in_views.checked_veils)
+    veiled: Setting[frozenset[str]] = Setting(frozenset(), _veils)
     """The parts that a question veils: names of `core.lessons.lesson.VEILS`."""
     answered: Setting[bool] = Setting(False, lambda _, on: bool(on))
     """Whether what is veiled is so for a later question: the present one is answered."""
     lit: Setting[Lit | None] = Setting(None)
     """What views light: the right answer beside the learner's own."""
-    pick_target: Setting[Target | None] = Setting(None, question_in_views.checked_target)
+    pick_target: Setting[Target | None] = Setting(None, _target)
     """What a question asks to click; a click on such a thing emits `picked` and does no more."""
     trouble: Setting[str] = Setting("")
     """Why there is no trace, and what to do, in a sentence or two; views show it instead."""
@@ -302,7 +380,7 @@ class Session:
         """Where what is read waits while the clock plays; both sides of a comparison share one."""
         self.versions = Versions()
         """Which texts have run, on either side of a comparison."""
-        self._shown = Shown()
+        self._shown = _Shown()
         self._counted: Counted | None = None
         self._counted_for: Configuration | None = None
         self._wanted: int | None = None

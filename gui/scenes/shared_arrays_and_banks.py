@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from core.emulator.events import Ints
 from core.trace.access import SharedArray, owner_of
-from gui.scenes import illegal_accesses
 from gui.scenes.block_history import accessed_name, all_elements, elements_a_lane, history_of
-from gui.scenes.text import capital, element_name, numbers_name, plural, verb_of
+from gui.scenes.illegal_and_masked_off import at_fault, faults_in_words
+from gui.scenes.names_and_numbers import capital, element_name, numbers_name, plural, verb_of
 from gui.scenes.warp_lanes import LANES
 from gui.scenes.weak_memo import last_for_each
 
@@ -211,7 +211,7 @@ def _addresses(array: Array | SharedArray | None) -> range:
 
 def _banks(access: Access, warp: int, arrays: tuple[SharedArray, ...], live: bool) -> BankScene:
     part, array = access.warp(warp), access.array
-    wrong = illegal_accesses.at_fault(access, warp * LANES, LANES)
+    wrong = at_fault(access, warp * LANES, LANES)
     asked: dict[int, list[int]] = {}
     lanes = np.flatnonzero(part.active)
     for lane, first in zip(lanes.tolist(), part.addresses[lanes].tolist(), strict=True):
@@ -235,7 +235,7 @@ def _banks(access: Access, warp: int, arrays: tuple[SharedArray, ...], live: boo
         conflicts=int(part.conflicts),
         width=access.width,
         passes=tuple(np.asarray(part.ways).tolist()),
-        fault=illegal_accesses.words(access, wrong, "lane") if wrong else "",
+        fault=faults_in_words(access, wrong, "lane") if wrong else "",
     )
 
 

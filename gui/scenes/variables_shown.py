@@ -10,8 +10,8 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from core.trace.variables import Value, Variable
-from gui.scenes.selection import WARP_SIZE
-from gui.scenes.text import join, name_of_thread, variable_text
+from gui.scenes.names_and_numbers import join, name_of_thread, variable_text
+from gui.scenes.session_values import WARP_SIZE
 
 if TYPE_CHECKING:
     from core.trace import BlockTrace

@@ -9,9 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.rules import global_memory
-from gui.scenes import illegal_accesses
 from gui.scenes.block_history import all_elements, elements_a_lane, history_of, numbers_of
-from gui.scenes.text import elements_name, numbers_name, percent, plural, span_name, verb_of
+from gui.scenes.illegal_and_masked_off import (
+    at_fault,
+    fault_of_thread,
+    faults_in_words,
+    faulty_name,
+)
+from gui.scenes.names_and_numbers import (
+    elements_name,
+    numbers_name,
+    percent,
+    plural,
+    span_name,
+    verb_of,
+)
 from gui.scenes.weak_memo import last_for_each
 
 if TYPE_CHECKING:
@@ -152,11 +164,11 @@ def warp_scene(block_trace: BlockTrace, step: int, warp: int) -> WarpScene | Non
         active=np.asarray(part.active),
         faulty=np.asarray(part.faulty),
         faults=tuple(
-            illegal_accesses.thread_words(access, first + lane) if part.faulty[lane] else ""
+            fault_of_thread(access, first + lane) if part.faulty[lane] else ""
             for lane in range(LANES)
         ),
         names=tuple(
-            illegal_accesses.faulty_name(access, first + lane)
+            faulty_name(access, first + lane)
             if part.faulty[lane]
             else _lane_name(access.array, element, wide)
             for lane, element in enumerate(part.elements.tolist())
@@ -211,9 +223,9 @@ def _lane_name(array: Array | SharedArray, first: int, count: int) -> str:
 def _caption(access: Access, warp: int, live: bool) -> str:
     """Faults first; then what is loaded, stored or updated, and what that costs."""
     lanes = int(np.count_nonzero(access.warp(warp).active))
-    wrong = illegal_accesses.at_fault(access, warp * LANES, LANES)
+    wrong = at_fault(access, warp * LANES, LANES)
     who = "" if lanes else f"Warp {warp}: "
-    said = [f"{who}{illegal_accesses.words(access, wrong, 'lane')}"] if wrong else []
+    said = [f"{who}{faults_in_words(access, wrong, 'lane')}"] if wrong else []
     if lanes and access.array is not None:
         said.append(_cost(access, warp, lanes))
     elif not wrong:

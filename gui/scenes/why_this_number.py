@@ -19,8 +19,8 @@ from core.rules.global_memory import SECTOR
 from gui.scenes.block_history import History, history_of
 from gui.scenes.counter_table import CounterRow
 from gui.scenes.grids import product_of
-from gui.scenes.selection import WARP_SIZE
-from gui.scenes.text import block_name, element_name, grouped, plural
+from gui.scenes.names_and_numbers import block_name, element_name, grouped, plural
+from gui.scenes.session_values import WARP_SIZE
 from gui.scenes.weak_memo import last_for_each
 
 if TYPE_CHECKING:

@@ -26,9 +26,8 @@ from gui.commands.second_launch import Comparing
 from gui.commands.window import Window
 from gui.looks.style_sheet import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
-from gui.scenes.change_verdict import verdict
-from gui.scenes.cost_differences import Difference, Grouping, differences
 from gui.scenes.edited_source import Changes, changes
+from gui.scenes.launch_differences import Difference, Grouping, differences, verdict
 from gui.scenes.paired_sessions import (
     PRESETS,
     Naming,
@@ -38,8 +37,8 @@ from gui.scenes.paired_sessions import (
     space_of,
     views_shown,
 )
-from gui.scenes.selection import COMPARED_VIEWS
 from gui.scenes.session import Session
+from gui.scenes.session_values import COMPARED_VIEWS
 from gui.scenes.why_this_number import Topic
 from gui.views.base import Caption, Panel, SessionView
 from gui.views.counters_view import CountersView
@@ -273,7 +272,7 @@ VERDICTS = {"a": "  ! worse", "b": "  ✓ better"}
 
 
 class DifferenceModel(RowModel[Difference]):
-    """The rows of `gui.scenes.cost_differences` for a table; a row that is a text is a heading.
+    """The rows of `gui.scenes.launch_differences` for a table; a row that is a text is a heading.
 
     Of a row, "a" is the side that stands left and "b" the other, as `naming` calls them.
     """

@@ -6,10 +6,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QMenuBar, QToolButton, QWidget
 
-from core.ladder.rung_rules import assignments
+from core.wording import assignments
 from gui.looks.style_sheet import set_style, side_by_side, stacked, styled_label
+from gui.scenes.names_and_numbers import spaced
 from gui.scenes.session import Session
-from gui.scenes.text import spaced
 from gui.shell.pages import PAGES
 from gui.views.widgets import Segmented, icon_button
 

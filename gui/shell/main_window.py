@@ -17,8 +17,8 @@ from gui.commands.theme_applier import Dressing
 from gui.commands.window import Window
 from gui.looks.style_sheet import stacked
 from gui.looks.theme import NORMAL, theme_names
-from gui.scenes.selection import TEXT_SIZES, Configuration
 from gui.scenes.session import Session
+from gui.scenes.session_values import TEXT_SIZES, Configuration
 from gui.shell.header import Header, window_title
 from gui.shell.menus import build_menus
 from gui.shell.pages import PAGES

@@ -15,7 +15,7 @@ from gui.commands.moment_commands import LIST
 from gui.looks.theme import NORMAL, load_theme, theme_names
 from gui.scenes.paired_sessions import PRESETS, Naming, Preset
 from gui.scenes.question_in_views import answer_with_selection, most_of
-from gui.scenes.selection import COMPARED_VIEWS, ORDER_TITLES, UNITS
+from gui.scenes.session_values import COMPARED_VIEWS, ORDER_TITLES, UNITS
 from gui.scenes.step_views import VIEWS, StepView
 from gui.shell.pages import PAGES
 from gui.views.transport_bar import UNIT_TIPS

@@ -15,11 +15,11 @@ from PySide6.QtGui import QScreen
 from gui.commands.moment_commands import places_of
 from gui.looks.theme import NORMAL, theme_names
 from gui.scenes.saved_state import LOOKS, Saved, save, selection
-from gui.scenes.selection import TEXT_SIZES
+from gui.scenes.session_values import TEXT_SIZES
 from gui.shell.pages import PAGES
 
 if TYPE_CHECKING:
-    from gui.scenes.selection import Configuration
+    from gui.scenes.session_values import Configuration
     from gui.shell.main_window import MainWindow
 
 LOCKED_MS = 3000  # how long another window's writing is waited for

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 from core.explain.bank_map import CHUNK, LINE, BankMap, Piece
 from core.rules.shared_memory import BANKS, WORD
 from gui.looks.theme import Theme
-from gui.scenes.text import grouped
+from gui.scenes.names_and_numbers import grouped
 from gui.views.drawing_tools import (
     LEFT,
     Cells,

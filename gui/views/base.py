@@ -21,11 +21,11 @@ from PySide6.QtWidgets import QFrame, QLabel, QMenu, QSizePolicy, QToolTip, QWid
 from gui.background import close_workers
 from gui.looks.style_sheet import named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
+from gui.scenes.names_and_numbers import index_text, unbroken
 from gui.scenes.question_in_views import veil_words
-from gui.scenes.selection import Breakpoint, Element, Hover
 from gui.scenes.session import Session
+from gui.scenes.session_values import Breakpoint, Element, Hover
 from gui.scenes.step_views import StepView
-from gui.scenes.text import index_text, unbroken
 from gui.scenes.why_this_number import Fetched
 
 MOST_WORDS = 1000  # whose widths a caption remembers

@@ -1,4 +1,4 @@
-"""The benchmark page: sweeps on real GPUs, plotted while their samples arrive."""
+"""The benchmark page: the fields of a sweep, its results as a table, and files of results."""
 
 from __future__ import annotations
 
@@ -7,15 +7,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QModelIndex, QObject, QRectF, QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtCore import QModelIndex, QObject, QPoint, QRectF, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import (
+    QCheckBox,
     QDialog,
     QDialogButtonBox,
+    QDoubleSpinBox,
     QFileDialog,
     QFormLayout,
     QLineEdit,
+    QListWidget,
+    QListWidgetItem,
     QPlainTextEdit,
+    QProgressBar,
+    QPushButton,
+    QSizePolicy,
     QSplitter,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -30,16 +37,17 @@ from core.gpu.sweep_plan import SIZE, FileKernel, make_plan
 from core.own_files.file_launch import FileLaunch
 from gui.background import Worker, sentence_of
 from gui.jobs.bench_work import CeilingCounter, file_job
-from gui.looks.style_sheet import named, stacked, styled_label
+from gui.looks.style_sheet import named, set_icon, set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.pictures import Picture, image_of, pdf_of, write_picture
-from gui.scenes.bench_places import places
 from gui.scenes.benchmark import (
+    CONFIGURED,
     FAMILIES,
     HERE,
     RECORDED,
     BenchModel,
     Measured,
+    Place,
     ResultRow,
     Setup,
     best_row,
@@ -52,6 +60,7 @@ from gui.scenes.benchmark import (
     machine_sentence,
     machines,
     measured_sentence,
+    places,
     plan_of,
     plan_sentence,
     rates_of,
@@ -61,357 +70,30 @@ from gui.scenes.benchmark import (
     table_sentence,
 )
 from gui.scenes.benchmark_plot import simple_results, simple_series
+from gui.scenes.names_and_numbers import in_window, plural
 from gui.scenes.question_in_views import waits
-from gui.scenes.text import in_window
 from gui.views.base import Caption, Panel
-from gui.views.benchmark_plots import CurvesPanel, LaunchPlot
-from gui.views.benchmark_setup import SetupStrip
-from gui.views.page_parts import PageView, panels_in, simple_or_all
+from gui.views.benchmark_plot import CurvesPanel, LaunchPlot
+from gui.views.page_parts import Choice, PageView, panels_in, simple_or_all
 from gui.views.tables import Index, RowModel, RowTable
 from gui.views.veil import Veil
-from gui.views.widgets import ask_where, fitting_choice, offer, push_button
+from gui.views.widgets import action_button, ask_where, fitting_choice, offer, push_button
 
 if TYPE_CHECKING:
     from core.gpu.benchmark_result import BenchmarkResult
-    from core.gpu.executor import GpuWorker
     from core.gpu.sweep import Outcome
     from core.gpu.sweep_plan import Plan
+    from core.gpu.worker_process import GpuWorker
     from core.ladder import Ladder
     from gui.scenes.benchmark_plot import Ceilings
     from gui.scenes.session import Session
-
-
-RATE, BANDWIDTH, BAR = 2, 3, 4
-_TIPS = {
-    RATE: "10⁹ floating-point operations a second at the median launch; ↓: the SM clock fell",
-    BANDWIDTH: "Bytes of the arrays, each once, over the time: what the algorithm needs, not what "
-    "the kernel moves. Small where every byte is used often, as in a matrix product",
-}
-
-
-class ResultsModel(RowModel[ResultRow]):
-    """Rows of `gui.scenes.benchmark`."""
-
-    HEADS = ("Kernel", "Parameters", "GFLOPS", "Effective GB/s", "")
-    RIGHT = frozenset({RATE, BANDWIDTH})
-
-    def text(self, row: ResultRow, column: int) -> str:
-        return (row.title, row.details, row.rate_text, row.bandwidth_text, "")[column]
-
-    def head_tip(self, column: int) -> str:
-        return _TIPS.get(column, "")
-
-    def tip(self, row: ResultRow) -> str:
-        return row.notes
-
-    def color(self, row: ResultRow, column: int) -> str:
-        if row.trouble and column == RATE:
-            return "error"
-        return "text" if column in (0, RATE) else "text_dim"
-
-
-class RateBar(QStyledItemDelegate):
-    """A bar of the rate, with a line from the 5th to the 95th percentile."""
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        model = index.model()
-        assert isinstance(model, ResultsModel)
-        row, theme = model.plain_rows[index.row()], current_theme()
-        most = max((r.high or r.gflops or 0.0) if r.gflops else 0.0 for r in model.plain_rows)
-        if not row.gflops or not most:
-            return
-        box = QRectF(option.rect).adjusted(8, 0, -12, 0)
-        scale, middle = box.width() / most, box.center().y()
-        strength = 0.85 if row.measured and row.measured.origin == HERE else 0.45
-        bar = QRectF(box.left(), middle - 5, row.gflops * scale, 10)
-        painter.fillRect(bar, theme.tint("load", strength))
-        if row.low is not None and row.high is not None:
-            left, right = box.left() + row.low * scale, box.left() + row.high * scale
-            line = QRectF(left, middle - 1, max(right - left, 2), 2)
-            painter.fillRect(line, theme.color("text"))
-
-
-# The results panel of the benchmark page: one machine's results as a table.
-
-
-class ResultsPanel(QWidget):
-    """`row_chosen(row, by_user)`; `machine_chosen()` when other results are to be shown."""
-
-    row_chosen = Signal(object, bool)
-    machine_chosen = Signal()
-
-    def __init__(self, arithmetics: Mapping[str, str]) -> None:
-        """arithmetics: what the ladder's matrix products compute with, by rung."""
-        super().__init__()
-        self._arithmetics = arithmetics
-        self._family = ""
-        self.family = fitting_choice("Kind of kernels", "Which results stand beside each other")
-        self.caption = Caption()
-        self.model = ResultsModel()
-        self.table = RowTable(self.model, "Measured kernels")
-        self.table.setItemDelegateForColumn(BAR, RateBar(self.table))
-        self.contents = Caption(role="dim")
-        self.machine = fitting_choice("Machine", "Whose results are shown")
-        elsewhere = "Show results that were measured on another machine"
-        self.import_button = push_button("Import…", elsewhere)
-        kinds = "CSV, JSON, Parquet, a report, or the plots as PNG or PDF"
-        self.save_button = push_button("Export…", kinds)
-        self.controls = (self.family, self.machine, self.import_button, self.save_button)
-        self.measured: list[Measured] = []
-        self.keys: Callable[[Sequence[Measured]], frozenset[str] | None] = lambda _: None
-        """Which series of the results are shown, each at its fastest; None for everything."""
-        self._name = ""
-        self.table.selectionModel().currentRowChanged.connect(self._on_row)
-        self.machine.textActivated.connect(self._on_machine)
-        self.family.activated.connect(lambda _: self._on_family(self.family.currentData()))
-        self._lay_out()
-
-    @property
-    def rows(self) -> tuple[ResultRow, ...]:
-        return self.model.plain_rows
-
-    def show_machine(self, name: str) -> None:
-        """Show all of this machine's results at the next `show_results`."""
-        self._name, self._family = name, "all"
-
-    def show_results(self, every: Sequence[Measured], failed: Sequence[Outcome]) -> None:
-        known = machines(every)
-        if self._name not in known:
-            self._name = known[0] if known else ""
-        offer(self.machine, [(name, name) for name in known], self._name)
-        self.machine.setEnabled(len(known) > 1)
-        of_machine = [m for m in every if m.machine == self._name]
-        family = self._offer_families(families(of_machine, self._arithmetics))
-        self.measured = [
-            m for m in of_machine if family in ("all", family_of(m, self._arithmetics))
-        ]
-        here = not self.measured or self.measured[-1].origin == HERE
-        keys = self.keys(self.measured)
-        shown: Sequence[Measured] = self.measured
-        if keys is not None:
-            shown = simple_results(shown, keys)
-        rows = rows_of(shown, failed if here else ())
-        self.table.setColumnHidden(BANDWIDTH, keys is not None)
-        self.model.load(rows)
-        self.table.fit()
-        self.contents.setText(table_sentence(rows, shown, len(self.measured)))
-        self.caption.setText(machine_sentence(self.measured))
-
-    def _offer_families(self, there: tuple[str, ...]) -> str:
-        chosen = self._family if self._family in there else next(iter(there), "all")
-        offer(self.family, [(FAMILIES[key], key) for key in there], chosen)
-        self.family.setVisible(len(there) > 1)
-        return chosen
-
-    def show_family(self, key: str) -> None:
-        """Show this family at the next `show_results`, where there is any of it."""
-        self._family = key
-
-    def select(self, measured: Measured) -> None:
-        place = row_of(self.rows, measured)
-        if place is not None:
-            self.table.selectRow(place)
-
-    def select_rung(self, rung: str) -> ResultRow | None:
-        place = best_row(self.rows, rung)
-        if place is None:
-            return None
-        self.table.selectRow(place)
-        return self.rows[place]
-
-    def _on_row(self, index: QModelIndex) -> None:
-        if index.isValid():
-            self.row_chosen.emit(self.rows[index.row()], self.table.hasFocus())
-
-    def _on_family(self, key: str) -> None:
-        self._family = key
-        self.machine_chosen.emit()
-
-    def _on_machine(self, name: str) -> None:
-        self._name, self._family = name, ""
-        self.machine_chosen.emit()
-
-    def _lay_out(self) -> None:
-        space, head = current_theme().spacing, QWidget()
-        stacked(head, self.contents, edges=(space.margin, 0, space.gap, 0))
-        stacked(self, head, (self.table, 1), gap=2)
-
-
-# Results and plots of the benchmark page to files, results from files, and a file to sweep.
-
-
-KINDS = (
-    *("Table (*.csv)", "Results of this program (*.json)", "Parquet (*.parquet)"),
-    *("Report with plots (*.md)", "Plots as pictures (*.png)", "Plots as drawings (*.pdf)"),
-)
-OPENED = f"Results ({' '.join('*' + ending for ending in READ)})"
-
-
-class BenchFiles(QObject):
-    """Writes and reads off the UI thread. `said(sentence, ok)` tells how it went.
-
-    `was_read(path, results)` comes for each file that `read` was asked for.
-    """
-
-    said = Signal(str, bool)
-    was_read = Signal(object, object)
-
-    def __init__(self, page: QWidget, plots: Callable[[], dict[str, QWidget]]) -> None:
-        super().__init__(page)
-        self._page, self._plots = page, plots
-        self._worker = Worker(self, "benchmark files", self._saved, self._failed, keeps_all=True)
-        self._reader = Worker(self, "results", self._read, self._failed, keeps_all=True)
-
-    def _saved(self, path: Path) -> None:
-        self.said.emit(f"Saved {path}", True)
-
-    def _read(self, found: tuple[Path, Sequence[BenchmarkResult]]) -> None:
-        self.was_read.emit(*found)
-
-    def _failed(self, error: object) -> None:
-        self.said.emit(sentence_of(error), False)
-
-    def ask_and_save(
-        self, measured: Sequence[Measured], failures: Sequence[tuple[str, str]], ceilings: Ceilings
-    ) -> None:
-        if where := ask_where(self._page, "Save results", "tilescope-benchmark.csv", KINDS):
-            self.save(where[0], measured, failures, ceilings)
-
-    def save(
-        self,
-        path: Path,
-        measured: Sequence[Measured],
-        failures: Sequence[tuple[str, str]] = (),
-        ceilings: Ceilings | None = None,
-    ) -> None:
-        results = tuple(m.result for m in measured)
-        ending = path.suffix.lower()
-        if ending in (".png", ".pdf"):
-            self._worker.submit(self._pictures(path, ending)[0])
-            return
-        if ending != ".md":
-
-            def write(_: object) -> Path:
-                write_results(path, results)
-                return path
-
-            self._worker.submit(write)
-            return
-        pictures, files = self._pictures(path, ".png")
-        known = {}
-        for place, m in enumerate(measured):
-            key = m.ceiling_key
-            found = None if key is None or ceilings is None else ceilings.get(key)
-            if found is not None:
-                known[place] = found
-
-        def job(progress: object) -> Path:
-            from core.gpu.result_files import report
-
-            pictures(progress)
-            text = report(results, failures=failures, pictures=files, ceilings=known)
-            return replace_file(path, text)
-
-        self._worker.submit(job)
-
-    def _pictures(self, path: Path, ending: str) -> tuple[Any, dict[str, str]]:
-        """The work of writing the plots beside `path`, and their files' names by title."""
-        pictures, names = {}, {}
-        for title, widget in self._plots().items():
-            content = pdf_of(widget, title) if ending == ".pdf" else image_of(widget)
-            file = path.with_name(f"{path.stem}-{title.lower().replace(' ', '-')}{ending}")
-            pictures[file], names[title] = Picture(content), file.name
-
-        def job(_: object) -> Path:
-            for file, picture in pictures.items():
-                write_picture(picture, file)
-            return path.with_name(" and ".join(names.values()))
-
-        return job, names
-
-    def ask_and_read(self) -> None:
-        names, _ = QFileDialog.getOpenFileNames(self._page, "Import results", "", OPENED)
-        for name in names:
-            self.read(Path(name))
-
-    def read(self, path: Path) -> None:
-        self._reader.submit(lambda _: (path, read_results(path)))
-
-
-class FileDialog(QDialog):
-    """How a file's kernel is launched at any size: texts with `{n}` and `{tile}` in them."""
-
-    FIELDS = (
-        ("grid", "Grid", "{ceil_div(n, tile)}, {ceil_div(n, tile)}"),
-        ("block", "Block", "{tile}, {tile}"),
-        ("shared", "Dynamic shared memory, bytes", "0"),
-        ("defines", "Defines", "TILE_WIDTH={tile}"),
-    )
-
-    def __init__(self, name: str, source: str, launch: FileLaunch, parent: QWidget | None) -> None:
-        super().__init__(parent)
-        self.setWindowTitle(f"Sweep {name}")
-        self.source, self._launch = source, launch
-        self.kernel: FileKernel | None = None
-        form = QFormLayout(self)
-        intro = (
-            "What stands in braces is filled in for each point of the sweep: {n} from the sizes, "
-            "{tile} from the tiles; arithmetic such as {n // tile} works."
-        )
-        form.addRow(styled_label(intro, wrap=True))
-        self.fields: dict[str, QLineEdit] = {}
-        for key, title, example in self.FIELDS:
-            self.fields[key] = self._line(form, title, getattr(launch, key), example)
-        arguments = "\n".join(f"{n}={t}" for n, t in self._launch.arguments)
-        self.arguments = named(QPlainTextEdit(arguments), "Arguments")
-        self.arguments.setMinimumWidth(420)
-        self.arguments.setFixedHeight(110)
-        form.addRow("Arguments", self.arguments)
-        self.fields["flops"] = self._line(form, "Operations", "", "2*n*n*n, for GFLOPS")
-        self.fields["expected"] = self._line(form, "Right result", "", "C = A @ B, to check it")
-        self.error = styled_label(role="error", wrap=True, plain=True)
-        form.addRow(self.error)
-        kinds = QDialogButtonBox.StandardButton
-        buttons = QDialogButtonBox(kinds.Ok | kinds.Cancel)
-        buttons.accepted.connect(self.take)
-        buttons.rejected.connect(self.reject)
-        form.addRow(buttons)
-
-    @staticmethod
-    def _line(form: QFormLayout, title: str, text: str, example: str) -> QLineEdit:
-        line = named(QLineEdit(text, placeholderText=example), title)
-        form.addRow(title, line)
-        return line
-
-    def take(self) -> None:
-        """Check the texts with small sizes, and close; a mistake is shown and nothing closes."""
-        pairs = [line.partition("=") for line in self.arguments.toPlainText().splitlines()]
-        launch = replace(
-            self._launch,
-            **{name: self.fields[name].text() for name, _, _ in self.FIELDS},
-            arguments=tuple((n.strip(), t.strip()) for n, _, t in pairs if n.strip()),
-        )
-        texts = self.fields["flops"].text().strip(), self.fields["expected"].text().strip()
-        kernel = FileKernel(self.source, launch, *texts)
-        try:
-            axes = {
-                axis: (value,) for axis, value in ((SIZE, 64), ("tile", 16)) if kernel.targets(axis)
-            }
-            make_plan([kernel], axes).points[0].subject.workload()
-        except TilescopeError as error:
-            self.error.setText(in_window(str(error)))
-            return
-        self.error.setText("")
-        self.kernel = kernel
-        self.accept()
-
 
 REDRAW_MS = 33
 
 
 def start_worker(number: int) -> GpuWorker:
     """The process that owns a GPU."""
-    from core.gpu.executor import GpuWorker
+    from core.gpu.worker_process import GpuWorker
 
     return GpuWorker(number)
 
@@ -758,3 +440,579 @@ class BenchmarkView(PageView):
         self.results.save_button.clicked.connect(self._save)
         self.files.said.connect(self.said)
         self.ceilings.changed.connect(self._show_curves)
+
+
+# The fields of a sweep: kernels, sizes, tiles, time, GPUs, and the buttons that run it.
+
+
+KEY = Qt.ItemDataRole.UserRole
+TICKS = {True: Qt.CheckState.Checked, False: Qt.CheckState.Unchecked}
+
+
+class KernelList(QWidget):
+    """A list with a tick for each kernel, that opens below its button."""
+
+    changed = Signal()
+    file_wanted = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)
+        self.list = named(QListWidget(), "Kernels to measure")
+        self.list.itemChanged.connect(lambda _: self.changed.emit())
+        self.list.itemClicked.connect(self._toggle_row)
+        every, none, file = (QPushButton(t) for t in ("All", "None", "Add a file…"))
+        every.clicked.connect(lambda: self.tick(set(self.titles()) - {CONFIGURED}))
+        none.clicked.connect(lambda: self.tick({CONFIGURED}))
+        file.clicked.connect(self._ask_for_file)
+        stacked(self, self.list, side_by_side(None, every, none, file), edges=(6, 6, 6, 6))
+
+    def _items(self) -> list[QListWidgetItem]:
+        return [self.list.item(row) for row in range(self.list.count())]
+
+    def titles(self) -> dict[str, str]:
+        return {str(item.data(KEY)): item.text() for item in self._items()}
+
+    def ticked(self) -> frozenset[str]:
+        on = (item for item in self._items() if item.checkState() == TICKS[True])
+        return frozenset(str(item.data(KEY)) for item in on)
+
+    def offer(self, choices: Mapping[str, str], ticked: frozenset[str]) -> None:
+        with QSignalBlocker(self.list):
+            self.list.clear()
+            for key, title in choices.items():
+                item = QListWidgetItem(title, self.list)
+                item.setData(KEY, key)
+                item.setCheckState(TICKS[key in ticked])
+
+    def tick(self, keys: set[str]) -> None:
+        with QSignalBlocker(self.list):
+            for item in self._items():
+                item.setCheckState(TICKS[str(item.data(KEY)) in keys])
+        self.changed.emit()
+
+    def open_below(self, button: QWidget) -> None:
+        rows = self.list.count()
+        high = min(rows * max(self.list.sizeHintForRow(0), 22) + 70, 520)
+        self.resize(max(button.width(), 300), high)
+        self.move(button.mapToGlobal(QPoint(0, button.height() + 2)))
+        self.show()
+        self.list.setFocus()
+
+    def _toggle_row(self, item: QListWidgetItem) -> None:
+        """A click on the title ticks as one on the box does; Qt has done the box's by now."""
+        here = self.list.viewport().mapFromGlobal(self.cursor().pos())
+        box = self.list.visualItemRect(item)
+        if here.x() - box.left() > 26:
+            item.setCheckState(TICKS[item.checkState() != TICKS[True]])
+
+    def _ask_for_file(self) -> None:
+        self.hide()
+        self.file_wanted.emit()
+
+
+class SetupStrip(QWidget):
+    """What to measure and how. `changed()` after each edit; `setup` is what the fields say."""
+
+    changed = Signal()
+    placed = Signal()
+    """Another place was chosen, or another address is being typed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._setup = Setup()
+        self._is_chosen = False  # by hand; until then the first place is
+        self._make_kernels()
+        self._make_fields()
+        self._make_buttons()
+        self._lay_out()
+        self.restyle()
+
+    # ---- what the fields say
+
+    @property
+    def setup(self) -> Setup:
+        return replace(
+            self._setup,
+            kernels=self.kernels.ticked(),
+            sizes=self.sizes.text(),
+            tiles=self.tiles.text(),
+            budget_s=self.budget.value(),
+            tuned=self.tuned.isChecked(),
+        )
+
+    def show_setup(self, setup: Setup, choices: Mapping[str, str]) -> None:
+        self._setup = setup
+        self.kernels.offer(choices, setup.kernels)
+        for field, text in ((self.sizes, setup.sizes), (self.tiles, setup.tiles)):
+            if field.text() != text:
+                field.setText(text)
+                field.setCursorPosition(0)
+        with QSignalBlocker(self.budget):
+            self.budget.setValue(setup.budget_s)
+        self.tuned.setChecked(setup.tuned)
+        self._name_kernels()
+
+    def offer_places(self, offered: Sequence[Place]) -> None:
+        """Show where a sweep may run; what was chosen stays, if it is there."""
+        chosen = self.gpus.currentData()
+        with QSignalBlocker(self.gpus):
+            self.gpus.clear()
+            for place in offered:
+                self.gpus.addItem(place.title, place)
+            titles = [place.title for place in offered]
+            kept = isinstance(chosen, Place) and self._is_chosen and chosen.title in titles
+            self.gpus.setCurrentIndex(titles.index(chosen.title) if kept else 0)
+        listed = self.gpus.view()
+        listed.setMinimumWidth(listed.sizeHintForColumn(0) + 24)  # else as narrow as the field
+        self._show_address()
+
+    @property
+    def place(self) -> Place:
+        found = self.gpus.currentData()
+        chosen = found if isinstance(found, Place) else Place("")
+        return replace(chosen, cluster=self.address.text().strip()) if chosen.is_typed else chosen
+
+    def _on_place(self) -> None:
+        self._is_chosen = True
+        self._show_address()
+        if self.place.is_typed:
+            self.address.setFocus()
+        self.placed.emit()
+
+    def _show_address(self) -> None:
+        self.address.setVisible(self.place.is_typed)
+
+    def show_state(self, *, ready: bool, running: bool, paused: bool, stopping: bool) -> None:
+        self.run_button.setVisible(not running)
+        self.run_button.setEnabled(ready)
+        self.pause_button.setVisible(running)
+        self.pause_button.setEnabled(not stopping)
+        self.pause_button.setText("Resume" if paused else "Pause")
+        set_icon(self.pause_button, "play" if paused else "pause")
+        self.stop_button.setVisible(running)
+        self.stop_button.setText("Stop at once" if stopping else "Stop")
+        self.bar.setVisible(running)
+        fields = (self.kernels_button, self.sizes, self.tiles, self.tuned, self.budget)
+        for field in (*fields, self.gpus, self.address):
+            field.setEnabled(not running)
+
+    def show_progress(self, done: int, total: int) -> None:
+        self.bar.setRange(0, max(total, 1))
+        self.bar.setValue(done)
+
+    def show_plan(self, sentence: str, *, wrong: bool) -> None:
+        set_style(self.plan, "role", "error" if wrong else "dim")
+        self.plan.setText(sentence)
+
+    def restyle(self) -> None:
+        """Take up the room that usual values need in its type."""
+        digit = self.fontMetrics().horizontalAdvance("0")
+        for field, digits in ((self.sizes, 18), (self.tiles, 10), (self.address, 20)):
+            field.setMinimumWidth(digits * digit)
+        self.kernels_button.setMinimumWidth(12 * digit)
+        self.kernels_button.setMaximumWidth(36 * digit)
+
+    # ---- building
+
+    def _make_kernels(self) -> None:
+        self.kernels_button = action_button("", "Which kernels to measure", "Kernels")
+        self.kernels_button.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.kernels = KernelList(self)
+        self.kernels.hide()
+        self.kernels_button.clicked.connect(lambda: self.kernels.open_below(self.kernels_button))
+        self.kernels.changed.connect(self._on_kernels)
+
+    def _make_fields(self) -> None:
+        self.sizes = self._values("Sizes", "as configured", "N: 512, 1024 or 256..4096 (doubling)")
+        self.tiles = self._values("Tiles", "as configured", "8, 16, 32, where a kernel has tiles")
+        self.sizes.setMaximumWidth(420)
+        self.tiles.setMaximumWidth(200)
+        field = QDoubleSpinBox(minimum=0.1, maximum=600, suffix=" s", decimals=1)
+        tip = "Time each point until its median is stable, this long at most"
+        self.budget = named(field, "Seconds for each launch configuration", tip)
+        self.budget.valueChanged.connect(lambda _: self.changed.emit())
+        self.tuned = QCheckBox("tuned blocks")
+        self.tuned.setToolTip(
+            "Where no tile is given: the block and tile that are fast on a GPU, not those that are "
+            "configured for stepping"
+        )
+        self.tuned.clicked.connect(lambda _: self.changed.emit())
+        tip = (
+            "A GPU here, or all of them; a machine whose results were recorded; the GPUs of a "
+            "cluster's workers"
+        )
+        self.gpus = Choice("On", tip, 10)  # letters: "All 2 GPUs"; a name has what room there is
+        self.gpus.activated.connect(lambda _: self._on_place())
+        line = QLineEdit(placeholderText="tcp://HOST:8786")
+        tip = "Where `dask scheduler` listens; workers: `tilescope worker`"
+        self.address = named(line, "Address of the cluster's scheduler", tip)
+        self.address.textEdited.connect(lambda _: self.placed.emit())
+        self.address.hide()
+        self.plan = Caption(role="dim")
+        self.plan.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        self.plan.may_take(2)
+        self.bar = QProgressBar(textVisible=False)
+
+    def _values(self, name: str, empty: str, tip: str) -> QLineEdit:
+        field = named(QLineEdit(placeholderText=empty), name, tip)
+        field.textEdited.connect(lambda _: self.changed.emit())
+        return field
+
+    def _make_buttons(self) -> None:
+        tip = "Compile, check against float64 and time, point by point"
+        self.run_button = push_button("Run on GPU", tip, primary=True)
+        self.pause_button = push_button("Pause")
+        self.stop_button = push_button("Stop", "Stop, and keep the launches so far")
+        set_icon(self.run_button, "run", "window")
+        set_icon(self.stop_button, "stop")
+
+    def _lay_out(self) -> None:
+        space = current_theme().spacing
+        n, tile, most, on = (
+            styled_label(text, role="dim") for text in ("N", "Tile", "at most", "on")
+        )
+        fields = (self.sizes, self.tiles, self.budget, self.gpus)
+        for label, field in zip((n, tile, most, on), fields, strict=True):
+            label.setBuddy(field)
+        what = (self.kernels_button, n, (self.sizes, 12), tile, (self.tiles, 5), self.tuned)
+        how = (most, self.budget, on, (self.gpus, 3), (self.address, 2), space.gap, (self.plan, 2))
+        buttons = (self.run_button, self.pause_button, self.stop_button)
+        upper = side_by_side(None, *what, (None, 0), gap=space.gap)
+        lower = side_by_side(None, *how, *buttons, gap=space.gap)
+        stacked(self, upper, lower, self.bar, gap=space.gap - 2, edges=(0, 2, 0, 0))
+
+    def _on_kernels(self) -> None:
+        self._name_kernels()
+        self.changed.emit()
+
+    def _name_kernels(self) -> None:
+        ticked, titles = list(self.kernels.ticked()), self.kernels.titles()
+        text = plural(len(ticked), "kernel") if len(ticked) != 1 else titles[ticked[0]]
+        self.kernels_button.setText(f"{text} ▾")
+
+
+RATE, BANDWIDTH, BAR = 2, 3, 4
+
+
+# One machine's results as a table.
+
+
+_TIPS = {
+    RATE: "10⁹ floating-point operations a second at the median launch; ↓: the SM clock fell",
+    BANDWIDTH: "Bytes of the arrays, each once, over the time: what the algorithm needs, not what "
+    "the kernel moves. Small where every byte is used often, as in a matrix product",
+}
+
+
+class ResultsModel(RowModel[ResultRow]):
+    """Rows of `gui.scenes.benchmark`."""
+
+    HEADS = ("Kernel", "Parameters", "GFLOPS", "Effective GB/s", "")
+    RIGHT = frozenset({RATE, BANDWIDTH})
+
+    def text(self, row: ResultRow, column: int) -> str:
+        return (row.title, row.details, row.rate_text, row.bandwidth_text, "")[column]
+
+    def head_tip(self, column: int) -> str:
+        return _TIPS.get(column, "")
+
+    def tip(self, row: ResultRow) -> str:
+        return row.notes
+
+    def color(self, row: ResultRow, column: int) -> str:
+        if row.trouble and column == RATE:
+            return "error"
+        return "text" if column in (0, RATE) else "text_dim"
+
+
+class RateBar(QStyledItemDelegate):
+    """A bar of the rate, with a line from the 5th to the 95th percentile."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        model = index.model()
+        assert isinstance(model, ResultsModel)
+        row, theme = model.plain_rows[index.row()], current_theme()
+        most = max((r.high or r.gflops or 0.0) if r.gflops else 0.0 for r in model.plain_rows)
+        if not row.gflops or not most:
+            return
+        box = QRectF(option.rect).adjusted(8, 0, -12, 0)
+        scale, middle = box.width() / most, box.center().y()
+        strength = 0.85 if row.measured and row.measured.origin == HERE else 0.45
+        bar = QRectF(box.left(), middle - 5, row.gflops * scale, 10)
+        painter.fillRect(bar, theme.tint("load", strength))
+        if row.low is not None and row.high is not None:
+            left, right = box.left() + row.low * scale, box.left() + row.high * scale
+            line = QRectF(left, middle - 1, max(right - left, 2), 2)
+            painter.fillRect(line, theme.color("text"))
+
+
+class ResultsPanel(QWidget):
+    """`row_chosen(row, by_user)`; `machine_chosen()` when other results are to be shown."""
+
+    row_chosen = Signal(object, bool)
+    machine_chosen = Signal()
+
+    def __init__(self, arithmetics: Mapping[str, str]) -> None:
+        """arithmetics: what the ladder's matrix products compute with, by rung."""
+        super().__init__()
+        self._arithmetics = arithmetics
+        self._family = ""
+        self.family = fitting_choice("Kind of kernels", "Which results stand beside each other")
+        self.caption = Caption()
+        self.model = ResultsModel()
+        self.table = RowTable(self.model, "Measured kernels")
+        self.table.setItemDelegateForColumn(BAR, RateBar(self.table))
+        self.contents = Caption(role="dim")
+        self.machine = fitting_choice("Machine", "Whose results are shown")
+        elsewhere = "Show results that were measured on another machine"
+        self.import_button = push_button("Import…", elsewhere)
+        kinds = "CSV, JSON, Parquet, a report, or the plots as PNG or PDF"
+        self.save_button = push_button("Export…", kinds)
+        self.controls = (self.family, self.machine, self.import_button, self.save_button)
+        self.measured: list[Measured] = []
+        self.keys: Callable[[Sequence[Measured]], frozenset[str] | None] = lambda _: None
+        """Which series of the results are shown, each at its fastest; None for everything."""
+        self._name = ""
+        self.table.selectionModel().currentRowChanged.connect(self._on_row)
+        self.machine.textActivated.connect(self._on_machine)
+        self.family.activated.connect(lambda _: self._on_family(self.family.currentData()))
+        self._lay_out()
+
+    @property
+    def rows(self) -> tuple[ResultRow, ...]:
+        return self.model.plain_rows
+
+    def show_machine(self, name: str) -> None:
+        """Show all of this machine's results at the next `show_results`."""
+        self._name, self._family = name, "all"
+
+    def show_results(self, every: Sequence[Measured], failed: Sequence[Outcome]) -> None:
+        known = machines(every)
+        if self._name not in known:
+            self._name = known[0] if known else ""
+        offer(self.machine, [(name, name) for name in known], self._name)
+        self.machine.setEnabled(len(known) > 1)
+        of_machine = [m for m in every if m.machine == self._name]
+        family = self._offer_families(families(of_machine, self._arithmetics))
+        self.measured = [
+            m for m in of_machine if family in ("all", family_of(m, self._arithmetics))
+        ]
+        here = not self.measured or self.measured[-1].origin == HERE
+        keys = self.keys(self.measured)
+        shown: Sequence[Measured] = self.measured
+        if keys is not None:
+            shown = simple_results(shown, keys)
+        rows = rows_of(shown, failed if here else ())
+        self.table.setColumnHidden(BANDWIDTH, keys is not None)
+        self.model.load(rows)
+        self.table.fit()
+        self.contents.setText(table_sentence(rows, shown, len(self.measured)))
+        self.caption.setText(machine_sentence(self.measured))
+
+    def _offer_families(self, there: tuple[str, ...]) -> str:
+        chosen = self._family if self._family in there else next(iter(there), "all")
+        offer(self.family, [(FAMILIES[key], key) for key in there], chosen)
+        self.family.setVisible(len(there) > 1)
+        return chosen
+
+    def show_family(self, key: str) -> None:
+        """Show this family at the next `show_results`, where there is any of it."""
+        self._family = key
+
+    def select(self, measured: Measured) -> None:
+        place = row_of(self.rows, measured)
+        if place is not None:
+            self.table.selectRow(place)
+
+    def select_rung(self, rung: str) -> ResultRow | None:
+        place = best_row(self.rows, rung)
+        if place is None:
+            return None
+        self.table.selectRow(place)
+        return self.rows[place]
+
+    def _on_row(self, index: QModelIndex) -> None:
+        if index.isValid():
+            self.row_chosen.emit(self.rows[index.row()], self.table.hasFocus())
+
+    def _on_family(self, key: str) -> None:
+        self._family = key
+        self.machine_chosen.emit()
+
+    def _on_machine(self, name: str) -> None:
+        self._name, self._family = name, ""
+        self.machine_chosen.emit()
+
+    def _lay_out(self) -> None:
+        space, head = current_theme().spacing, QWidget()
+        stacked(head, self.contents, edges=(space.margin, 0, space.gap, 0))
+        stacked(self, head, (self.table, 1), gap=2)
+
+
+# Results and plots to files, results from files, and a file to sweep.
+
+
+KINDS = (
+    *("Table (*.csv)", "Results of this program (*.json)", "Parquet (*.parquet)"),
+    *("Report with plots (*.md)", "Plots as pictures (*.png)", "Plots as drawings (*.pdf)"),
+)
+OPENED = f"Results ({' '.join('*' + ending for ending in READ)})"
+
+
+class BenchFiles(QObject):
+    """Writes and reads off the UI thread. `said(sentence, ok)` tells how it went.
+
+    `was_read(path, results)` comes for each file that `read` was asked for.
+    """
+
+    said = Signal(str, bool)
+    was_read = Signal(object, object)
+
+    def __init__(self, page: QWidget, plots: Callable[[], dict[str, QWidget]]) -> None:
+        super().__init__(page)
+        self._page, self._plots = page, plots
+        self._worker = Worker(self, "benchmark files", self._saved, self._failed, keeps_all=True)
+        self._reader = Worker(self, "results", self._read, self._failed, keeps_all=True)
+
+    def _saved(self, path: Path) -> None:
+        self.said.emit(f"Saved {path}", True)
+
+    def _read(self, found: tuple[Path, Sequence[BenchmarkResult]]) -> None:
+        self.was_read.emit(*found)
+
+    def _failed(self, error: object) -> None:
+        self.said.emit(sentence_of(error), False)
+
+    def ask_and_save(
+        self, measured: Sequence[Measured], failures: Sequence[tuple[str, str]], ceilings: Ceilings
+    ) -> None:
+        if where := ask_where(self._page, "Save results", "tilescope-benchmark.csv", KINDS):
+            self.save(where[0], measured, failures, ceilings)
+
+    def save(
+        self,
+        path: Path,
+        measured: Sequence[Measured],
+        failures: Sequence[tuple[str, str]] = (),
+        ceilings: Ceilings | None = None,
+    ) -> None:
+        results = tuple(m.result for m in measured)
+        ending = path.suffix.lower()
+        if ending in (".png", ".pdf"):
+            self._worker.submit(self._pictures(path, ending)[0])
+            return
+        if ending != ".md":
+
+            def write(_: object) -> Path:
+                write_results(path, results)
+                return path
+
+            self._worker.submit(write)
+            return
+        pictures, files = self._pictures(path, ".png")
+        known = {}
+        for place, m in enumerate(measured):
+            key = m.ceiling_key
+            found = None if key is None or ceilings is None else ceilings.get(key)
+            if found is not None:
+                known[place] = found
+
+        def job(progress: object) -> Path:
+            from core.gpu.result_files import report
+
+            pictures(progress)
+            text = report(results, failures=failures, pictures=files, ceilings=known)
+            return replace_file(path, text)
+
+        self._worker.submit(job)
+
+    def _pictures(self, path: Path, ending: str) -> tuple[Any, dict[str, str]]:
+        """The work of writing the plots beside `path`, and their files' names by title."""
+        pictures, names = {}, {}
+        for title, widget in self._plots().items():
+            content = pdf_of(widget, title) if ending == ".pdf" else image_of(widget)
+            file = path.with_name(f"{path.stem}-{title.lower().replace(' ', '-')}{ending}")
+            pictures[file], names[title] = Picture(content), file.name
+
+        def job(_: object) -> Path:
+            for file, picture in pictures.items():
+                write_picture(picture, file)
+            return path.with_name(" and ".join(names.values()))
+
+        return job, names
+
+    def ask_and_read(self) -> None:
+        names, _ = QFileDialog.getOpenFileNames(self._page, "Import results", "", OPENED)
+        for name in names:
+            self.read(Path(name))
+
+    def read(self, path: Path) -> None:
+        self._reader.submit(lambda _: (path, read_results(path)))
+
+
+class FileDialog(QDialog):
+    """How a file's kernel is launched at any size: texts with `{n}` and `{tile}` in them."""
+
+    FIELDS = (
+        ("grid", "Grid", "{ceil_div(n, tile)}, {ceil_div(n, tile)}"),
+        ("block", "Block", "{tile}, {tile}"),
+        ("shared", "Dynamic shared memory, bytes", "0"),
+        ("defines", "Defines", "TILE_WIDTH={tile}"),
+    )
+
+    def __init__(self, name: str, source: str, launch: FileLaunch, parent: QWidget | None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(f"Sweep {name}")
+        self.source, self._launch = source, launch
+        self.kernel: FileKernel | None = None
+        form = QFormLayout(self)
+        intro = (
+            "What stands in braces is filled in for each point of the sweep: {n} from the sizes, "
+            "{tile} from the tiles; arithmetic such as {n // tile} works."
+        )
+        form.addRow(styled_label(intro, wrap=True))
+        self.fields: dict[str, QLineEdit] = {}
+        for key, title, example in self.FIELDS:
+            self.fields[key] = self._line(form, title, getattr(launch, key), example)
+        arguments = "\n".join(f"{n}={t}" for n, t in self._launch.arguments)
+        self.arguments = named(QPlainTextEdit(arguments), "Arguments")
+        self.arguments.setMinimumWidth(420)
+        self.arguments.setFixedHeight(110)
+        form.addRow("Arguments", self.arguments)
+        self.fields["flops"] = self._line(form, "Operations", "", "2*n*n*n, for GFLOPS")
+        self.fields["expected"] = self._line(form, "Right result", "", "C = A @ B, to check it")
+        self.error = styled_label(role="error", wrap=True, plain=True)
+        form.addRow(self.error)
+        kinds = QDialogButtonBox.StandardButton
+        buttons = QDialogButtonBox(kinds.Ok | kinds.Cancel)
+        buttons.accepted.connect(self.take)
+        buttons.rejected.connect(self.reject)
+        form.addRow(buttons)
+
+    @staticmethod
+    def _line(form: QFormLayout, title: str, text: str, example: str) -> QLineEdit:
+        line = named(QLineEdit(text, placeholderText=example), title)
+        form.addRow(title, line)
+        return line
+
+    def take(self) -> None:
+        """Check the texts with small sizes, and close; a mistake is shown and nothing closes."""
+        pairs = [line.partition("=") for line in self.arguments.toPlainText().splitlines()]
+        launch = replace(
+            self._launch,
+            **{name: self.fields[name].text() for name, _, _ in self.FIELDS},
+            arguments=tuple((n.strip(), t.strip()) for n, _, t in pairs if n.strip()),
+        )
+        texts = self.fields["flops"].text().strip(), self.fields["expected"].text().strip()
+        kernel = FileKernel(self.source, launch, *texts)
+        try:
+            axes = {
+                axis: (value,) for axis, value in ((SIZE, 64), ("tile", 16)) if kernel.targets(axis)
+            }
+            make_plan([kernel], axes).points[0].subject.workload()
+        except TilescopeError as error:
+            self.error.setText(in_window(str(error)))
+            return
+        self.error.setText("")
+        self.kernel = kernel
+        self.accept()

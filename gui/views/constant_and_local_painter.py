@@ -9,8 +9,8 @@ from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath
 
 from gui.looks.theme import Theme
 from gui.scenes.constant_and_local_memory import AS_WRITTEN, OwnScene
+from gui.scenes.names_and_numbers import numbers_name
 from gui.scenes.session import Session
-from gui.scenes.text import numbers_name
 from gui.scenes.warp_lanes import LANES
 from gui.views.drawing_tools import (
     CENTRE,

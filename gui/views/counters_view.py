@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QStackedWidget, QStyledItemDelegate, QStyleOptionV
 from gui.looks.style_sheet import fill
 from gui.looks.theme import current_theme
 from gui.scenes.counter_table import CounterRow, counter_rows, counters_caption, sections
+from gui.scenes.names_and_numbers import capital, grouped, spaced
 from gui.scenes.nsight_rows import (
     Profile,
     ProfileRow,
@@ -18,9 +19,8 @@ from gui.scenes.nsight_rows import (
     profile_caption,
     profile_rows,
 )
-from gui.scenes.selection import Hover
 from gui.scenes.session import Session
-from gui.scenes.text import capital, grouped, spaced
+from gui.scenes.session_values import Hover
 from gui.views.base import Caption, SessionView
 from gui.views.drawing_tools import LEFT, text
 from gui.views.tables import Index, RowModel, RowTable

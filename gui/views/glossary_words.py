@@ -37,7 +37,7 @@ from core.lessons.glossary import Glossary, Term, load_glossary
 from gui.looks.style_sheet import side_by_side, stacked
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.lesson_prose import WORD, plain, rich
-from gui.scenes.text import spaced, unbroken
+from gui.scenes.names_and_numbers import spaced, unbroken
 from gui.views.base import Caption
 
 WIDE, HIGH = 24.0, 12.0  # units

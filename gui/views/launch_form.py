@@ -42,8 +42,8 @@ from gui.looks.style_sheet import (
 )
 from gui.looks.theme import current_theme
 from gui.scenes.launch_edits import FILE, FILLS, NULL, KnobRow, array_text, split_array, stops
+from gui.scenes.names_and_numbers import clipped, in_window, told_apart
 from gui.scenes.session import Session
-from gui.scenes.text import clipped, in_window, told_apart
 from gui.views.page_parts import Choice
 from gui.views.widgets import (
     AtLowerEdge,
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from core.compiler.kernel_signature import SignatureParameter
     from core.ladder import Parameter, Rung
     from core.own_files.file_launch import FileLaunch
-    from gui.scenes.selection import Configuration
+    from gui.scenes.session_values import Configuration
 
 
 class ArrayField(QWidget):

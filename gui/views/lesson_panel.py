@@ -19,8 +19,8 @@ from PySide6.QtWidgets import QAbstractButton, QFrame, QSizePolicy, QVBoxLayout,
 
 from gui.looks.style_sheet import empty, set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
+from gui.scenes.names_and_numbers import in_window, plural
 from gui.scenes.question_in_views import covered
-from gui.scenes.text import in_window, plural
 from gui.views.answer_fields import AnswerField, GoalsField, field_of
 from gui.views.glossary_words import ProseLabel
 from gui.views.widgets import RETURN, Scrolled, action_button, icon_button, push_button

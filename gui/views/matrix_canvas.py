@@ -20,11 +20,11 @@ from gui.scenes.grids import (
     scrolled,
     shares_of,
 )
+from gui.scenes.illegal_and_masked_off import Guards, guards_of, reaches_of
 from gui.scenes.matrices import MatrixScene, heat_caption, matrix_scene, veiled_scene
-from gui.scenes.out_of_bounds import Guards, guards_of, reaches_of
 from gui.scenes.question_in_views import Lit, Pick
-from gui.scenes.selection import Element, Hover
 from gui.scenes.session import Session
+from gui.scenes.session_values import Element, Hover
 from gui.views.base import PointedView
 from gui.views.drawing_tools import Backdrop, nothing
 from gui.views.lit_answers import draw_lit, draw_lit_legend, legend_box

@@ -13,12 +13,11 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPaint
 
 from core.emulator.events import Ints
 from gui.looks.theme import FEW_THREADS, Theme
-from gui.scenes.block_history import history_of, number_at
-from gui.scenes.grids import EMPTY, Grid, Owned, Rect, bounding_box, rectangles, shares_of
+from gui.scenes.block_history import EMPTY, history_of, number_at
+from gui.scenes.grids import Grid, Owned, Rect, bounding_box, rectangles, shares_of
+from gui.scenes.illegal_and_masked_off import reaches_of
 from gui.scenes.matrices import GridMarks, MatrixScene, heat_levels, touched_by
-from gui.scenes.out_of_bounds import reaches_of
-from gui.scenes.session import Session
-from gui.scenes.text import (
+from gui.scenes.names_and_numbers import (
     block_name,
     decimals_of,
     element_name,
@@ -29,6 +28,7 @@ from gui.scenes.text import (
     plural,
     value_text,
 )
+from gui.scenes.session import Session
 from gui.scenes.weak_memo import once_for_each
 from gui.views.drawing_tools import (
     CENTRE,
@@ -668,13 +668,13 @@ class MatrixMarks(MatrixDrawing):
     def _write_heat(self, grid: Grid) -> None:
         """How often each element in sight was loaded; of a result only those that were."""
         flats, times = self._loaded(grid)
+        seen = self._seen(grid, flats)
+        flats, times = flats[seen], times[seen]
         if not grid.result:
             shown = grid.flats(self._visible(grid))
             never = shown[~np.isin(shown, flats)]
             faint = self.theme.color("text_faint")
             self._write_values(grid, never, np.zeros(len(never), np.int64), faint)
-        seen = self._seen(grid, flats)
-        flats, times = flats[seen], times[seen]
         for count in np.unique(times):
             ink = text_on(self.theme.heat(float(heat_levels(count))))
             self._write_values(grid, flats[times == count], times[times == count], ink)
@@ -764,11 +764,13 @@ class MatrixMarks(MatrixDrawing):
         """Values over the colours of the threads that store them, each in what is read on it."""
         block, order = self.session.block_trace, np.argsort(flats)
         assert block is not None, "there are marks of a block's step"
+        order = order[self._seen(grid, flats[order])]
         flats, values = flats[order], values[order]
         mine, threads, _ = history_of(block).stored(grid.array.name)
         owners = threads[np.minimum(np.searchsorted(mine, flats), len(mine) - 1)]
+        used, which = np.unique(owners, return_inverse=True)
         lut = self.theme.owner_lut("thread", block.n_threads)
-        inks = np.array([text_on(QColor(*color)).rgb() for color in lut[:, :3].tolist()])[owners]
+        inks = np.array([text_on(QColor(*c)).rgb() for c in lut[used, :3].tolist()], int)[which]
         for ink in np.unique(inks).tolist():
             others = flats[inks != ink]
             self._write_values(grid, flats, values, QColor(ink), slanted=slanted, but=others)

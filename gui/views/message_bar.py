@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 from core.foreign_text import visible
 from gui.looks.style_sheet import named, set_icon, set_style, side_by_side, styled_label
 from gui.looks.theme import current_theme
-from gui.scenes.text import clipped, in_window
+from gui.scenes.names_and_numbers import clipped, in_window
 from gui.views.drawing_tools import pen, text
 from gui.views.widgets import AtLowerEdge, icon_button
 

@@ -36,8 +36,8 @@ from gui.scenes.phase_table_shown import (
     why_no_table,
 )
 from gui.scenes.question_in_views import ANSWER_FIRST
-from gui.scenes.selection import Hover
 from gui.scenes.session import Session
+from gui.scenes.session_values import Hover
 from gui.views.base import Caption, SessionView
 from gui.views.tables import Index
 from gui.views.veil import Veil, draw_veil

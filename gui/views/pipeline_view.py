@@ -12,6 +12,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QMouseEvent, QPainter, QPaintEv
 
 from gui.background import Worker, sentence_of
 from gui.looks.theme import Theme, current_theme
+from gui.scenes.names_and_numbers import grouped, spaced
 from gui.scenes.pipeline_words import (
     Words,
     actor_name,
@@ -24,7 +25,6 @@ from gui.scenes.pipeline_words import (
     stage_name,
 )
 from gui.scenes.session import Session
-from gui.scenes.text import grouped, spaced
 from gui.views.base import Caption, SessionView
 from gui.views.drawing_tools import (
     CENTRE,

@@ -1,17 +1,16 @@
-"""pyqtgraph as the pages use it: a chart, one over decades, and texts with a rim."""
+"""pyqtgraph as the pages use it: a chart, symbols, and texts with a rim."""
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QFontMetricsF, QPainter, QPainterPath
 
 from gui.looks.theme import current_theme
-from gui.scenes.roofline import Roofline
 
 # pyqtgraph, as `pg`, without what it only tries out.
 #
@@ -78,31 +77,6 @@ class HaloText(pg.TextItem):
         painter.drawPath(self.textItem.mapToParent(self._letters))
 
 
-_SMALL = tuple(math.log10(digit) for digit in range(2, 10))
-
-
-class LogAxis(pg.AxisItem):
-    """Ticks at powers of ten, written as numbers: 0.1, 1, 10 000."""
-
-    def tickValues(self, *ends: float) -> list[tuple[float, list[float]]]:
-        low, high = ends[:2]
-        decades = range(math.floor(low), math.ceil(high) + 1)
-        inside = [float(d) for d in decades if low <= d <= high]
-        small = [d + s for d in decades for s in _SMALL if low <= d + s <= high]
-        return [(1.0, inside), (0.1, small)]
-
-    def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
-        if spacing < 1:
-            return ["" for _ in values]
-        return [_power(round(value)) for value in values]
-
-
-def _power(exponent: int) -> str:
-    if exponent >= 6:
-        return f"{10.0 ** (exponent - 6):g} M"
-    return f"{10.0**exponent:,g}".replace(",", "\u202f")
-
-
 LINE = 14  # pixels of a line of small text that sizes of symbols are given for
 
 
@@ -148,49 +122,3 @@ class Chart(pg.PlotWidget):
             if label:
                 axis.setLabel(label, color=theme.surfaces.text_dim)
         self.axes["left"].setGrid(math.floor(255 * grid) or False)
-
-
-class DecadeChart(Chart):
-    """What a subclass draws lies within its `_frame`, at the logarithms to base 10."""
-
-    def __init__(self) -> None:
-        super().__init__(LogAxis("left"), LogAxis("bottom"))
-        self._frame: Roofline | None = None
-
-    def _line(
-        self, points: Sequence[tuple[float, float]], pen: object, *, above: float = 0
-    ) -> None:
-        item = pg.PlotCurveItem([x for x, _ in points], [y for _, y in points], pen=pen)
-        item.setZValue(above)
-        self.addItem(item)
-
-    def _text(
-        self,
-        x: float,
-        y: float,
-        text: str,
-        color: str,
-        anchor: tuple[float, float],
-        *,
-        angle: float = 0,
-        bold: bool = False,
-        size: str = "small",
-    ) -> None:
-        theme = current_theme()
-        font = theme.font(size, bold=bold)
-        item = HaloText(text, theme.color(color), theme.color("panel"), font, anchor, angle)
-        item.setPos(x, y)
-        item.setZValue(20)
-        self.addItem(item)
-
-    def _decades_wide(self, pixels: float) -> float:
-        frame, width = self._frame, self.box.rect().width()
-        if frame is None or width < 1:
-            return 0.1
-        return pixels * math.log10(frame.right / frame.left) / width
-
-    def _decades_high(self, pixels: float) -> float:
-        frame, height = self._frame, self.box.rect().height()
-        if frame is None or height < 1:
-            return 0.1
-        return pixels * math.log10(frame.top / frame.bottom) / height

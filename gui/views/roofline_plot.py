@@ -6,7 +6,10 @@ import math
 from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QResizeEvent
+from PySide6.QtGui import (
+    QFontMetrics,
+    QResizeEvent,
+)
 
 from gui.looks.theme import current_theme
 from gui.scenes.ceilings_shown import Row, rate_text
@@ -22,7 +25,7 @@ from gui.scenes.roofline import (
     roof_boxes,
     spread,
 )
-from gui.views.plots import DecadeChart, pg, symbol_size
+from gui.views.plots import Chart, HaloText, pg, symbol_size
 
 _BEND = 10  # pixels between a name and its ceiling, whose heights may differ
 _MARGIN = 4  # of a text, as Qt has it
@@ -30,7 +33,7 @@ _NEXT = 9  # pixels between a point and its name
 NEAR = 12  # pixels within which a point is under the pointer
 
 
-class RooflinePlot(DecadeChart):
+class RooflinePlot(Chart):
     """The plot. `hovered(sentence)` says what is under the pointer, "" for nothing.
 
     `run_chosen(run)` is emitted when a measured point is clicked, `ceiling_chosen(name)` when a
@@ -43,7 +46,8 @@ class RooflinePlot(DecadeChart):
     _made = False  # pyqtgraph resizes the view while it makes it
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(LogAxis("left"), LogAxis("bottom"))
+        self._frame: Roofline | None = None
         self.setAccessibleName("Roofline")
         self._rows: tuple[Row, ...] = ()
         self._marks: tuple[Mark, ...] = ()
@@ -229,6 +233,43 @@ class RooflinePlot(DecadeChart):
                 self._line([(label.x, label.y), end], thin, above=4)
             self._text(box[0], box[3], label.text, "text", (0, 0), bold=label.chosen)
 
+    def _line(
+        self, points: Sequence[tuple[float, float]], pen: object, *, above: float = 0
+    ) -> None:
+        item = pg.PlotCurveItem([x for x, _ in points], [y for _, y in points], pen=pen)
+        item.setZValue(above)
+        self.addItem(item)
+
+    def _text(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        color: str,
+        anchor: tuple[float, float],
+        *,
+        angle: float = 0,
+        bold: bool = False,
+    ) -> None:
+        theme = current_theme()
+        font = theme.font("small", bold=bold)
+        item = HaloText(text, theme.color(color), theme.color("panel"), font, anchor, angle)
+        item.setPos(x, y)
+        item.setZValue(20)
+        self.addItem(item)
+
+    def _decades_wide(self, pixels: float) -> float:
+        frame, width = self._frame, self.box.rect().width()
+        if frame is None or width < 1:
+            return 0.1
+        return pixels * math.log10(frame.right / frame.left) / width
+
+    def _decades_high(self, pixels: float) -> float:
+        frame, height = self._frame, self.box.rect().height()
+        if frame is None or height < 1:
+            return 0.1
+        return pixels * math.log10(frame.top / frame.bottom) / height
+
     # ---- the pointer
 
     def mark_at(self, scene: QPointF) -> Mark | None:
@@ -272,3 +313,28 @@ class RooflinePlot(DecadeChart):
 
 def _place(mark: Mark) -> tuple[float, float]:
     return math.log10(mark.x), math.log10(mark.run.gflops)
+
+
+_SMALL = tuple(math.log10(digit) for digit in range(2, 10))
+
+
+class LogAxis(pg.AxisItem):
+    """Ticks at powers of ten, written as numbers: 0.1, 1, 10 000."""
+
+    def tickValues(self, *ends: float) -> list[tuple[float, list[float]]]:
+        low, high = ends[:2]
+        decades = range(math.floor(low), math.ceil(high) + 1)
+        inside = [float(d) for d in decades if low <= d <= high]
+        small = [d + s for d in decades for s in _SMALL if low <= d + s <= high]
+        return [(1.0, inside), (0.1, small)]
+
+    def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
+        if spacing < 1:
+            return ["" for _ in values]
+        return [_power(round(value)) for value in values]
+
+
+def _power(exponent: int) -> str:
+    if exponent >= 6:
+        return f"{10.0 ** (exponent - 6):g} M"
+    return f"{10.0**exponent:,g}".replace(",", "\u202f")

@@ -25,9 +25,18 @@ from core.explain.bank_map import BankMap, bank_map, verdict
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.block_history import history_of
 from gui.scenes.grids import rectangles
+from gui.scenes.names_and_numbers import (
+    decimals_of,
+    element_name,
+    grouped,
+    name_of_thread,
+    numbers_name,
+    spaced,
+    value_text,
+)
 from gui.scenes.question_in_views import Lit, Pick, veil_words
-from gui.scenes.selection import Hover
 from gui.scenes.session import Session
+from gui.scenes.session_values import Hover
 from gui.scenes.shared_arrays_and_banks import (
     BANKS,
     WORD,
@@ -37,15 +46,6 @@ from gui.scenes.shared_arrays_and_banks import (
     Word,
     lane_label,
     shared_scene,
-)
-from gui.scenes.text import (
-    decimals_of,
-    element_name,
-    grouped,
-    name_of_thread,
-    numbers_name,
-    spaced,
-    value_text,
 )
 from gui.scenes.warp_lanes import LANES
 from gui.views.bank_map_painter import (

@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QLabel, QTextEdit
 from gui.looks.style_sheet import fill, set_style, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.edited_source import NEVER, Changes, Draft
-from gui.scenes.selection import Breakpoint, Hover
 from gui.scenes.session import Session
+from gui.scenes.session_values import Breakpoint, Hover
 from gui.scenes.source_pane import (
     ELSEWHERE,
     language_of,

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import QSizePolicy, QSlider, QSpacerItem, QToolButton, QT
 
 from gui.looks.style_sheet import named, set_icon, side_by_side, stacked, styled_label
 from gui.looks.theme import Theme, current_theme
+from gui.scenes.names_and_numbers import FILL, grouped, longest_name
 from gui.scenes.question_in_views import ANSWER_FIRST, veil_words
 from gui.scenes.scrub_bar import (
     MARKS,
@@ -33,9 +34,8 @@ from gui.scenes.scrub_bar import (
     step_words,
     timeline_of,
 )
-from gui.scenes.selection import MAX_SPEED, MIN_SPEED, UNITS
 from gui.scenes.session import Session
-from gui.scenes.text import FILL, grouped, longest_name
+from gui.scenes.session_values import MAX_SPEED, MIN_SPEED, UNITS
 from gui.views.base import Caption, SessionView
 from gui.views.drawing_tools import Backdrop, fill
 from gui.views.veil import draw_veil

@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QHeaderView
 
 from gui.looks.style_sheet import fill
 from gui.looks.theme import current_theme
-from gui.scenes.selection import WARP_SIZE, Hover
 from gui.scenes.session import Session
+from gui.scenes.session_values import WARP_SIZE, Hover
 from gui.scenes.variables_shown import VariableRow, table_rows, variables_caption
 from gui.views.base import Caption, SessionView
 from gui.views.drawing_tools import LEFT

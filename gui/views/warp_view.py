@@ -23,10 +23,10 @@ from PySide6.QtWidgets import QWidget
 
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.constant_and_local_memory import OwnScene, own_scene
+from gui.scenes.names_and_numbers import grouped, percent, thread_name, value_text
 from gui.scenes.question_in_views import Lit, Pick, sector_of, veil_words
-from gui.scenes.selection import Element, Hover
 from gui.scenes.session import Session
-from gui.scenes.text import grouped, percent, thread_name, value_text
+from gui.scenes.session_values import Element, Hover
 from gui.scenes.warp_lanes import (
     LANES,
     SECTOR,

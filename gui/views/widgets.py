@@ -32,8 +32,8 @@ from PySide6.QtWidgets import (
 from gui.looks.style_sheet import named, set_icon, set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.launch_edits import moved, place_of, reach_text
+from gui.scenes.names_and_numbers import in_window
 from gui.scenes.session import Session
-from gui.scenes.text import in_window
 
 T = TypeVar("T")
 RETURN = (Qt.Key.Key_Return, Qt.Key.Key_Enter)

@@ -4,7 +4,7 @@ import pytest
 
 from core.errors import GpuUnavailable
 from core.gpu.driver_session import WAY, WAYS, describe_devices, driver_is_installed
-from core.gpu.executor import GpuWorker
+from core.gpu.worker_process import GpuWorker
 
 
 class Skipped(pytest.Module):

@@ -7,9 +7,9 @@ import pytest
 
 pytest.importorskip("distributed")
 
-from core.distributed import cluster_tasks
+from core.distributed import cluster_workers
 from core.distributed.cluster import gpu_lanes
-from core.distributed.workers import gpus_here
+from core.distributed.cluster_workers import gpus_here
 from core.gpu.benchmark_job import Timing
 from core.gpu.sweep import Outcome, Sweep
 from core.gpu.sweep_plan import RungKernel, make_plan
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("default")]
 
 
 def test_every_point_comes_once_though_a_worker_is_killed(gpu, tmp_path, monkeypatch):
-    monkeypatch.setenv(cluster_tasks.FOLDER_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(cluster_workers.FOLDER_VARIABLE, str(tmp_path))
     axes = {"n": tuple(range(512, 2560, 256)), "tile": (8, 16, 32)}
     points = make_plan([RungKernel(load_ladder()["tiled"])], axes).points
     found, killed = [], []

@@ -10,7 +10,7 @@ from core.compiler.compiler import compile_kernel
 from core.compiler.cubin import kernel_resources
 from core.devices.device_table import capability_of, load_devices
 from core.devices.occupancy import Resources, occupancy
-from core.gpu.achieved_of_ceilings import reported_device
+from core.gpu.benchmark_result import reported_device
 from core.gpu.driver_session import describe_devices
 from core.ladder import load_ladder
 from tests.gpu import in_worker_occupancy

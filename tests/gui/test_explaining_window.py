@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication
 from core.explain.total_explained import Place
 from core.ladder import load_ladder
 from core.recording.record_launch import record
-from gui.scenes.selection import Breakpoint, Configuration
+from gui.scenes.session_values import Breakpoint, Configuration
 from gui.scenes.why_this_number import Fetched, Step, topic_of_row, topic_of_step
 
 LADDER = load_ladder()

@@ -16,9 +16,14 @@ from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.recording.record_launch import record
 from gui.scenes import findings_list
 from gui.scenes.grids import grids_of
-from gui.scenes.illegal_accesses import words
+from gui.scenes.illegal_and_masked_off import (
+    Reach,
+    faults_in_words,
+    guards_of,
+    reaches_of,
+    zero_filled,
+)
 from gui.scenes.matrices import matrix_scene
-from gui.scenes.out_of_bounds import Reach, guards_of, reaches_of, zero_filled
 from gui.scenes.prefetch import look_ahead
 from gui.scenes.scrub_bar import event_caption, timeline_of
 from gui.scenes.shared_arrays_and_banks import shared_scene
@@ -112,7 +117,7 @@ def test_shared_memory_and_misaligned_addresses_in_words():
     assert "2 lanes store to s[8] and s[12], outside s (8 elements): a fault" in scene.caption
     trace = run("    double* p = (double*)(x + threadIdx.x);\n    *p = 2.5;")
     access = trace.block(0).access(at_fault(trace))
-    assert words(access, [1, 3]) == (
+    assert faults_in_words(access, [1, 3]) == (
         "2 threads store 8 bytes at x[1] and x[3], at no multiple of 8: a fault"
     )
 

@@ -9,7 +9,7 @@ from core.guessing.first_launch import guess_launch
 from gui.jobs.record_work import make_workload
 from gui.looks.theme import apply_theme
 from gui.scenes.launch_edits import follow, knob_rows, knob_stops, turned
-from gui.scenes.selection import Configuration
+from gui.scenes.session_values import Configuration
 from gui.shell.main_window import MainWindow
 
 MS = 20_000

@@ -9,9 +9,9 @@ from core.ladder import all_kernels
 from core.lessons.course import load_course
 from core.lessons.lesson_files import read_lesson
 from core.lessons.step_links import parse_link as parse_lesson_link
-from gui.scenes.computed_arrays import outcome
+from gui.scenes.launch_differences import outcome
 from gui.scenes.moment_links import link_to, parse_link, show_pages
-from gui.scenes.selection import Conditions, Configuration, Origin
+from gui.scenes.session_values import Conditions, Configuration, Origin
 
 RECORDING_MS = 60_000
 

@@ -13,8 +13,8 @@ from gui.scenes.paired_sessions import (
     largest_difference,
     next_difference,
 )
-from gui.scenes.selection import Configuration
 from gui.scenes.session import Session
+from gui.scenes.session_values import Configuration
 from gui.shell.menus import compare_page
 
 MS = 20_000

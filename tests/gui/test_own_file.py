@@ -17,7 +17,7 @@ from core.recording import record_launch
 from gui.commands import editing_and_opening
 from gui.jobs.opening_work import open_job
 from gui.scenes.launch_edits import FILE, array_text, split_array
-from gui.scenes.selection import Breakpoint, Configuration
+from gui.scenes.session_values import Breakpoint, Configuration
 from gui.views.launch_form import FileForm, LaunchRows
 
 RECORDING_MS = 20_000

@@ -9,7 +9,7 @@ from PySide6.QtGui import QImage
 from gui.commands.pictures import WINDOW
 from gui.pictures import image_of
 from gui.scenes.refresh_queue import LEAST_A_SECOND
-from gui.scenes.selection import MAX_SPEED
+from gui.scenes.session_values import MAX_SPEED
 from gui.views.base import SessionView
 from gui.views.matrix_canvas import MatrixCanvas
 

@@ -12,7 +12,7 @@ from core.recording.record_launch import record
 from gui.looks.theme import apply_theme, current_theme, theme_names
 from gui.scenes.block_history import history_of
 from gui.scenes.grids import close_up, grids_of, scrolled
-from gui.scenes.selection import TEXT_SIZES
+from gui.scenes.session_values import TEXT_SIZES
 from gui.shell.app import fit_screen
 from gui.shell.main_window import MainWindow
 from gui.shell.pages import PAGES

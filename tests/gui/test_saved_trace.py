@@ -10,7 +10,7 @@ from core.own_files.file_launch import FileLaunch, file_workload
 from core.own_files.ptx_files import ptx_workload, read_ptx
 from core.recording.record_launch import record
 from core.recording.trace_files import save_trace
-from gui.scenes.selection import UNTITLED
+from gui.scenes.session_values import UNTITLED
 
 MS = 40_000
 MINE = """

@@ -21,15 +21,15 @@ pytest.importorskip("distributed")
 
 from core.cli.app import main
 from core.distributed import cluster as cluster_module
-from core.distributed import cluster_tasks
+from core.distributed import cluster_workers
 from core.distributed.cluster import Cluster, checked_address
 from core.errors import GpuUnavailable, TilescopeError
 from core.gpu.driver_session import describe_devices
-from core.gpu.executor import GpuWorker
-from core.gpu.failures import WorkerFailure
 from core.gpu.sweep_plan import RungKernel, make_plan
+from core.gpu.worker_messages import WorkerFailure
+from core.gpu.worker_process import GpuWorker
 from core.ladder import load_ladder
-from core.tuning.scan import Task, ranked, scan_point
+from core.tuning.parameter_search import Task, ranked, scan_point
 from tests.core.gpu import fake_jobs
 
 # What dask itself leaves behind or warns of is none of ours.
@@ -50,7 +50,7 @@ class Machines:
         self.address = f"tcp://127.0.0.1:{self.port}"
         self.environment = {
             **os.environ,
-            cluster_tasks.FOLDER_VARIABLE: str(folder),
+            cluster_workers.FOLDER_VARIABLE: str(folder),
             "PYTHONPATH": str(ROOT),
             "DASK_LOGGING__DISTRIBUTED": "critical",
             "OMP_NUM_THREADS": "1",
@@ -216,7 +216,7 @@ def test_mistakes_are_sentences(machines, monkeypatch) -> None:
         pass
     with pytest.raises(TilescopeError, match=r"None of the 1 workers.*resource GPU"):
         Cluster(machines.address, "GPU", patience_s=1)
-    monkeypatch.setattr(cluster_tasks, "version", lambda: "another")
+    monkeypatch.setattr(cluster_workers, "version", lambda: "another")
     with pytest.raises(TilescopeError, match=r"and this is version another: bring both"):
         Cluster(machines.address, "EMULATOR", patience_s=1)
     machines.scheduler.kill()

@@ -1,5 +1,5 @@
 /* A CUDA driver without a GPU: device memory is the host's, a launch only copies its parameters.
-   It holds what core/gpu/bound_driver.py calls; cuda-bindings asks for each by its name. */
+   It holds what core/gpu/cuda_bindings_driver.py calls; cuda-bindings asks for each by its name. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>

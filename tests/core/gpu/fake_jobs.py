@@ -5,8 +5,7 @@ import threading
 import time
 
 from core.errors import CompileError, GpuUnavailable, UnsupportedPtx
-from core.gpu.failures import WorkerFailure
-from core.gpu.worker_events import Sample, Stage, report, stop
+from core.gpu.worker_messages import Sample, Stage, WorkerFailure, report, stop
 
 
 def samples(count, pause=0.0):

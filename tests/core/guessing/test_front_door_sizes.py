@@ -10,7 +10,7 @@ from core.errors import ArgumentError
 from core.guessing.first_launch import completed, first_kernel
 from core.guessing.fitting_launch import fitted
 from core.own_files.file_launch import FileLaunch
-from core.source.functions_and_calls import taken
+from core.source.preprocessor import taken
 
 SQUARE = """__global__ void square(float *x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

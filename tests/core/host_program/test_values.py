@@ -9,7 +9,7 @@ import pytest
 from core.compiler.compiler import compile_ptx
 from core.guessing.first_launch import guess_launch
 from core.host_program.run_to_launch import HostProgram
-from core.source.c_arithmetic import parsed
+from core.source.c_numbers import parsed
 from core.source.kernels_and_launches import HostLaunch, host_launches
 
 NO_LAUNCH = HostLaunch("", (), (), (), "", 0)

@@ -7,8 +7,9 @@ import pytest
 from core.compiler.compiler import compile_ptx
 from core.own_files.file_launch import FileLaunch, file_workload
 from core.recording.record_launch import record
-from core.source.declarations import includes, macros_of, syntax, without_include
+from core.source.declarations import macros_of, syntax
 from core.source.kernel_slice import Program, without
+from core.source.preprocessor import includes, without_include
 
 DECLARED = [
     ("__global__ void plain(int n) { }", "function", ("plain",), "global"),

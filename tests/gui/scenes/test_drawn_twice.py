@@ -6,11 +6,11 @@ import pytest
 from core.ladder import all_kernels, load_ladder
 from core.recording.record_launch import record
 from core.trace.step_names import step_named
-from gui.scenes.computed_arrays import outcome
 from gui.scenes.grids import grids_of
+from gui.scenes.launch_differences import outcome
 from gui.scenes.matrices import matrix_scene
 from gui.scenes.paired_sessions import counterpart
-from gui.scenes.selection import Configuration
+from gui.scenes.session_values import Configuration
 
 
 @pytest.fixture(scope="module")

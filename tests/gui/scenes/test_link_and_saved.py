@@ -27,7 +27,7 @@ from gui.scenes.moment_links import (
     parse_link,
 )
 from gui.scenes.saved_state import Saved, find, load, merged, said_aside, save, selection
-from gui.scenes.selection import MOST, PAGE_KEYS, Breakpoint, Configuration, Origin
+from gui.scenes.session_values import MOST, PAGE_KEYS, Breakpoint, Configuration, Origin
 from gui.shell.pages import PAGES
 
 THEMES = ("light", "dark", "projector")

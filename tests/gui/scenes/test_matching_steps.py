@@ -5,8 +5,8 @@ import pytest
 
 from gui.jobs.record_work import make_workload
 from gui.scenes.matching_steps import Anchor, Course, Lockstep, course_of
-from gui.scenes.selection import Configuration
 from gui.scenes.session import Session
+from gui.scenes.session_values import Configuration
 
 
 @pytest.fixture(scope="module")

@@ -7,13 +7,12 @@ from core.errors import ParameterError
 from core.recording.record_launch import record
 from gui.jobs.record_work import make_workload
 from gui.looks.theme import theme_names
-from gui.scenes.change_verdict import verdict
-from gui.scenes.cost_differences import Difference, differences
+from gui.scenes.launch_differences import Difference, differences, verdict
 from gui.scenes.matching_steps import same_place
 from gui.scenes.moment_links import link_to, parse_link
 from gui.scenes.paired_sessions import PRESETS, Comparison, launch_text, moment_text
-from gui.scenes.selection import Configuration, Hover, Origin
 from gui.scenes.session import Session
+from gui.scenes.session_values import Configuration, Hover, Origin
 
 
 @pytest.fixture(scope="module")

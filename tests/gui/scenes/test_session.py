@@ -2,8 +2,8 @@
 
 import pytest
 
-from gui.scenes.selection import Configuration, Hover
 from gui.scenes.session import Session
+from gui.scenes.session_values import Configuration, Hover
 from tests.gui.fake_trace import fake_trace
 
 

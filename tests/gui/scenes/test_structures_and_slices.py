@@ -14,12 +14,18 @@ from core.recording.trace_files import load_trace, save_trace
 from core.trace import EventKind
 from gui.scenes.block_history import number_at
 from gui.scenes.grids import bounding_box, grids_of
+from gui.scenes.illegal_and_masked_off import guards_of
 from gui.scenes.matrices import matrix_scene
-from gui.scenes.out_of_bounds import guards_of
+from gui.scenes.names_and_numbers import (
+    block_name,
+    element_name,
+    elements_name,
+    name_of_thread,
+    span_name,
+)
 from gui.scenes.phase_table_shown import phases_caption
 from gui.scenes.session import Session
 from gui.scenes.shared_arrays_and_banks import Word, shared_scene
-from gui.scenes.text import block_name, element_name, elements_name, name_of_thread, span_name
 from gui.scenes.warp_lanes import warp_scene
 from gui.views.shared_view import SharedView
 

@@ -10,12 +10,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 
 from core.errors import GpuUnavailable
-from core.gpu.failures import WorkerFailure
 from core.gpu.result_files import read_results
+from core.gpu.worker_messages import WorkerFailure
 from gui.background import close_workers
-from gui.scenes.selection import Configuration
 from gui.scenes.session import Session
-from gui.views.benchmark_plots import LaunchPlot
+from gui.scenes.session_values import Configuration
+from gui.views.benchmark_plot import LaunchPlot
 from gui.views.benchmark_view import BenchmarkView, FileDialog
 from tests.core.gpu.fake_gpu import FakeGpu
 

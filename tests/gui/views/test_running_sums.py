@@ -10,7 +10,7 @@ from core.ladder import load_ladder
 from core.recording.record_launch import record
 from gui.scenes.grids import grids_of
 from gui.scenes.matrices import matrix_scene
-from gui.scenes.text import value_text
+from gui.scenes.names_and_numbers import value_text
 from gui.views.matrix_canvas import MatrixCanvas
 
 

@@ -6,7 +6,7 @@ from PySide6.QtGui import QImage, QPainter
 from PySide6.QtWidgets import QApplication, QStyleOptionViewItem, QWidget
 
 from gui.looks.theme import apply_theme
-from gui.scenes.selection import Breakpoint
+from gui.scenes.session_values import Breakpoint
 from gui.views.base import Caption
 from gui.views.counters_view import RatioBar
 from gui.views.ladder_panel import LadderPanel
