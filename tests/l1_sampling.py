@@ -16,7 +16,7 @@ from core.launch import Workload
 from core.recording.blocks_side_by_side import LANES
 from core.rules.issue import IssueTable
 from core.rules.l1_cache import L1Estimate, L1Probe, sm_of
-from core.trace.steps import source_lines
+from core.trace.program_info import source_lines
 
 _SEED = 1
 

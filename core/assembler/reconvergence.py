@@ -3,9 +3,9 @@
 Since Volta each thread has a program counter, and lanes that have parted meet where their ways meet
 again: they wait there (`BSYNC`). This has two exceptions, which a module is marked with:
 
-- Where a thread may wait for another one, in loops that an atomic or a strong access may end and in
 - Where a thread may wait for another one (in loops that an atomic or a strong access may end, and
   in functions that have one), ptxas puts `YIELD`: lanes that wait go on without those that yielded.
+- ptxas has lanes wait at one place behind each branch and each loop. Others at which several ways
   come together have none: the code behind a `goto` into a loop, or between a loop's end and the
   place that a `goto` out of it leads to. Functions of a recursion have none at all. There each part
   of a warp goes alone, until it meets those with which it began to wait. Optimised code is left

@@ -605,9 +605,7 @@ def _hazard(finding: Any) -> dict[str, Any]:
 
 def _leaves_a_guess(finding: Finding, guessed: frozenset[str]) -> bool:
     """Whether an access lies outside an array whose size nobody says."""
-    from core.trace.finding import is_in_front
-
-    is_outside = finding.kind == "out_of_bounds" and not is_in_front(finding)
+    is_outside = finding.kind == "out_of_bounds" and not finding.is_in_front
     return is_outside and finding.array in guessed
 
 
@@ -739,7 +737,7 @@ def _coloured(amount: int, bad: bool) -> Text:
 def verdict(trace: Trace, own: OwnLaunch) -> Iterator[Text]:
     """What is wrong with the kernel, what nobody tested, and how exact its results are."""
     from core.findings.unreached_accesses import touches_nothing
-    from core.trace.finding import in_doubt, of_guessed_contents, of_guessed_size
+    from core.guessing.findings_in_doubt import in_doubt, of_guessed_contents, of_guessed_size
 
     if not trace.complete:
         yield Text(f"{trace.cut} {trace.note}".strip(), "yellow")

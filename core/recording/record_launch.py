@@ -40,9 +40,9 @@ from core.rules.counters import Tally
 from core.rules.counting_observer import CountingObserver
 from core.trace import Trace
 from core.trace.access import shared_name
-from core.trace.block import with_step
 from core.trace.finding import Finding
 from core.trace.program_info import program_info
+from core.trace.trace import with_step
 
 if TYPE_CHECKING:
     from core.rules.l1_cache import L1Probe

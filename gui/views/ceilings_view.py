@@ -56,7 +56,7 @@ from gui.views.widgets import Scrolled, action_button
 
 if TYPE_CHECKING:
     from core.devices.device_table import Device
-    from core.explain.explanation import Explanation
+    from core.explain.explanations import Explanation
     from core.gpu.benchmark_result import BenchmarkResult
     from core.ladder import Ladder
     from core.launch import Workload

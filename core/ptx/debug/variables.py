@@ -5,7 +5,7 @@ an index into the module's instructions; a location describes the state *before*
 `pc` is executed.
 
 Not in the DWARF, so not here: `__shared__` arrays and static variables declared inside a function
-(their PTX symbols have names and sizes only, see `core.source.shared_declarations`), and the names
+(their PTX symbols have names and sizes only, see `core.source.shared_arrays`), and the names
 of structured bindings.
 """
 

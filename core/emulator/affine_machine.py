@@ -7,15 +7,16 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from core.emulator.affine.block_values import (
+from core.emulator.affine_dependences import (
     Affine,
     Dependence,
+    Dependences,
+    DependsOnData,
     LocalDependences,
     Mark,
     merged,
     varies,
 )
-from core.emulator.affine.register_dependences import Dependences, DependsOnData
 from core.emulator.async_copy import copy, tell_groups
 from core.emulator.barriers import Barriers
 from core.emulator.call_frames import Frame
