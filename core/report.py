@@ -21,7 +21,7 @@ from core.guessing.findings_in_doubt import caveats, in_doubt, left_open
 from core.ladder import all_kernels, load_ladder
 from core.launch import ArrayArgument, ScalarArgument
 from core.models.ceilings import ceilings
-from core.models.launch_counts import Counts, measure, measure_rung
+from core.models.launch_needs import Counts, measure, measure_rung
 from core.recording.count_launch import Counted
 from core.rules.counters import COUNTERS, SPACES, UNITS, WAYS, Count, Counters
 from core.rules.global_memory import SECTOR

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from core.assembler.machine_loads import Assembly
-from core.explain.access_explained import explain_access
-from core.explain.total_explained import Place, explain_total
+from core.explain.explanations import Place, explain_access, explain_total
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.recording.record_launch import record

@@ -1,4 +1,7 @@
-"""Counts of a large launch from a few small ones equal those of the launch itself."""
+"""Counts of a large launch from a few small ones equal those of the launch itself.
+
+The recorded runs' FLOP/B that come with the program are those that counting gives now.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,21 @@ from dataclasses import replace
 import pytest
 
 from core.errors import ParameterError
+from core.gpu.benchmark_result import load_recorded
 from core.ladder import Rung, load_ladder
 from core.launch import Workload
-from core.models.launch_counts import Counts, along, measure, measure_at, measure_rung
+from core.models.launch_needs import (
+    Counts,
+    along,
+    known_intensity,
+    measure,
+    measure_at,
+    measure_rung,
+)
 from core.rules.hardware_work import Asked
 
 LADDER = load_ladder()
-STEPS = 64, 128, 256  # of `core.models.launch_counts`
+STEPS = 64, 128, 256  # of `core.models.launch_needs`
 SMALL = 32  # floats in a whole line: with steps of so many a launch of 256 is a large one
 
 
@@ -34,7 +45,7 @@ def both(
 def any_size(monkeypatch):
     """Have launches of any size counted at smaller ones, which else is done for large ones."""
     for least in ("_LEAST", "_LEAST_EDGE"):
-        monkeypatch.setattr(f"core.models.launch_counts.{least}", 0)
+        monkeypatch.setattr(f"core.models.launch_needs.{least}", 0)
 
 
 @pytest.mark.slow
@@ -168,7 +179,7 @@ def test_builds_that_ask_for_different_bytes_are_both_followed(monkeypatch) -> N
         asked.append((workload.parameters["n"], options.get("build"), options.get("written")))
         return measure(workload, **options)
 
-    monkeypatch.setattr("core.models.launch_counts.measure", told)
+    monkeypatch.setattr("core.models.launch_needs.measure", told)
     scaled, full = measure_at(make, 576), measure(make(576))
     assert "Counted at" in scaled.note
     assert (scaled.written, scaled.work) == (full.written, full.work)
@@ -227,3 +238,38 @@ def test_figures_along_a_line() -> None:
     asked = []
     assert along(10_000, lambda n: asked.append(n) or -(-n // 48), 48, 16) == 209
     assert max(asked) < 1200
+
+
+def test_every_recorded_run_was_counted_with_its_present_source():
+    ladder = load_ladder()
+    wanted = [r for r in load_recorded() if r.rung is not None and r.gflops]
+    assert len(wanted) > 100
+    missing = [
+        (r.rung, dict(r.parameters))
+        for r in wanted
+        if known_intensity(ladder[r.rung], r.parameters) is None
+    ]
+    assert not missing, "run scripts/count_recorded.py"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("uncoalesced", {"n": 256, "block_x": 8, "block_y": 8}),
+        ("tiled_rect", {"m": 4096, "k": 4096, "n": 4096, "tile": 16}),
+        ("aat_padded", {"n": 1024, "tile": 32, "pad": 1}),
+    ],
+)
+def test_it_is_what_counting_gives(name, parameters):
+    rung = load_ladder()[name]
+    found = known_intensity(rung, parameters)
+    assert found == measure_rung(rung, parameters, written=False).intensity
+
+
+def test_nothing_is_known_of_another_launch_or_source():
+    rung = load_ladder()["tiled"]
+    assert known_intensity(rung, {"n": 4096, "tile": 16}) == 4.0
+    assert known_intensity(rung, {"n": 4080, "tile": 16}) is None
+    edited = replace(rung, source=rung.source.replace("phase++", "phase += 1"))
+    assert known_intensity(edited, {"n": 4096, "tile": 16}) is None
