@@ -26,7 +26,7 @@ from core.compiler.request import (
     shipped_answer,
 )
 from core.errors import Cancelled, CompileError, Diagnostic, TilescopeError, TooMuchWork
-from core.ptx.debug.names import source_name
+from core.ptx.debug.mangled_names import source_name
 from core.source.inline_asm import must_stay_inside
 from core.source.kernels_and_launches import split_instance
 

@@ -12,8 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from core.ptx.debug.model import VariableInfo
-from core.ptx.debug.variable_locations import debug_info
+from core.ptx.debug.variables import VariableInfo, debug_info
 from core.ptx.parser import parse
 
 _BEGIN = re.compile(r"\s*mov\.[bu]64\s+%SPL, (__local_depot\d+);")

@@ -26,7 +26,7 @@ from core.launch import Launch, Workload
 from core.lessons.lesson_expressions import LessonError, Value
 from core.lessons.step_links import Link, parse_link
 from core.lessons.vocabulary import VOCABULARY
-from core.models.launch_counts import Counts, measure_rung
+from core.models.launch_needs import Counts, measure_rung
 from core.recording.record_launch import record
 from core.trace.step_names import step_named
 

@@ -24,7 +24,7 @@ from core.gpu.result_check import Check, check
 from core.lessons.lesson_expressions import Element, LessonError, Value
 from core.models.ceilings import NAMES, Ceilings
 from core.models.ceilings import ceilings as all_ceilings
-from core.ptx.debug.variable_locations import debug_info
+from core.ptx.debug.variables import debug_info
 from core.rules.counters import COUNTERS, Count
 from core.rules.global_memory import SECTOR
 from core.trace.access import WARP, Access, Array, SharedState, WarpAccess

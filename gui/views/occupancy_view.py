@@ -46,7 +46,7 @@ from gui.views.tables import RowModel, RowTable
 from gui.views.widgets import Caption, Panel, Scrolled, Segmented, push_button
 
 if TYPE_CHECKING:
-    from core.explain.explanation import Explanation
+    from core.explain.explanations import Explanation
     from core.ladder import Ladder
     from gui.scenes.session import Session
     from gui.scenes.session_values import Configuration

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from core.devices.device_table import Capability, Device
-    from core.explain.explanation import Explanation
+    from core.explain.explanations import Explanation
     from core.gpu.benchmark_result import BenchmarkResult
 
     Base = QWidget
