@@ -263,7 +263,7 @@ def test_no_page_or_film_is_made_while_something_is_veiled(window, qtbot, tmp_pa
     taker, session = window.commands.taker, window.session
     asked = []
     monkeypatch.setattr(
-        "gui.views.widgets.QFileDialog.getSaveFileName",
+        "gui.views.dialogs.QFileDialog.getSaveFileName",
         lambda *a: asked.append(a) or ("", ""),
     )
     session.update(veiled={"warp.figures"})
