@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from core.errors import Cancelled, TilescopeError
 from core.lessons.course import course_lesson
+from core.lessons.launches import Recorder
 from core.lessons.lesson import Edit
-from core.lessons.marking import answer_text
-from core.lessons.posing import Posed, pose, right_answer
+from core.lessons.posing_and_marking import Posed, answer_text, pose, right_answer
 from core.lessons.question_banks import solution_lines
-from core.lessons.situation import Recorder
 from gui.exports.replay_page import Asked, Chapter
 from gui.scenes.session import Session
 from gui.scenes.session_values import Configuration, Origin
