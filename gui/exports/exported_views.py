@@ -1,95 +1,17 @@
-"""A session without a window, which shows what a link, a rung or a file names, and views of it.
-
-The views have sizes of one's own; they are painted and never shown.
-"""
+"""Views as they stand at a step, painted and never shown: for pages and films of recorded steps."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
-from urllib.parse import quote
+from dataclasses import dataclass
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QWidget
 
 from core.errors import ParameterError
-from gui.jobs.opening_work import load_job, open_job
-from gui.jobs.record_work import Recorded, record_job
-from gui.scenes.moment_links import checksum, go_to, names_file, parse_link
 from gui.scenes.session import Session
-from gui.scenes.session_values import UNTITLED, Configuration
 from gui.scenes.step_views import VIEWS
 from gui.views.base import Caption, SessionView, view_of
-
-if TYPE_CHECKING:
-    from core.ladder import Ladder
-    from gui.background import Progress
-    from gui.scenes.moment_links import Moment
-
-_LOOKS = (
-    "heat",
-    "close_up",
-    "warp_trail",
-    "warp_table",
-    "counts_by",
-    "unit",
-    "inputs",
-    "order",
-    "seed",
-)
-
-
-def opened(text: str, ladder: Ladder, themes: tuple[str, ...], progress: Progress) -> Session:
-    """Record what a link (`tiled?n=8&step=12`), a rung, a .cu or .ptx file or a trace names.
-
-    The session stands at the step that the link names, else at the first access. Raises
-    TilescopeError for what is none of these, or cannot be recorded.
-    """
-    if text.endswith(".npz") and "?" not in text:
-        return _showing(load_job(progress, text, ladder).recorded)
-    if "?" not in text and text not in ladder and names_file(text):
-        text = f"{quote(str(Path(text).absolute()))}?"
-    moment = parse_link(text, ladder, themes)
-    wanted = _configuration(moment, ladder, progress)
-    block = moment.first_block or 0
-    session = _showing(record_job(progress, ladder, wanted, block, given=moment.given))
-    session.update(**asdict(moment.given))
-    if missing := go_to(session, moment):
-        raise ParameterError(missing)
-    return session
-
-
-def twin(shown: Session) -> Session:
-    """A session of its own that shows what another does, at the same place."""
-    session = Session()
-    session.origin = shown.origin
-    session.trace = shown.trace
-    session.counted = shown.counted
-    session.update(**{name: getattr(shown, name) for name in _LOOKS})
-    session.update(block=shown.block)
-    session.update(thread=shown.thread, step=shown.step, line=shown.line, element=shown.element)
-    return session
-
-
-def _showing(recorded: Recorded) -> Session:
-    session = Session()
-    session.origin = recorded.origin
-    session.trace = recorded.trace
-    return session
-
-
-def _configuration(moment: Moment, ladder: Ladder, progress: Progress) -> Configuration:
-    if moment.own is None:
-        parameters = {**ladder[moment.rung].defaults, **moment.parameters}
-        return Configuration(moment.rung, parameters, moment.source)
-    is_text = moment.own.path == UNTITLED and moment.source is not None
-    pasted = checksum(moment.source or "") if is_text else ""
-    own = moment.own
-    found = open_job(progress, own.path, own, None, moment.source, linked=True)
-    return Configuration("", {}, found.edited, found.launch, pasted)
-
 
 MEMORY = "Memory"
 """Stands for whichever of the two views of memory the step accesses."""
