@@ -20,11 +20,10 @@ from PySide6.QtCore import QSize
 from core.cancelling import check
 from core.errors import Cancelled, TilescopeError
 from core.lessons.course import course_lesson
+from core.lessons.launches import Recorder
 from core.lessons.lesson import Edit
-from core.lessons.marking import answer_text
-from core.lessons.posing import Posed, pose, right_answer
+from core.lessons.posing_and_marking import Posed, answer_text, pose, right_answer
 from core.lessons.question_banks import solution_lines
-from core.lessons.situation import Recorder
 from core.wording import assignments
 from gui.exports.exported_views import MEMORY, Stage
 from gui.exports.svg_device import Pool, drawn
