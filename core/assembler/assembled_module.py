@@ -10,7 +10,7 @@ from core.assembler.call_stack import passing, saving
 from core.assembler.divergence import parting
 from core.assembler.unused_loads import without_unused_loads
 from core.assembler.warp_yields import yielding
-from core.compiler.compiler import Build
+from core.compiler.builds import Build
 from core.compiler.cubin import MachineAccess
 from core.errors import PtxSyntaxError
 from core.ptx.ast import Module

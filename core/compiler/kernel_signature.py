@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from core.compiler.compiler import compile_ptx, find_entry
-from core.compiler.request import Items
+from core.compiler.builds import compile_ptx, find_entry
+from core.compiler.compile_request import Items
 from core.errors import ArgumentError, CompileError
 from core.ptx.debug.model import DebugInfo, DwarfType, Member
 from core.ptx.debug.variable_locations import read_dwarf

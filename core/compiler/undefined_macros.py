@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from core.compiler.compiler import compile_ptx
-from core.compiler.request import Items
+from core.compiler.builds import compile_ptx
+from core.compiler.compile_request import Items
 from core.errors import CompileError
 from core.source.kernel_slice import Part, Program
 from core.source.kernels_and_launches import unscoped

@@ -11,7 +11,7 @@ from core.trace.access import fields_of, label
 from core.wording import ranges
 
 if TYPE_CHECKING:
-    from core.compiler.compiler import Build
+    from core.compiler.builds import Build
     from core.trace.access import Access, WarpAccess
 
 

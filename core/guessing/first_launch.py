@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from core.compiler.compiler import compile_ptx, plain_name
+from core.compiler.builds import compile_ptx, plain_name
 from core.compiler.kernel_signature import (
     SignatureParameter,
     constants,

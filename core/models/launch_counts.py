@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import comb, lcm
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from core.compiler.compiler import BuildKind
+from core.compiler.builds import BuildKind
 from core.emulator.machine import Limits
 from core.errors import ParameterError
 from core.launch import Workload

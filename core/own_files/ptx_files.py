@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from core.compiler.compiler import plain_name, resolve_entry
+from core.compiler.builds import plain_name, resolve_entry
 from core.compiler.kernel_signature import MAP_ALIGNMENT, MAP_WORDS, TENSOR_MAP, SignatureParameter
 from core.errors import ArgumentError, TilescopeError
 from core.foreign_text import visible

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from core.assembler.assembled_module import module_of
 from core.assembler.machine_loads import Assembly, assembly_of
 from core.cancelling import check
-from core.compiler.compiler import Build, BuildKind, build_of, find_entry
+from core.compiler.builds import Build, BuildKind, build_of, find_entry
 from core.emulator.affine.block_values import Affine, Dependence
 from core.emulator.affine.one_block_machine import AffineMachine
 from core.emulator.affine.register_dependences import DependsOnData

@@ -7,7 +7,7 @@ import pytest
 from core.assembler.assembled_module import module_of
 from core.assembler.machine_loads import removed_faults
 from core.cli.app import main
-from core.compiler.compiler import compile_ptx, find_entry
+from core.compiler.builds import compile_ptx, find_entry
 from core.emulator.budget import STACK_BYTES
 
 ENDLESS = """

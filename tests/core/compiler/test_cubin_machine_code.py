@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from core.compiler.compiler import compile_cubin, cubin_entries
-from core.compiler.cubin import ACCESSES, OPCODES, SIZE, machine_code
+from core.compiler.builds import compile_cubin
+from core.compiler.cubin import ACCESSES, OPCODES, SIZE, cubin_entries, machine_code
 from core.errors import TilescopeError
 from core.ladder import load_ladder
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.compiler.compiler import compile_cubin
+from core.compiler.builds import compile_cubin
 from core.compiler.cubin import (
     KernelResources,
     kernel_resources,

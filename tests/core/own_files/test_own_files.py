@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from core.compiler.kernel_signature import kernel_names
-from core.compiler.nvrtc_library import include_folders
+from core.compiler.nvrtc import include_folders
 from core.guessing.first_launch import complete, guess_launch, launch_of
 from core.own_files.file_launch import file_workload
 from core.own_files.sources_and_headers import read_source

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from core.compiler.compiler import compile_ptx
+from core.compiler.builds import compile_ptx
 from core.ptx.ast import Module
 from core.ptx.debug.model import DebugInfo, VariableInfo, lookup
 from core.ptx.debug.variable_locations import debug_info

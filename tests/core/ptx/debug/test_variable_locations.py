@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.compiler.compiler import compile_ptx
+from core.compiler.builds import compile_ptx
 from core.compiler.disk_cache import FOLDER
 from core.ptx.ast import Register
 from core.ptx.debug.model import lookup
