@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from core.compiler.builds import compile_ptx
-from core.compiler.kernel_signature import kernel_names, read_signature
+from core.compiler.kernel_parameters import read_signature
 from core.errors import ArgumentError, CompileError
 from core.source.kernels_and_launches import kernels
+from core.source.template_instances import kernel_names
 
 
 def shape_of(source, kernel="k", **defines):
