@@ -17,17 +17,17 @@ from core.devices.device_table import Device
 from core.errors import TilescopeError
 from core.foreign_text import visible
 from core.gpu.benchmark_result import BenchmarkResult, load_recorded
-from core.guessing.findings_in_doubt import caveats, left_open
+from core.guessing.findings_in_doubt import caveats, in_doubt, left_open
 from core.ladder import all_kernels, load_ladder
 from core.launch import ArrayArgument, ScalarArgument
 from core.models.ceilings import ceilings
-from core.models.launch_counts import Counts, measure, measure_rung
+from core.models.launch_needs import Counts, measure, measure_rung
 from core.recording.count_launch import Counted
 from core.rules.counters import COUNTERS, SPACES, UNITS, WAYS, Count, Counters
 from core.rules.global_memory import SECTOR
 from core.trace import Trace
 from core.trace.access import Access, WarpAccess
-from core.trace.finding import KINDS, Finding, in_doubt
+from core.trace.finding import KINDS, Finding
 from core.wording import assignments, counted
 
 MOST_PICTURES = 6

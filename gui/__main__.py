@@ -6,7 +6,7 @@ import sys
 def run() -> int:
     """The window's exit status. While its modules are loaded, Ctrl-C is quiet."""
     try:
-        from core.cli.interrupting import quietly_interrupted
+        from core.cli.app import quietly_interrupted
 
         with quietly_interrupted():
             from gui.shell.app import main

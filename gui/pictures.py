@@ -1,4 +1,4 @@
-"""Pictures of widgets: as images, as vectors, as PDF, as files, and pages of them as a PDF.
+"""Pictures of widgets: as images, as vectors, as PDF, and as files.
 
 Painting is the UI thread's, and changes nothing on the screen; workers write the files. Devices
 that write down what is painted, instead of pixels, are told of clips in their own way: Qt clips a
@@ -11,10 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 
-import numpy as np
 from PySide6.QtCore import (
     QBuffer,
     QIODevice,
@@ -31,7 +29,6 @@ from PySide6.QtGui import (
     QFont,
     QFontMetricsF,
     QImage,
-    QPageLayout,
     QPageSize,
     QPaintDevice,
     QPaintEngine,
@@ -42,7 +39,6 @@ from PySide6.QtGui import (
     QPixmap,
     QPolygonF,
     QRegion,
-    QTextDocument,
     QTextItem,
     QTransform,
 )
@@ -50,8 +46,13 @@ from PySide6.QtWidgets import QWidget
 
 from core.cancelling import check
 from core.files import replacing
-from gui.looks.theme import load_fonts
 
+SUFFIXES = (".png", ".pdf")
+_QUALITY = 80  # half the time of Qt's usual compression, and a tenth more bytes
+POINTS = 72  # to the inch; a pixel of the window becomes a point
+PIXELS_PER_METRE = 3780  # 96 to the inch
+FINE = 3  # units of the PDF, and pixels of an icon, for one pixel of the window
+_LOSSLESS = QPainter.RenderHint.LosslessImageRendering
 VECTORS = (QPaintEngine.Type.SVG, QPaintEngine.Type.Pdf, QPaintEngine.Type.Picture)
 Dirty = QPaintEngine.DirtyFlag
 _CLIPS = Dirty.DirtyClipPath | Dirty.DirtyClipRegion
@@ -59,6 +60,71 @@ _Metric = QPaintDevice.PaintDeviceMetric
 _ALONE = QWidget.RenderFlag(0)  # a widget without its children
 
 _written_on: list[VectorDevice] = []
+
+
+def image_of(widget: QWidget, scale: float = 2.0) -> QImage:
+    """A widget as an opaque image of `scale` pixels for each of its own."""
+    image = QImage(widget.size() * scale, QImage.Format.Format_RGB32)
+    image.setDevicePixelRatio(scale)
+    image.fill(widget.palette().window().color())
+    with painting(image) as painter:
+        QWidget.render(widget, painter, QPoint(0, 0))  # a plot has a render of its own
+    image.setDotsPerMeterX(round(PIXELS_PER_METRE * scale))
+    image.setDotsPerMeterY(round(PIXELS_PER_METRE * scale))
+    return image
+
+
+def pdf_of(widget: QWidget, title: str) -> bytes:
+    """A widget as a PDF file of one page, a point for each pixel."""
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    writer = QPdfWriter(buffer)
+    writer.setTitle(title)
+    writer.setResolution(POINTS * FINE)
+    size, exact = QSizeF(widget.size()), QPageSize.SizeMatchPolicy.ExactMatch
+    writer.setPageSize(QPageSize(size, QPageSize.Unit.Point, "", exact))
+    writer.setPageMargins(QMarginsF())
+    with painting(writer) as painter:
+        dpi = widget.logicalDpiX()
+        sheet = VectorDevice(widget.size(), dpi, _Passing(painter, dpi), FINE)
+        write_down(widget, sheet, ground=True)
+    return bytes(buffer.data().data())
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What was painted: an image, or the bytes of a PDF. Another thread writes the file."""
+
+    content: QImage | bytes
+
+    def encoded(self) -> bytes:
+        """The file's bytes: an image becomes PNG. Raises Cancelled."""
+        check()
+        found = self.content if isinstance(self.content, bytes) else png(self.content)
+        check()
+        return found
+
+
+def png(image: QImage) -> bytes:
+    """An image as a PNG file."""
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    if not image.save(buffer, "PNG", _QUALITY):  # type: ignore[call-overload]
+        raise MemoryError
+    return bytes(buffer.data().data())
+
+
+def write_picture(picture: Picture, path: Path) -> Path:
+    """Write a picture; what was at `path` stays until all of the new file is there.
+
+    Raises Cancelled, and TilescopeError with what to do where the file cannot be written.
+    """
+    with replacing(path) as file:
+        file.write(picture.encoded())
+    return path
+
+
+# -- devices that write down what is painted -------------------------------------------------------
 
 
 class VectorEngine(QPaintEngine):
@@ -196,41 +262,6 @@ def is_vector(painter: QPainter) -> bool:
     return engine is None or engine.type() in VECTORS
 
 
-POINTS = 72  # to the inch; a pixel of the window becomes a point
-PIXELS_PER_METRE = 3780  # 96 to the inch
-FINE = 3  # units of the PDF, and pixels of an icon, for one pixel of the window
-_LOSSLESS = QPainter.RenderHint.LosslessImageRendering
-
-
-def image_of(widget: QWidget, scale: float = 2.0) -> QImage:
-    """A widget as an opaque image of `scale` pixels for each of its own."""
-    image = QImage(widget.size() * scale, QImage.Format.Format_RGB32)
-    image.setDevicePixelRatio(scale)
-    image.fill(widget.palette().window().color())
-    with painting(image) as painter:
-        QWidget.render(widget, painter, QPoint(0, 0))  # a plot has a render of its own
-    image.setDotsPerMeterX(round(PIXELS_PER_METRE * scale))
-    image.setDotsPerMeterY(round(PIXELS_PER_METRE * scale))
-    return image
-
-
-def pdf_of(widget: QWidget, title: str) -> bytes:
-    """A widget as a PDF file of one page, a point for each pixel."""
-    buffer = QBuffer()
-    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    writer = QPdfWriter(buffer)
-    writer.setTitle(title)
-    writer.setResolution(POINTS * FINE)
-    size, exact = QSizeF(widget.size()), QPageSize.SizeMatchPolicy.ExactMatch
-    writer.setPageSize(QPageSize(size, QPageSize.Unit.Point, "", exact))
-    writer.setPageMargins(QMarginsF())
-    with painting(writer) as painter:
-        dpi = widget.logicalDpiX()
-        sheet = VectorDevice(widget.size(), dpi, _Passing(painter, dpi), FINE)
-        write_down(widget, sheet, ground=True)
-    return bytes(buffer.data().data())
-
-
 class _Passing(VectorEngine):
     """Passes all on to the painter of a PDF, which has FINE units for a pixel.
 
@@ -306,190 +337,3 @@ class _Passing(VectorEngine):
 
     def drawPixmap(self, rect: QRectF, pixmap: QPixmap, source: QRectF) -> None:  # type: ignore[override]
         self._to.drawPixmap(rect, pixmap, source)
-
-
-SUFFIXES = (".png", ".pdf")
-
-
-@dataclass(frozen=True)
-class Picture:
-    """What was painted: an image, or the bytes of a PDF. Another thread writes the file."""
-
-    content: QImage | bytes
-
-    def encoded(self) -> bytes:
-        """The file's bytes: an image becomes PNG. Raises Cancelled."""
-        check()
-        found = self.content if isinstance(self.content, bytes) else png(self.content)
-        check()
-        return found
-
-
-_QUALITY = 80  # half the time of Qt's usual compression, and a tenth more bytes
-
-
-def png(image: QImage) -> bytes:
-    """An image as a PNG file."""
-    buffer = QBuffer()
-    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    if not image.save(buffer, "PNG", _QUALITY):  # type: ignore[call-overload]
-        raise MemoryError
-    return bytes(buffer.data().data())
-
-
-def write_picture(picture: Picture, path: Path) -> Path:
-    """Write a picture; what was at `path` stays until all of the new file is there.
-
-    Raises Cancelled, and TilescopeError with what to do where the file cannot be written.
-    """
-    with replacing(path) as file:
-        file.write(picture.encoded())
-    return path
-
-
-MARGIN_MM = 18
-FOOT_MM = 8  # of the page's number, within the margin
-RESOLUTION = 288  # dots an inch
-PICTURE_DPI = 320  # of a picture's pixels
-SMALLER = 0.75  # of its size, to which a picture is made smaller to fit a page
-LEAST = 0.5  # the same where the page would be left empty by a third
-STYLE = """
-h1, h2, b { font-weight: 600; }
-h1 { font-size: 17pt; } h2 { font-size: 13pt; }
-p { font-size: 10pt; margin-top: 0; margin-bottom: 4pt; }
-.rule { margin-top: 7pt; } .name { margin-top: 6pt; }
-.small { font-size: 8.5pt; color: #555; } .head { font-size: 9pt; color: #555; }
-pre { font-family: 'JetBrains Mono'; font-size: 8pt; margin: 0; white-space: pre-wrap; }
-code { font-family: 'JetBrains Mono'; font-size: 9pt; }
-"""
-UNREADABLE = ("tnum", "calt", "ccmp", "liga")
-"""Features of the faces that a reader of the PDF can neither copy nor search nor read aloud."""
-
-
-@dataclass(frozen=True)
-class Piece:
-    """What stands together on one page: a text as HTML, and a picture below it.
-
-    `new_page` begins one; `close`: no gap is left above.
-    """
-
-    html: str
-    picture: QImage | None = None
-    new_page: bool = False
-    close: bool = False
-
-
-class Sheet:
-    """Lays pieces below each other on pages of A4. Needs a QGuiApplication."""
-
-    def __init__(self, title: str, style: str = STYLE) -> None:
-        load_fonts()
-        self._style = style
-        self._buffer = QBuffer()
-        self._buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-        self._writer = QPdfWriter(self._buffer)
-        self._writer.setTitle(title)
-        self._writer.setPageSize(QPageSize(QPageSize.PageSizeId.A4))
-        margins = QMarginsF(*[MARGIN_MM] * 4)
-        self._writer.setPageMargins(margins, QPageLayout.Unit.Millimeter)
-        self._writer.setResolution(RESOLUTION)
-        self._width, self._height = float(self._writer.width()), float(self._writer.height())
-        self._title, self._page, self._y = title, 1, 0.0
-        self._font = QFont("Inter", 10)
-        for feature in UNREADABLE:
-            self._font.setFeature(QFont.Tag(feature), 0)
-        self._painter = QPainter(self._writer)
-        self._number_page()
-
-    def add(self, piece: Piece) -> None:
-        """Put a piece below the last one, or on the next page."""
-        text = self._text(piece.html)
-        height, gap = text.size().height(), 0.0 if piece.close else self._mm(3)
-        height += 0 if piece.picture is None else self._mm(2)
-        picture = None if piece.picture is None else trimmed(piece.picture)
-        size = QSizeF() if picture is None else self._size(picture)
-        room = self._height - self._y - gap
-        if piece.new_page and self._y:
-            self._turn()
-        elif height + size.height() > room:
-            least = LEAST if room > self._height / 3 else SMALLER
-            if picture is not None and least * size.height() <= room - height:
-                size *= (room - height) / size.height()
-            elif self._y:
-                self._turn()
-        if self._y:
-            self._y += gap
-        self._put(text, height)
-        if picture is not None:
-            size *= min(1.0, (self._height - self._y) / size.height())
-            self._painter.drawImage(QRectF(QPointF(0, self._y), size), picture)
-            self._y += size.height()
-
-    def data(self) -> bytes:
-        """The file, which is then complete."""
-        self._painter.end()
-        return bytes(self._buffer.data().data())
-
-    def _mm(self, length: float) -> float:
-        return length * RESOLUTION / 25.4
-
-    def _text(self, html: str) -> QTextDocument:
-        document = QTextDocument()
-        document.documentLayout().setPaintDevice(self._writer)
-        document.setDocumentMargin(0)
-        document.setDefaultFont(self._font)
-        document.setDefaultStyleSheet(self._style)
-        document.setHtml(html)
-        document.setTextWidth(self._width)
-        return document
-
-    def _size(self, picture: QImage) -> QSizeF:
-        size = QSizeF(picture.size()) * (RESOLUTION / PICTURE_DPI)
-        return size * min(1.0, self._width / size.width(), 0.8 * self._height / size.height())
-
-    def _put(self, text: QTextDocument, height: float) -> None:
-        """Draw a text; one that is higher than a page goes on on the next."""
-        if height > self._height:
-            text.setPageSize(QSizeF(self._width, self._height))
-            for page in range(text.pageCount()):
-                if page:
-                    self._turn()
-                self._painter.save()
-                self._painter.translate(0, -page * self._height)
-                text.drawContents(
-                    self._painter, QRectF(0, page * self._height, self._width, self._height)
-                )
-                self._painter.restore()
-            self._y = self._height
-            return
-        self._painter.save()
-        self._painter.translate(0, self._y)
-        text.drawContents(self._painter)
-        self._painter.restore()
-        self._y += height
-
-    def _turn(self) -> None:
-        self._writer.newPage()
-        self._page, self._y = self._page + 1, 0.0
-        self._number_page()
-
-    def _number_page(self) -> None:
-        foot = self._text(f"<p class='small'>{escape(self._title)}, page {self._page}</p>")
-        self._painter.save()
-        self._painter.translate(0, self._height + self._mm(FOOT_MM) - foot.size().height() / 2)
-        foot.drawContents(self._painter)
-        self._painter.restore()
-
-
-def trimmed(picture: QImage) -> QImage:
-    """The picture without the empty edges around what it shows."""
-    picture = picture.convertToFormat(QImage.Format.Format_RGB32)
-    stride = picture.bytesPerLine() // 4
-    pixels = np.frombuffer(picture.constBits(), np.uint32).reshape(picture.height(), stride)
-    pixels = pixels[:, : picture.width()]
-    drawn = pixels != pixels[-1, -1]
-    if not drawn.any():
-        return picture
-    rows, columns = np.flatnonzero(drawn.any(1)), np.flatnonzero(drawn.any(0))
-    left, top = int(columns[0]), int(rows[0])
-    return picture.copy(left, top, int(columns[-1]) - left + 1, int(rows[-1]) - top + 1)

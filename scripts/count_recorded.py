@@ -3,7 +3,7 @@
     python scripts/count_recorded.py          count what is new: resources/intensities.json
     python scripts/count_recorded.py --all    every launch anew, as after a change of counting
 
-The window counts any other run itself (`core.models.launch_counts.measure_rung`), as this does.
+The window counts any other run itself (`core.models.launch_needs.measure_rung`), as this does.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
 from core.gpu.benchmark_result import load_recorded
 from core.ladder import load_ladder
-from core.models.launch_counts import measure_rung
-from core.models.recorded_intensities import FILE, known_intensity, launch_key
+from core.models.launch_needs import INTENSITIES, known_intensity, launch_key, measure_rung
 
 
 def main() -> None:
@@ -49,7 +48,7 @@ def main() -> None:
             }
     ordered = sorted(rows.values(), key=lambda row: (row["rung"], repr(row["parameters"])))
     lines = ",\n".join(json.dumps(row) for row in ordered)
-    FILE.write_text(f'{{"launches": [\n{lines}\n]}}\n', encoding="utf-8")
+    INTENSITIES.write_text(f'{{"launches": [\n{lines}\n]}}\n', encoding="utf-8")
 
 
 if __name__ == "__main__":

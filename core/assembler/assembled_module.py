@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from core.assembler.call_stack import passing, saving
-from core.assembler.divergence import parting
-from core.assembler.unused_loads import without_unused_loads
-from core.assembler.warp_yields import yielding
+from core.assembler.reconvergence import parting, yielding
+from core.assembler.rewriting import Rewriting
 from core.compiler.builds import Build
 from core.compiler.cubin import MachineAccess
 from core.errors import PtxSyntaxError
-from core.ptx.ast import Module
+from core.ptx.ast import Module, registers
 from core.ptx.parser import is_kept, kept, without_unreached
 
 LARGE = 1 << 18  # characters of PTX beyond which what the launched kernel never reaches is left out
@@ -65,7 +65,7 @@ def _assembled(module: Module, made: _Made) -> Module:
     if not made.kind:
         return module
     if made.kind == "as_written":
-        module = without_unused_loads(passing(module))
+        module = _without_unused_loads(passing(module))
     else:
         from core.assembler.fused_multiply_add import contracted
         from core.assembler.machine_loads import assembled
@@ -82,3 +82,27 @@ def _assembled(module: Module, made: _Made) -> Module:
 @lru_cache(maxsize=4)
 def _kept_assembled(text: str, own_lines: bool, made: _Made) -> Module:
     return _assembled(kept(text, own_lines), made)
+
+
+_KEPT = frozenset(("volatile", "relaxed", "acquire", "mmio"))
+
+
+def _without_unused_loads(module: Module) -> Module:
+    """The module in which loads whose value nothing reads make no request; they still run.
+
+    ptxas leaves them out even in a build without optimisation. A `-G` build has them where it
+    copies a structure, such as a `__half2` that is passed by value.
+    """
+    rewriting = Rewriting(module)
+    for function in module.functions.values():
+        code = module.instructions[function.first_pc : function.end_pc]
+        mentioned = Counter[str]()
+        for one in code:
+            mentioned.update(registers(*one.operands, *(() if one.guard is None else (one.guard,))))
+        for one in code:
+            is_of_memory = "param" not in one.modifiers or one.on_stack
+            if one.opcode == "ld" and is_of_memory and not _KEPT & {*one.modifiers}:
+                results = [*registers(one.operands[0])]
+                if all(mentioned[name] == 1 for name in results):
+                    rewriting.replace(one.pc, (replace(one, silent=True),))
+    return rewriting.module()

@@ -7,16 +7,19 @@ there takes one of them. The machine code of 30 functions showed it (`STL`, `LDL
 
 A function that calls others keeps its way back and further registers there: it stores them where it
 begins and loads them before it returns. No PTX shows any of this.
+
+The optimiser removes recursion and large frames, and faults of the stack with them: that is told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
 from core.assembler.rewriting import Rewriting
 from core.ptx.ast import Address, Function, Group, Instruction, Module, Operand, Symbol
+from core.ptx.debug.mangled_names import source_name
 
 _REGISTERS = 12
 _WORD = 4
@@ -109,3 +112,85 @@ def saving(module: Module, saves: Sequence[tuple[str, int]]) -> Module:
         return module
     functions = {n: replace(f, saves=known.get(n, 0)) for n, f in module.functions.items()}
     return replace(module, functions=MappingProxyType(functions))
+
+
+# Which functions call which, and what of the stack the optimiser removes.
+
+CallGraph = Mapping[str, Mapping[str, int]]
+"""By function: those that it calls by name, and the source line of the first call of each."""
+
+
+def call_graph(module: Module) -> CallGraph:
+    """The calls of all functions of a module."""
+    return {name: _calls(module, function) for name, function in module.functions.items()}
+
+
+def _calls(module: Module, function: Function) -> Mapping[str, int]:
+    found: dict[str, int] = {}
+    for one in module.instructions[function.first_pc : function.end_pc]:
+        if one.opcode == "call":
+            for operand in one.operands:
+                if isinstance(operand, Symbol) and operand.name in module.functions:
+                    found.setdefault(operand.name, one.position.line)
+    return found
+
+
+def _reached(graph: CallGraph, start: str) -> Mapping[str, int]:
+    """The functions that may be called from one, itself only if it is called again."""
+    found: dict[str, int] = {}
+    left = [start]
+    while left:
+        for name, line in graph[left.pop()].items():
+            if name not in found:
+                found[name] = line
+                left.append(name)
+    return found
+
+
+def recursive(graph: CallGraph) -> frozenset[str]:
+    """The functions that may come to call themselves."""
+    return frozenset(name for name in graph if name in _reached(graph, name))
+
+
+def _recursive_from(graph: CallGraph, kernel: str) -> Mapping[str, int]:
+    """Those of them that a kernel may come to, with the line of a call."""
+    return {
+        name: _reached(graph, name)[name]
+        for name in _reached(graph, kernel)
+        if name in _reached(graph, name)
+    }
+
+
+def removed_faults(
+    written: Module, compiled: Module, kernel: str, *, most_stack: int
+) -> tuple[str, ...]:
+    """What the build as written may do to the stack and the optimised one cannot, in sentences.
+
+    That is recursion, and frames of more than `most_stack` bytes a thread. `kernel` is the name of
+    the entry in both.
+    """
+    found = []
+    before, now = call_graph(written), call_graph(compiled)
+    if not _recursive_from(now, kernel):
+        for name, line in _recursive_from(before, kernel).items():
+            where = f" (line {line})" if line else ""
+            found.append(
+                f"As written {source_name(name)} calls itself{where}; the optimiser has removed "
+                "that, so that a recursion without end shows only in the build as written."
+            )
+    frame = _largest_frame(written, before, kernel)
+    if frame > most_stack >= _largest_frame(compiled, now, kernel):
+        found.append(
+            f"As written a thread's stack is {frame:,} bytes, more than the {most_stack:,} that a "
+            "GPU allows; the optimiser has removed it, so that this shows only in the build as "
+            "written."
+        )
+    return tuple(found)
+
+
+def _largest_frame(module: Module, graph: CallGraph, kernel: str) -> int:
+    """Bytes of the largest local frame of the kernel and what it calls."""
+    return max(
+        sum(v.nbytes for v in module.functions[name].variables if v.space == "local")
+        for name in {kernel, *_reached(graph, kernel)}
+    )

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 
 from core.assembler.rewriting import Rewriting, jump_targets
 from core.ptx.ast import Function, Instruction, Module, Register
-from core.ptx.opcodes import opcode_of, reads, results
+from core.ptx.dataflow import reads, results
+from core.ptx.opcodes import opcode_of
 from core.ptx.types import PtxType
 
 _TYPES = frozenset({"f16", "f16x2", "bf16", "bf16x2", "f32", "f64"})

@@ -4,7 +4,7 @@ ptxas says which line of the PTX each machine instruction comes from. So it is s
 unknown length is taken several turns at a time, which loads a register stands for (a value that was
 stored or loaded just before), and which accesses are joined into a wide one. The PTX is changed to
 do the same: then requests are counted as the hardware counts them. What still differs is told line
-by line, and so are faults of the stack that the optimiser has removed.
+by line.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from core.assembler.warp_aggregated_atomics import leading
 from core.assembler.wide_loads import wide_loads
 from core.compiler.cubin import ACCESSES, MachineAccess
 from core.ptx.ast import Address, Function, Immediate, Instruction, Module, Register, Symbol
-from core.ptx.debug.names import source_name
-from core.ptx.opcodes import opcode_of, results, space_of
+from core.ptx.dataflow import results
+from core.ptx.opcodes import opcode_of, space_of
 from core.ptx.types import PRED, TYPES
 
 if TYPE_CHECKING:
@@ -582,70 +582,3 @@ def assembly_of(build: Build, module: Module, kernel: str) -> Assembly | None:
     counted = sum(sum(one.spills) for one in module.instructions)
     differ = differences(module, kernel, accesses)
     return Assembly(True, differ, spilled, spilled - counted)
-
-
-def removed_faults(
-    written: Module, compiled: Module, kernel: str, *, most_stack: int
-) -> tuple[str, ...]:
-    """What the build as written may do to the stack and the optimised one cannot, in sentences.
-
-    That is recursion, and frames of more than `most_stack` bytes a thread. `kernel` is the name of
-    the entry in both.
-    """
-    found = []
-    kept = _recursive(compiled, kernel)
-    for name, line in _recursive(written, kernel).items():
-        if not kept:
-            where = f" (line {line})" if line else ""
-            found.append(
-                f"As written {source_name(name)} calls itself{where}; the optimiser has removed "
-                "that, so that a recursion without end shows only in the build as written."
-            )
-    before, now = (_largest_frame(module, kernel) for module in (written, compiled))
-    if before > most_stack >= now:
-        found.append(
-            f"As written a thread's stack is {before:,} bytes, more than the {most_stack:,} that a "
-            "GPU allows; the optimiser has removed it, so that this shows only in the build as "
-            "written."
-        )
-    return tuple(found)
-
-
-def _calls(module: Module, function: Function) -> Mapping[str, int]:
-    """The functions that one calls by name, and the source line of the first call."""
-    found: dict[str, int] = {}
-    for one in module.instructions[function.first_pc : function.end_pc]:
-        if one.opcode == "call":
-            for operand in one.operands:
-                if isinstance(operand, Symbol) and operand.name in module.functions:
-                    found.setdefault(operand.name, one.position.line)
-    return found
-
-
-def _reached(module: Module, start: str) -> dict[str, int]:
-    """The functions that may be called from one, itself only if it is called again."""
-    found: dict[str, int] = {}
-    left = [start]
-    while left:
-        for name, line in _calls(module, module.functions[left.pop()]).items():
-            if name not in found:
-                found[name] = line
-                left.append(name)
-    return found
-
-
-def _recursive(module: Module, kernel: str) -> dict[str, int]:
-    """Functions that may come to call themselves, with the line of a call."""
-    return {
-        name: _reached(module, name)[name]
-        for name in _reached(module, kernel)
-        if name in _reached(module, name)
-    }
-
-
-def _largest_frame(module: Module, kernel: str) -> int:
-    """Bytes of the largest local frame of the kernel and what it calls."""
-    return max(
-        sum(v.nbytes for v in module.functions[name].variables if v.space == "local")
-        for name in {kernel, *_reached(module, kernel)}
-    )

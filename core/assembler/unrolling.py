@@ -27,7 +27,8 @@ from core.ptx.ast import (
     Symbol,
     Vector,
 )
-from core.ptx.opcodes import changes_memory, opcode_of, reads, results
+from core.ptx.dataflow import reads, results
+from core.ptx.opcodes import changes_memory, opcode_of
 
 # Loops of constantly many turns: what the assembler may unroll, and how far it does.
 

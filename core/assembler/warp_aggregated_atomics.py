@@ -16,7 +16,8 @@ from dataclasses import replace
 from core.assembler.rewriting import Rewriting
 from core.compiler.cubin import ATOMICS, MachineAccess
 from core.ptx.ast import Address, Instruction, Module, Operand, Special, registers
-from core.ptx.opcodes import opcode_of, reads, results
+from core.ptx.dataflow import reads, results
+from core.ptx.opcodes import opcode_of
 
 _SAME = ("%ctaid", "%nctaid", "%ntid", "%cluster")  # special registers that a warp's lanes share
 _TOGETHER = frozenset(("add", "min", "max", "and", "or", "xor"))

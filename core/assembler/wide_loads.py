@@ -23,7 +23,8 @@ from core.ptx.ast import (
     Symbol,
     registers,
 )
-from core.ptx.opcodes import changes_memory, opcode_of, results
+from core.ptx.dataflow import results
+from core.ptx.opcodes import changes_memory, opcode_of
 
 _WIDEST = 16
 _MOST = 64  # what is known modulo this is enough

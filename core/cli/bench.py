@@ -18,8 +18,15 @@ from rich import box
 from rich.table import Table
 
 from core.cli.console import FAILED, Terminal, print_json, show_error, tell
-from core.cli.options import RESULTS, SIZES, AsJsonResult, Axes, cluster_option, option
-from core.cli.sweep_options import CheckedLaunch, chosen_kernels, plan_of, settings_of, values_of
+from core.cli.options import RESULTS, SIZES, AsJsonResult, cluster_option, option
+from core.cli.sweep_options import (
+    Axes,
+    CheckedLaunch,
+    chosen_kernels,
+    plan_of,
+    settings_of,
+    values_of,
+)
 from core.errors import GpuUnavailable, ParameterError, TilescopeError
 from core.gpu.benchmark_job import Timing
 from core.gpu.benchmark_result import BenchmarkResult, Readings, load_recorded, summarise
@@ -34,124 +41,168 @@ from core.wording import assignments, listing
 if TYPE_CHECKING:
     from rich.status import Status
 
-
-# Benchmark results as tables for people.
-
-
+WRONG_RESULT = 1  # exit status, also where a point of a sweep failed
+_TELL_EVERY = 10  # samples
+_TABLES_SHARE = 20  # times as long as writing the tables took, until they are written again
 _NUMBERS = ("GFLOPS", "p5", "p95", "median ms", "GB/s")
 
 
-def _text(value: float | None, form: str) -> str:
-    return "" if value is None else format(value, form)
+def bench(
+    kernels: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="RUNG|FILE.cu|cublas|all",
+            help="Rungs of the ladder, CUDA sources, NVIDIA's own SGEMM, or the whole ladder.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    axes: Axes,
+    settings: Annotated[
+        list[str] | None,
+        option("--set", panel=SIZES, text="Any parameter by name: --set n=64,128. Repeatable."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the random arrays.", min=0)] = 7,
+    budget: Annotated[float, typer.Option(help="Most seconds of timing for each point.")] = 5.0,
+    launch_limit: Annotated[
+        float, typer.Option(help="Seconds after which a launch is ended.")
+    ] = 30.0,
+    device: Annotated[
+        str, typer.Option(help="The GPU's number from 0; 0,1 or all spread a sweep.")
+    ] = "0",
+    cluster: Annotated[
+        str | None,
+        cluster_option(
+            "Measure on the GPUs of a dask scheduler's workers, or on all of this machine."
+        ),
+    ] = None,
+    flush: Annotated[bool, typer.Option(help="Flush the L2 cache before each launch.")] = True,
+    launch: CheckedLaunch,
+    out: Annotated[
+        list[Path] | None,
+        option(
+            "--out",
+            "-o",
+            panel=RESULTS,
+            text="Write FILE.json, .jsonl, .csv, .parquet or .md, as results come; with "
+            "--show or --recorded what is shown. Repeatable.",
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, option("--resume", panel=RESULTS, text="Leave out what stands in the .jsonl file.")
+    ] = False,
+    shown: Annotated[
+        list[Path] | None,
+        option(
+            "--show",
+            panel=RESULTS,
+            text="Show results from files, measured anywhere; needs no GPU. Repeatable.",
+        ),
+    ] = None,
+    as_json: AsJsonResult = False,
+    recorded: Annotated[
+        bool, option("--recorded", panel=RESULTS, text="Show the recorded results of an H200.")
+    ] = False,
+) -> None:
+    """Time kernels on NVIDIA GPUs, after checking their results against float64.
+
+    Several kernels, sizes or tiles make a sweep: every combination that can be launched. What is
+    not given: matrices of 4096, and the blocks and tiles that are fast on a GPU.
+    """
+    names = kernels or []
+    if recorded or shown:
+        _show_files(names, shown or [], out or [], recorded=recorded, as_json=as_json)
+        return
+    if not names:
+        raise ParameterError("Say which rung to time, as in `tilescope bench tiled --n 4096`.")
+    if not budget > 0 or not launch_limit > 0:
+        raise ParameterError("The budget and the limit must be more than 0 seconds.")
+    values = values_of({**vars(axes), **settings_of(settings or [])})
+    plan = plan_of(chosen_kernels(names, launch), values, seed)  # before any GPU is looked for
+    timing = Timing(budget_s=budget, flush_l2=flush, launch_limit_s=launch_limit)
+    ordinals = (
+        None
+        if device.strip() == "all"
+        else parse_values(device, "--device", "0, or 0,1 for two GPUs, or all")
+    )
+    run = Run(plan, timing, ordinals, tuple(out or ()), resume=resume, cluster=cluster)
+    try:
+        outcomes = run.outcomes()
+    except GpuUnavailable as error:
+        raise GpuUnavailable(f"{error} {without_gpu(names[0])}") from None
+    _print(plan, outcomes, as_json=as_json)
+    if not run.is_written:
+        raise typer.Exit(FAILED)
 
 
-def result_table(result: BenchmarkResult) -> Table:
-    """One result, a fact a row."""
-    title = f"{result.title} ({assignments(result.parameters)})"
-    table = Table(title=title, show_header=False, title_justify="left")
-    for name, text in _rows(result):
-        table.add_row(name, text)
-    return table
+def _print(plan: Plan, outcomes: Sequence[Outcome], *, as_json: bool) -> None:
+    single = len(plan.points) == 1
+    results = [o.result for o in outcomes if o.result is not None]
+    failed = [o for o in outcomes if o.failure is not None]
+    if single and not results and failed and failed[0].failure is not None:
+        raise TilescopeError(failed[0].failure.message)
+    if as_json:
+        data = results[0].to_json() if single and results else _as_json(plan, outcomes)
+        print_json(data)
+    else:
+        _show(plan, results, failed, single=single)
+    if failed or any(result.ok is False for result in results):
+        raise typer.Exit(WRONG_RESULT)
 
 
-def recorded_tables(results: Sequence[BenchmarkResult], word: str = "Recorded") -> Iterator[Table]:
-    """A table for each machine and day, both in plain sight; a result a row."""
+def _as_json(plan: Plan, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    return {
+        "results": [o.result.to_json() for o in outcomes if o.result is not None],
+        "failures": [
+            {"point": o.point.text, "kind": o.failure.kind, "message": o.failure.message}
+            for o in outcomes
+            if o.failure is not None
+        ],
+        "left_out": [asdict(one) for one in plan.left_out],
+    }
 
-    def origin(result: BenchmarkResult) -> str:
-        device = result.device
-        return f"{word} on {device.name}, driver {device.driver}, {result.date[:10]}"
 
-    for title, rows in groupby(results, origin):
-        table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
-        for heading in ("kernel", "parameters", *_NUMBERS):
-            table.add_column(heading, justify="right" if heading in _NUMBERS else "left")
-        for result in rows:
-            table.add_row(
-                result.rung or result.series,
-                assignments(result.parameters),
-                _rate(result),
-                _text(result.gflops_p5, ",.0f"),
-                _text(result.gflops_p95, ",.0f"),
-                _text(result.median_ms, ",.4f"),
-                _text(result.effective_gbs, ",.1f"),
+def _show(
+    plan: Plan, results: Sequence[BenchmarkResult], failed: Sequence[Outcome], *, single: bool
+) -> None:
+    console = Terminal()
+    if single and results:
+        console.print(result_table(results[0]))
+    elif results:
+        console.print(*recorded_tables(results, word="Measured"))
+    for outcome in failed:
+        assert outcome.failure is not None
+        kept = ""
+        if outcome.result is not None:
+            kept = f" {len(outcome.result.samples_ms)} samples are kept."
+        show_error(
+            TilescopeError(
+                f"{outcome.point.text}: {outcome.failure.title}. {outcome.failure.message}{kept}"
             )
-        yield table
-
-
-def _rate(result: BenchmarkResult) -> str:
-    if result.ok is False:
-        return "wrong result"
-    return _text(result.gflops, ",.0f") + (" (clock fell)" if result.clock_fell else "")
-
-
-def _rows(result: BenchmarkResult) -> Iterator[tuple[str, str]]:
-    device = result.device
-    major, minor = device.compute_capability
-    shared = result.static_shared_bytes + result.dynamic_shared_bytes
-    yield "device", f"{device.name}, compute capability {major}.{minor}, {device.sms} SMs"
-    yield "driver", f"{device.driver} (CUDA {device.cuda_driver}), NVRTC {result.nvrtc}"
-    yield "launch", f"grid {Dim3(*result.grid)}, block {Dim3(*result.block)}"
-    yield (
-        "kernel",
-        f"{result.kernel}: {result.registers} registers, {shared:,} bytes of shared memory",
-    )
-    yield from _verdicts(result)
-    if result.median_ms is not None:
-        yield (
-            "time",
-            f"median {result.median_ms:.4f} ms; 5 % under {result.p5_ms:.4f}, 95 % under "
-            f"{result.p95_ms:.4f}; {len(result.samples_ms)} launches (ended: {result.ended})",
         )
-    if result.gflops is not None:
-        yield (
-            "rate",
-            f"{result.gflops:,.1f} GFLOPS; 5 % under {result.gflops_p5:,.1f}, 95 % under "
-            f"{result.gflops_p95:,.1f}",
+    for left in plan.left_out:
+        sizes = assignments(left.parameters)
+        typer.echo(f"Left out: {left.title}, {sizes}: {left.why}", err=True)
+
+
+def _show_files(
+    names: list[str], paths: list[Path], out: list[Path], *, recorded: bool, as_json: bool
+) -> None:
+    results = [*(load_recorded() if recorded else ()), *(r for p in paths for r in read_results(p))]
+    results = [r for r in results if not names or r.rung in names or r.series in names]
+    if not results:
+        raise ParameterError(
+            f"There are no results{' of ' + listing([*names]) if names else ''} here."
         )
-    if result.effective_gbs is not None:
-        yield (
-            "bandwidth",
-            f"{result.effective_gbs:,.1f} GB/s effective: {result.bytes_once:,} bytes, those of "
-            "each array once",
-        )
-    written = f"flushed before each launch ({result.flush_bytes >> 20} MiB written)"
-    yield "L2 cache", written if result.l2_flushed else "not flushed"
-    yield "sensors", _sensors(result)
-    yield "measured", result.date
-    for note in result.notes:
-        yield "note", note
+    for path in out:
+        write_results(path, results)
+    if as_json:
+        typer.echo(json.dumps({"results": [r.to_json() for r in results]}, allow_nan=False))
+    else:
+        Terminal().print(*recorded_tables(results))
 
 
-def _verdicts(result: BenchmarkResult) -> Iterator[tuple[str, str]]:
-    if not result.checks:
-        yield "result", "not checked: this kernel's true result is not known"
-    for check in result.checks:
-        verdict = "right" if check.ok else "WRONG"
-        error = "not a number" if check.max_error is None else f"{check.max_error:.3g}"
-        yield "result", f"{verdict}: largest error {error}; {check.method}"
-        if check.unwritten:
-            yield "", f"{check.unwritten:,} elements were never written, or are NaN"
-
-
-def _sensors(result: BenchmarkResult) -> str:
-    readings = result.readings
-    values = (
-        (readings.sm_mhz, "MHz (SM)"),
-        (readings.launch_mhz, "MHz during the launches"),
-        (readings.memory_mhz, "MHz (memory)"),
-        (readings.temperature_c, "°C"),
-        (readings.power_w, "W"),
-    )
-    shown = [f"{value:,.0f} {unit}" for value, unit in values if value is not None]
-    fell = f"; the {result.clock_text}" if result.clock_fell else ""
-    return (", ".join(shown) or "not readable (NVML)") + fell
-
-
-# A benchmark run in a terminal: workers for the chosen GPUs, progress, Ctrl-C, files kept.
-
-
-_TELL_EVERY = 10  # samples
-_TABLES_SHARE = 20  # times as long as writing the tables took, until they are written again
+# -- a run in a terminal: workers for the chosen GPUs, progress, Ctrl-C, files kept ----------------
 
 
 def without_gpu(name: str) -> str:
@@ -366,159 +417,110 @@ def _clock(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-WRONG_RESULT = 1  # exit status, also where a point of a sweep failed
+# -- results as tables for people ------------------------------------------------------------------
 
 
-def bench(
-    kernels: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="RUNG|FILE.cu|cublas|all",
-            help="Rungs of the ladder, CUDA sources, NVIDIA's own SGEMM, or the whole ladder.",
-            show_default=False,
-        ),
-    ] = None,
-    *,
-    axes: Axes,
-    settings: Annotated[
-        list[str] | None,
-        option("--set", panel=SIZES, text="Any parameter by name: --set n=64,128. Repeatable."),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the random arrays.", min=0)] = 7,
-    budget: Annotated[float, typer.Option(help="Most seconds of timing for each point.")] = 5.0,
-    launch_limit: Annotated[
-        float, typer.Option(help="Seconds after which a launch is ended.")
-    ] = 30.0,
-    device: Annotated[
-        str, typer.Option(help="The GPU's number from 0; 0,1 or all spread a sweep.")
-    ] = "0",
-    cluster: Annotated[
-        str | None,
-        cluster_option(
-            "Measure on the GPUs of a dask scheduler's workers, or on all of this machine."
-        ),
-    ] = None,
-    flush: Annotated[bool, typer.Option(help="Flush the L2 cache before each launch.")] = True,
-    launch: CheckedLaunch,
-    out: Annotated[
-        list[Path] | None,
-        option(
-            "--out",
-            "-o",
-            panel=RESULTS,
-            text="Write FILE.json, .jsonl, .csv, .parquet or .md, as results come; with "
-            "--show or --recorded what is shown. Repeatable.",
-        ),
-    ] = None,
-    resume: Annotated[
-        bool, option("--resume", panel=RESULTS, text="Leave out what stands in the .jsonl file.")
-    ] = False,
-    shown: Annotated[
-        list[Path] | None,
-        option(
-            "--show",
-            panel=RESULTS,
-            text="Show results from files, measured anywhere; needs no GPU. Repeatable.",
-        ),
-    ] = None,
-    as_json: AsJsonResult = False,
-    recorded: Annotated[
-        bool, option("--recorded", panel=RESULTS, text="Show the recorded results of an H200.")
-    ] = False,
-) -> None:
-    """Time kernels on NVIDIA GPUs, after checking their results against float64.
-
-    Several kernels, sizes or tiles make a sweep: every combination that can be launched. What is
-    not given: matrices of 4096, and the blocks and tiles that are fast on a GPU.
-    """
-    names = kernels or []
-    if recorded or shown:
-        _show_files(names, shown or [], out or [], recorded=recorded, as_json=as_json)
-        return
-    if not names:
-        raise ParameterError("Say which rung to time, as in `tilescope bench tiled --n 4096`.")
-    if not budget > 0 or not launch_limit > 0:
-        raise ParameterError("The budget and the limit must be more than 0 seconds.")
-    values = values_of({**vars(axes), **settings_of(settings or [])})
-    plan = plan_of(chosen_kernels(names, launch), values, seed)  # before any GPU is looked for
-    timing = Timing(budget_s=budget, flush_l2=flush, launch_limit_s=launch_limit)
-    ordinals = (
-        None
-        if device.strip() == "all"
-        else parse_values(device, "--device", "0, or 0,1 for two GPUs, or all")
-    )
-    run = Run(plan, timing, ordinals, tuple(out or ()), resume=resume, cluster=cluster)
-    try:
-        outcomes = run.outcomes()
-    except GpuUnavailable as error:
-        raise GpuUnavailable(f"{error} {without_gpu(names[0])}") from None
-    _print(plan, outcomes, as_json=as_json)
-    if not run.is_written:
-        raise typer.Exit(FAILED)
+def _text(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)
 
 
-def _print(plan: Plan, outcomes: Sequence[Outcome], *, as_json: bool) -> None:
-    single = len(plan.points) == 1
-    results = [o.result for o in outcomes if o.result is not None]
-    failed = [o for o in outcomes if o.failure is not None]
-    if single and not results and failed and failed[0].failure is not None:
-        raise TilescopeError(failed[0].failure.message)
-    if as_json:
-        data = results[0].to_json() if single and results else _as_json(plan, outcomes)
-        print_json(data)
-    else:
-        _show(plan, results, failed, single=single)
-    if failed or any(result.ok is False for result in results):
-        raise typer.Exit(WRONG_RESULT)
+def result_table(result: BenchmarkResult) -> Table:
+    """One result, a fact a row."""
+    title = f"{result.title} ({assignments(result.parameters)})"
+    table = Table(title=title, show_header=False, title_justify="left")
+    for name, text in _rows(result):
+        table.add_row(name, text)
+    return table
 
 
-def _as_json(plan: Plan, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    return {
-        "results": [o.result.to_json() for o in outcomes if o.result is not None],
-        "failures": [
-            {"point": o.point.text, "kind": o.failure.kind, "message": o.failure.message}
-            for o in outcomes
-            if o.failure is not None
-        ],
-        "left_out": [asdict(one) for one in plan.left_out],
-    }
+def recorded_tables(results: Sequence[BenchmarkResult], word: str = "Recorded") -> Iterator[Table]:
+    """A table for each machine and day, both in plain sight; a result a row."""
 
+    def origin(result: BenchmarkResult) -> str:
+        device = result.device
+        return f"{word} on {device.name}, driver {device.driver}, {result.date[:10]}"
 
-def _show(
-    plan: Plan, results: Sequence[BenchmarkResult], failed: Sequence[Outcome], *, single: bool
-) -> None:
-    console = Terminal()
-    if single and results:
-        console.print(result_table(results[0]))
-    elif results:
-        console.print(*recorded_tables(results, word="Measured"))
-    for outcome in failed:
-        assert outcome.failure is not None
-        kept = ""
-        if outcome.result is not None:
-            kept = f" {len(outcome.result.samples_ms)} samples are kept."
-        show_error(
-            TilescopeError(
-                f"{outcome.point.text}: {outcome.failure.title}. {outcome.failure.message}{kept}"
+    for title, rows in groupby(results, origin):
+        table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+        for heading in ("kernel", "parameters", *_NUMBERS):
+            table.add_column(heading, justify="right" if heading in _NUMBERS else "left")
+        for result in rows:
+            table.add_row(
+                result.rung or result.series,
+                assignments(result.parameters),
+                _rate(result),
+                _text(result.gflops_p5, ",.0f"),
+                _text(result.gflops_p95, ",.0f"),
+                _text(result.median_ms, ",.4f"),
+                _text(result.effective_gbs, ",.1f"),
             )
-        )
-    for left in plan.left_out:
-        sizes = assignments(left.parameters)
-        typer.echo(f"Left out: {left.title}, {sizes}: {left.why}", err=True)
+        yield table
 
 
-def _show_files(
-    names: list[str], paths: list[Path], out: list[Path], *, recorded: bool, as_json: bool
-) -> None:
-    results = [*(load_recorded() if recorded else ()), *(r for p in paths for r in read_results(p))]
-    results = [r for r in results if not names or r.rung in names or r.series in names]
-    if not results:
-        raise ParameterError(
-            f"There are no results{' of ' + listing([*names]) if names else ''} here."
+def _rate(result: BenchmarkResult) -> str:
+    if result.ok is False:
+        return "wrong result"
+    return _text(result.gflops, ",.0f") + (" (clock fell)" if result.clock_fell else "")
+
+
+def _rows(result: BenchmarkResult) -> Iterator[tuple[str, str]]:
+    device = result.device
+    major, minor = device.compute_capability
+    shared = result.static_shared_bytes + result.dynamic_shared_bytes
+    yield "device", f"{device.name}, compute capability {major}.{minor}, {device.sms} SMs"
+    yield "driver", f"{device.driver} (CUDA {device.cuda_driver}), NVRTC {result.nvrtc}"
+    yield "launch", f"grid {Dim3(*result.grid)}, block {Dim3(*result.block)}"
+    yield (
+        "kernel",
+        f"{result.kernel}: {result.registers} registers, {shared:,} bytes of shared memory",
+    )
+    yield from _verdicts(result)
+    if result.median_ms is not None:
+        yield (
+            "time",
+            f"median {result.median_ms:.4f} ms; 5 % under {result.p5_ms:.4f}, 95 % under "
+            f"{result.p95_ms:.4f}; {len(result.samples_ms)} launches (ended: {result.ended})",
         )
-    for path in out:
-        write_results(path, results)
-    if as_json:
-        typer.echo(json.dumps({"results": [r.to_json() for r in results]}, allow_nan=False))
-    else:
-        Terminal().print(*recorded_tables(results))
+    if result.gflops is not None:
+        yield (
+            "rate",
+            f"{result.gflops:,.1f} GFLOPS; 5 % under {result.gflops_p5:,.1f}, 95 % under "
+            f"{result.gflops_p95:,.1f}",
+        )
+    if result.effective_gbs is not None:
+        yield (
+            "bandwidth",
+            f"{result.effective_gbs:,.1f} GB/s effective: {result.bytes_once:,} bytes, those of "
+            "each array once",
+        )
+    written = f"flushed before each launch ({result.flush_bytes >> 20} MiB written)"
+    yield "L2 cache", written if result.l2_flushed else "not flushed"
+    yield "sensors", _sensors(result)
+    yield "measured", result.date
+    for note in result.notes:
+        yield "note", note
+
+
+def _verdicts(result: BenchmarkResult) -> Iterator[tuple[str, str]]:
+    if not result.checks:
+        yield "result", "not checked: this kernel's true result is not known"
+    for check in result.checks:
+        verdict = "right" if check.ok else "WRONG"
+        error = "not a number" if check.max_error is None else f"{check.max_error:.3g}"
+        yield "result", f"{verdict}: largest error {error}; {check.method}"
+        if check.unwritten:
+            yield "", f"{check.unwritten:,} elements were never written, or are NaN"
+
+
+def _sensors(result: BenchmarkResult) -> str:
+    readings = result.readings
+    values = (
+        (readings.sm_mhz, "MHz (SM)"),
+        (readings.launch_mhz, "MHz during the launches"),
+        (readings.memory_mhz, "MHz (memory)"),
+        (readings.temperature_c, "°C"),
+        (readings.power_w, "W"),
+    )
+    shown = [f"{value:,.0f} {unit}" for value, unit in values if value is not None]
+    fell = f"; the {result.clock_text}" if result.clock_fell else ""
+    return (", ".join(shown) or "not readable (NVML)") + fell

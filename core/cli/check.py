@@ -2,29 +2,36 @@
 
 Files are checked one after another here, or by the workers of a cluster, each of which gets the
 file's text and its headers'. What is printed, and the exit status, are the same.
+
+What a team expects of its launches' counters, at most so many sectors and conflicts, is a TOML file
+(`--expect`): one `[[launch]]` for each, with the `file` (as it is checked, or how its path ends)
+and its `kernel`, the launch's sizes if they shall not be guessed, and counters with the most that
+they may be.
 """
 
 from __future__ import annotations
 
 import json
 import tempfile
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
-from core.cli.console import FOUND, MISTAKE, progress_bar, show_error, tell
-from core.cli.expected_counts import Expected, read_expected, write_expected
+from core.cli.console import FOUND, MISTAKE, progress_bar, show_error, standard_console, tell
 from core.cli.named_launch import OwnLaunch, faults, file_launch
 from core.cli.options import Compiler, cluster_option
-from core.cli.trace import standard_console, verdict
+from core.cli.trace import verdict
 from core.errors import Cancelled, TilescopeError
 from core.files import must_be_writable, replace_file
 from core.findings.sarif import Result, sarif
+from core.own_files.sources_and_headers import read_plain
+from core.rules.counters import COUNTERS
 
 if TYPE_CHECKING:
     from core.trace import Trace
@@ -32,6 +39,9 @@ if TYPE_CHECKING:
 _ENDINGS = (".cu", ".cuh")
 _SECONDS = 30.0  # of processor time for each order
 _DEFAULT_ORDERS = 5
+_TEXTS = ("file", "kernel", "grid", "block")
+_LISTS = ("define", "arg")
+_MOST_BYTES = 1 << 20
 
 
 def _print(said: Text | str) -> None:
@@ -49,9 +59,7 @@ class _Checked:
     tell: Callable[[Text | str], None] = _print
     results: list[Result] = field(default_factory=list)
     refused: list[Result] = field(default_factory=list)
-    counted: list[tuple[Path, tuple[Mapping[str, Any], Mapping[str, int]]]] = field(
-        default_factory=list
-    )
+    counted: list[Counted] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -245,7 +253,7 @@ def _check_launch(
                 found.tell(Text.assemble((kind, "bold red"), message))
     counters = {name: int(c.value) for name, c in first.counters.totals.items()}
     if first.complete:
-        found.counted.append((file.here, (_as_options(own), counters)))
+        found.counted.append(Counted(file.here, _as_options(own), counters))
     for sentence in expected.exceeded(counters) if expected is not None else ():
         message = f"{own.workload.kernel}: {sentence}"
         found.results.append(Result("exceeds_expectation", message, file.here, _line_of(own)))
@@ -377,8 +385,7 @@ def _refuse(file: _File, kernel: str, error: TilescopeError, found: _Checked) ->
 def _missed(expected: Sequence[Expected], path: Path | None, found: _Checked) -> None:
     """Says of launches that are expected, and that no file has."""
     for one in expected:
-        names = [(file, options["kernel"]) for file, (options, _) in found.counted]
-        there = any(one.is_of(file, name) for file, name in names)
+        there = any(one.is_of(launch.file, launch.options["kernel"]) for launch in found.counted)
         refused = any(one.file in result.file.as_posix() for result in found.refused)
         if not there and not refused:
             message = f"{one.kernel} of {one.file} is expected, and no file has it."
@@ -394,3 +401,95 @@ def _show_sum(found: _Checked) -> None:
     if found.refused:
         parts.append(f"{len(found.refused)} refused")
     standard_console().print(", ".join(parts) + ".", highlight=False)
+
+
+# -- counters that are expected -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What is expected of one launch; `options` set it, as on the command line."""
+
+    file: str
+    kernel: str
+    options: Mapping[str, Any]
+    most: Mapping[str, int]
+
+    def is_of(self, file: PurePath, kernel: str) -> bool:
+        """Whether a kernel of a file is meant."""
+        wanted = PurePath(self.file).parts
+        same = self.kernel == kernel or self.kernel == kernel.partition("<")[0]
+        return same and file.parts[len(file.parts) - len(wanted) :] == wanted
+
+    def exceeded(self, counters: Mapping[str, int]) -> Iterable[str]:
+        """A sentence for each counter that is above what is expected."""
+        for name, most in self.most.items():
+            if counters[name] > most:
+                yield f"{name} is {counters[name]:,}, and at most {most:,} is expected."
+
+
+def read_expected(path: Path) -> tuple[Expected, ...]:
+    """The launches in a file; TilescopeError, saying what is wrong, where it is not one."""
+    try:
+        data = tomllib.loads(read_plain(path, _MOST_BYTES).decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise TilescopeError(f"{path} is not TOML: {error}.") from None
+    launches = data.get("launch")
+    if set(data) != {"launch"} or not isinstance(launches, list):
+        raise TilescopeError(f"{path} has no launches: write [[launch]], file and kernel.")
+    return tuple(_expected(path, number, row) for number, row in enumerate(launches, 1))
+
+
+def _expected(path: Path, number: int, row: Any) -> Expected:
+    where = f"[[launch]] {number} of {path}"
+    if not isinstance(row, dict) or not all(isinstance(row.get(n), str) for n in _TEXTS[:2]):
+        raise TilescopeError(f'{where} needs a file and a kernel: file = "a.cu", kernel = "k".')
+    options: dict[str, Any] = {}
+    most: dict[str, int] = {}
+    for name, value in row.items():
+        if name in COUNTERS and type(value) is int and value >= 0:
+            most[name] = value
+        elif name in COUNTERS:
+            raise TilescopeError(f"{where}: {name} is a whole number from 0 on, not {value!r}.")
+        elif _is_option(name, value):
+            options[name] = value
+        else:
+            raise TilescopeError(
+                f"{where}: {name} is neither a counter nor an option with such a value; there are "
+                f"{', '.join((*_TEXTS, 'shared', *_LISTS))} and the counters of docs/counting.md."
+            )
+    return Expected(options.pop("file"), options["kernel"], options, most)
+
+
+def _is_option(name: str, value: Any) -> bool:
+    if name in _LISTS:
+        return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return (name in _TEXTS and isinstance(value, str)) or (name == "shared" and type(value) is int)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A launch's file, the options that set it, and its counters."""
+
+    file: Path
+    options: Mapping[str, Any]
+    counters: Mapping[str, int]
+
+
+def write_expected(path: Path, launches: Iterable[Counted]) -> None:
+    """Write launches with their counters, so that `read_expected` reads them.
+
+    Counters of what a launch does not do are left out, other than conflicts. Raises TilescopeError
+    where the file cannot be written.
+    """
+    parts = ["# tilescope check --expect: at most these counts.\n"]
+    for one in launches:
+        parts.append("\n[[launch]]\n")
+        parts.append(f"file = {json.dumps(one.file.as_posix())}\n")
+        parts += [f"{name} = {json.dumps(value)}\n" for name, value in one.options.items()]
+        parts += [
+            f"{name} = {value}\n"
+            for name, value in one.counters.items()
+            if value or name.endswith("_conflicts")
+        ]
+    replace_file(path, "".join(parts).encode())

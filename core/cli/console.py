@@ -1,4 +1,4 @@
-"""Where the commands print, what they show while they work, and where they fail to compile."""
+"""Where the commands print, what they show while they work, and how they say what went wrong."""
 
 from __future__ import annotations
 
@@ -25,6 +25,16 @@ if TYPE_CHECKING:
     from core.launch import Workload
 
 
+FOUND = 1  # exit status where a kernel has faults, or counts exceed what is expected
+FAILED = 1  # where what is printed cannot be written
+MISTAKE = 2  # after a user's mistake
+_FILE_WIDTH = 120
+_NOT_WRITTEN = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG, errno.EBADF)
+_MOST_DIAGNOSTICS = 5
+_TAB = 4
+_STYLES = {"error": "bold red", "warning": "bold yellow", "remark": "bold cyan"}
+
+
 class Terminal(Console):
     """A console whose texts cannot command the terminal; its own colours do. `:x:` is no emoji."""
 
@@ -39,6 +49,13 @@ class Terminal(Console):
     def say(self, text: str | Text, style: str | None = None) -> None:
         """Print a sentence in one line, however long; its numbers have no colours of their own."""
         self.print(text, soft_wrap=True, highlight=False, style=style)
+
+
+def standard_console() -> Terminal:
+    """Standard output; wide enough for the source where it is a file or a pipe."""
+    if sys.stdout.isatty() or "COLUMNS" in os.environ:
+        return Terminal()
+    return Terminal(width=_FILE_WIDTH)
 
 
 def print_json(data: Any) -> None:
@@ -91,16 +108,7 @@ def progress_bar(what: str) -> Iterator[Callable[[float], None]]:
         yield lambda done: bar.update(task, completed=done)
 
 
-# A user's mistake on standard error: one sentence, and for a compiler's message the place.
-
-
-MISTAKE = 2  # exit status after a user's mistake
-FOUND = 1  # where a kernel has faults, or counts exceed what is expected
-FAILED = 1  # where what is printed cannot be written
-_NOT_WRITTEN = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG, errno.EBADF)
-_MOST_DIAGNOSTICS = 5
-_TAB = 4
-_STYLES = {"error": "bold red", "warning": "bold yellow", "remark": "bold cyan"}
+# -- a user's mistake on standard error, one sentence; a compiler's messages have their place ------
 
 
 def show_error(error: TilescopeError, source: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Options that several commands have: a launch of a file of one's own, and values of a sweep.
+"""Options that several commands have: how they print, a rung's sizes, a file's launch, a compiler.
 
 Those that go together are the fields of a dataclass, which `spelt_out` shows typer one by one.
 """
@@ -59,15 +59,24 @@ def spelt_out(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+def program_options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True)
+    ] = False,
+) -> None:
+    """The options of `tilescope` itself, before any command."""
+    if version:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"tilescope {installed('tilescope')}")
+        raise typer.Exit
+
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 AsJsonResult = Annotated[
     bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=RESULTS)
 ]
 Size = Annotated[int | None, typer.Option(show_default=False, rich_help_panel=SIZES)]
-Settings = Annotated[
-    list[str] | None,
-    option("--set", panel=SIZES, text="Any parameter by name: --set n=64. Repeatable."),
-]
 
 
 @dataclass(frozen=True)
@@ -81,7 +90,10 @@ class Sizes:
     pad: Size = None
     block_x: Size = None
     block_y: Size = None
-    settings: Settings = None
+    settings: Annotated[
+        list[str] | None,
+        option("--set", panel=SIZES, text="Any parameter by name: --set n=64. Repeatable."),
+    ] = None
 
     def given(self) -> dict[str, int]:
         """Those that are given, by name. Raises ParameterError."""
@@ -94,15 +106,6 @@ KernelName = Annotated[
     str | None,
     option("--kernel", panel=FILE, text="The __global__ function, if there are several."),
 ]
-Grid = Annotated[str | None, option("--grid", panel=FILE, text="Blocks in x, y, z: 8,8.")]
-Block = Annotated[str | None, option("--block", panel=FILE, text="Threads of a block: 16,16.")]
-Shared = Annotated[int | None, option("--shared", panel=FILE, text="Dynamic shared memory, bytes.")]
-Defines = Annotated[
-    list[str] | None, option("--define", "-D", panel=FILE, text="TILE_WIDTH=16, as for a compiler.")
-]
-Arguments = Annotated[
-    list[str] | None, option("--arg", panel=FILE, text="N=128 or A=float32[128,128]. Repeatable.")
-]
 
 
 @dataclass(frozen=True)
@@ -110,11 +113,21 @@ class FileOptions:
     """The launch of a file's kernel, as far as it is said."""
 
     kernel_name: KernelName = None
-    grid: Grid = None
-    block: Block = None
-    shared: Shared = None
-    define: Defines = None
-    arg: Arguments = None
+    grid: Annotated[str | None, option("--grid", panel=FILE, text="Blocks in x, y, z: 8,8.")] = None
+    block: Annotated[
+        str | None, option("--block", panel=FILE, text="Threads of a block: 16,16.")
+    ] = None
+    shared: Annotated[
+        int | None, option("--shared", panel=FILE, text="Dynamic shared memory, bytes.")
+    ] = None
+    define: Annotated[
+        list[str] | None,
+        option("--define", "-D", panel=FILE, text="TILE_WIDTH=16, as for a compiler."),
+    ] = None
+    arg: Annotated[
+        list[str] | None,
+        option("--arg", panel=FILE, text="N=128 or A=float32[128,128]. Repeatable."),
+    ] = None
 
     def launch(self) -> dict[str, Any]:
         """What is given, as `core.cli.named_launch` has it; None for the rest."""
@@ -136,44 +149,4 @@ Compiler = Annotated[
         show_default=False,
         rich_help_panel=FILE,
     ),
-]
-
-# Many launches: values, and texts in which a name in braces stands for its value.
-Values = Annotated[
-    str | None, option(metavar="VALUES", panel=SIZES, text="512,1024, 8..32 (doubling) or 0..4.")
-]
-
-
-@dataclass(frozen=True)
-class Axes:
-    """Values of the parameters that a sweep varies."""
-
-    n: Values = None
-    m: Values = None
-    k: Values = None
-    size: Annotated[
-        str | None, option("--size", panel=SIZES, text="Sets every size that a kernel has.")
-    ] = None
-    tile: Values = None
-    pad: Values = None
-    block_x: Values = None
-    block_y: Values = None
-
-
-GridText = Annotated[
-    str | None, option("--grid", panel=FILE, text='Blocks: "{n//tile},{n//tile}".')
-]
-BlockText = Annotated[
-    str | None, option("--block", panel=FILE, text='Threads of a block: "{tile},{tile}".')
-]
-SharedText = Annotated[str, option("--shared", panel=FILE, text="Dynamic shared memory, bytes.")]
-DefineTexts = Annotated[
-    list[str] | None, option("--define", "-D", panel=FILE, text='"TILE={tile}".')
-]
-ArgumentTexts = Annotated[
-    list[str] | None, option("--arg", panel=FILE, text='"A=float32[{n},{n}]", "N={n}".')
-]
-Flops = Annotated[str, option("--flops", panel=FILE, text='Its operations: "2*n*n*n".')]
-Expected = Annotated[
-    str, option("--expect", panel=FILE, text='What an output must be: "C = A @ B".')
 ]

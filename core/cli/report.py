@@ -50,8 +50,8 @@ def report(
         replace_file(out, as_markdown(made))
     elif suffix == ".pdf":
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-        pdf_of = importlib.import_module("gui.exports.report_pdf").pdf_of
-        replace_file(out, pdf_of(as_html(made), made.title))
+        report_pdf = importlib.import_module("gui.exports.pdf_pages").report_pdf
+        replace_file(out, report_pdf(as_html(made), made.title))
     else:
         replace_file(out, as_html(made))
     typer.echo(f"Wrote {out}: {made.verdict}")

@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from core.cli.console import Terminal, plain_table, print_json, progress_bar, tell
-from core.cli.options import RESULTS, SIZES, AsJsonResult, Axes, cluster_option, option
-from core.cli.sweep_options import LaunchTexts, chosen_kernels, plan_of, settings_of, values_of
+from core.cli.options import RESULTS, SIZES, AsJsonResult, cluster_option, option
+from core.cli.sweep_options import (
+    Axes,
+    LaunchTexts,
+    chosen_kernels,
+    plan_of,
+    settings_of,
+    values_of,
+)
 from core.devices.device_table import Device, load_devices
 from core.distributed.processes import Spreading, spread, usual_jobs
 from core.errors import ParameterError, TilescopeError

@@ -1,4 +1,7 @@
-"""What commands are asked to measure, scan or tune: their arguments as the plan of a sweep."""
+"""Options of a sweep, whose values vary, and the plan that they make: to measure, scan or tune.
+
+In texts of a file's launch a name in braces stands for its value.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,14 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from core.cli.named_launch import is_file
 from core.cli.options import (
-    ArgumentTexts,
-    BlockText,
-    DefineTexts,
-    Expected,
-    Flops,
-    GridText,
+    FILE,
+    SIZES,
     KernelName,
-    SharedText,
+    option,
 )
 from core.errors import ArgumentError
 from core.gpu.sweep_plan import (
@@ -39,18 +39,48 @@ from core.source.template_instances import kernel_names
 ALL, CUBLAS = "all", "cublas"
 SIZE_OF_MATRICES = 4096  # where none is given
 
+Values = Annotated[
+    str | None, option(metavar="VALUES", panel=SIZES, text="512,1024, 8..32 (doubling) or 0..4.")
+]
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Values of the parameters that a sweep varies."""
+
+    n: Values = None
+    m: Values = None
+    k: Values = None
+    size: Annotated[
+        str | None, option("--size", panel=SIZES, text="Sets every size that a kernel has.")
+    ] = None
+    tile: Values = None
+    pad: Values = None
+    block_x: Values = None
+    block_y: Values = None
+
 
 @dataclass(frozen=True)
 class LaunchTexts:
     """The launch of a file as options say it, with names in braces for what a sweep varies."""
 
     kernel_name: KernelName = None
-    grid: GridText = None
-    block: BlockText = None
-    shared: SharedText = "0"
-    define: DefineTexts = None
-    arg: ArgumentTexts = None
-    flops: Flops = ""
+    grid: Annotated[
+        str | None, option("--grid", panel=FILE, text='Blocks: "{n//tile},{n//tile}".')
+    ] = None
+    block: Annotated[
+        str | None, option("--block", panel=FILE, text='Threads of a block: "{tile},{tile}".')
+    ] = None
+    shared: Annotated[str, option("--shared", panel=FILE, text="Dynamic shared memory, bytes.")] = (
+        "0"
+    )
+    define: Annotated[
+        list[str] | None, option("--define", "-D", panel=FILE, text='"TILE={tile}".')
+    ] = None
+    arg: Annotated[
+        list[str] | None, option("--arg", panel=FILE, text='"A=float32[{n},{n}]", "N={n}".')
+    ] = None
+    flops: Annotated[str, option("--flops", panel=FILE, text='Its operations: "2*n*n*n".')] = ""
 
     @property
     def expected(self) -> str:
@@ -87,7 +117,9 @@ class LaunchTexts:
 class CheckedLaunch(LaunchTexts):
     """The same, with what an output must be."""
 
-    expect: Expected = ""
+    expect: Annotated[
+        str, option("--expect", panel=FILE, text='What an output must be: "C = A @ B".')
+    ] = ""
 
     @property
     def expected(self) -> str:

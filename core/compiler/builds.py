@@ -27,7 +27,7 @@ from core.compiler.compile_request import (
 )
 from core.compiler.cubin import cubin_entries
 from core.errors import Cancelled, CompileError, Diagnostic, TilescopeError, TooMuchWork
-from core.ptx.debug.names import source_name
+from core.ptx.debug.mangled_names import source_name
 from core.source.kernels_and_launches import split_instance
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from core.errors import TilescopeError
 from core.source.host_headers import FOLDER
 
 if TYPE_CHECKING:
-    from core.ptx.debug.model import VariableInfo
+    from core.ptx.debug.variables import VariableInfo
 
 
 WORDS = Path(__file__).resolve().parents[2] / "resources" / "cuda_for_clang.h"
@@ -232,7 +232,7 @@ def _variables_in_registers(ptx: str) -> str:
     end = ptx.find("\t.section")
     if "%SPL" not in ptx or end < 0:
         return ptx
-    from core.ptx.debug.variable_locations import debug_info  # few requests need what it imports
+    from core.ptx.debug.variables import debug_info  # few requests need what it imports
     from core.ptx.parser import parse
 
     plain = ptx[:end] + _COMMENT.sub(r"\1", ptx[end:])

@@ -23,8 +23,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from core.errors import TilescopeError
-from core.ptx.debug.names import source_name
-from core.ptx.debug.sections import line_rows
+from core.ptx.debug.dwarf_sections import line_rows
+from core.ptx.debug.mangled_names import source_name
 
 if TYPE_CHECKING:
     from elftools.elf.elffile import ELFFile

@@ -19,8 +19,8 @@ import numpy as np
 from core.compiler.builds import compile_ptx, find_entry
 from core.compiler.compile_request import Items
 from core.errors import ArgumentError, CompileError
-from core.ptx.debug.model import DebugInfo, DwarfType, Member
-from core.ptx.debug.variable_locations import read_dwarf
+from core.ptx.debug.dwarf_types import DwarfType, Member
+from core.ptx.debug.variables import DebugInfo, read_dwarf
 from core.source.c_numbers import NUMBERS, VECTOR, numbers_in
 from core.source.kernel_slice import Program
 from core.source.kernels_and_launches import KernelText, kernel_called, split_instance

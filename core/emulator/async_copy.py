@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from core.emulator.bulk_copies import bulk_copy
 from core.emulator.events import Ints, Mask
-from core.emulator.lanes import Lanes
+from core.emulator.machine_state import Lanes
 from core.emulator.mbarriers import arrive_after_copies
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
-from core.ptx.arithmetic.operation import immediate, unsupported
-from core.ptx.ast import Address, Instruction, Negated, Register
+from core.ptx.arithmetic.operation import unsupported
+from core.ptx.ast import Address, Instruction, Negated, Register, immediate
 from core.ptx.types import PRED, TYPES
 
 _WORD, _BYTE = TYPES["b32"], TYPES["u8"]

@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from core import tensor_maps
 from core.emulator.events import Indices, Ints, Span
-from core.emulator.lane_groups import WARP
-from core.emulator.lanes import Lanes
+from core.emulator.geometry import WARP
 from core.emulator.machine import ActionLanes
+from core.emulator.machine_state import Lanes
 from core.emulator.memory import Region
 from core.emulator.memory_unit import Update, update
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Kind, Op, Reader
-from core.ptx.arithmetic.operation import immediate, refuse, type_of, unsupported
-from core.ptx.ast import Address, Instruction, Operand, Vector
+from core.ptx.arithmetic.operation import refuse, type_of, unsupported
+from core.ptx.ast import Address, Instruction, Operand, Vector, immediate
 from core.ptx.opcodes import update_of
 from core.ptx.types import TYPES, PtxType
 from core.tensor_maps import TensorMap

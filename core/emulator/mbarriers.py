@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.in_flight import MOST, PENDING, PHASE, Word
-from core.emulator.lanes import Lanes
 from core.emulator.machine import Action, ActionLanes
+from core.emulator.machine_state import Lanes
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
 from core.ptx.arithmetic.operation import unsupported
 from core.ptx.ast import Address, Immediate, Instruction, Operand
+from core.ptx.dataflow import is_used
 from core.ptx.opcodes import space_of
-from core.ptx.register_makers import is_used
 from core.ptx.types import PRED, TYPES
 
 

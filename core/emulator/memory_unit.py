@@ -19,8 +19,8 @@ from core.emulator.events import (
     Observer,
     Pattern,
 )
+from core.emulator.geometry import Geometry
 from core.emulator.heap import HEAP_NAME
-from core.emulator.lane_groups import Geometry
 from core.emulator.launch_image import Image
 from core.emulator.memory import (
     FAR,
@@ -32,9 +32,8 @@ from core.emulator.memory import (
     zeros,
 )
 from core.emulator.program import MemoryAccess, Op, Registers
-from core.ptx.arithmetic import rounding
-from core.ptx.arithmetic.narrow import codec, extremum2
-from core.ptx.arithmetic.rounding import canonical, flush
+from core.ptx.arithmetic.floating import extremum2
+from core.ptx.arithmetic.formats_and_rounding import canonical, codec, flush, round_to, sum_to_odd
 from core.ptx.types import PtxType
 
 # What each atomic operation makes of the old value (PTX ISA, "atom" and "red").
@@ -88,7 +87,7 @@ def _narrow(operation: str, kind: PtxType) -> Update:
     """Half precision: each element rounded once."""
     form = codec(kind)
     functions: dict[str, Update] = {
-        "add": rounding.add,
+        "add": sum_to_odd,
         "min": partial(extremum2, smallest=True),
         "max": partial(extremum2, smallest=False),
     }
@@ -96,7 +95,7 @@ def _narrow(operation: str, kind: PtxType) -> Update:
 
     def function(old: _Values, value: _Values) -> _Values:
         total = exact(form.decode(old), form.decode(value))
-        return form.encode(rounding.round_to(total, form.form, "rn"))
+        return form.encode(round_to(total, form.form, "rn"))
 
     return function
 

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.clusters import cluster_barrier
-from core.emulator.lane_groups import WARP
+from core.emulator.geometry import WARP
 from core.emulator.machine import ActionLanes
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Kind, Op, Reader
 from core.errors import TilescopeError
-from core.ptx.arithmetic.operation import immediate, unsupported
-from core.ptx.ast import Instruction, Operand
+from core.ptx.arithmetic.operation import unsupported
+from core.ptx.ast import Instruction, Operand, immediate
 from core.ptx.types import PRED, TYPES, PtxType
 
 BARRIERS = 16  # of a block

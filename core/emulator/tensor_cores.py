@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.lane_groups import warp_rows
-from core.emulator.lanes import Lanes
+from core.emulator.geometry import warp_rows
+from core.emulator.machine_state import Lanes
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
-from core.ptx.arithmetic.narrow import codec, small_values
+from core.ptx.arithmetic.formats_and_rounding import FORMATS, codec, fma64, round_to, small_values
 from core.ptx.arithmetic.operation import refuse, unsupported
-from core.ptx.arithmetic.rounding import FORMATS, fma64, round_to
 from core.ptx.ast import Address, Immediate, Instruction, elements
 from core.ptx.opcodes import space_of
 from core.ptx.types import TYPES, bits_of

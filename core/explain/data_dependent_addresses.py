@@ -16,12 +16,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.lane_groups import WARP
+from core.emulator.geometry import WARP
 from core.explain.value_flow import Aim, Flow, FlowReader, Load, Node, loads_in, values
 from core.ptx import ast
-from core.ptx.opcodes import results
+from core.ptx.dataflow import results
 from core.trace.access import SharedArray
-from core.trace.finding import is_in_front
 from core.trace.phases import back_edges, leaves_loop
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def resting_on(trace: Trace, guessed: frozenset[str]) -> Mapping[Finding, tuple[
             for finding in trace.findings
             if finding.kind in _OF_CONTENTS and finding.block in trace.recorded_blocks
         }
-        known |= {f: {f.array} for f in trace.findings if is_in_front(f)}
+        known |= {f: {f.array} for f in trace.findings if f.is_in_front}
         known |= _behind_a_loop(trace, known)
         _known[trace] = {**known, **_awaited_in_vain(trace, known)}
     wanted = guessed | {name.partition(".")[0] for name in guessed}  # variables given by member

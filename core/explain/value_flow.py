@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.ptx import ast
-from core.ptx.opcodes import opcode_of, results, sources, update_of
+from core.ptx.dataflow import results, sources
+from core.ptx.opcodes import opcode_of, update_of
 from core.trace.access import fields_of, label
 
 if TYPE_CHECKING:

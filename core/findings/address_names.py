@@ -11,12 +11,12 @@ import numpy as np
 from core.emulator.heap import HEAP_NAME
 from core.emulator.memory import Region
 from core.launch import Dim3
-from core.ptx.debug.variable_locations import debug_info
+from core.ptx.debug.variables import debug_info
 from core.trace.access import Array, SharedArray, fields_of, label, owner_of
 from core.trace.program_info import ProgramInfo
 
 if TYPE_CHECKING:
-    from core.ptx.debug.model import DebugInfo, VariableInfo
+    from core.ptx.debug.variables import DebugInfo, VariableInfo
 
 
 @dataclass(frozen=True)

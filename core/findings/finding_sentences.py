@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.emulator.events import FaultEvent, Observer
+from core.emulator.geometry import WARP, Geometry
 from core.emulator.heap import Piece
-from core.emulator.lane_groups import WARP, Geometry
 from core.findings.address_names import Place, Places, index_text
 from core.findings.async_copies import Pending
 from core.findings.happens_before import AGENTS
 from core.findings.hazards import UNFENCED, Hazard, manner
 from core.findings.hopper_misuse import OVER
 from core.ptx.ast import Address, Symbol, elements
+from core.ptx.dataflow import is_used
 from core.ptx.opcodes import opcode_of, operation_of, writes_into
-from core.ptx.register_makers import is_used
 from core.trace.finding import Finding
 from core.trace.program_info import ProgramInfo
 

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.events import AccessEvent, Indices, Ints, Mask, PhaseEvent, TransferEvent
-from core.emulator.lane_groups import Geometry
+from core.emulator.geometry import Geometry
 from core.findings.happens_before import Stamps
 from core.ptx.ast import Module, Register, elements
-from core.ptx.register_makers import Makers
+from core.ptx.dataflow import Makers
 
 # Mbarriers that a thread uses before it can know of them, or that something has overwritten.
 #

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from core.ptx.arithmetic.operation import immediate
 from core.ptx.ast import (
     Address,
     Function,
@@ -20,9 +19,11 @@ from core.ptx.ast import (
     Register,
     Symbol,
     elements,
+    immediate,
     registers,
 )
-from core.ptx.opcodes import opcode_of, reads, results
+from core.ptx.dataflow import reads, results
+from core.ptx.opcodes import opcode_of
 from core.trace.phases import back_edges, leaves_loop
 
 # Loads that only move bytes, which need not have been written.

@@ -12,7 +12,7 @@ from core.ptx.opcodes import opcode_of
 from core.source.constants import knobs, with_defines
 from core.source.preprocessor import blanked
 from core.trace import Trace
-from core.trace.steps import source_lines
+from core.trace.program_info import source_lines
 
 _ACCESSES = ("load", "store", "atomic")
 _OWN = {"param", "local", "const"}  # spaces that no other thread writes

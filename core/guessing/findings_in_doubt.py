@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from core.launch import ScalarArgument
-from core.trace.finding import is_in_front, of_guessed_contents, of_guessed_size
+from core.wording import listing
 
 if TYPE_CHECKING:
     from core.trace import Trace
@@ -24,7 +24,7 @@ def caveats(
     `where` names the place at which an array's size is set, `given` writes that an array (its name)
     is given as a text.
     """
-    outside = [f for f in trace.findings if f.kind == "out_of_bounds" and not is_in_front(f)]
+    outside = [f for f in trace.findings if f.kind == "out_of_bounds" and not f.is_in_front]
     guessed = _guessed(trace) if outside else frozenset()
     resting = resting_findings(trace)
     found = {}
@@ -75,3 +75,49 @@ def _guessed(trace: Trace) -> frozenset[str]:
     from core.guessing.first_launch import sizes_guessed  # loads the reading of C++
 
     return sizes_guessed(work.source, work.source_name, work.kernel, given, shapes)
+
+
+# What is said of them.
+
+
+def in_doubt(kind: str) -> str:
+    """What a finding is called that other contents of memory may rule out: `perhaps a race`."""
+    if kind == "assert":
+        return "perhaps a failing assertion"
+    is_state = kind in ("out_of_bounds", "misaligned")
+    article = "" if is_state else "an " if kind.startswith("i") else "a "
+    return f"perhaps {article}{kind.replace('_', ' ')}"
+
+
+def of_guessed_size(finding: Finding, shape: Sequence[int], where: str) -> str:
+    """What to add to a finding outside an array whose size was guessed; `where` it can be set."""
+    holds = f", and {finding.needs:,} would hold this" if finding.needs else ""
+    return (
+        f"The size of {finding.array}, {' x '.join(map(str, shape))}, was guessed, as nothing in "
+        f"the file says it{holds}: if the program makes it larger, set it at {where}."
+    )
+
+
+def of_guessed_contents(
+    finding: Finding, resting: Mapping[Finding, Sequence[str]], given: Callable[[str], str]
+) -> str:
+    """What to add to a finding that guesses of arrays lead to, mostly of what they hold.
+
+    `resting` has the arrays of each such finding; `given` says where a text is given for the first.
+    """
+    names = resting[finding]
+    said = listing([*names])
+    of_map = finding.kind == "bad_tensor_map" or (
+        finding.kind == "hang"  # it follows from a copy that did not begin
+        and any(f.kind == "bad_tensor_map" and f.block == finding.block for f in resting)
+    )
+    if finding.is_in_front and finding.array in names:
+        made = given(f"random:float32[256]+{-finding.index[0]}")
+        return f"Nothing in the file says if anything lies in front of {said}: if so, give {made}."
+    if of_map:
+        made = given("tensormap(float16[256,128], box=64x128)")
+        return f"Nothing in the file makes the tensor map behind {said}: give it, as {made}."
+    return (
+        f"The elements of {said}, which lead there, are guesses: the program's own "
+        f"may lead elsewhere. Give them in a file, as {given('@FILE.npy')}."
+    )

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.launch import Argument, ArrayArgument, ScalarArgument
-from core.ptx.debug.names import BUILTIN_TYPES
+from core.ptx.debug.mangled_names import BUILTIN_TYPES
 from core.source.c_numbers import NUMBERS
 
 # Itanium C++ ABI, 5.1.5 ("Type encodings"), as Numba's mangler uses them.

@@ -101,6 +101,13 @@ def elements(operand: Operand) -> tuple[Operand, ...]:
     return operand.elements if isinstance(operand, Vector) else (operand,)
 
 
+def immediate(operand: Operand) -> int | None:
+    """The operand's value where it is an integer constant."""
+    if isinstance(operand, Immediate) and isinstance(operand.value, int):
+        return operand.value
+    return None
+
+
 def registers(*operands: Operand) -> Iterator[str]:
     """The names of the registers in operands, in order; the base of an address is one."""
     for operand in operands:

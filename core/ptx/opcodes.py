@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
-from core.ptx.ast import Address, Group, Instruction, Operand, registers
+from core.ptx.ast import Group, Instruction
 
 Kind = Literal[
     "arithmetic",
@@ -338,25 +338,8 @@ def writes_into(instruction: Instruction, space: str) -> bool:
     return row.kind == "barrier object" or _holds(row.stores, instruction)
 
 
-def sources(instruction: Instruction) -> tuple[Operand, ...]:
-    """The operands that it reads."""
-    return instruction.operands[1 if _has_result(instruction) else 0 :]
-
-
-def results(instruction: Instruction) -> frozenset[str]:
-    """The registers that it writes, all or in part."""
-    written = instruction.operands[:1] if _has_result(instruction) else ()
-    return frozenset(registers(*written))
-
-
-def reads(instruction: Instruction, *, addresses: bool = True) -> frozenset[str]:
-    """The registers that it reads, its guard among them; those of addresses only if asked for."""
-    operands = (o for o in sources(instruction) if addresses or not isinstance(o, Address))
-    guard = () if instruction.guard is None else (instruction.guard,)
-    return frozenset(registers(*operands, *guard))
-
-
-def _has_result(instruction: Instruction) -> bool:
+def has_result(instruction: Instruction) -> bool:
+    """Whether its first operand is what it writes."""
     row = opcode_of(instruction)
     if row.kind == "call":
         return bool(instruction.operands) and isinstance(instruction.operands[0], Group)

@@ -25,7 +25,8 @@ from core.ptx.ast import (
     Vector,
     registers,
 )
-from core.ptx.opcodes import opcode_of, results, sources, space_of
+from core.ptx.dataflow import results, sources
+from core.ptx.opcodes import opcode_of, space_of
 from core.ptx.types import PRED, TYPES
 
 Use = Literal["pointer", "integer", "float", "unused"]

@@ -3,11 +3,14 @@
 Blocks are of one kind if their guards fall alike and their addresses differ by steps that leave the
 counts alone: whole sectors in global memory, nothing in shared memory. Where addresses or control
 flow depend on data this cannot be known, and every block is run instead (`Counted.note` says so).
+
+By whole lines a load or store may move and count the same; what an atomic counts depends on which
+of its lines have their tags in one bank (`core.rules.atomics`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -18,19 +21,19 @@ from core.assembler.assembled_module import module_of
 from core.assembler.machine_loads import Assembly, assembly_of
 from core.cancelling import check
 from core.compiler.builds import Build, BuildKind, build_of, find_entry
-from core.emulator.affine.block_values import Affine, Dependence
-from core.emulator.affine.one_block_machine import AffineMachine
-from core.emulator.affine.register_dependences import DependsOnData
-from core.emulator.events import AccessEvent, BarrierEvent, Observer, SaveEvent
-from core.emulator.lane_groups import Geometry, clusters
+from core.emulator.affine_dependences import Affine, Dependence, DependsOnData
+from core.emulator.affine_machine import AffineMachine
+from core.emulator.events import AccessEvent, BarrierEvent, Ints, Mask, Observer, SaveEvent
+from core.emulator.geometry import Geometry, clusters
 from core.emulator.launch_image import Image
 from core.emulator.machine import Limits, Machine
 from core.errors import LaunchError
 from core.launch import Workload
 from core.recording.blocks_side_by_side import MOST_BLOCKS, must_be_runnable
+from core.rules.atomics import tag_bank
 from core.rules.counters import Counters, Tally
 from core.rules.counting_observer import CountingObserver
-from core.rules.moved_blocks import Moves, alike_places, matters, uniform_step
+from core.rules.global_memory import LINE, SECTOR
 from core.trace.access import shared_name
 from core.trace.program_info import program_info
 
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
 
 _LANES = 16384  # threads that run side by side where every block runs
 _MOST_KINDS = 64
+_AT_ONCE = 1 << 20  # places whose tag banks are worked out together
 
 
 @dataclass(frozen=True)
@@ -77,12 +81,39 @@ class _Moving:
     affine: Affine
 
 
+class _Moves:
+    """How addresses move from block to block, as rows to be multiplied with a step.
+
+    A step is (x, y, z) in blockIdx, followed by each table's value for the block.
+    """
+
+    def __init__(self) -> None:
+        self._tables: list[Ints] = []
+
+    def of(self, dependence: Dependence) -> tuple[int, ...]:
+        """How far the first lane's address moves, by each part of a step."""
+        if not isinstance(dependence, Affine):
+            return 0, 0, 0
+        steps = (int(dependence.x[0]), int(dependence.y[0]), int(dependence.z[0]))
+        if dependence.table is None:
+            return steps
+        place = next((i for i, t in enumerate(self._tables) if t is dependence.table), None)
+        if place is None:
+            place = len(self._tables)
+            self._tables.append(dependence.table)
+        return (*steps, *(0,) * place, 1)
+
+    def steps(self, steps: Ints, which: Mask) -> Ints:
+        """The whole steps to the blocks `which`, whose steps in blockIdx are `steps` (n, 3)."""
+        return np.column_stack([steps, *(table[which] for table in self._tables)])
+
+
 @dataclass
 class _Run:
     tally: Tally = field(default_factory=Tally)
     moving: list[_Moving] = field(default_factory=list)
     copying: list[tuple[AccessEvent, Dependence]] = field(default_factory=list)
-    moves: Moves = field(default_factory=Moves)
+    moves: _Moves = field(default_factory=_Moves)
 
 
 def count(
@@ -224,14 +255,14 @@ class _Counter:
         index = np.stack([blocks % grid.x, blocks // grid.x % grid.y, blocks // (grid.x * grid.y)])
 
         def on_access(events: list[tuple[AccessEvent, Dependence]]) -> None:
-            moved = [uniform_step(e, d) for e, d in events if matters(e, d)]
+            moved = [_uniform_step(e, d) for e, d in events if _matters(e, d)]
             if moved:
                 run.moving.append(_Moving(tuple(e for e, _ in events), moved[0]))
             for event, dependence in events:
                 if not moved:
                     observer.on_access(event)
                 if part is not None:
-                    lines = not matters(event, dependence)
+                    lines = not _matters(event, dependence)
                     part.on_access(event, lines=lines, moves=run.moves.of(dependence))
 
         def on_address(event: AccessEvent, dependence: Dependence) -> None:
@@ -276,7 +307,7 @@ class _Counter:
         shifts = steps[:, 0] * c.x + steps[:, 1] * c.y + steps[:, 2] * c.z
         if c.table is not None:
             shifts = shifts + c.table[alike]
-        for shift, times in alike_places(moving.events, shifts):
+        for shift, times in _alike_places(moving.events, shifts):
             tally = Tally()
             observer, part = self._observer(tally, geometry), self._part(geometry)
             for event in moving.events:
@@ -292,3 +323,78 @@ class _Counter:
             self._keep(part, times)
             for key, sums in tally.sums.items():
                 self.tally.add(*key, sums * times)
+
+
+# What moving with the block does to what an access counts.
+
+
+def _alike_places(events: Sequence[AccessEvent], shifts: Ints) -> Iterator[tuple[int, int]]:
+    """One of the shifts of each sort that counts the same, and how many are of that sort.
+
+    `shifts` int64 (blocks,), in bytes; the events are one access, or those of one `cp.async`.
+    """
+    atomics = [event for event in events if event.kind == "atomic"]
+    if not atomics:
+        found, counts = np.unique(shifts % LINE, return_counts=True)
+        yield from zip(found.tolist(), counts.tolist(), strict=True)
+        return
+    places = np.unique(np.concatenate([_places(event) for event in atomics]))
+    known: dict[bytes, list[int]] = {}
+    step = max(1, _AT_ONCE // len(places))
+    for start in range(0, len(shifts), step):
+        part = shifts[start : start + step, None]
+        banks = tag_bank(places + part)
+        keys = np.column_stack([part % LINE, banks ^ banks[:, :1]]).astype(np.uint8)
+        rows, first, counts = np.unique(keys, axis=0, return_index=True, return_counts=True)
+        for row, at, times in zip(rows, first.tolist(), counts.tolist(), strict=True):
+            known.setdefault(row.tobytes(), [int(part[at, 0]), 0])[1] += times
+    yield from ((shift, times) for shift, times in known.values())
+
+
+def _places(event: AccessEvent) -> Ints:
+    """The sectors that the lanes touch, as addresses."""
+    active = (
+        event.address
+        if event.mask is None
+        else np.broadcast_to(event.address, event.mask.shape)[event.mask]
+    )
+    return np.unique(active // SECTOR * SECTOR)
+
+
+def _matters(event: AccessEvent, dependence: Dependence) -> bool:
+    """Whether the access may count differently in another block, where it has other addresses."""
+    space = event.region.space
+    if not isinstance(dependence, Affine) or space not in ("global", "shared"):
+        return False
+    parts = [_active(event, part) for part in (dependence.x, dependence.y, dependence.z)]
+    period = 0 if event.kind == "atomic" and space == "global" else LINE
+    steps = [_same_step(part) for part in parts]
+    if dependence.table is not None:
+        steps += np.unique(dependence.table).tolist()
+    if all(step is not None and (step % period == 0 if period else step == 0) for step in steps):
+        return False
+    if space == "shared":
+        raise DependsOnData("a shared-memory address depends on the block")
+    return True
+
+
+def _uniform_step(event: AccessEvent, dependence: Dependence) -> Affine:
+    """The step that all lanes have in common; raises DependsOnData where they differ."""
+    assert isinstance(dependence, Affine)
+    parts = []
+    for part in (dependence.x, dependence.y, dependence.z):
+        active = _active(event, part)
+        if not (active == active[0]).all():
+            raise DependsOnData("the lanes of a warp move by different steps from block to block")
+        parts.append(active[:1])
+    return Affine(parts[0], parts[1], parts[2], dependence.table)
+
+
+def _same_step(part: Ints) -> int | None:
+    return int(part[0]) if bool((part == part[0]).all()) else None
+
+
+def _active(event: AccessEvent, part: Ints) -> Ints:
+    if part.size == 1 or event.mask is None:
+        return part
+    return part[event.mask]

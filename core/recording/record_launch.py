@@ -15,8 +15,8 @@ from core.cancelling import check
 from core.compiler.builds import Build, build_of, find_entry
 from core.emulator.block_record import ChunkRecord
 from core.emulator.events import Observer, Printed
+from core.emulator.geometry import Geometry, clusters
 from core.emulator.heap import HEAP_NAME
-from core.emulator.lane_groups import Geometry, clusters
 from core.emulator.launch_image import Image
 from core.emulator.machine import Limits, Machine
 from core.emulator.scheduling import Schedule, WarpOrder
@@ -25,7 +25,7 @@ from core.findings.finding_sentences import FaultCollector, Reporter, counted
 from core.findings.hazards import GlobalState, Hazards
 from core.gc_control import uncollected
 from core.launch import Workload
-from core.ptx.debug.variable_locations import debug_info
+from core.ptx.debug.variables import debug_info
 from core.recording.blocks_side_by_side import (
     LANES,
     Run,
@@ -40,9 +40,9 @@ from core.rules.counters import Tally
 from core.rules.counting_observer import CountingObserver
 from core.trace import Trace
 from core.trace.access import shared_name
-from core.trace.block import with_step
 from core.trace.finding import Finding
 from core.trace.program_info import program_info
+from core.trace.trace import with_step
 
 if TYPE_CHECKING:
     from core.rules.l1_cache import L1Probe

@@ -31,7 +31,7 @@ from core.emulator.events import (
     Span,
     TransferEvent,
 )
-from core.emulator.lane_groups import Geometry
+from core.emulator.geometry import Geometry
 from core.emulator.launch_image import Image
 from core.emulator.memory import LOCAL_WINDOW, SHARED_WINDOW, Region, zeros
 from core.errors import TilescopeError
@@ -50,7 +50,7 @@ from core.launch import (
     Workload,
 )
 from core.own_files.sources_and_headers import checked_size, promised
-from core.ptx.debug.variable_locations import debug_info
+from core.ptx.debug.variables import debug_info
 from core.recording.record_launch import RECORD_BYTES, image_of
 from core.rules.counters import Count, Counters
 from core.tensor_maps import TensorMap

@@ -17,8 +17,9 @@ from core.emulator.events import (
     Span,
     TransferEvent,
 )
-from core.emulator.lane_groups import Geometry, active_rows, warp_rows
+from core.emulator.geometry import Geometry, active_rows, warp_rows
 from core.emulator.memory import RANK_BITS, SHARED_WINDOW
+from core.ptx.ast import immediate
 from core.rules import atomics, global_memory, shared_memory
 from core.rules.counters import SPACES, Tally, figures
 from core.rules.issue import Issue, IssueTable
@@ -199,8 +200,6 @@ class CountingObserver(Observer):
         event, rows = self._copied.pop(pc)
         past = issue.passes_l1
         units = global_memory.copied_sectors(rows.address, target.address, rows.mask, past_l1=past)
-        from core.ptx.arithmetic.operation import immediate  # with it comes all arithmetic
-
         width = immediate(issue.instruction.operands[2]) or event.width
         ideal = global_memory.ideal_sectors(units, rows.lanes, width)
         self._add(event, event.region.name, "global_ld", rows, units=units, ideal=ideal)

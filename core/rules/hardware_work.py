@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from core.emulator.block_record import ChunkRecord
 from core.emulator.events import AccessEvent, Ints, Mask, Observer, Span, TransferEvent
-from core.emulator.lane_groups import Geometry, active_rows, warp_rows
+from core.emulator.geometry import Geometry, active_rows, warp_rows
 from core.emulator.launch_image import Image
 from core.emulator.memory import Region
 from core.emulator.program import FunctionCode
@@ -97,7 +97,7 @@ def tensor_operations(instruction: Instruction) -> MatrixProduct | None:
 
 
 def machine_work(instruction: Instruction) -> tuple[str, int] | None:
-    """What machine code must have for an instruction: a class of `core.models.machine_code`.
+    """What machine code must have for an instruction: a class of `core.models.machine_code_bounds`.
 
     With it the units that a lane contributes: operations for "fp32", one for any other class. None
     for what the assembler may merge or leave out.

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from core.ptx.debug.names import local_symbol, source_name
+from core.ptx.debug.mangled_names import local_symbol, source_name
 from core.source.c_numbers import numbers_in
 from core.source.constants import SourceConstants, evaluate, read_constants
 from core.source.cuda_parser import text_of

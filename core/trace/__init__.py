@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from core.trace.access import Access, Array, SharedArray, SharedState, WarpAccess, label
-    from core.trace.block import BlockTrace
+    from core.trace.block import BlockTrace, Unit
     from core.trace.phases import Phase
     from core.trace.running_sums import SoFar
-    from core.trace.steps import EventKind, Unit
+    from core.trace.steps import EventKind
     from core.trace.trace import Trace
     from core.trace.variables import Value, Variable, VariableRow
 
@@ -33,10 +33,10 @@ __all__ = [
 ]
 _PARTS = {
     "access": ("Access", "Array", "SharedArray", "SharedState", "WarpAccess", "label"),
-    "block": ("BlockTrace",),
+    "block": ("BlockTrace", "Unit"),
     "phases": ("Phase",),
     "running_sums": ("SoFar",),
-    "steps": ("EventKind", "Unit"),
+    "steps": ("EventKind",),
     "trace": ("Trace",),
     "variables": ("Value", "Variable", "VariableRow"),
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,6 @@ from numpy.typing import NDArray
 from core.rules import atomics, global_memory, shared_memory
 
 if TYPE_CHECKING:
-    from core.emulator.events import AccessEvent
     from core.launch import Role
     from core.rules.shared_memory import Group
 
@@ -354,38 +352,3 @@ def _sectors(
     if kind == "atomic":
         return atomics.sectors(address, active, width, exchange_if_equal=exchanges)
     return global_memory.sectors(address, active)
-
-
-# Which of a block's accesses touch given bytes of their region.
-
-
-OfBlock = Callable[[NDArray[Any]], NDArray[Any]]  # a block's part of one value a lane
-_AT_ONCE = 512  # accesses whose addresses are compared together
-
-
-def touching(
-    events: Sequence[AccessEvent], lanes: slice, of_block: OfBlock, first: int, size: int
-) -> NDArray[np.bool_]:
-    """Which accesses touch any of the `size` bytes from `first` on in their region: bool (n,).
-
-    `lanes` are the block's among all that ran together.
-    """
-    found = [
-        _hits(events[at : at + _AT_ONCE], lanes, of_block, first, size)
-        for at in range(0, len(events), _AT_ONCE)
-    ]
-    return np.concatenate(found) if found else np.empty(0, bool)
-
-
-def _hits(
-    events: Sequence[AccessEvent], lanes: slice, of_block: OfBlock, first: int, size: int
-) -> NDArray[np.bool_]:
-    bases = np.array([event.region.base for event in events])[:, None]
-    widths = np.array([event.width for event in events])[:, None]
-    offset = np.stack([of_block(event.address) for event in events]) - bases
-    hit = (offset < first + size) & (offset + widths > first)
-    for row in np.flatnonzero(hit.any(axis=1)).tolist():
-        mask = events[row].mask
-        if mask is not None:
-            hit[row] &= mask[lanes]
-    return np.asarray(hit.any(axis=1))

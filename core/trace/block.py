@@ -3,32 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.block_record import ChunkRecord
 from core.emulator.events import AccessEvent, FaultEvent, TransferEvent
-from core.emulator.lane_groups import WARP
+from core.emulator.geometry import WARP
 from core.launch import Dim3
 from core.ptx.ast import Instruction
-from core.ptx.debug.names import source_name
-from core.trace.access import Access, Array, SharedArray, SharedState, owner_of, touching
-from core.trace.executed_path import Moment, Path, Segments, moment_in
+from core.ptx.debug.mangled_names import source_name
+from core.trace.access import Access, Array, SharedArray, SharedState, owner_of
+from core.trace.memory_history import SharedHistory
+from core.trace.phases import Filling, Phase, filling
 from core.trace.program_info import ProgramInfo
-from core.trace.running_sums import Moments, SharedHistory, SoFar, SumsSoFar
-from core.trace.steps import ACCESSES, EventKind, Executed, StepAxis, Steps, build_steps
+from core.trace.running_sums import Moments, SoFar, SumsSoFar
+from core.trace.steps import (
+    EventKind,
+    Executed,
+    Moment,
+    Path,
+    Segments,
+    Steps,
+    build_steps,
+    moment_in,
+)
 from core.trace.variables import Value, Variable, VariableReader, VariableRow
 
-if TYPE_CHECKING:
-    from core.trace.finding import Finding
-    from core.trace.trace import Trace
+Unit = Literal["access", "line", "barrier", "phase"]
+_ACCESSES = (EventKind.LOAD, EventKind.STORE, EventKind.ATOMIC)
+_AT_ONCE = 512  # accesses whose addresses are compared together
 
 
-class BlockTrace(StepAxis):
+class BlockTrace:
     """Everything that happened in one block. A *step* is an event, 0 … n_steps - 1.
 
     What is shown at a step is the state after it, except that at a LINE step the line is about to
@@ -64,7 +73,28 @@ class BlockTrace(StepAxis):
             program.loops,
         )
 
-    # -- the record ---------------------------------------------------------------------------
+    # -- the block and its record -------------------------------------------------------------
+
+    @cached_property
+    def index(self) -> Dim3:
+        """blockIdx."""
+        return Dim3(*self.grid.at(self.block))
+
+    @property
+    def grid(self) -> Dim3:
+        """gridDim."""
+        return self._geometry.grid
+
+    @cached_property
+    def threads(self) -> NDArray[np.int32]:
+        """threadIdx of every thread: int32 (n_threads, 3), in x, y, z."""
+        columns = self._geometry.block.at(np.arange(self.n_threads))
+        return np.stack(columns, axis=1).astype(np.int32)
+
+    @cached_property
+    def barriers(self) -> int:
+        """How many times all threads of the block met at a barrier and went on."""
+        return sum(self.place in event.released for event in self.record.barriers)
 
     @property
     def place(self) -> int:
@@ -119,26 +149,113 @@ class BlockTrace(StepAxis):
 
     # -- columns ----------------------------------------------------------------------------
 
-    @cached_property
-    def index(self) -> Dim3:
-        """blockIdx."""
-        return Dim3(*self.grid.at(self.block))
+    @property
+    def n_steps(self) -> int:
+        """How many steps there are."""
+        return len(self._steps.kind)
 
     @property
-    def grid(self) -> Dim3:
-        """gridDim."""
-        return self._geometry.grid
+    def kind(self) -> NDArray[np.uint8]:
+        """The `EventKind` of every step."""
+        return self._steps.kind
+
+    def kind_at(self, step: int) -> int:
+        """The `EventKind` of one step as Python's number: NumPy's compares slowly with an enum."""
+        return int(self._steps.kind[step])
+
+    @property
+    def line(self) -> NDArray[np.int32]:
+        """The source line of every step."""
+        return self._steps.line
+
+    @property
+    def phase(self) -> NDArray[np.int32]:
+        """The iteration of the main loop that every step belongs to, -1 outside."""
+        return self._steps.phase
+
+    @property
+    def pc(self) -> NDArray[np.int64]:
+        """The PTX instruction of every step, an index into the module's instructions."""
+        return self._steps.pc
 
     @cached_property
-    def threads(self) -> NDArray[np.int32]:
-        """threadIdx of every thread: int32 (n_threads, 3), in x, y, z."""
-        columns = self._geometry.block.at(np.arange(self.n_threads))
-        return np.stack(columns, axis=1).astype(np.int32)
+    def phases(self) -> tuple[Phase, ...]:
+        """The phases in order, each with its first and last step."""
+        numbers = self.phase
+        found = []
+        for number in range(int(numbers.max(initial=-1)) + 1):
+            steps = np.flatnonzero(numbers == number)
+            if len(steps):
+                found.append(Phase(number, int(steps[0]), int(steps[-1])))
+        return tuple(found)
 
     @cached_property
-    def barriers(self) -> int:
-        """How many times all threads of the block met at a barrier and went on."""
-        return sum(self.place in event.released for event in self.record.barriers)
+    def filling(self) -> Filling:
+        """Which phases only fill tiles for those that come after them."""
+        steps, spaces = self._accesses
+        loads, shared = self.kind[steps] == EventKind.LOAD, spaces == "shared"
+        stores = steps[shared & (self.kind[steps] == EventKind.STORE)]
+        fetches = steps[loads & (spaces == "global")]
+        return filling(self.phases, fetches, stores, steps[shared & loads])
+
+    def spaces_of(self, line: int) -> frozenset[str]:
+        """The memories that a source line accesses: "global", "shared", "local", "const"."""
+        steps, spaces = self._accesses
+        return frozenset(np.unique(spaces[self.line[steps] == line]).tolist())
+
+    @cached_property
+    def _accesses(self) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
+        """Every step that accesses memory, ascending, and the space that each accesses."""
+        steps = np.flatnonzero(np.isin(self.kind, _ACCESSES))
+        events = self.record.accesses
+        spaces = [events[int(event)].region.space for event in self._steps.event[steps]]
+        return steps, np.array(spaces, np.str_)
+
+    # -- moving -----------------------------------------------------------------------------
+
+    def seek(self, step: int, unit: Unit, *, forward: bool) -> int:
+        """The next (or previous) step at which a unit begins; the last (or first) if there is none.
+
+        The unit "access" is one of `access_steps`, or where a bulk copy or a product begins.
+        Backwards by phase goes to the start of this phase, and from there to the one before.
+        """
+        stops = self._stops[unit]
+        if forward:
+            place = int(np.searchsorted(stops, step, "right"))
+            return int(stops[place]) if place < len(stops) else self.n_steps - 1
+        place = int(np.searchsorted(stops, step, "left")) - 1
+        return int(stops[place]) if place >= 0 else 0
+
+    @cached_property
+    def access_steps(self) -> NDArray[np.int64]:
+        """The steps that access memory, ascending.
+
+        Local memory, a thread's own arrays that no other thread sees, is passed over, unless the
+        block accesses nothing else.
+        """
+        steps, spaces = self._accesses
+        visible = steps[spaces != "local"]
+        return visible if len(visible) else steps
+
+    def _visible_accesses(self) -> NDArray[np.int64]:
+        """`access_steps`; none where they are local and operations move what there is."""
+        steps, spaces = self._accesses
+        only_local = bool(len(steps)) and bool(np.all(spaces == "local"))
+        return steps[:0] if only_local and len(self.operation_steps) else self.access_steps
+
+    @cached_property
+    def _stops(self) -> dict[str, NDArray[np.int64]]:
+        starts = [phase.first for phase in self.phases]
+        return {
+            "access": np.union1d(self._visible_accesses(), self.operation_steps),
+            "line": np.flatnonzero(self.kind == EventKind.LINE),
+            "barrier": np.flatnonzero(self.kind == EventKind.BARRIER),
+            "phase": np.array(starts, np.int64),
+        }
+
+    def step_at(self, tick: int) -> int:
+        """The step of the machine's `tick`: the last that begins no later."""
+        return max(int(np.searchsorted(self._steps.tick, tick, "right")) - 1, 0)
 
     # -- what threads do and hold ---------------------------------------------------------
 
@@ -261,7 +378,7 @@ class BlockTrace(StepAxis):
 
     def access(self, step: int) -> Access | None:
         """The memory access that the step makes, or None."""
-        if self.kind_at(step) not in ACCESSES:
+        if self.kind_at(step) not in _ACCESSES:
             return None
         place = int(self._steps.event[step])
         event = self.record.accesses[place]
@@ -367,8 +484,25 @@ class BlockTrace(StepAxis):
             if (region.space == "shared") if name in shared else (region.name == name):
                 steps.append(step)
                 events.append(event)
-        hit = touching(events, self.lanes, self._of_block, first, size)
-        return np.array(steps, np.intp)[hit]
+        parts = [
+            self._hits(events[at : at + _AT_ONCE], first, size)
+            for at in range(0, len(events), _AT_ONCE)
+        ]
+        hit = np.concatenate(parts) if parts else np.empty(0, bool)
+        found: NDArray[np.intp] = np.array(steps, np.intp)[hit]
+        return found
+
+    def _hits(self, events: Sequence[AccessEvent], first: int, size: int) -> NDArray[np.bool_]:
+        """Which accesses touch any of `size` bytes from `first` on in their region: bool (n,)."""
+        bases = np.array([event.region.base for event in events])[:, None]
+        widths = np.array([event.width for event in events])[:, None]
+        offset = np.stack([self._of_block(event.address) for event in events]) - bases
+        hit = (offset < first + size) & (offset + widths > first)
+        for row in np.flatnonzero(hit.any(axis=1)).tolist():
+            mask = events[row].mask
+            if mask is not None:
+                hit[row] &= mask[self.lanes]
+        return np.asarray(hit.any(axis=1))
 
     def shared(self, step: int) -> dict[str, SharedState]:
         """What every shared array holds after the step.
@@ -382,24 +516,3 @@ class BlockTrace(StepAxis):
     def _shared_history(self) -> SharedHistory:
         first = self.place * self.shared_stride
         return SharedHistory(self.record, self.lanes, self._program.shared_arrays, first)
-
-
-# The step at which to look at a finding.
-
-
-_LOOK_BACK = 64  # steps of its line among which one is sought in which the thread takes part
-
-
-def with_step(finding: Finding, trace: Trace) -> Finding:
-    """The finding with the step of its block's trace at which to look, if that was recorded."""
-    if finding.block not in trace.recorded_blocks:
-        return finding
-    block = trace.block(finding.block)
-    step = block.step_at(finding.tick)
-    illegal = block.illegal_step(finding.tick, finding.thread)
-    if illegal >= 0:
-        return replace(finding, step=illegal)
-    near = np.flatnonzero(block.line[: step + 1] == finding.line)[-_LOOK_BACK:]
-    taking_part = [s for s in near[::-1] if block.active(int(s))[finding.thread]]
-    found = taking_part[0] if taking_part else near[-1] if len(near) else step
-    return replace(finding, step=int(found))

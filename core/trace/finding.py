@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-
-from core.wording import listing
 
 KINDS: Mapping[str, str] = MappingProxyType(
     {
@@ -60,54 +58,11 @@ class Finding:
     step: int = -1
     needs: int = 0
 
+    @property
+    def is_in_front(self) -> bool:
+        """Whether an access lies in front of what a pointer in a structure points to.
 
-def of_guessed_size(finding: Finding, shape: Sequence[int], where: str) -> str:
-    """What to add to a finding outside an array whose size was guessed; `where` it can be set."""
-    holds = f", and {finding.needs:,} would hold this" if finding.needs else ""
-    return (
-        f"The size of {finding.array}, {' x '.join(map(str, shape))}, was guessed, as nothing in "
-        f"the file says it{holds}: if the program makes it larger, set it at {where}."
-    )
-
-
-def in_doubt(kind: str) -> str:
-    """What a finding is called that other contents of memory may rule out: `perhaps a race`."""
-    if kind == "assert":
-        return "perhaps a failing assertion"
-    is_state = kind in ("out_of_bounds", "misaligned")
-    article = "" if is_state else "an " if kind.startswith("i") else "a "
-    return f"perhaps {article}{kind.replace('_', ' ')}"
-
-
-def is_in_front(finding: Finding) -> bool:
-    """Whether an access lies in front of what a pointer in a structure points to.
-
-    Such a pointer often points into a larger array.
-    """
-    is_negative = bool(finding.index) and finding.index[0] < 0
-    return finding.kind == "out_of_bounds" and is_negative and "." in finding.array
-
-
-def of_guessed_contents(
-    finding: Finding, resting: Mapping[Finding, Sequence[str]], given: Callable[[str], str]
-) -> str:
-    """What to add to a finding that guesses of arrays lead to, mostly of what they hold.
-
-    `resting` has the arrays of each such finding; `given` says where a text is given for the first.
-    """
-    names = resting[finding]
-    said = listing([*names])
-    of_map = finding.kind == "bad_tensor_map" or (
-        finding.kind == "hang"  # it follows from a copy that did not begin
-        and any(f.kind == "bad_tensor_map" and f.block == finding.block for f in resting)
-    )
-    if is_in_front(finding) and finding.array in names:
-        made = given(f"random:float32[256]+{-finding.index[0]}")
-        return f"Nothing in the file says if anything lies in front of {said}: if so, give {made}."
-    if of_map:
-        made = given("tensormap(float16[256,128], box=64x128)")
-        return f"Nothing in the file makes the tensor map behind {said}: give it, as {made}."
-    return (
-        f"The elements of {said}, which lead there, are guesses: the program's own "
-        f"may lead elsewhere. Give them in a file, as {given('@FILE.npy')}."
-    )
+        Such a pointer often points into a larger array.
+        """
+        is_negative = bool(self.index) and self.index[0] < 0
+        return self.kind == "out_of_bounds" and is_negative and "." in self.array

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +16,12 @@ from core.rules.issue import IssueTable
 from core.source.shared_arrays import match, shared_arrays
 from core.trace.access import Array, SharedArray
 from core.trace.phases import Loop, outermost_loops
-from core.trace.steps import source_lines
-from core.trace.variables import fields_of_rows
 
 if TYPE_CHECKING:
     from core.emulator.launch_image import Image
-    from core.ptx.debug.model import DebugInfo
+    from core.launch import ArrayArgument
+    from core.ptx.debug.dwarf_types import DwarfType
+    from core.ptx.debug.variables import DebugInfo
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,17 @@ class ProgramInfo:
         return self._by_name.get(name)
 
 
+def source_lines(module: Module) -> NDArray[np.int32]:
+    """The line of the user's source of every instruction, 0 where it has none.
+
+    What comes from a header has none.
+    """
+    source = module.source_file
+    return np.array(
+        [i.position.line if i.position.file == source else 0 for i in module.instructions], np.int32
+    )
+
+
 def program_info(image: Image, workload: Workload, debug: DebugInfo | None = None) -> ProgramInfo:
     """Gathers it from the image of a launch; names of fields come from the debug information."""
     module = image.module
@@ -61,7 +73,7 @@ def program_info(image: Image, workload: Workload, debug: DebugInfo | None = Non
                 a.data.shape,
                 a.data.dtype,
                 a.role,
-                *(fields_of_rows(debug, image.function.name, a) if debug is not None else ()),
+                *(_fields_of_rows(debug, image.function.name, a) if debug is not None else ()),
             )
             for a in image.launch.arrays
         ),
@@ -84,3 +96,56 @@ def _shared_arrays(image: Image, workload: Workload) -> tuple[SharedArray, ...]:
             name, shape, dtype = match(symbol, nbytes, declarations)
             found.append(SharedArray(name.rpartition("::")[2], offset, shape, dtype))
     return tuple(found)
+
+
+# The names of a structure's fields, for arrays of structures: `p[3].vx`.
+
+
+_MOST = 4096  # fields of a structure
+
+
+Types = tuple[np.dtype[Any] | None, ...]
+
+
+def _fields_of_rows(
+    debug: DebugInfo, function: str, array: ArrayArgument
+) -> tuple[tuple[str, ...], Types]:
+    """What each number of a row of `array` is called, where its rows are the kernel's structures.
+
+    `function` is the kernel, whose pointer has the array's name. Where a structure's fields are not
+    of one type the array's numbers are bytes, all of a field have its name, and the second result
+    says for each the type of its field (None: of no single number). Both are empty where the array
+    is none of structures, and without debug information, the second one where a number is a field.
+    """
+    if array.data.ndim < 2:
+        return (), ()
+    kind = next(
+        (
+            v.type.element
+            for v in debug.variables_of(function)
+            if v.name == array.name and v.type.kind == "pointer"
+        ),
+        None,
+    )
+    size, count = array.data.dtype.itemsize, array.data.shape[-1]
+    if kind is None or not kind.members or kind.nbytes != size * count or count > _MOST:
+        return (), ()
+    names, types = [""] * count, [np.dtype(np.uint8) if size == 1 else None] * count
+    for name, first, leaf in _leaves(kind, "", 0):
+        for place in range(first // size, -(-(first + leaf.nbytes) // size)):
+            names[place], types[place] = name, leaf.dtype
+    mixed = size == 1 and any(t is None or t.itemsize > 1 for t in types)
+    return tuple(names), tuple(types) if mixed else ()
+
+
+def _leaves(kind: DwarfType, name: str, at: int) -> Iterator[tuple[str, int, DwarfType]]:
+    """Each number of a type: its name, the byte where it begins, and its type."""
+    if kind.members:
+        for member in kind.members:
+            inner = f"{name}.{member.name}" if name and member.name else name or member.name
+            yield from _leaves(member.type, inner, at + member.offset)
+    elif kind.kind == "array" and kind.element is not None and kind.element.nbytes:
+        for place in range(kind.nbytes // kind.element.nbytes):
+            yield from _leaves(kind.element, f"{name}[{place}]", at + place * kind.element.nbytes)
+    else:
+        yield name, at, kind

@@ -1,124 +1,30 @@
 """What threads hold in the variables that they store to an array later: running sums.
 
-The variable is followed from the store (`stored_variables`), and taken for it only if it held, at
+The variable is followed from the store (`_StoredVariables`), and taken for it only if it held, at
 the moment of the store, the very bits that were stored.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.trace.access import Array, SharedArray, SharedState
-from core.trace.executed_path import Moment
-from core.trace.variables import (
-    Place,
-    Replay,
-    StackBytes,
-    StoredVariables,
-    VariableReader,
-    stores_of,
-)
+from core.ptx.ast import Instruction, Operand, Register, Vector, registers
+from core.ptx.dataflow import results
+from core.ptx.debug.variables import VariableInfo
+from core.trace.access import Array
+from core.trace.memory_history import StackBytes
+from core.trace.steps import Moment
+from core.trace.variables import VariableReader
 
 if TYPE_CHECKING:
     from core.emulator.block_record import ChunkRecord
     from core.emulator.events import AccessEvent, Ints
-    from core.ptx.debug.model import VariableInfo
-
-# What shared memory held at any time, from the stores that were recorded.
-
-
-@dataclass(frozen=True)
-class _Landed:
-    """What a bulk copy has brought: bytes and their places in the block, and who began it."""
-
-    tick: int
-    place: NDArray[np.int64]
-    data: NDArray[np.uint8]
-    thread: int
-
-
-def _landed(record: ChunkRecord, lanes: slice, first: int, size: int) -> list[_Landed]:
-    """What bulk copies brought into a block's `size` bytes of shared memory from `first` on."""
-    began = {event.number: event for event in record.transfers if event.kind != "product"}
-    found = []
-    for landing in record.landings:
-        event = began[landing.number]
-        span = event.writes[0]
-        place = (span.place[:, None] - first + np.arange(span.width)).reshape(-1)
-        mine = (place >= 0) & (place < size)
-        if mine.any():
-            thread = int(event.lanes[0]) % (lanes.stop - lanes.start)
-            data = landing.data.reshape(-1)[mine]
-            found.append(_Landed(landing.tick, place[mine], data, thread))
-    return found
-
-
-_turn = threading.Lock()  # a picture that is made ahead, in a thread of its own, asks as well
-
-
-class SharedHistory:
-    """Replays the stores of one block, and what bulk copies brought; any thread may ask."""
-
-    def __init__(
-        self, record: ChunkRecord, lanes: slice, arrays: tuple[SharedArray, ...], first: int
-    ) -> None:
-        """`first` is where the block's memory begins in that of all blocks."""
-        self._lanes, self._arrays = lanes, arrays
-        size = max((a.offset + a.nbytes for a in arrays), default=0)
-        stores: list[AccessEvent | _Landed] = [*stores_of(record, lanes, "shared")]
-        stores += _landed(record, lanes, first, size)
-        stores.sort(key=lambda e: e.tick)
-        empty = np.zeros(size, np.uint8), np.full(size, -1, np.int32)
-        self._replay = Replay(stores, empty, self._apply)
-        self._last: tuple[int, dict[str, SharedState]] | None = None
-
-    def at(self, tick: int) -> dict[str, SharedState]:
-        """The arrays' states after every store up to and including `tick`."""
-        with _turn:
-            data, writer = self._replay.before(tick + 1)
-            if self._last is None or self._last[0] != self._replay.done:
-                self._last = self._replay.done, self._state(data.copy(), writer.copy())
-            return self._last[1]
-
-    def _apply(
-        self, event: AccessEvent | _Landed, data: NDArray[np.uint8], writer: NDArray[np.int32]
-    ) -> None:
-        if isinstance(event, _Landed):
-            data[event.place], writer[event.place] = event.data, event.thread
-            return
-        lanes = self._lanes
-        count = lanes.stop - lanes.start
-        mask = np.ones(count, bool) if event.mask is None else event.mask[lanes]
-        threads = np.flatnonzero(mask)
-        offset = _part(event.address, lanes)[threads] - event.region.base
-        size = event.width // len(event.values)
-        for i, values in enumerate(event.values):
-            raw = np.ascontiguousarray(_part(values, lanes)[threads]).view(np.uint8)
-            place = (offset + i * size)[:, None] + np.arange(size)
-            data[place] = raw.reshape(len(threads), size)
-            writer[place] = threads[:, None]
-
-    def _state(self, data: NDArray[np.uint8], writer: NDArray[np.int32]) -> dict[str, SharedState]:
-        states = {}
-        for array in self._arrays:
-            cut = slice(array.offset, array.offset + array.nbytes)
-            values = data[cut].view(array.dtype).reshape(array.shape)
-            last = writer[cut][:: array.dtype.itemsize].reshape(array.shape)
-            states[array.name] = SharedState(values, last >= 0, last)
-        return states
-
-
-def _part(values: NDArray[Any], lanes: slice) -> NDArray[Any]:
-    if values.size == 1:
-        return np.repeat(values, lanes.stop - lanes.start)
-    return values[lanes]
-
 
 Moments = list[tuple[NDArray[np.intp], Moment]]  # threads, and where all of them are in the kernel
 Held = tuple[NDArray[Any], NDArray[np.bool_]]  # a value for each element, and which are known
@@ -237,7 +143,7 @@ class SumsSoFar:
             if on_the_stack or (starts < 0).all():
                 yield _Share(variable, flats, threads, ticks, starts if on_the_stack else None)
 
-    def _last_stores(self) -> Iterator[tuple[Place, Ints, Ints, Ints]]:
+    def _last_stores(self) -> Iterator[tuple[_Place, Ints, Ints, Ints]]:
         """For each store: the values, elements and threads, and the elements' first ticks."""
         events = [e for e in self._record.accesses if self._is_written(e)]
         stores = [
@@ -245,7 +151,7 @@ class SumsSoFar:
         ]
         if not stores:
             return
-        finder = StoredVariables(self._record, self._lanes, self._reader)
+        finder = _StoredVariables(self._record, self._lanes, self._reader)
         flats = np.concatenate([store[3] for store in stores])
         which = np.repeat(np.arange(len(stores)), [len(store[3]) for store in stores])
         elements, first = np.unique(flats, return_index=True)
@@ -277,7 +183,7 @@ class SumsSoFar:
         place = np.broadcast_to(address - self._array.base, threads.shape)
         return threads, place // size + part
 
-    def _agrees(self, event: AccessEvent, part: int, threads: Ints, place: Place) -> bool:
+    def _agrees(self, event: AccessEvent, part: int, threads: Ints, place: _Place) -> bool:
         """Whether the variable held what was stored, bit by bit."""
         values = event.values[part]
         own = values if values.size == 1 else values[self._lanes][threads]
@@ -294,3 +200,143 @@ def _bits(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         return np.ascontiguousarray(values).view(dtype)
     wide = np.ascontiguousarray(values).view(f"u{values.dtype.itemsize}")
     return wide.astype(f"u{dtype.itemsize}").view(dtype)
+
+
+# Which variable a thread stores: followed from a store's register back through moves.
+#
+# A `-G` build stores a variable from its own register, or from one that the variable was moved to,
+# or from one that its place on the stack was loaded into. The debug information names the variable;
+# a register that something was computed into (`C[i] = a + b`) is none.
+
+
+_MOST_HOPS = 12  # moves, and ways over the stack, between a variable and a store of it
+Threads = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A variable, and of one on the stack at which byte of it each of the threads keeps its own.
+
+    `starts` are bytes from the stack's beginning, int64 (threads,); None of one in a register.
+    `bits` is what it held when it was stored, a value of the store's size a thread.
+    """
+
+    variable: VariableInfo
+    bits: NDArray[Any]
+    starts: NDArray[np.int64] | None = None
+
+
+class _StoredVariables:
+    """Answers for one block of a record: `lanes` are its threads' places in the machine."""
+
+    def __init__(self, record: ChunkRecord, lanes: slice, reader: VariableReader) -> None:
+        self._record, self._lanes, self._reader = record, lanes, reader
+        self._local: dict[tuple[str, int], list[AccessEvent]] = {}
+        for event in record.accesses:
+            if event.region.space == "local":
+                kind = "load" if event.kind == "load" else "store"
+                self._local.setdefault((kind, event.pc), []).append(event)
+        self._writes = sorted(
+            (e for (kind, _), events in self._local.items() if kind == "store" for e in events),
+            key=lambda e: e.tick,
+        )
+
+    def of(self, event: AccessEvent, part: int, threads: Threads) -> _Place | None:
+        """What the threads store in one part of a vector, None where it is no variable."""
+        function = self._reader.function_at(event.pc)
+        if function.name not in {name for name, depth in self._record.stack_bases if not depth}:
+            return None  # a function that the kernel calls has variables of its own
+        self._at = event.pc
+        return self._stored(event, part, threads, _MOST_HOPS)
+
+    def _stored(self, event: AccessEvent, part: int, threads: Threads, hops: int) -> _Place | None:
+        instruction = self._reader.instructions[event.pc]
+        if instruction.opcode != "st" or hops <= 0:
+            return None
+        register = _part(instruction.operands[1], part)
+        return self._in_register(register, event.tick, threads, hops - 1)
+
+    def _in_register(
+        self, register: Operand | None, tick: int, threads: Threads, hops: int
+    ) -> _Place | None:
+        if not isinstance(register, Register) or hops <= 0:
+            return None
+        for info in self._reader.in_scope(self._at):
+            location = info.location(self._at)
+            if location is not None and location.register == register.name:
+                held = self._reader.register(self._at, 0, register.name, tick)
+                return None if held is None else _Place(info, self._own(held, threads))
+        found = self._definitions.get(register.name, [])
+        if len(found) != 1 or found[0].guard is not None:
+            return None
+        made = found[0]
+        if made.opcode == "mov":
+            return self._in_register(made.operands[1], tick, threads, hops - 1)
+        if made.opcode == "ld":
+            return self._loaded(made, register.name, tick, threads, hops - 1)
+        return None
+
+    @cached_property
+    def _definitions(self) -> dict[str, list[Instruction]]:
+        """The instructions of the kernel that set each register."""
+        found: dict[str, list[Instruction]] = {}
+        function = self._reader.function_at(self._at)
+        for instruction in self._reader.instructions[function.first_pc : function.end_pc]:
+            for name in results(instruction):
+                found.setdefault(name, []).append(instruction)
+        return found
+
+    def _loaded(
+        self, made: Instruction, name: str, tick: int, threads: Threads, hops: int
+    ) -> _Place | None:
+        """The variable on the stack that a register was loaded from, or what was put there."""
+        event = self._latest(self._local.get(("load", made.pc), []), tick)
+        if event is None or not self._all(event, threads):
+            return None
+        part = list(registers(made.operands[0])).index(name)
+        starts = self._starts(event, threads) + part * (event.width // len(event.values))
+        for info in self._reader.in_scope(self._at):
+            span = self._span(info)
+            if span is not None and (starts >= span[0]).all() and (starts < span[1]).all():
+                return _Place(info, self._own(event.values[part], threads), starts)
+        for write in reversed(self._writes):
+            if write.tick >= event.tick or not self._all(write, threads):
+                continue
+            number, rest = np.divmod(
+                starts - self._starts(write, threads), write.width // len(write.values)
+            )
+            same = (number == number[0]).all() and not rest.any()
+            if same and 0 <= number[0] < len(write.values):
+                return self._stored(write, int(number[0]), threads, hops)
+        return None
+
+    def _span(self, info: VariableInfo) -> tuple[int, int] | None:
+        """The bytes of the stack that a variable of the kernel takes."""
+        location = info.location(self._at)
+        if location is None or location.stack_offset is None or info.space != "local":
+            return None
+        base = self._record.stack_bases.get((self._reader.function_at(self._at).name, 0))
+        if base is None:
+            return None
+        first = base + location.stack_offset
+        return first, first + info.type.nbytes
+
+    @staticmethod
+    def _latest(events: list[AccessEvent], tick: int) -> AccessEvent | None:
+        return max((e for e in events if e.tick < tick), key=lambda e: e.tick, default=None)
+
+    def _all(self, event: AccessEvent, threads: Threads) -> bool:
+        return event.mask is None or bool(event.mask[self._lanes][threads].all())
+
+    def _starts(self, event: AccessEvent, threads: Threads) -> NDArray[np.int64]:
+        return self._own(event.address, threads) - event.region.base
+
+    def _own(self, values: NDArray[Any], threads: Threads) -> NDArray[Any]:
+        own = values if values.size == 1 else values[self._lanes][threads]
+        return np.broadcast_to(own, threads.shape)
+
+
+def _part(operand: Operand, part: int) -> Operand | None:
+    if not isinstance(operand, Vector):
+        return operand if part == 0 else None
+    return operand.elements[part] if part < len(operand.elements) else None

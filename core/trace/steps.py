@@ -1,23 +1,149 @@
-"""The steps of a block: every line started, access made, barrier reached and exit, in order."""
+"""What a block executed: its threads' paths through the instructions, and the steps made of them.
+
+A step is a line started, an access made, a barrier reached or an exit, in order of time.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.trace.phases import Filling, Loop, Phase, filling, phase_of
+from core.trace.phases import Loop, phase_of
 
 if TYPE_CHECKING:
     from core.emulator.block_record import ChunkRecord
     from core.emulator.events import Mask
-    from core.ptx.ast import Module
-    from core.trace.executed_path import Path
+
+
+# The paths of a block's threads, from the machine's segments.
+
+
+@dataclass(frozen=True)
+class Path:
+    """The instructions of a block (or of one of its lanes) in order of time.
+
+    `pcs`, `ticks`, `depths` int64 (n,); `segments` says which of the record's segments each
+    belongs to.
+    """
+
+    pcs: NDArray[np.int64]
+    ticks: NDArray[np.int64]
+    depths: NDArray[np.int64]
+    segments: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Before an instruction of a thread's path, in the frame that this belongs to.
+
+    `place` is the instruction's, and what happened before `tick` has happened.
+    """
+
+    path: Path
+    place: int
+    tick: int
+
+    @property
+    def pc(self) -> int:
+        """The instruction."""
+        return int(self.path.pcs[self.place])
+
+    @property
+    def depth(self) -> int:
+        """How many calls deep it is."""
+        return int(self.path.depths[self.place])
+
+    def at_depth(self, depth: int) -> Moment:
+        """The same moment in the frame of a caller, which stands at its call."""
+        if depth == self.depth:
+            return self
+        places = np.flatnonzero(self.path.depths[: self.place + 1] == depth)
+        return replace(self, place=int(places[-1])) if len(places) else self
+
+    def goes_on_from(self, earlier: Moment) -> bool:
+        """Whether the frame was there at an earlier moment already."""
+        between = self.path.depths[earlier.place : self.place + 1]
+        return bool((between >= self.depth).all())
+
+
+def moment_in(path: Path, tick: int) -> Moment | None:
+    """Where a thread that went this way is before a tick; None if it executed nothing."""
+    if not len(path.pcs):
+        return None
+    place = min(int(np.searchsorted(path.ticks, tick)), len(path.pcs) - 1)
+    end = min(tick, int(path.ticks[-1]) + 1)  # other threads go on after this one has ended
+    return Moment(path, place, end)
+
+
+class Segments:
+    """The segments of a record as columns, in order of time."""
+
+    def __init__(self, record: ChunkRecord) -> None:
+        ticks = np.array(record.ticks, np.int64)
+        self.order = np.argsort(ticks, kind="stable")
+        self.ticks = ticks[self.order]
+        self.firsts = np.array(record.firsts, np.int64)[self.order]
+        self.ends = np.array(record.ends, np.int64)[self.order]
+        self.depths = np.array(record.depths, np.int64)[self.order]
+        self.masks: list[Mask | None] = [record.masks[i] for i in self.order]
+        self._record = record
+        self._paths: dict[bytes, Path] = {}
+
+    @cached_property
+    def _unique_masks(self) -> tuple[dict[int, Mask], NDArray[np.int64]]:
+        """The different masks by identity, and for each segment the place of its own (-1: none)."""
+        masks: dict[int, Mask] = {}
+        places: dict[int, int] = {}
+        column = np.full(len(self.masks), -1, np.int64)
+        for i, mask in enumerate(self.masks):
+            if mask is not None:
+                masks.setdefault(id(mask), mask)
+                column[i] = places.setdefault(id(mask), len(places))
+        return masks, column
+
+    def path(self, lanes: slice) -> Path:
+        """What the lanes executed. Lanes that went the same way share it."""
+        masks, column = self._unique_masks
+        present = np.array([bool(m[lanes].any()) for m in masks.values()] + [True])
+        key = present.tobytes()
+        if key not in self._paths:
+            self._paths[key] = self._path(present[column])  # -1, no mask, picks the last
+        return self._paths[key]
+
+    def ways(self, lanes: slice) -> list[tuple[NDArray[np.intp], Path]]:
+        """Places in `lanes` of those that went one way together, and what they executed."""
+        masks, _ = self._unique_masks
+        count = lanes.stop - lanes.start
+        if not masks:
+            return [(np.arange(count), self.path(lanes))]
+        present = np.stack([mask[lanes] for mask in masks.values()])
+        _, first, which = np.unique(present, axis=1, return_index=True, return_inverse=True)
+        return [
+            (np.flatnonzero(which.ravel() == way), self.path(slice(lane, lane + 1)))
+            for way, lane in enumerate((first + lanes.start).tolist())
+        ]
+
+    def _path(self, taking_part: NDArray[np.bool_]) -> Path:
+        chosen = np.flatnonzero(taking_part)
+        lengths = self.ends[chosen] - self.firsts[chosen]
+        segments = np.repeat(chosen, lengths)
+        starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
+        within = np.arange(len(segments)) - starts
+        return Path(
+            self.firsts[segments] + within,
+            self.ticks[segments] + within,
+            self.depths[segments],
+            segments,
+        )
+
+
+# The steps.
 
 
 class EventKind(IntEnum):
@@ -64,17 +190,6 @@ class Executed:
     first_steps: NDArray[np.int64]
     last_steps: NDArray[np.int64]
     ticks: NDArray[np.int64]
-
-
-def source_lines(module: Module) -> NDArray[np.int32]:
-    """The line of the user's source of every instruction, 0 where it has none.
-
-    What comes from a header has none.
-    """
-    source = module.source_file
-    return np.array(
-        [i.position.line if i.position.file == source else 0 for i in module.instructions], np.int32
-    )
 
 
 def _with_line(lines: NDArray[np.int32]) -> NDArray[np.intp]:
@@ -196,132 +311,3 @@ def _taking_part(masks: list[Mask | None], lanes: slice) -> NDArray[np.int64]:
         if present:
             found.append(i)
     return np.array(found, np.int64)
-
-
-# The steps of a block as an axis: what each is, which phases there are, and moving along it.
-
-
-Unit = Literal["access", "line", "barrier", "phase"]
-ACCESSES = (EventKind.LOAD, EventKind.STORE, EventKind.ATOMIC)
-
-
-class StepAxis:
-    """The steps of a block, 0 … n_steps - 1. All columns have one place a step."""
-
-    record: ChunkRecord  # what the machine wrote down of the blocks that ran together
-    _steps: Steps
-
-    # -- columns ----------------------------------------------------------------------------
-
-    @property
-    def n_steps(self) -> int:
-        """How many steps there are."""
-        return len(self._steps.kind)
-
-    @property
-    def kind(self) -> NDArray[np.uint8]:
-        """The `EventKind` of every step."""
-        return self._steps.kind
-
-    def kind_at(self, step: int) -> int:
-        """The `EventKind` of one step as Python's number: NumPy's compares slowly with an enum."""
-        return int(self._steps.kind[step])
-
-    @property
-    def line(self) -> NDArray[np.int32]:
-        """The source line of every step."""
-        return self._steps.line
-
-    @property
-    def phase(self) -> NDArray[np.int32]:
-        """The iteration of the main loop that every step belongs to, -1 outside."""
-        return self._steps.phase
-
-    @property
-    def pc(self) -> NDArray[np.int64]:
-        """The PTX instruction of every step, an index into the module's instructions."""
-        return self._steps.pc
-
-    @cached_property
-    def phases(self) -> tuple[Phase, ...]:
-        """The phases in order, each with its first and last step."""
-        numbers = self.phase
-        found = []
-        for number in range(int(numbers.max(initial=-1)) + 1):
-            steps = np.flatnonzero(numbers == number)
-            if len(steps):
-                found.append(Phase(number, int(steps[0]), int(steps[-1])))
-        return tuple(found)
-
-    @cached_property
-    def filling(self) -> Filling:
-        """Which phases only fill tiles for those that come after them."""
-        steps, spaces = self._accesses
-        loads, shared = self.kind[steps] == EventKind.LOAD, spaces == "shared"
-        stores = steps[shared & (self.kind[steps] == EventKind.STORE)]
-        fetches = steps[loads & (spaces == "global")]
-        return filling(self.phases, fetches, stores, steps[shared & loads])
-
-    def spaces_of(self, line: int) -> frozenset[str]:
-        """The memories that a source line accesses: "global", "shared", "local", "const"."""
-        steps, spaces = self._accesses
-        return frozenset(np.unique(spaces[self.line[steps] == line]).tolist())
-
-    @cached_property
-    def _accesses(self) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
-        """Every step that accesses memory, ascending, and the space that each accesses."""
-        steps = np.flatnonzero(np.isin(self.kind, ACCESSES))
-        events = self.record.accesses
-        spaces = [events[int(event)].region.space for event in self._steps.event[steps]]
-        return steps, np.array(spaces, np.str_)
-
-    # -- moving -----------------------------------------------------------------------------
-
-    def seek(self, step: int, unit: Unit, *, forward: bool) -> int:
-        """The next (or previous) step at which a unit begins; the last (or first) if there is none.
-
-        The unit "access" is one of `access_steps`, or where a bulk copy or a product begins.
-        Backwards by phase goes to the start of this phase, and from there to the one before.
-        """
-        stops = self._stops[unit]
-        if forward:
-            place = int(np.searchsorted(stops, step, "right"))
-            return int(stops[place]) if place < len(stops) else self.n_steps - 1
-        place = int(np.searchsorted(stops, step, "left")) - 1
-        return int(stops[place]) if place >= 0 else 0
-
-    @cached_property
-    def access_steps(self) -> NDArray[np.int64]:
-        """The steps that access memory, ascending.
-
-        Local memory, a thread's own arrays that no other thread sees, is passed over, unless the
-        block accesses nothing else.
-        """
-        steps, spaces = self._accesses
-        visible = steps[spaces != "local"]
-        return visible if len(visible) else steps
-
-    def _visible_accesses(self) -> NDArray[np.int64]:
-        """`access_steps`; none where they are local and operations move what there is."""
-        steps, spaces = self._accesses
-        only_local = bool(len(steps)) and bool(np.all(spaces == "local"))
-        return steps[:0] if only_local and len(self.operation_steps) else self.access_steps
-
-    @cached_property
-    def operation_steps(self) -> NDArray[np.int64]:
-        """The steps in which the block begins bulk copies and products, ascending, each once."""
-        return np.zeros(0, np.int64)
-
-    @cached_property
-    def _stops(self) -> dict[str, NDArray[np.int64]]:
-        starts = [phase.first for phase in self.phases]
-        return {
-            "access": np.union1d(self._visible_accesses(), self.operation_steps),
-            "line": np.flatnonzero(self.kind == EventKind.LINE),
-            "barrier": np.flatnonzero(self.kind == EventKind.BARRIER),
-            "phase": np.array(starts, np.int64),
-        }
-
-    def step_at(self, tick: int) -> int:
-        """The step of the machine's `tick`: the last that begins no later."""
-        return max(int(np.searchsorted(self._steps.tick, tick, "right")) - 1, 0)

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.block_record import ChunkRecord
 from core.errors import TilescopeError
 from core.launch import Workload
 from core.ptx.ast import Instruction, Module
-from core.ptx.debug.names import source_name
+from core.ptx.debug.mangled_names import source_name
 from core.rules.counters import Counters
 from core.trace.access import Array, SharedArray
 from core.trace.block import BlockTrace
-from core.trace.executed_path import Segments
 from core.trace.finding import Finding
 from core.trace.program_info import ProgramInfo
+from core.trace.steps import Segments
 from core.trace.variables import VariableReader
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class Trace:
 
     @cached_property
     def _readers(self) -> tuple[VariableReader, ...]:
-        from core.ptx.debug.variable_locations import debug_info
+        from core.ptx.debug.variables import debug_info
 
         debug = debug_info(self.program.module)
         return tuple(VariableReader(record, self.image, debug) for record in self.records)
@@ -153,3 +154,21 @@ def _ranges(numbers: tuple[int, ...]) -> str:
         else:
             parts.append([number, number])
     return ", ".join(f"{a} to {b}" if a != b else f"{a}" for a, b in parts) or "none"
+
+
+_LOOK_BACK = 64  # steps of its line among which one is sought in which the thread takes part
+
+
+def with_step(finding: Finding, trace: Trace) -> Finding:
+    """The finding with the step of its block's trace at which to look, if that was recorded."""
+    if finding.block not in trace.recorded_blocks:
+        return finding
+    block = trace.block(finding.block)
+    step = block.step_at(finding.tick)
+    illegal = block.illegal_step(finding.tick, finding.thread)
+    if illegal >= 0:
+        return replace(finding, step=illegal)
+    near = np.flatnonzero(block.line[: step + 1] == finding.line)[-_LOOK_BACK:]
+    taking_part = [s for s in near[::-1] if block.active(int(s))[finding.thread]]
+    found = taking_part[0] if taking_part else near[-1] if len(near) else step
+    return replace(finding, step=int(found))

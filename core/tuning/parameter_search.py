@@ -29,7 +29,7 @@ from core.gpu.benchmark_job import BenchmarkJob, CublasSubject, RungSubject, Tim
 from core.gpu.sweep_plan import LeftOut, Plan, Point
 from core.ladder import Ladder, load_ladder
 from core.models.ceilings import Ceilings, ceilings
-from core.models.launch_counts import Counts, measure, measure_rung
+from core.models.launch_needs import Counts, measure, measure_rung
 from core.rules.counters import counters_of
 
 if TYPE_CHECKING:

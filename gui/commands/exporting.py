@@ -100,9 +100,9 @@ class Taker(QObject):
         session = self.main.session
         if session.trace is None or self._waits("a report"):
             return
-        from gui.exports.report_pdf import pdf_of  # loads QtSvg: for this alone
+        from gui.exports.pdf_pages import report_pdf  # is loaded for this alone
 
-        self.worker.submit(report_job, session.trace, session.counted, path, pdf_of)
+        self.worker.submit(report_job, session.trace, session.counted, path, report_pdf)
 
     def ask_and_export_lessons(self, shown: Lesson | None) -> None:
         """Ask which lesson (at first the one `shown`) and for a file; write its questions."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from core.cli.console import progress_bar
 from core.errors import ParameterError
@@ -13,11 +16,20 @@ from core.files import must_be_writable, replace_file
 from core.ladder import load_ladder
 from core.lessons.course import load_course
 from gui.exports import film, replay_page
-from gui.exports.lesson_chapters import lesson_chapters
-from gui.exports.windowless_session import MEMORY, chosen, opened
+from gui.exports.exported_views import MEMORY, chosen
+from gui.exports.replay_page import lesson_chapters
+from gui.jobs.opening_work import load_job, open_job
+from gui.jobs.record_work import Recorded, record_job
 from gui.looks.theme import bare_application, theme_names
+from gui.scenes.moment_links import checksum, go_to, names_file, parse_link
 from gui.scenes.names_and_numbers import plural
 from gui.scenes.session import Session
+from gui.scenes.session_values import UNTITLED, Configuration
+
+if TYPE_CHECKING:
+    from core.ladder import Ladder
+    from gui.background import Progress
+    from gui.scenes.moment_links import Moment
 
 PAGE = (".html", ".htm")
 FILM = ("Matrices", MEMORY, "Source")
@@ -104,3 +116,44 @@ def title_of(session: Session) -> str:
 def _weight(path: Path) -> str:
     size = path.stat().st_size
     return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
+
+
+# -- what is named, recorded -----------------------------------------------------------------------
+
+
+def opened(text: str, ladder: Ladder, themes: tuple[str, ...], progress: Progress) -> Session:
+    """Record what a link (`tiled?n=8&step=12`), a rung, a .cu or .ptx file or a trace names.
+
+    The session stands at the step that the link names, else at the first access. Raises
+    TilescopeError for what is none of these, or cannot be recorded.
+    """
+    if text.endswith(".npz") and "?" not in text:
+        return _showing(load_job(progress, text, ladder).recorded)
+    if "?" not in text and text not in ladder and names_file(text):
+        text = f"{quote(str(Path(text).absolute()))}?"
+    moment = parse_link(text, ladder, themes)
+    wanted = _configuration(moment, ladder, progress)
+    block = moment.first_block or 0
+    session = _showing(record_job(progress, ladder, wanted, block, given=moment.given))
+    session.update(**asdict(moment.given))
+    if missing := go_to(session, moment):
+        raise ParameterError(missing)
+    return session
+
+
+def _showing(recorded: Recorded) -> Session:
+    session = Session()
+    session.origin = recorded.origin
+    session.trace = recorded.trace
+    return session
+
+
+def _configuration(moment: Moment, ladder: Ladder, progress: Progress) -> Configuration:
+    if moment.own is None:
+        parameters = {**ladder[moment.rung].defaults, **moment.parameters}
+        return Configuration(moment.rung, parameters, moment.source)
+    is_text = moment.own.path == UNTITLED and moment.source is not None
+    pasted = checksum(moment.source or "") if is_text else ""
+    own = moment.own
+    found = open_job(progress, own.path, own, None, moment.source, linked=True)
+    return Configuration("", {}, found.edited, found.launch, pasted)

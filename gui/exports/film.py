@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QApplication, QGridLayout, QHBoxLayout, QLabel, QW
 from core.cancelling import check
 from core.errors import TilescopeError
 from core.files import replace_file, replacing
-from gui.exports.windowless_session import GLOBAL, MEMORY, caption_of, let_go, memory_of
+from gui.exports.exported_views import GLOBAL, MEMORY, caption_of, let_go, memory_of
 from gui.looks.style_sheet import (
     TEXT_SIZE,
     side_by_side,

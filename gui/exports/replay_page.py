@@ -2,6 +2,8 @@
 
 The pictures are what the window's own views paint, step by step (`gui.exports.svg_device`);
 captions, source and values come from the scenes. What steps share is kept once.
+
+A page has chapters. Of a lesson each step is one: a question, first veiled, then with its answer.
 """
 
 from __future__ import annotations
@@ -16,16 +18,21 @@ from typing import Any
 from PySide6.QtCore import QSize
 
 from core.cancelling import check
-from core.errors import TilescopeError
+from core.errors import Cancelled, TilescopeError
+from core.lessons.course import course_lesson
+from core.lessons.launches import Recorder
+from core.lessons.lesson import Edit
+from core.lessons.posing_and_marking import Posed, answer_text, pose, right_answer
+from core.lessons.question_banks import solution_lines
 from core.wording import assignments
+from gui.exports.exported_views import MEMORY, Stage
 from gui.exports.svg_device import Pool, drawn
-from gui.exports.windowless_session import MEMORY, Stage
 from gui.looks.theme import RESOURCES, Theme, current_theme
 from gui.scenes.names_and_numbers import common_ends, grouped
 from gui.scenes.question_in_views import ANSWER_FIRST
 from gui.scenes.scrub_bar import event_caption, phase_label
 from gui.scenes.session import Session
-from gui.scenes.session_values import UNITS, Unit
+from gui.scenes.session_values import UNITS, Configuration, Origin, Unit
 from gui.scenes.source_pane import highlight, language_of, line_totals, source_caption, totals_text
 from gui.scenes.variables_shown import table_rows, variables_caption
 
@@ -42,6 +49,7 @@ FONTS = {
     ("Tilescope Mono", 400): "JetBrainsMono-Regular.ttf",
     ("Tilescope Mono", 700): "JetBrainsMono-Bold.ttf",
 }
+_LOOKS = ("heat", "close_up", "warp_trail")
 Said = Callable[[float], None]
 
 
@@ -294,3 +302,58 @@ def _palette(theme: Theme) -> str:
     named = {**vars(theme.surfaces), **vars(theme.meanings)}
     colours = "".join(f"--{name.replace('_', '-')}:{text};" for name, text in named.items())
     return f":root{{color-scheme:{'dark' if theme.dark else 'light'};{colours}}}"
+
+
+# -- a lesson as chapters --------------------------------------------------------------------------
+
+
+def lesson_chapters(name: str) -> tuple[str, list[Chapter]]:
+    """The title of a lesson of the course, and a chapter for each of its steps.
+
+    Raises TilescopeError where a step cannot be recorded.
+    """
+    lesson = course_lesson(name)
+    recorder = Recorder(lesson.ladder)
+    found = []
+    for step in lesson.steps:
+        posed = pose(lesson, step, recorder, in_window=False)
+        here = posed.here
+        asked = Asked(
+            posed.ask,
+            options=posed.choices or posed.items or posed.goals,
+            goals=not (posed.choices or posed.items),
+            hints=posed.hints,
+            answer=_answer(posed),
+            why=posed.why,
+        )
+        title = f"{step.name}  {lesson.title}"
+        try:
+            session = _session(posed)
+        except Cancelled:
+            raise
+        except TilescopeError:  # too large to be recorded: the question is about its counts
+            found.append(Chapter(None, [], title, asked=asked))
+            continue
+        steps = [here.step, here.step]
+        found.append(Chapter(session, steps, title, asked=asked, veiled=step.veil))
+    return f"{lesson.name}  {lesson.title}", found
+
+
+def _answer(posed: Posed) -> str:
+    """What is shown as the answer; of an exercise the lines that a solution has of its own."""
+    question = posed.step.question
+    if not isinstance(question, Edit):
+        return f"Answer: {answer_text(posed, right_answer(posed))}"
+    lines = (f"`{line}`" for line in solution_lines(posed))
+    return "\n".join(["One solution changes these lines:", *lines])
+
+
+def _session(posed: Posed) -> Session:
+    link, trace = posed.link, posed.here.trace
+    session = Session()
+    source = posed.here.recorder.ladder[link.rung].source
+    session.origin = Origin(Configuration(link.rung, link.parameters), source)
+    session.trace = trace
+    session.update(**{name: link.looks[name] == "1" for name in _LOOKS if name in link.looks})
+    session.update(block=link.block, thread=link.thread)
+    return session

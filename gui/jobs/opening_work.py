@@ -1,4 +1,4 @@
-"""Reads a user's file and finds a launch for it, or a saved trace, off the UI thread."""
+"""Opens what a user brings, off the UI thread: a file and a launch for it, or a saved trace."""
 
 from __future__ import annotations
 
@@ -165,3 +165,16 @@ def turn_job(_: Progress, shown: Configuration, text: str, name: str, value: int
         return apart(turned, shown, text, "constant", name, value)
     except KeyError:
         raise TilescopeError(NO_NUMBER.format(name)) from None
+
+
+def file_to_sweep_job(_: Progress, path: Path) -> tuple[str, str, FileLaunch]:
+    """The work of reading a file to sweep; gives its name, its source and a launch to begin with.
+
+    The launch has `{n}` and `{tile}` where they can be made out. Raises TilescopeError.
+    """
+    from core.guessing.first_launch import guess_launch
+    from core.own_files.sources_and_headers import read_source
+    from gui.scenes.benchmark import templated
+
+    source = read_source(path)
+    return path.name, source, templated(guess_launch(source, str(path)))

@@ -14,10 +14,10 @@ from gui.scenes.names_and_numbers import spaced as with_spaces
 
 if TYPE_CHECKING:
     from core.devices.device_table import Device
-    from core.explain.explanation import Explanation
+    from core.explain.explanations import Explanation
     from core.gpu.benchmark_result import BenchmarkResult
     from core.models.ceilings import Ceilings
-    from core.models.launch_counts import Counts
+    from core.models.launch_needs import Counts
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ def simple(shown: Iterable[Row]) -> tuple[Row, ...]:
 
 def explanation(found: Ceilings, title: str, said: str) -> Explanation:
     """The ceilings of a launch with their formulas; `said` is how the measured run stands."""
-    from core.explain.explanation import Explanation, Section
+    from core.explain.explanations import Explanation, Section
 
     sections = [
         Section(

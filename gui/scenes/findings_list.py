@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.guessing.findings_in_doubt import caveats, left_open
-from core.trace.finding import in_doubt
+from core.guessing.findings_in_doubt import caveats, in_doubt, left_open
 from gui.scenes.names_and_numbers import index_text, plural, spaced
 from gui.scenes.weak_memo import once_for_each
 

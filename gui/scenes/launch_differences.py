@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from core.explain.total_explained import Place
+from core.explain.explanations import Place
 from core.gpu.result_check import Check, check
 from core.rules.counters import SPACES, UNITS, WAYS, measures_of
 from gui.scenes.findings_list import fault_names

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from core.devices.occupancy import LIMITS, Occupancy, Resources, curve, occupancy, warps_of
-from core.explain.explanation import Explanation, Section, columns
+from core.explain.explanations import Explanation, Section, columns
 from gui.scenes.ceilings_shown import spaced
 from gui.scenes.names_and_numbers import grouped, plural
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from core.devices.device_table import Capability
     from core.gpu.benchmark_result import BenchmarkResult
     from core.ladder import Ladder
-    from core.models.launch_counts import Counts
+    from core.models.launch_needs import Counts
 
 Axis = Literal["block_threads", "registers", "shared_bytes"]
 

@@ -10,10 +10,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.emulator.events import Ints
-from core.explain.access_explained import explain_access
 from core.explain.bank_map import bank_map, explain_bank_map
-from core.explain.explanation import Explanation, Section, build_of, columns, lanes_name
-from core.explain.total_explained import Place, explain_total
+from core.explain.explanations import (
+    Explanation,
+    Place,
+    Section,
+    build_of,
+    columns,
+    explain_access,
+    explain_total,
+    lanes_name,
+)
 from core.rules.counters import METRICS, WAYS, Count
 from core.rules.global_memory import SECTOR
 from gui.scenes.block_history import History, history_of

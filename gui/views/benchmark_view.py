@@ -36,7 +36,8 @@ from core.gpu.result_files import READ, read_results, write_results
 from core.gpu.sweep_plan import SIZE, FileKernel, make_plan
 from core.own_files.file_launch import FileLaunch
 from gui.background import Worker, sentence_of
-from gui.jobs.bench_work import CeilingCounter, file_job
+from gui.jobs.ceilings_work import CeilingCounter
+from gui.jobs.opening_work import file_to_sweep_job
 from gui.looks.style_sheet import named, set_icon, set_style, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.pictures import Picture, image_of, pdf_of, write_picture
@@ -233,7 +234,7 @@ class BenchmarkView(PageView):
             self.add_file(Path(name))
 
     def add_file(self, path: Path) -> None:
-        self._opener.submit(file_job, path)
+        self._opener.submit(file_to_sweep_job, path)
 
     def _ask_about(self, found: Any) -> None:
         name, source, launch = found

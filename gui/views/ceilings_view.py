@@ -30,7 +30,7 @@ from PySide6.QtWidgets import (
 
 from gui.background import Worker, sentence_of
 from gui.jobs import ceilings_work as work
-from gui.jobs.ceilings_model import CeilingsModel
+from gui.jobs.ceilings_work import CeilingsModel
 from gui.looks.style_sheet import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes import ceilings_shown as scene
@@ -56,7 +56,7 @@ from gui.views.widgets import Scrolled, action_button
 
 if TYPE_CHECKING:
     from core.devices.device_table import Device
-    from core.explain.explanation import Explanation
+    from core.explain.explanations import Explanation
     from core.gpu.benchmark_result import BenchmarkResult
     from core.ladder import Ladder
     from core.launch import Workload

@@ -47,7 +47,7 @@ from gui.views.veil import Veil
 from gui.views.widgets import Scrolled, Segmented, push_button
 
 if TYPE_CHECKING:
-    from core.explain.explanation import Explanation
+    from core.explain.explanations import Explanation
     from core.ladder import Ladder
     from gui.scenes.session import Session
     from gui.scenes.session_values import Configuration

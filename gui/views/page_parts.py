@@ -157,7 +157,7 @@ def subject_row(subject: Caption, choices: Sequence[QWidget], *, below: int = 0)
 
 if TYPE_CHECKING:
     from core.devices.device_table import Capability, Device
-    from core.explain.explanation import Explanation
+    from core.explain.explanations import Explanation
     from core.gpu.benchmark_result import BenchmarkResult
 
     Base = QWidget

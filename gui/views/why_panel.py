@@ -6,8 +6,7 @@ from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt, QUrl, Signal
 from PySide6.QtGui import QFontMetrics, QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import QFrame, QMainWindow, QSizeGrip, QTextBrowser, QWidget
 
-from core.explain.explanation import Explanation
-from core.explain.total_explained import Place
+from core.explain.explanations import Explanation, Place
 from gui.looks.style_sheet import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core.cli import app, commands
+from core.cli import app
 from core.cli.console import FAILED
 from core.foreign_text import visible
 
@@ -68,7 +68,7 @@ def test_no_memory_is_one_sentence(capsys, monkeypatch):
     def starve(arguments):
         raise MemoryError
 
-    monkeypatch.setattr(commands, "run", starve)
+    monkeypatch.setattr(app, "run_command", starve)
     assert app.main(["trace", "tiled"]) == 2
     assert "not enough memory" in capsys.readouterr().err
 

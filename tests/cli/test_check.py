@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.cli.app import main
-from core.cli.expected_counts import read_expected
+from core.cli.check import read_expected
 from core.findings.sarif import RULES
 
 CLEAN = """__global__ void twice(const float* a, float* b, int n)

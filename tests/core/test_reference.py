@@ -36,10 +36,10 @@ def has_atomics(name, kind):
 
 
 def cases():
-    """Each launch in each build; all but every twenty-first are slow."""
+    """Each launch in each build; all but every forty-first are slow."""
     every = [(launch, kind) for launch in LAUNCHES for kind in KINDS]
     for i, (launch, kind) in enumerate(every):
-        marks = [pytest.mark.slow] if i % 21 else []
+        marks = [pytest.mark.slow] if i % 41 else []
         yield pytest.param(launch, kind, id=f"{launch.name}-{kind}", marks=marks)
 
 

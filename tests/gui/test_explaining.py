@@ -7,8 +7,8 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QMouseEvent, QTextCursor
 from PySide6.QtWidgets import QApplication
 
+from core.explain.explanations import Place
 from core.explain.phase_table import as_latex, as_markdown, as_text
-from core.explain.total_explained import Place
 from core.ladder import load_ladder
 from core.recording.record_launch import record
 from gui.scenes.counter_table import counter_rows
@@ -247,7 +247,7 @@ def test_the_panel_follows_the_step(qtbot, session) -> None:
 
 
 def test_markup_is_escaped(session) -> None:
-    from core.explain.explanation import Explanation, Section
+    from core.explain.explanations import Explanation, Section
 
     found = as_html(Explanation("t", (Section("a < b", "c & d", ("<e>",)),)), "Mono")
     assert "a &lt; b" in found

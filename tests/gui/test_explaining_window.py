@@ -7,7 +7,7 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
 
-from core.explain.total_explained import Place
+from core.explain.explanations import Place
 from core.ladder import load_ladder
 from core.recording.record_launch import record
 from gui.scenes.session_values import Breakpoint, Configuration

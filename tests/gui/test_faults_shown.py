@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from core.explain.access_explained import explain_access
+from core.explain.explanations import explain_access
 from core.guessing import first_launch
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, Workload

@@ -1,17 +1,5 @@
-"""The instruction tables: importing this package registers every arithmetic opcode."""
+"""What arithmetic instructions compute: importing it registers all opcodes."""
 
-from core.ptx.arithmetic import bit_fields, comparison, conversion, floating, integer, narrow, video
-from core.ptx.arithmetic.operation import BUILDERS, Operation, operation
+from core.ptx.arithmetic import comparison, conversion, floating, integer, video
 
-__all__ = [
-    "BUILDERS",
-    "Operation",
-    "bit_fields",
-    "comparison",
-    "conversion",
-    "floating",
-    "integer",
-    "narrow",
-    "operation",
-    "video",
-]
+__all__ = ["comparison", "conversion", "floating", "integer", "video"]

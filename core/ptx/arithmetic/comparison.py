@@ -6,20 +6,20 @@ from collections.abc import Callable
 
 import numpy as np
 
+from core.ptx.arithmetic.formats_and_rounding import NARROW, Codec, codec, flush, flush_below
 from core.ptx.arithmetic.operation import (
     Array,
     Operation,
     opcode,
-    same_type,
     type_of,
     types_of,
     unsupported,
 )
-from core.ptx.arithmetic.rounding import flush
-from core.ptx.ast import Instruction, Pair
+from core.ptx.ast import Instruction, Operand, Pair
 from core.ptx.types import PRED, TYPES, PtxType
 
 Comparison = Callable[[Array, Array], Array]
+Sources = tuple[tuple[Operand, PtxType], ...]
 
 _ORDERED: dict[str, Comparison] = {
     "eq": np.equal,
@@ -47,7 +47,7 @@ def _unordered(name: str) -> Comparison:
     return lambda a, b: ~opposite(a, b)
 
 
-def comparison(instruction: Instruction, kind: PtxType) -> Comparison:
+def _comparison(instruction: Instruction, kind: PtxType) -> Comparison:
     """The comparison that the instruction's modifiers name."""
     for name in instruction.modifiers:
         if name in _ORDERED:
@@ -62,7 +62,7 @@ def comparison(instruction: Instruction, kind: PtxType) -> Comparison:
     raise unsupported(instruction, "has no comparison that is supported")
 
 
-def combination(instruction: Instruction) -> Callable[[Array, Array], Array] | None:
+def _combination(instruction: Instruction) -> Callable[[Array, Array], Array] | None:
     """The Boolean operation that a comparison's result goes into with a third operand."""
     return next((_COMBINE[m] for m in instruction.modifiers if m in _COMBINE), None)
 
@@ -74,11 +74,11 @@ def setp(instruction: Instruction) -> Operation:
     kind = kinds[-1]
     if kind.kind == "b" and any(m in instruction.modifiers for m in ("lo", "ls", "hi", "hs")):
         kind = TYPES[f"u{kind.bits}"]
-    compare = comparison(instruction, kind)
+    compare = _comparison(instruction, kind)
     if "ftz" in instruction.modifiers:
         exact = compare
         compare = lambda a, b: exact(flush(a), flush(b))  # noqa: E731
-    combine = combination(instruction)
+    combine = _combination(instruction)
     operands = instruction.operands[1:]
     if len(operands) != (2 if combine is None else 3):
         raise unsupported(instruction, "has the wrong number of operands")
@@ -103,7 +103,7 @@ def _set(
     result: PtxType,
     compare: Comparison,
     combine: Callable[[Array, Array], Array] | None,
-    sources: tuple[tuple[object, PtxType], ...],
+    sources: Sources,
 ) -> Operation:
     true = np.array(1.0 if result.is_float else -1).astype(result.dtype)
     zero = np.zeros((), result.dtype)
@@ -112,7 +112,70 @@ def _set(
         truth = compare(a, b) if combine is None else combine(compare(a, b), c[0])
         return np.where(truth, true, zero)
 
-    return Operation(function, sources, (result,))  # type: ignore[arg-type]
+    return Operation(function, sources, (result,))
+
+
+_ONE = {"f16": 0x3C00, "bf16": 0x3F80}  # 1.0
+
+
+@opcode("setp", "set", types=NARROW)
+def narrow_setp(instruction: Instruction) -> Operation:
+    """Compares; of a pair, `setp` gives two predicates, `set` a mask or 1.0 in each half."""
+    kinds = types_of(instruction)
+    kind = kinds[-1]
+    form = codec(kind)
+    test = _comparison(instruction, TYPES["f32"])
+    combine = _combination(instruction)
+    ftz = "ftz" in instruction.modifiers
+
+    def plain(a: Array, b: Array) -> Array:
+        x, y = form.decode(a), form.decode(b)
+        if ftz:
+            x, y = (flush_below(v, form.form) for v in (x, y))
+        return test(x, y)
+
+    def truth(a: Array, b: Array, *c: Array) -> Array:
+        true = plain(a, b)
+        return true if combine is None else combine(true, c[0].reshape(-1, 1))
+
+    sources = tuple((o, kind if i < 2 else PRED) for i, o in enumerate(instruction.operands[1:]))
+    if instruction.opcode == "set":
+        return _narrow_set(kinds[0], form, truth, sources)
+    if not isinstance(instruction.operands[0], Pair):
+        if form.lanes == 2:
+            raise unsupported(instruction, "needs two predicates as its result")
+        return Operation(lambda *args: truth(*args)[:, 0], sources, (PRED,))
+
+    def both(a: Array, b: Array, *c: Array) -> tuple[Array, Array]:
+        if form.lanes == 2:
+            found = truth(a, b, *c)
+            return found[:, 0], found[:, 1]
+        true = plain(a, b)[:, 0]
+        return (true, ~true) if combine is None else (combine(true, c[0]), combine(~true, c[0]))
+
+    return Operation(both, sources, (PRED, PRED))
+
+
+def _narrow_set(
+    result: PtxType, form: Codec, truth: Callable[..., Array], sources: Sources
+) -> Operation:
+    """All ones or 1.0 for true; a pair compared into u32 or s32 gives a mask in each half."""
+    lanes = form.lanes
+    width = 8 * result.nbytes // lanes
+    base = result.name.removesuffix("x2")
+    if base in _ONE:
+        true = _ONE[base]
+    elif result.is_float:
+        true = int(np.array(1.0, result.dtype).view(f"u{result.nbytes}"))
+    else:
+        true = (1 << width) - 1
+    word = np.dtype(f"u{width // 8}")
+
+    def function(*args: Array) -> Array:
+        bits = np.where(truth(*args), word.type(true), word.type(0))
+        return np.ascontiguousarray(bits).view(result.dtype).reshape(-1)
+
+    return Operation(function, sources, (result,))
 
 
 @opcode("selp")
@@ -134,9 +197,3 @@ def slct(instruction: Instruction) -> Operation:
         return np.where((flush(z) if ftz else z) >= 0, x, y)
 
     return Operation(choose, ((a, kind), (b, kind), (c, condition)), (kind,))
-
-
-@opcode("mov")
-def mov(instruction: Instruction) -> Operation:
-    """A copy; arrays are never written in place, so the copy is the array itself."""
-    return same_type(instruction, lambda a: a)

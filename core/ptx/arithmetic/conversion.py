@@ -1,4 +1,4 @@
-"""`cvt` (PTX ISA, "Data Movement and Conversion Instructions: cvt")."""
+"""Moves and conversions: `mov` and `cvt` (PTX ISA, "Data Movement and Conversion Instructions")."""
 
 from __future__ import annotations
 
@@ -6,25 +6,122 @@ from collections.abc import Callable
 
 import numpy as np
 
-from core.ptx.arithmetic import rounding
-from core.ptx.arithmetic.narrow import packed_conversion
-from core.ptx.arithmetic.operation import Array, Operation, opcode, refuse, types_of, unsupported
-from core.ptx.arithmetic.rounding import (
+from core.ptx.arithmetic.floating import limited
+from core.ptx.arithmetic.formats_and_rounding import (
     FORMATS,
+    SMALL,
     TO_INTEGER,
     canonical,
+    codec,
+    decode_small,
+    encode_small,
     float_to_integer,
     flush,
+    flush_below,
+    from_integer,
     integer_to_odd,
     limits,
     mode_of,
     round_to,
 )
-from core.ptx.ast import Instruction
-from core.ptx.types import TYPES, PtxType
+from core.ptx.arithmetic.operation import (
+    Array,
+    Operation,
+    opcode,
+    refuse,
+    same_type,
+    type_of,
+    types_of,
+    unsupported,
+)
+from core.ptx.ast import Instruction, Operand, Vector
+from core.ptx.types import TYPES, PtxType, bits_of
 
 
-def integer_to_integer(x: Array, to: PtxType, source: PtxType, saturate: bool) -> Array:
+@opcode("mov")
+def mov(instruction: Instruction) -> Operation:
+    """A copy; arrays are never written in place, so the copy is the array itself."""
+    if any(isinstance(operand, Vector) for operand in instruction.operands):
+        return _pack(instruction)
+    return same_type(instruction, lambda a: a)
+
+
+def _pack(instruction: Instruction) -> Operation:
+    """The operation of a `mov` with a vector operand, whose first element is the lowest."""
+    kind = type_of(instruction)
+    destination, source = instruction.operands
+    if {"v2", "v4"} & set(instruction.modifiers):
+        return _element_by_element(instruction, kind, destination, source)
+    if isinstance(source, Vector):
+        return _together(instruction, kind, source.elements)
+    assert isinstance(destination, Vector)
+    return _apart(instruction, kind, source, len(destination.elements))
+
+
+def _element_by_element(
+    instruction: Instruction, kind: PtxType, destination: Operand, source: Operand
+) -> Operation:
+    """`mov.v4.u32 v, w`, whose operands are vectors of as many elements."""
+    count = 4 if "v4" in instruction.modifiers else 2
+    for operand in (destination, source):
+        if not isinstance(operand, Vector) or len(operand.elements) != count:
+            raise unsupported(instruction, f"needs vectors of {count} elements")
+    assert isinstance(source, Vector)
+    sources = tuple((element, kind) for element in source.elements)
+    return Operation(lambda *values: values, sources, (kind,) * count)
+
+
+def _part(instruction: Instruction, kind: PtxType, count: int) -> PtxType:
+    if not count or kind.nbytes % count:
+        raise unsupported(instruction, "does not split into equal parts")
+    return bits_of(kind.nbytes // count)
+
+
+def _together(instruction: Instruction, kind: PtxType, elements: tuple[Operand, ...]) -> Operation:
+    part = _part(instruction, kind, len(elements))
+    if kind.bits == 128:
+        return Operation(_joined, tuple((e, part) for e in elements), (kind,))
+    unsigned = np.dtype(f"u{kind.nbytes}")
+
+    def together(*parts: Array) -> Array:
+        total = np.zeros(1, unsigned)
+        for i, value in enumerate(parts):
+            bits = value.view(f"u{part.nbytes}").astype(unsigned)
+            total = total | (bits << unsigned.type(i * part.bits))
+        return total.view(kind.dtype)
+
+    return Operation(together, tuple((e, part) for e in elements), (kind,))
+
+
+def _joined(low: Array, high: Array) -> Array:
+    """Registers of 128 bits from their halves."""
+    whole = np.zeros(max(low.size, high.size), TYPES["b128"].dtype)
+    whole["low"], whole["high"] = low.view(np.uint64), high.view(np.uint64)
+    return whole
+
+
+def _halves(whole: Array) -> tuple[Array, ...]:
+    return tuple(np.ascontiguousarray(whole[half]).view(np.int64) for half in ("low", "high"))
+
+
+def _apart(instruction: Instruction, kind: PtxType, source: Operand, count: int) -> Operation:
+    part = _part(instruction, kind, count)
+    if kind.bits == 128:
+        return Operation(_halves, ((source, kind),), (part,) * count)
+
+    def apart(value: Array) -> tuple[Array, ...]:
+        raw = value.view(f"u{kind.nbytes}")
+        return tuple(
+            (raw >> raw.dtype.type(i * part.bits)).astype(f"u{part.nbytes}").view(part.dtype)
+            for i in range(count)
+        )
+
+    if count == 1:
+        return Operation(lambda value: value, ((source, kind),), (kind,))
+    return Operation(apart, ((source, kind),), (part,) * count)
+
+
+def _integer_to_integer(x: Array, to: PtxType, source: PtxType, saturate: bool) -> Array:
     """Extends or truncates; with `.sat` clamps instead."""
     if saturate:
         low, high = limits(to)
@@ -40,7 +137,7 @@ def cvt(instruction: Instruction) -> Operation:
     if "pack" in instruction.modifiers:
         return _pack_integers(instruction, kinds)
     if any(kind.kind == "x" or (kind.is_float and kind.bits == 16) for kind in kinds):
-        return packed_conversion(instruction, kinds)
+        return _packed_conversion(instruction, kinds)
     if len(kinds) != 2 or len(instruction.operands) != 2:
         raise unsupported(instruction, "converts a type that is not supported")
     to, source = kinds
@@ -58,7 +155,7 @@ def cvt(instruction: Instruction) -> Operation:
     elif to.is_float:
         function = _integer_to_float(to, mode_of(instruction), saturate)
     else:
-        function = lambda x: integer_to_integer(x, to, source, saturate)  # noqa: E731
+        function = lambda x: _integer_to_integer(x, to, source, saturate)  # noqa: E731
     return Operation(function, ((instruction.operands[1], source),), (to,))
 
 
@@ -69,7 +166,7 @@ def _integer_to_float(to: PtxType, mode: str, saturate: bool) -> Callable[[Array
         if mode == "rn":
             return x.astype(to.dtype)
         if to.bits == 64:
-            return rounding.from_integer(x, mode)
+            return from_integer(x, mode)
         return round_to(integer_to_odd(x), FORMATS[to.name], mode).astype(to.dtype)
 
     return function
@@ -120,3 +217,128 @@ def _float_to_float(
         return canonical(result) if to.bits == source.bits == 32 else result
 
     return function
+
+
+# `cvt` to and from 16-bit floats, tf32, 8-bit and smaller floats, and pairs of them.
+
+
+def _packed_conversion(instruction: Instruction, kinds: list[PtxType]) -> Operation:
+    """A `cvt` with a half, a packed or a small float type on one of its sides."""
+    if len(kinds) != 2:
+        raise unsupported(instruction, "converts a type that is not supported")
+    to, source = kinds
+    refuse(instruction, "rs", *(m for m in instruction.modifiers if m.startswith("scaled")))
+    if to.name == "ue8m0x2" or source.name == "ue8m0x2":
+        raise unsupported(instruction, "converts a type that is not supported")
+    decode = _decoder(source)
+    if to.kind in "us":
+        return _to_integer(instruction, decode, to, source)
+    if source.name == "bf16" and to.name == "f32" and _is_plain(instruction):
+        return Operation(_widen, ((instruction.operands[1], source),), (to,))
+    encode = _encoder(to)
+    form = FORMATS[_base(to)]
+    step = next((TO_INTEGER[m] for m in instruction.modifiers if m in TO_INTEGER), None)
+    mode = mode_of(instruction)
+    ftz = "ftz" in instruction.modifiers
+
+    def function(*raw: Array) -> Array:
+        # of two operands the second goes into the lower half
+        parts = [decode(r) for r in reversed(raw)]
+        shape = max(p.shape[0] for p in parts)
+        x = np.concatenate([np.broadcast_to(p, (shape, p.shape[1])) for p in parts], axis=1)
+        if ftz and source.is_float:
+            x = flush_below(x, FORMATS[source.name])
+        if step is not None:
+            x = step(x)
+        given = x
+        x = limited(instruction, round_to(x, form, mode))
+        if "satfinite" in instruction.modifiers:  # infinities and overflow at the largest
+            x = np.where(np.abs(x) > form.largest, np.copysign(form.largest, x), x)
+        if ftz and to.is_float:
+            x = flush_below(x, form)
+        bits = encode(x)
+        return _kept_nan(instruction, to, source, raw, given, bits)
+
+    return Operation(function, tuple((o, source) for o in instruction.operands[1:]), (to,))
+
+
+def _is_plain(instruction: Instruction) -> bool:
+    """Whether a conversion has no modifiers but its types."""
+    return len(instruction.modifiers) == 2
+
+
+def _widen(raw: Array) -> Array:
+    """bf16 is the upper half of f32, NaN included."""
+    return (raw.view(np.uint16).astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+
+def _kept_nan(
+    instruction: Instruction,
+    to: PtxType,
+    source: PtxType,
+    raw: tuple[Array, ...],
+    given: Array,
+    bits: Array,
+) -> Array:
+    """NaN where the hardware does not write the canonical one (seen on an H200)."""
+    nan = np.isnan(given[:, 0])
+    if not nan.any() or "sat" in instruction.modifiers:
+        return bits
+    if to.name == "tf32":
+        kept = raw[0].view(np.uint32) & np.uint32(0xFFFFE000)
+        pattern = kept if "rna" in instruction.modifiers else np.uint32(0x7FFFE000)
+        return np.where(nan, pattern, bits.view(np.uint32)).view(np.int32)
+    if source.name == "f64" and to.bits == 16:
+        upper = raw[0].view(np.uint64) >> np.uint64(48)
+        fraction = np.uint16(0x3FF if to.name == "f16" else 0x7F)
+        drop = np.uint64(42 if to.name == "f16" else 45)
+        exponent, quiet = (0x7C00, 0x200) if to.name == "f16" else (0x7F80, 0x40)
+        payload = (raw[0].view(np.uint64) >> drop).astype(np.uint16) & fraction
+        sign = upper.astype(np.uint16) & np.uint16(0x8000)
+        kept = sign | np.uint16(exponent | quiet) | payload
+        return np.where(nan, kept, bits.view(np.uint16)).view(bits.dtype)
+    return bits
+
+
+def _to_integer(
+    instruction: Instruction, decode: Callable[[Array], Array], to: PtxType, source: PtxType
+) -> Operation:
+    name = next((m for m in instruction.modifiers if m in TO_INTEGER), "rzi")
+
+    def function(raw: Array) -> Array:
+        x = decode(raw)[:, 0]
+        if "ftz" in instruction.modifiers and source.is_float:
+            x = flush_below(x, FORMATS[source.name])
+        return float_to_integer(x.astype(np.float32), to, TO_INTEGER[name])
+
+    return Operation(function, ((instruction.operands[1], source),), (to,))
+
+
+def _base(kind: PtxType) -> str:
+    return kind.name.removesuffix("x2")
+
+
+def _decoder(kind: PtxType) -> Callable[[Array], Array]:
+    """From registers to float64 (rounded to odd) of shape (threads, values)."""
+    if kind.kind in "us":
+        return lambda raw: integer_to_odd(raw).reshape(-1, 1)
+    if kind.name == "f64":
+        return lambda raw: raw.reshape(-1, 1)
+    if _base(kind) in SMALL:
+        return lambda raw: decode_small(raw, _base(kind))
+    return codec(kind).decode
+
+
+def _encoder(kind: PtxType) -> Callable[[Array], Array]:
+    if kind.name == "tf32":
+        return _encode_tf32
+    if kind.name == "f64":
+        return lambda x: x[:, 0]
+    if _base(kind) in SMALL:
+        return lambda x: encode_small(x, kind)
+    return codec(kind).encode
+
+
+def _encode_tf32(x: Array) -> Array:
+    bits = x[:, 0].astype(np.float32).view(np.uint32)
+    return np.where(np.isnan(x[:, 0]), np.uint32(0x7FFFFFFF), bits).view(np.int32)

@@ -1,8 +1,10 @@
-"""Floating-point arithmetic (PTX ISA, "Floating-Point Instructions").
+"""Floating-point arithmetic (PTX ISA, "Floating-Point Instructions" and "Half Precision …").
 
 float32 and float64 `.rn` results are exact: NumPy rounds each operation once, and `fma` does
-(`core.ptx.arithmetic.rounding`). The approximate functions give the correctly rounded value, which
-lies within every error bound the PTX ISA documents.
+(`core.ptx.arithmetic.formats_and_rounding`). The approximate functions give the correctly rounded
+value, which lies within every error bound the PTX ISA documents. Values of 16-bit floats, of packed
+pairs and those that are rounded another way go to float64, where the operation is done exactly, are
+rounded once to their format, and go back to bits.
 """
 
 from __future__ import annotations
@@ -12,7 +14,22 @@ from typing import Any
 
 import numpy as np
 
-from core.ptx.arithmetic.narrow import extremum2, extremum_operation, rounded_operation
+from core.ptx.arithmetic.formats_and_rounding import (
+    NARROW,
+    canonical,
+    codec,
+    directed,
+    flush,
+    flush_below,
+    fma_to_odd,
+    fused,
+    mode_of,
+    quotient_to_odd,
+    root_to_odd,
+    round_to,
+    sum_to_odd,
+    zero_sign,
+)
 from core.ptx.arithmetic.operation import (
     Array,
     Operation,
@@ -22,37 +39,13 @@ from core.ptx.arithmetic.operation import (
     type_of,
     unsupported,
 )
-from core.ptx.arithmetic.rounding import canonical, directed, flush, fused, mode_of
 from core.ptx.ast import Instruction
-from core.ptx.types import PRED
+from core.ptx.types import PRED, PtxType
 
 FLOATS = ("f32", "f64")  # opcodes that integers have too are done for these types here
 
-# float32 and float64 arithmetic with `.rz`, `.rm` and `.rp`.
 
-
-_NAMES = ("add", "sub", "mul", "fma", "mad", "div", "sqrt", "rcp")
-
-
-def directed_operation(instruction: Instruction) -> Operation:
-    """The instruction's operation in its rounding mode, with `.ftz` and `.sat`."""
-    name = instruction.opcode
-    if name not in _NAMES:
-        raise unsupported(instruction, "has a rounding mode that it cannot have")
-    kind = type_of(instruction)
-    if kind.bits < 64:
-        return rounded_operation(instruction, kind)
-    mode = mode_of(instruction)
-
-    def function(*operands: Array) -> Array:
-        if name == "rcp":
-            return directed("div", mode, np.ones_like(operands[0]), *operands)
-        return directed("fma" if name == "mad" else name, mode, *operands)
-
-    return same_type(instruction, function)
-
-
-def modified(instruction: Instruction, function: Callable[..., Any]) -> Callable[..., Any]:
+def _modified(instruction: Instruction, function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` with the instruction's `.ftz` and `.sat` applied."""
     result = function
     if "sat" in instruction.modifiers:
@@ -69,20 +62,20 @@ def modified(instruction: Instruction, function: Callable[..., Any]) -> Callable
     return result
 
 
-def float_operation(instruction: Instruction, function: Callable[..., Any]) -> Operation:
+def _float_operation(instruction: Instruction, function: Callable[..., Any]) -> Operation:
     """An operation on the instruction's float type, rounding to nearest even."""
     refuse(instruction, "relu", "oob", "cc")
     if any(m in instruction.modifiers for m in ("rz", "rm", "rp")):
-        return directed_operation(instruction)
-    return same_type(instruction, finished(instruction, function))
+        return _directed_operation(instruction)
+    return same_type(instruction, _finished(instruction, function))
 
 
-def finished(instruction: Instruction, function: Callable[..., Any]) -> Callable[..., Any]:
+def _finished(instruction: Instruction, function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` with `.ftz`, `.sat` and, for f32, the canonical NaN.
 
     float64 needs nothing: the hardware treats NaN as the processors that NumPy runs on do.
     """
-    inner = modified(instruction, function)
+    inner = _modified(instruction, function)
     if type_of(instruction).bits != 32:
         return inner
     if len(instruction.operands) == 3:
@@ -95,7 +88,7 @@ def finished(instruction: Instruction, function: Callable[..., Any]) -> Callable
 def arithmetic(instruction: Instruction) -> Operation:
     """Sum, difference, product and quotient."""
     functions = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
-    return float_operation(instruction, functions[instruction.opcode])
+    return _float_operation(instruction, functions[instruction.opcode])
 
 
 @opcode("neg", "abs", types=FLOATS)
@@ -103,14 +96,14 @@ def sign(instruction: Instruction) -> Operation:
     """-x, of which a NaN keeps its sign, and |x|."""
     negates = instruction.opcode == "neg"
     function = (lambda x: np.where(np.isnan(x), x, -x)) if negates else np.abs
-    return same_type(instruction, finished(instruction, function))
+    return same_type(instruction, _finished(instruction, function))
 
 
 @opcode("fma")
 @opcode("mad", types=FLOATS)
 def fma(instruction: Instruction) -> Operation:
     """a*b+c, rounded once; `mad` does the same (PTX ISA, `mad` on sm_20 and later)."""
-    return float_operation(instruction, fused(type_of(instruction)))
+    return _float_operation(instruction, fused(type_of(instruction)))
 
 
 @opcode("sqrt", "rcp", "rsqrt")
@@ -121,7 +114,7 @@ def root(instruction: Instruction) -> Operation:
         "rcp": lambda x: (1 / x).astype(x.dtype),
         "rsqrt": lambda x: (1 / np.sqrt(x.astype(np.float64))).astype(x.dtype),
     }
-    return float_operation(instruction, functions[instruction.opcode])
+    return _float_operation(instruction, functions[instruction.opcode])
 
 
 @opcode("sin", "cos", "ex2", "lg2", "tanh")
@@ -130,7 +123,7 @@ def transcendental(instruction: Instruction) -> Operation:
     function = {"sin": np.sin, "cos": np.cos, "ex2": np.exp2, "lg2": np.log2, "tanh": np.tanh}[
         instruction.opcode
     ]
-    return float_operation(instruction, lambda x: function(x.astype(np.float64)).astype(x.dtype))
+    return _float_operation(instruction, lambda x: function(x.astype(np.float64)).astype(x.dtype))
 
 
 @opcode("copysign")
@@ -144,9 +137,9 @@ def extremum(instruction: Instruction) -> Operation:
     """The smaller or the larger of two values, or of three."""
     refuse(instruction, "relu")
     if len(instruction.operands) > 3 or {"NaN", "xorsign"} & set(instruction.modifiers):
-        return extremum_operation(instruction, type_of(instruction))
+        return _extremum_operation(instruction, type_of(instruction))
     smallest = instruction.opcode == "min"
-    function = modified(instruction, lambda a, b: canonical(extremum2(a, b, smallest)))
+    function = _modified(instruction, lambda a, b: canonical(extremum2(a, b, smallest)))
     return same_type(instruction, function)
 
 
@@ -164,3 +157,149 @@ def testp(instruction: Instruction) -> Operation:
         "subnormal": lambda x: (x != 0) & (np.abs(x) < tiny),
     }
     return Operation(tests[instruction.modifiers[0]], ((instruction.operands[1], kind),), (PRED,))
+
+
+# Operations on values that lie in float64, rounded once to their format.
+
+
+_EXACT: dict[str, Callable[..., Array]] = {
+    "add": sum_to_odd,
+    "sub": lambda a, b: sum_to_odd(a, -b),
+    "mul": np.multiply,  # which is exact
+    "fma": fma_to_odd,
+    "mad": fma_to_odd,
+    "div": quotient_to_odd,
+    "sqrt": root_to_odd,
+    "rcp": lambda x: quotient_to_odd(np.ones_like(x), x),
+}
+
+
+def _rounded_operation(instruction: Instruction, kind: PtxType) -> Operation:
+    """An exact operation rounded by the instruction's mode, with .ftz, .sat and .relu."""
+    form = codec(kind)
+    exact, mode = _EXACT[instruction.opcode], mode_of(instruction)
+    ftz = "ftz" in instruction.modifiers
+    name = instruction.opcode
+
+    def function(*raw: Array) -> Array:
+        values = [form.decode(r) for r in raw]
+        if ftz:
+            values = [flush_below(v, form.form) for v in values]
+        result = exact(*values)
+        if mode == "rm" and name in ("add", "sub", "fma", "mad"):
+            last = -values[-1] if name == "sub" else values[-1]
+            first = values[0] * values[1] if len(values) == 3 else values[0]
+            result = zero_sign(result, mode, first, last)
+        result = limited(instruction, round_to(result, form.form, mode))
+        if ftz:
+            result = flush_below(result, form.form)
+        return form.encode(result)
+
+    return Operation(function, tuple((o, kind) for o in instruction.operands[1:]), (kind,))
+
+
+def limited(instruction: Instruction, value: Array) -> Array:
+    """`.sat`: to 0 … 1, NaN to 0; `.relu`: what is below 0 becomes 0."""
+    if "sat" in instruction.modifiers:
+        value = np.where(value > 0, np.minimum(value, 1.0), 0.0)
+    if "relu" in instruction.modifiers:
+        value = np.where(value <= 0, 0.0, value)
+    return value
+
+
+def _directed_operation(instruction: Instruction) -> Operation:
+    """The instruction's operation in its rounding mode, with `.ftz` and `.sat`."""
+    name = instruction.opcode
+    if name not in _EXACT:
+        raise unsupported(instruction, "has a rounding mode that it cannot have")
+    kind = type_of(instruction)
+    if kind.bits < 64:
+        return _rounded_operation(instruction, kind)
+    mode = mode_of(instruction)
+
+    def function(*operands: Array) -> Array:
+        if name == "rcp":
+            return directed("div", mode, np.ones_like(operands[0]), *operands)
+        return directed("fma" if name == "mad" else name, mode, *operands)
+
+    return same_type(instruction, function)
+
+
+# Halves, and pairs of halves or of float32.
+
+
+@opcode("add", "sub", "mul", "fma", "mad", types=NARROW)
+def narrow_arithmetic(instruction: Instruction) -> Operation:
+    """Sums, products and fused multiply-adds."""
+    return _rounded_operation(instruction, type_of(instruction))
+
+
+@opcode("neg", "abs", types=NARROW)
+def narrow_sign(instruction: Instruction) -> Operation:
+    """Changes the sign bit; a NaN becomes the canonical one, as on the hardware."""
+    kind = type_of(instruction)
+    form = codec(kind)
+    ftz = "ftz" in instruction.modifiers
+    change = np.negative if instruction.opcode == "neg" else np.abs
+
+    def function(raw: Array) -> Array:
+        value = form.decode(raw)
+        if ftz:
+            value = flush_below(value, form.form)
+        return form.encode(change(value))
+
+    return Operation(function, ((instruction.operands[1], kind),), (kind,))
+
+
+def extremum2(a: Array, b: Array, smallest: bool, keep_nan: bool = False) -> Array:
+    """`min` or `max` of two: a number wins over a NaN, unless `keep_nan`; -0 is below +0."""
+    first = (a < b) | ((a == b) & np.signbit(a)) if smallest else (a > b)
+    if not smallest:
+        first = first | ((a == b) & ~np.signbit(a))
+    chosen = np.where(first | np.isnan(b), a, b)
+    if keep_nan:
+        chosen = np.where(np.isnan(a) | np.isnan(b), np.nan, chosen)
+    return chosen
+
+
+def _extremum_operation(instruction: Instruction, kind: PtxType) -> Operation:
+    """`min`/`max` with `.ftz`, `.NaN`, `.xorsign.abs` and a third operand."""
+    form = codec(kind)
+    modifiers = instruction.modifiers
+
+    def function(*raw: Array) -> Array:
+        values = [form.decode(r) for r in raw]
+        if "ftz" in modifiers:
+            values = [flush_below(v, form.form) for v in values]
+        negative = None
+        if "xorsign" in modifiers:
+            negative = np.signbit(values[0]) ^ np.signbit(values[1])
+        if "abs" in modifiers:
+            values = [np.abs(v) for v in values]
+        result = values[0]
+        for other in values[1:]:
+            result = extremum2(result, other, instruction.opcode == "min", "NaN" in modifiers)
+        if negative is not None:
+            result = np.where(negative, -np.abs(result), np.abs(result))
+        return form.encode(result)
+
+    return Operation(function, tuple((o, kind) for o in instruction.operands[1:]), (kind,))
+
+
+@opcode("min", "max", types=NARROW)
+def narrow_extremum(instruction: Instruction) -> Operation:
+    """The smaller or the larger value."""
+    return _extremum_operation(instruction, type_of(instruction))
+
+
+@opcode("ex2", "tanh", types=NARROW)
+def approximate(instruction: Instruction) -> Operation:
+    """2**x and tanh, correctly rounded."""
+    kind = type_of(instruction)
+    form = codec(kind)
+    function = {"ex2": np.exp2, "tanh": np.tanh}[instruction.opcode]
+
+    def compute(raw: Array) -> Array:
+        return form.encode(round_to(function(form.decode(raw)), form.form, "rn"))
+
+    return Operation(compute, ((instruction.operands[1], kind),), (kind,))

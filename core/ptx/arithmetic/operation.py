@@ -14,7 +14,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from core.errors import UnsupportedPtx
-from core.ptx.ast import Immediate, Instruction, Operand
+from core.ptx.ast import Instruction, Operand
 from core.ptx.opcodes import opcode_of
 from core.ptx.types import TYPES, PtxType
 
@@ -108,13 +108,6 @@ def same_type(
     kind = kind or type_of(instruction)
     sources = tuple((operand, kind) for operand in instruction.operands[1:])
     return Operation(function, sources, (kind,))
-
-
-def immediate(operand: Operand) -> int | None:
-    """The operand's value where it is an integer constant."""
-    if isinstance(operand, Immediate) and isinstance(operand.value, int):
-        return operand.value
-    return None
 
 
 def refuse(instruction: Instruction, *modifiers: str) -> None:

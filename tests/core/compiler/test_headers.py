@@ -24,7 +24,7 @@ def fitted_launch(source: str) -> FileLaunch:
     return fitted(source, completed(source, FileLaunch("k.cu", "", "", "", "")), 1)
 
 
-@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("backwards", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_host_headers_can_be_included(backwards) -> None:
     """All together, in both orders: one that needs another comes before it in one of the two."""
     names = sorted(STAND_INS, reverse=backwards)
@@ -404,6 +404,7 @@ __global__ void k(float* a) { Row row(4); row.at[1] = a[threadIdx.x]; a[threadId
 
 
 @pytest.mark.skipif(not include_folders(), reason="CUDA's headers are not installed")
+@pytest.mark.slow
 def test_iterators_and_tuples_of_thrust_serve_kernels_too() -> None:
     """Beside the headers that only the host can use."""
     source = """#include <thrust/device_vector.h>

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.emulator.events import Observer
-from core.emulator.lane_groups import Geometry
+from core.emulator.geometry import Geometry
 from core.emulator.launch_image import Image
 from core.emulator.machine import Machine
 from core.launch import ArrayArgument, Dim3, Launch, Workload
@@ -48,8 +48,19 @@ def test_each_launch_is_recorded() -> None:
     assert len(LAUNCHES) > 450
 
 
-@pytest.mark.parametrize("build", BUILDS)
-@pytest.mark.parametrize("name", MASKS)
+@pytest.mark.parametrize(
+    ("name", "build"),
+    [
+        pytest.param(
+            name,
+            build,
+            id=f"{name}-{build}",
+            marks=[] if (row + 2 * column) % 5 == 0 else [pytest.mark.slow],
+        )
+        for row, name in enumerate(MASKS)
+        for column, build in enumerate(BUILDS)
+    ],
+)
 def test_the_same_lanes_run_together(name, build) -> None:
     [workload] = [w for of, n, b, w in LAUNCHES if (of, n, b) == ("masks", name, build)]
     mine = together(record(workload, kind=build).outputs["masks"])
@@ -57,7 +68,13 @@ def test_the_same_lanes_run_together(name, build) -> None:
     assert is_right != (f"{name}, {build}" in TIMED["masks"])
 
 
-@pytest.mark.parametrize("name", COUNTS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if i % 4 else [])
+        for i, name in enumerate(COUNTS)
+    ],
+)
 def test_counts_are_the_hardwares(name) -> None:
     wrong = set()
     for of, each, build, workload in LAUNCHES:

@@ -75,6 +75,7 @@ def test_a_call_by_the_table_of_an_object_that_lies_nowhere_is_left_open():
     assert set(names.values()) == {(("idx",), True)}
 
 
+@pytest.mark.slow
 def test_a_copy_by_a_map_whose_maker_is_unknown_is_left_open_and_so_is_its_hang():
     source = """
 #include <cuda.h>
@@ -183,7 +184,9 @@ __global__ void k(const int* on, volatile int* ready, int* lock, float* out)
 """
 
 
-@pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
+@pytest.mark.parametrize(
+    "kind", ["as_written", pytest.param("as_compiled", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize(
     ("body", "expected"),
     [

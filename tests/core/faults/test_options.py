@@ -90,9 +90,21 @@ def test_a_clean_kernel_gives_the_same_in_every_order(kernel, order):
     assert same_outputs(trace, run(case))
 
 
-@pytest.mark.parametrize("order", ORDERS)
+PIPELINES = [case for case in CASES if case.file == "pipelines.cu"]
+
+
 @pytest.mark.parametrize(
-    "case", [case for case in CASES if case.file == "pipelines.cu"], ids=lambda c: c.kernel
+    ("case", "order"),
+    [
+        pytest.param(
+            case,
+            order,
+            id=f"{case.kernel}-{order}",
+            marks=[] if (row + column) % len(ORDERS) == 0 else [pytest.mark.slow],
+        )
+        for row, case in enumerate(PIPELINES)
+        for column, order in enumerate(ORDERS)
+    ],
 )
 def test_producers_and_consumers_are_judged_alike_in_every_order(case, order):
     assert places(run(case, order=order, seed=2)) == case.expected

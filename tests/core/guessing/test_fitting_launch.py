@@ -125,6 +125,7 @@ def test_a_structure_with_pointers_that_is_given_runs_as_it_is_given(tmp_path):
     assert {f.kind for f in record(file_workload(source, launch)).findings} == {"out_of_bounds"}
 
 
+@pytest.mark.slow
 def test_a_larger_size_whose_run_is_cut_short_cures_nothing() -> None:
     """All threads write one element at the very end, to which a long run does not come."""
     source = """

@@ -443,7 +443,7 @@ __global__ void insert(const unsigned* keys, unsigned* table, int n, int slots)
 }}
 int main()
 {{
-    int n = 512, slots = 1024;
+    int n = 64, slots = 128;
     unsigned *keys, *table;
     cudaMalloc(&keys, n * sizeof(unsigned));
     cudaMemset(keys, {value}, n * sizeof(unsigned));
@@ -809,6 +809,7 @@ def test_what_the_program_passes_as_null_is_null_though_its_block_is_not_known()
     assert not record(file_workload(source, launch)).findings
 
 
+@pytest.mark.slow
 def test_tensors_of_pytorch_hold_all_that_their_sizes_say():
     source = """#include <torch/extension.h>
     __global__ void sums(torch::PackedTensorAccessor32<float, 3> a, torch::PackedTensorAccessor32<float, 3> b)

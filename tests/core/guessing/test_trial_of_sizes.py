@@ -427,6 +427,7 @@ __global__ void product(int M, int N, int K, const float* A, const float* B, flo
 """
 
 
+@pytest.mark.slow
 def test_a_stride_stays_where_numbers_are_made_small(tmp_path) -> None:
     """With a smaller one a block would write what another one has."""
     source = """

@@ -15,7 +15,7 @@ from core.gpu.benchmark_result import achieved, load_recorded, reported_device
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.models.ceilings import Ceilings, ceilings
-from core.models.launch_counts import Counts, measure
+from core.models.launch_needs import Counts, measure
 
 LADDER, DEVICES = load_ladder(), load_devices()
 RTX_3090, H200 = DEVICES.find("RTX 3090"), DEVICES.find("H200")

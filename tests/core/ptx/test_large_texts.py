@@ -11,8 +11,8 @@ from core.assembler.assembled_module import module_of
 from core.compiler.builds import compile_ptx, find_entry, plain_name
 from core.gc_control import uncollected
 from core.own_files.file_launch import FileLaunch, file_workload
-from core.ptx.debug import variable_locations
-from core.ptx.debug.variable_locations import debug_info
+from core.ptx.debug import variables
+from core.ptx.debug.variables import debug_info
 from core.ptx.lexer import sections, without_sections
 from core.ptx.parser import parse, without_unreached
 from core.recording.record_launch import record
@@ -157,7 +157,7 @@ def test_two_threads_may_hold_the_collector_back():
 def test_debug_information_read_in_another_process_is_the_same(monkeypatch, build):
     here = debug_info(parse(build.ptx))
     asked = []
-    monkeypatch.setattr(variable_locations, "LARGE", 100)
+    monkeypatch.setattr(variables, "LARGE", 100)
     monkeypatch.setattr(client, "apart", lambda *work: asked.append(work[0]) or apart(*work))
     module = parse(build.ptx)
     there = debug_info(module)

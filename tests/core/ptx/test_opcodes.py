@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.ptx.opcodes import changes_memory, opcode_of, reads, results
+from core.ptx.dataflow import reads, results
+from core.ptx.opcodes import changes_memory, opcode_of
 from core.ptx.parser import parse
 
 HEADER = """.version 9.0

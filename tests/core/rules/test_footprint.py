@@ -10,7 +10,7 @@ import pytest
 from core.devices.device_table import load_devices
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
 from core.models.ceilings import ceilings
-from core.models.launch_counts import Counts, measure
+from core.models.launch_needs import Counts, measure
 from core.recording.count_launch import count
 
 H200 = load_devices().find("H200")

@@ -11,9 +11,10 @@ from PySide6.QtGui import QImage
 from core.cancelling import cancelled_by
 from core.errors import Cancelled, TilescopeError
 from gui.exports import film
+from gui.exports.export_command import opened
 from gui.exports.film import Frame
-from gui.exports.windowless_session import opened, twin
 from gui.looks.theme import apply_theme, theme_names
+from gui.scenes.session import Session
 from tests.core.test_files import little_room
 
 SIZE = (640, 360)
@@ -25,6 +26,15 @@ STEPS = range(7, 19)
 def session(qapp, ladder):
     apply_theme(qapp, "light")
     return opened("tiled?n=6&tile=2", ladder, theme_names(), lambda _: None)
+
+
+def twin(shown):
+    """A session of its own that shows what another does, at the same place."""
+    session = Session()
+    session.origin, session.trace = shown.origin, shown.trace
+    session.update(block=shown.block)
+    session.update(thread=shown.thread, step=shown.step, line=shown.line, element=shown.element)
+    return session
 
 
 def write(session, out, **changed):

@@ -8,7 +8,8 @@ from PySide6.QtCore import QSize
 
 from core.errors import ParameterError, TilescopeError
 from gui.exports import replay_page
-from gui.exports.windowless_session import MEMORY, Stage, chosen, opened
+from gui.exports.export_command import opened
+from gui.exports.exported_views import MEMORY, Stage, chosen
 from gui.looks.theme import apply_theme, theme_names
 from gui.scenes.scrub_bar import event_caption
 from tests import chromium

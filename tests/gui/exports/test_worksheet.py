@@ -15,7 +15,6 @@ from core.lessons.lesson_files import read_lesson
 from core.lessons.question_banks import questions
 from gui.exports.worksheet import pdf_of, pieces
 from gui.looks.theme import apply_theme
-from gui.pictures import Piece, Sheet
 from tests.core.lessons.lesson_texts import write_lesson
 
 
@@ -66,24 +65,6 @@ def test_a_worksheet_is_read_alone_copied_and_searched(qapp):
         assert "".join(words.split()) not in whole, words
     assert whole.count("Thesourceofcoalesced") == 1
     assert "copy_stride(" not in whole, "a question asks for its text"
-
-
-def test_a_picture_is_made_smaller_before_much_of_a_page_is_left(qapp):
-    def sheet_of(lines, high):
-        picture = QImage(1600, high, QImage.Format.Format_RGB32)
-        picture.fill(0xFFFFFFFF)
-        for place in (0, high - 9):
-            picture.setPixel(place % 1600, place, 0xFF336699)
-        sheet = Sheet("Sheet")
-        sheet.add(Piece("<br>".join(f"line {n}" for n in range(lines))))
-        sheet.add(Piece("<p>Look.</p>", picture))
-        sheet.add(Piece("<p>Done.</p>"))
-        return [page.extract_text() for page in PdfReader(io.BytesIO(sheet.data())).pages]
-
-    assert ["Look." in text for text in sheet_of(10, 1500)] == [True]
-    assert ["Look." in text for text in sheet_of(34, 1600)] == [True, False], "smaller"
-    assert ["Look." in text for text in sheet_of(46, 1500)] == [False, True]
-    assert [text.count("line") for text in sheet_of(80, 100)][:2] > [40, 20]
 
 
 def test_a_worksheet_is_a_pdf_of_several_pages(qapp, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from core.cli.console import Terminal
 from core.cli.trace import show_trace
 from core.compiler.builds import compile_ptx
-from core.explain.access_explained import explain_access
+from core.explain.explanations import explain_access
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
 from core.recording.record_launch import record
 from gui.scenes.counter_table import CounterRow, counter_rows, counters_caption

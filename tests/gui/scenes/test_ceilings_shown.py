@@ -13,7 +13,7 @@ from core.devices.occupancy import Resources, occupancy
 from core.errors import TilescopeError
 from core.gpu.benchmark_result import load_recorded
 from core.models.ceilings import Ceilings, ceilings
-from core.models.launch_counts import measure, measure_rung
+from core.models.launch_needs import measure, measure_rung
 from core.own_files.file_launch import FileLaunch
 from gui.jobs.ceilings_work import choose_device, first_order_job, full_size_job, sized
 from gui.scenes import ceilings_shown as scene

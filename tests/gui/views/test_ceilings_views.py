@@ -102,8 +102,8 @@ def test_every_measured_run_is_placed_and_said_to_be(qtbot, ceilings, monkeypatc
                 pass
 
     go = threading.Event()
-    monkeypatch.setattr("gui.jobs.ceilings_model._intensities", {})
-    monkeypatch.setattr("gui.jobs.ceilings_model.MOMENT_S", 0.0)
+    monkeypatch.setattr("gui.jobs.ceilings_work._intensities", {})
+    monkeypatch.setattr("gui.jobs.ceilings_work.MOMENT_S", 0.0)
     monkeypatch.setattr("gui.jobs.ceilings_work.intensities_job", job)
     ceilings.size_box.setCurrentText("2048")
     counted(qtbot, ceilings)
@@ -130,7 +130,7 @@ def test_recorded_runs_are_placed_while_the_launch_is_counted(qtbot, ceilings, m
         raise Cancelled("Stopped.")
 
     for kept in ("_intensities", "_counted", "_made"):
-        monkeypatch.setattr(f"gui.jobs.ceilings_model.{kept}", {})
+        monkeypatch.setattr(f"gui.jobs.ceilings_work.{kept}", {})
     monkeypatch.setattr("gui.jobs.ceilings_work.ceilings_job", job)
     ceilings.size_box.setCurrentText("2048")
     keys = {run.key for run in ceilings.runs()}

@@ -6,7 +6,7 @@ from html import escape
 import pytest
 from PySide6.QtCore import QPoint, QRect, QUrl
 
-from core.explain.access_explained import explain_access
+from core.explain.explanations import explain_access
 from core.recording.record_launch import record
 from gui.looks.theme import apply_theme
 from gui.scenes.session import Session

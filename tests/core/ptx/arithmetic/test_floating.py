@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from core.ptx.arithmetic.rounding import fma32, fma64
+from core.ptx.arithmetic.formats_and_rounding import fma32, fma64
 from tests.core.emulator.machines import evaluate
 from tests.core.ptx.arithmetic.floats import (
     F32,

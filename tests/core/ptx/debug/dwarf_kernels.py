@@ -6,8 +6,7 @@ from functools import cache
 
 from core.compiler.builds import compile_ptx
 from core.ptx.ast import Module
-from core.ptx.debug.model import DebugInfo, VariableInfo, lookup
-from core.ptx.debug.variable_locations import debug_info
+from core.ptx.debug.variables import DebugInfo, VariableInfo, debug_info, lookup
 from core.ptx.parser import parse
 
 TILED = """\

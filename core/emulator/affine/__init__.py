@@ -1,1 +1,0 @@
-"""Machines that run one block and work out what all other blocks do."""

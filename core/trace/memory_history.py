@@ -1,0 +1,295 @@
+"""What memory held at any time, replayed from the stores that were recorded."""
+
+from __future__ import annotations
+
+import bisect
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.trace.access import SharedArray, SharedState
+
+if TYPE_CHECKING:
+    from core.emulator.block_record import ChunkRecord
+    from core.emulator.events import AccessEvent
+    from core.ptx.debug.dwarf_types import DwarfType
+
+_LEAST_APART = 16  # stores between two states that are kept
+_ROOM = 8_000_000  # bytes that the kept states of a block may take; where they are large, fewer are
+
+State = tuple[NDArray[Any], NDArray[Any]]
+
+
+class _Replay:
+    """Two arrays that stores change, in order of time.
+
+    Going on from the state asked for last costs the stores between; going back, those since the
+    last state that was kept.
+    """
+
+    def __init__(self, stores: Sequence[Any], empty: State, apply: Callable[..., None]) -> None:
+        """`apply(store, *state)` changes the arrays; a store has a `tick`."""
+        self._stores, self._apply = stores, apply
+        self._ticks = [store.tick for store in stores]
+        self._frames = [empty]
+        whole = len(stores) * sum(part.nbytes for part in empty)
+        self._apart = max(_LEAST_APART, -(-whole // _ROOM))
+        self.done, self._state = 0, _copied(empty)  # how many stores the state has
+
+    def before(self, tick: int) -> State:
+        """The arrays after all stores before `tick`; they are not to be changed."""
+        count = bisect.bisect_left(self._ticks, tick)
+        frame = min(count // self._apart, len(self._frames) - 1)
+        if not frame * self._apart <= self.done <= count:
+            self.done, self._state = frame * self._apart, _copied(self._frames[frame])
+        for i in range(self.done, count):
+            self._apply(self._stores[i], *self._state)
+            if i + 1 == len(self._frames) * self._apart:
+                self._frames.append(_copied(self._state))
+        self.done = count
+        return self._state
+
+
+def _copied(state: State) -> State:
+    return state[0].copy(), state[1].copy()
+
+
+def _stores_of(record: ChunkRecord, lanes: slice, space: str) -> list[AccessEvent]:
+    """The stores and atomics of any of these lanes to a space, in order of time."""
+    return [
+        e
+        for e in record.accesses
+        if e.region.space == space and e.kind != "load" and (e.mask is None or e.mask[lanes].any())
+    ]
+
+
+# The stacks of threads, where a `-G` build keeps arrays, structs and variables whose address is
+# taken.
+
+
+class StackBytes:
+    """Bytes `first` up to `end` of the stacks of a block's threads, all at once.
+
+    `StackHistory` answers for one thread; this is for a question about all of them at every step.
+    """
+
+    def __init__(self, record: ChunkRecord, lanes: slice, first: int, end: int) -> None:
+        self._lanes, self._first, self._size = lanes, first, end - first
+        self._threads = np.arange(lanes.stop - lanes.start)
+        shape = len(self._threads), self._size
+        empty = np.zeros(shape, np.uint8), np.zeros(shape, bool)
+        self._replay = _Replay(_stores_of(record, lanes, "local"), empty, self._apply)
+
+    def at(self, tick: int) -> State:
+        """The bytes after all instructions before `tick`, and which were written.
+
+        uint8 and bool (threads, end - first); they are not to be changed.
+        """
+        return self._replay.before(tick)
+
+    def _apply(
+        self, event: AccessEvent, data: NDArray[np.uint8], written: NDArray[np.bool_]
+    ) -> None:
+        lanes, size = self._lanes, event.width // len(event.values)
+        address, mask = event.address, event.mask
+        offsets = (address if address.size == 1 else address[lanes]) - event.region.base
+        starts = offsets - self._first
+        who = self._threads if mask is None else np.flatnonzero(mask[lanes])
+        same = len(starts) == 1 or bool((starts == starts[0]).all())
+        for i, values in enumerate(event.values):
+            own = values if values.size == 1 else values[lanes][who]
+            raw = np.ascontiguousarray(np.broadcast_to(own, who.shape))
+            octets = raw.view(np.uint8).reshape(len(who), size)
+            if same:
+                self._put_at_one_place(int(starts[0]) + i * size, who, octets, data, written)
+            else:
+                at = (starts + i * size)[who]
+                for byte in range(size):
+                    fits = (at + byte >= 0) & (at + byte < self._size)
+                    data[who[fits], at[fits] + byte] = octets[fits, byte]
+                    written[who[fits], at[fits] + byte] = True
+
+    def _put_at_one_place(
+        self,
+        start: int,
+        who: NDArray[np.intp],
+        octets: NDArray[np.uint8],
+        data: NDArray[np.uint8],
+        written: NDArray[np.bool_],
+    ) -> None:
+        first, end = max(start, 0), min(start + octets.shape[1], self._size)
+        if first < end:
+            rows: Any = slice(None) if len(who) == len(self._threads) else who
+            data[rows, first:end] = octets[:, first - start : end - start]
+            written[rows, first:end] = True
+
+
+Value = Any  # a number, or a tuple of values for an array or struct
+_MOST_ELEMENTS = 256  # of an array that is shown
+
+
+class StackHistory:
+    """Looks up values on the stack. Each lane's stores are gathered when it is first asked for."""
+
+    def __init__(self, record: ChunkRecord) -> None:
+        self._record = record
+        self._lanes: dict[int, tuple[NDArray[np.int64], ...]] = {}
+
+    def value(
+        self, function: str, depth: int, offset: int, kind: DwarfType, lane: int, tick: int
+    ) -> Value | None:
+        """A variable's value after all instructions before `tick`; None where not yet written."""
+        base = self._record.stack_bases.get((function, depth))
+        return None if base is None else self._read(kind, base + offset, lane, tick)
+
+    def _read(self, kind: DwarfType, offset: int, lane: int, tick: int) -> Value | None:
+        if kind.dtype is not None:
+            bits = self._bits(offset, kind.nbytes, lane, tick)
+            if bits is None:
+                return None
+            return kind.from_bits(np.array([bits], np.uint64))[0].item()
+        parts: list[Value | None] = []
+        if kind.kind == "array" and kind.element is not None and kind.element.nbytes:
+            size = kind.element.nbytes
+            count = min(kind.nbytes // size, _MOST_ELEMENTS)
+            parts = [self._read(kind.element, offset + i * size, lane, tick) for i in range(count)]
+        elif kind.members:
+            parts = [self._read(m.type, offset + m.offset, lane, tick) for m in kind.members]
+        return None if all(part is None for part in parts) else tuple(parts)
+
+    def _bits(self, offset: int, nbytes: int, lane: int, tick: int) -> int | None:
+        """The little-endian bytes at a place, as the last stores before `tick` left them."""
+        ticks, places, widths, bits = self._stores(lane)
+        count = int(np.searchsorted(ticks, tick))
+        result, missing = 0, (1 << nbytes) - 1
+        for i in reversed(
+            np.flatnonzero(
+                (places[:count] < offset + nbytes) & (places[:count] + widths[:count] > offset)
+            )
+        ):
+            for byte in range(nbytes):
+                inside = 0 <= offset + byte - places[i] < widths[i]
+                if missing >> byte & 1 and inside:
+                    shift = 8 * int(offset + byte - places[i])
+                    result |= ((int(bits[i]) >> shift) & 0xFF) << (8 * byte)
+                    missing &= ~(1 << byte)
+            if not missing:
+                return result
+        return None
+
+    def _stores(self, lane: int) -> tuple[NDArray[np.int64], ...]:
+        """The lane's local stores: ticks, offsets, widths, and the bits stored (uint64)."""
+        if lane not in self._lanes:
+            rows: list[tuple[int, int, int, int]] = []
+            for event in self._record.accesses:
+                stores = event.kind != "load" and event.region.space == "local"
+                if stores and (event.mask is None or event.mask[lane]):
+                    start = int(_of_lane(event.address, lane)) - event.region.base
+                    size = event.width // len(event.values)
+                    for i, values in enumerate(event.values):
+                        raw = np.array([_of_lane(values, lane)]).view(f"u{size}")
+                        rows.append((event.tick, start + i * size, size, int(raw[0])))
+            columns = list(zip(*rows, strict=True)) or [(), (), (), ()]
+            self._lanes[lane] = (
+                *(np.array(column, np.int64) for column in columns[:3]),
+                np.array(columns[3], np.uint64),
+            )
+        return self._lanes[lane]
+
+
+def _of_lane(values: NDArray[Any], lane: int) -> Any:
+    return values[lane if values.size > 1 else 0]
+
+
+# Shared memory.
+
+
+@dataclass(frozen=True)
+class _Landed:
+    """What a bulk copy has brought: bytes and their places in the block, and who began it."""
+
+    tick: int
+    place: NDArray[np.int64]
+    data: NDArray[np.uint8]
+    thread: int
+
+
+def _landed(record: ChunkRecord, lanes: slice, first: int, size: int) -> list[_Landed]:
+    """What bulk copies brought into a block's `size` bytes of shared memory from `first` on."""
+    began = {event.number: event for event in record.transfers if event.kind != "product"}
+    found = []
+    for landing in record.landings:
+        event = began[landing.number]
+        span = event.writes[0]
+        place = (span.place[:, None] - first + np.arange(span.width)).reshape(-1)
+        mine = (place >= 0) & (place < size)
+        if mine.any():
+            thread = int(event.lanes[0]) % (lanes.stop - lanes.start)
+            data = landing.data.reshape(-1)[mine]
+            found.append(_Landed(landing.tick, place[mine], data, thread))
+    return found
+
+
+_turn = threading.Lock()  # a picture that is made ahead, in a thread of its own, asks as well
+
+
+class SharedHistory:
+    """Replays the stores of one block, and what bulk copies brought; any thread may ask."""
+
+    def __init__(
+        self, record: ChunkRecord, lanes: slice, arrays: tuple[SharedArray, ...], first: int
+    ) -> None:
+        """`first` is where the block's memory begins in that of all blocks."""
+        self._lanes, self._arrays = lanes, arrays
+        size = max((a.offset + a.nbytes for a in arrays), default=0)
+        stores: list[AccessEvent | _Landed] = [*_stores_of(record, lanes, "shared")]
+        stores += _landed(record, lanes, first, size)
+        stores.sort(key=lambda e: e.tick)
+        empty = np.zeros(size, np.uint8), np.full(size, -1, np.int32)
+        self._replay = _Replay(stores, empty, self._apply)
+        self._last: tuple[int, dict[str, SharedState]] | None = None
+
+    def at(self, tick: int) -> dict[str, SharedState]:
+        """The arrays' states after every store up to and including `tick`."""
+        with _turn:
+            data, writer = self._replay.before(tick + 1)
+            if self._last is None or self._last[0] != self._replay.done:
+                self._last = self._replay.done, self._state(data.copy(), writer.copy())
+            return self._last[1]
+
+    def _apply(
+        self, event: AccessEvent | _Landed, data: NDArray[np.uint8], writer: NDArray[np.int32]
+    ) -> None:
+        if isinstance(event, _Landed):
+            data[event.place], writer[event.place] = event.data, event.thread
+            return
+        lanes = self._lanes
+        count = lanes.stop - lanes.start
+        mask = np.ones(count, bool) if event.mask is None else event.mask[lanes]
+        threads = np.flatnonzero(mask)
+        offset = _part(event.address, lanes)[threads] - event.region.base
+        size = event.width // len(event.values)
+        for i, values in enumerate(event.values):
+            raw = np.ascontiguousarray(_part(values, lanes)[threads]).view(np.uint8)
+            place = (offset + i * size)[:, None] + np.arange(size)
+            data[place] = raw.reshape(len(threads), size)
+            writer[place] = threads[:, None]
+
+    def _state(self, data: NDArray[np.uint8], writer: NDArray[np.int32]) -> dict[str, SharedState]:
+        states = {}
+        for array in self._arrays:
+            cut = slice(array.offset, array.offset + array.nbytes)
+            values = data[cut].view(array.dtype).reshape(array.shape)
+            last = writer[cut][:: array.dtype.itemsize].reshape(array.shape)
+            states[array.name] = SharedState(values, last >= 0, last)
+        return states
+
+
+def _part(values: NDArray[Any], lanes: slice) -> NDArray[Any]:
+    if values.size == 1:
+        return np.repeat(values, lanes.stop - lanes.start)
+    return values[lanes]
