@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from core.compiler.compiler import Build, BuildKind, build_of
 from core.distributed.processes import Spreading
 from core.emulator.events import AccessEvent, Observer, TransferEvent
+from core.emulator.geometry import Geometry
 from core.emulator.heap import HEAP_NAME
-from core.emulator.lane_groups import Geometry
 from core.emulator.launch_image import Image
 from core.emulator.machine import Limits
 from core.emulator.memory import Region

@@ -18,11 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.call_frames import Frame
 from core.emulator.events import AccessEvent, Ints, Mask
-from core.emulator.lane_groups import Group
+from core.emulator.machine_state import Frame, Group, MachineState
 from core.emulator.program import Op
-from core.emulator.state import MachineState
 from core.ptx.ast import Immediate, Register
 from core.ptx.types import PRED, TYPES, PtxType
 

@@ -19,15 +19,12 @@ from core.emulator.affine_dependences import (
 )
 from core.emulator.async_copy import copy, tell_groups
 from core.emulator.barriers import Barriers
-from core.emulator.call_frames import Frame
 from core.emulator.calls import Calls, register_slots
 from core.emulator.events import AccessEvent, Ints, Mask, Observer
-from core.emulator.lane_groups import Group
-from core.emulator.lanes import Lanes
 from core.emulator.machine import ActionLanes, Machine
+from core.emulator.machine_state import Frame, Group, Lanes, MachineState
 from core.emulator.program import Call, MemoryAccess, Op, ParameterAccess
 from core.emulator.scheduling import RunQueue
-from core.emulator.state import MachineState
 from core.emulator.tensor_cores import (
     load_fragment,
     load_matrix,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from core.emulator.bulk_copies import bulk_copy
 from core.emulator.events import Ints, Mask
-from core.emulator.lanes import Lanes
+from core.emulator.machine_state import Lanes
 from core.emulator.mbarriers import arrive_after_copies
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.events import BarrierEvent, Mask
-from core.emulator.lane_groups import Group, warp_rows
-from core.emulator.lanes import Lanes
+from core.emulator.geometry import warp_rows
+from core.emulator.machine_state import Group, Lanes, MachineState
 from core.emulator.program import Kind, Op
 from core.emulator.scheduling import RunQueue
-from core.emulator.state import MachineState
 
 NAMED = 1000  # more than there are plain barriers: named barrier n waits under `NAMED` + n
 

@@ -23,7 +23,7 @@ from core.emulator.events import (
     PhaseEvent,
     TransferEvent,
 )
-from core.emulator.lane_groups import Geometry
+from core.emulator.geometry import Geometry
 from core.emulator.memory import Region, zeros
 from core.emulator.program import FunctionCode
 

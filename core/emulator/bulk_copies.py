@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from core import tensor_maps
 from core.emulator.events import Indices, Ints, Span
-from core.emulator.lane_groups import WARP
-from core.emulator.lanes import Lanes
+from core.emulator.geometry import WARP
 from core.emulator.machine import ActionLanes
+from core.emulator.machine_state import Lanes
 from core.emulator.memory import Region
 from core.emulator.memory_unit import Update, update
 from core.emulator.operands import OperandDecoder

@@ -9,13 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.barriers import Barriers
-from core.emulator.call_frames import Frame
 from core.emulator.events import CallEvent, Mask, SaveEvent
 from core.emulator.host_calls import host_call
-from core.emulator.lane_groups import Group
+from core.emulator.machine_state import Frame, Group, MachineState
 from core.emulator.program import Call, Op, ParameterAccess
 from core.emulator.scheduling import RunQueue
-from core.emulator.state import MachineState
 from core.ptx.arithmetic.operation import unsupported
 from core.ptx.ast import Function
 from core.ptx.types import PtxType

@@ -10,8 +10,8 @@ from functools import partial
 
 import numpy as np
 
-from core.emulator.lanes import Lanes
 from core.emulator.machine import ActionLanes
+from core.emulator.machine_state import Lanes
 from core.emulator.memory import RANK_BITS, SHARED_WINDOW
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from core.emulator import memory
+from core.emulator.control_flow import run_ends, with_latches
 from core.emulator.operands import WINDOWS, OperandDecoder, plain
 from core.emulator.program import (
     Call,
@@ -21,10 +22,7 @@ from core.emulator.program import (
     Reader,
     Registers,
     Writer,
-    run_ends,
-    with_latches,
 )
-from core.emulator.shuffles_and_votes import cross_lane
 from core.ptx.arithmetic.operation import (
     BUILDERS,
     TYPED,
@@ -263,17 +261,6 @@ def fence(_: OperandDecoder, instruction: Instruction) -> Op:
     return Op(Kind.FENCE, instruction, payload=kind)
 
 
-def exchange(decoder: OperandDecoder, instruction: Instruction) -> Op:
-    """`shfl`, `vote`, `match`, `redux`, `elect` and `activemask`."""
-    found = cross_lane(instruction)
-    sources = tuple(decoder.table.read(instruction, o, kind) for o, kind in found.sources)
-    first = instruction.operands[0]
-    into = (first.first, first.second) if isinstance(first, Pair) else (first,)
-    members = decoder.members(instruction) if "sync" in instruction.modifiers else None
-    payload = (found.function, sources, members)
-    return decoder.op(Kind.CROSS_LANE, instruction, payload, into, found.results)
-
-
 _T = TypeVar("_T")
 
 
@@ -350,7 +337,7 @@ class Decoder:
         elif instruction.opcode in _SPECIAL:
             op = _loaded(_SPECIAL[instruction.opcode])(self.operands, instruction)
         elif is_clock(instruction):
-            op = _loaded("clocks.read_clock")(self.operands, instruction)
+            op = _loaded("machine_state.read_clock")(self.operands, instruction)
         elif instruction.opcode == "setmaxnreg":  # a hint that others may wait for
             op = _loaded("register_pool.change_registers")(self.operands, instruction)
         elif opcode_of(instruction).kind == "hint":
@@ -448,7 +435,7 @@ _BY_KIND: dict[str, _Decode | str] = {
     "breakpoint": trap,
     "fence": fence,
     "barrier": "named_barriers.barrier",
-    "lanes": exchange,
+    "lanes": "warp_primitives.exchange",
     "address of a block": "clusters.map_address",
     "barrier object": "mbarriers.mbarrier",
     "copy": "async_copy.async_copy",

@@ -5,20 +5,25 @@ the one that sets it. Hardware since Volta promises progress to every thread (CU
 Guide, "Independent Thread Scheduling"). Where everything that decides about a loop's end is the
 same as some iterations before, the group can only wait for others to change memory; where no load
 decides, it never ends.
+
+A loop is the natural loop of the jumps back to one instruction (Aho, Lam, Sethi and Ullman,
+*Compilers*, section 9.6).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.control_flow import ENDS, following, loop_body
 from core.emulator.events import Mask
-from core.emulator.lane_groups import Group
-from core.emulator.loop_exits import Deciders, deciders
-from core.emulator.program import FunctionCode
+from core.emulator.machine_state import Group
+from core.emulator.program import FunctionCode, Kind, Op, ParameterAccess
+from core.ptx.ast import registers
 
 _PERIOD = 128  # jumps back between two looks
 _WINDOW = 8  # jumps back that a look lasts: the longest cycle of states that is found
@@ -27,7 +32,7 @@ NEVER = -1  # in place of the count of memory's changes: no change can end the l
 
 
 @dataclass
-class Loop:
+class _Seen:
     """A jump back that was seen: how often since the last look, and the state at that look."""
 
     decides: Deciders | None = None
@@ -41,8 +46,8 @@ class Spinning:
     """Watches the jumps back of one machine."""
 
     def __init__(self) -> None:
-        self._loops: dict[tuple[int, int, int], Loop] = {}
-        self._looked_at: dict[tuple[int, int, int], Loop] = {}  # the loops with a state to compare
+        self._loops: dict[tuple[int, int, int], _Seen] = {}
+        self._looked_at: dict[tuple[int, int, int], _Seen] = {}  # the loops with a state to compare
 
     def spins(
         self,
@@ -62,7 +67,7 @@ class Spinning:
             self._left(key)
         loop = self._loops.get(key)
         if loop is None:
-            loop = self._loops[key] = Loop()
+            loop = self._loops[key] = _Seen()
         loop.count += 1
         if loop.count < _PERIOD:
             return None
@@ -113,3 +118,124 @@ def _same(a: NDArray[Any], b: NDArray[Any], mask: Mask | None) -> bool:
     if a.size != b.size:
         a, b = np.broadcast_arrays(a, b)
     return a.tobytes() == b.tobytes()
+
+
+# What decides whether a loop goes on: the registers its exits depend on, and whether memory does.
+
+
+_FOLLOWED = (
+    Kind.COMPUTE,
+    Kind.BRANCH,
+    Kind.INDEXED_BRANCH,
+    Kind.NOTHING,
+    Kind.BARRIER,
+    Kind.FENCE,
+    Kind.SYNC,
+    Kind.RETURN,
+    Kind.TRAP,
+    Kind.MEMORY,
+    Kind.PARAMETER,
+)
+
+
+@dataclass(frozen=True)
+class Deciders:
+    """The slots that a loop's exits depend on, whether they depend on loads too, and its pcs."""
+
+    slots: tuple[int, ...]
+    memory: bool
+    body: frozenset[int]
+
+
+def deciders(code: FunctionCode, head: int) -> Deciders:
+    """What decides about the loop whose iterations begin at pc `head`; in doubt, every register."""
+    ops, first = code.ops, code.first_pc
+    places = loop_body(ops, first, head - first)
+    body = frozenset(first + i for i in places)
+    found = _deciding(_Loop(code, head - first, {i: ops[i] for i in sorted(places)}))
+    if found is None:
+        return Deciders(tuple(range(len(code.dtypes))), memory=True, body=body)
+    slots, memory = found
+    return Deciders(tuple(sorted(slots)), memory, body)
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """The instructions of a loop by their place in the function, ascending."""
+
+    code: FunctionCode
+    head: int
+    ops: dict[int, Op]
+
+    def after(self, place: int) -> tuple[int, ...]:
+        """The places that may follow."""
+        return following(self.ops[place], place, self.code.first_pc)
+
+    def may_leave(self, place: int) -> bool:
+        """Whether the loop may end here."""
+        op = self.ops[place]
+        return op.kind in ENDS or any(p not in self.ops for p in self.after(place))
+
+    def every_turn(self, place: int) -> bool:
+        """Whether every iteration executes this instruction."""
+        if place == self.head:
+            return True
+        todo, seen = [self.head], {self.head, place}
+        while todo:
+            for after in self.after(todo.pop()):
+                if after == self.head:
+                    return False
+                if after in self.ops and after not in seen:
+                    seen.add(after)
+                    todo.append(after)
+        return True
+
+    def decisions(self, places: Iterable[int]) -> set[int]:
+        """The slots that branches, or ends, look at."""
+        found: set[int] = set()
+        for op in (self.ops[p] for p in places):
+            if op.kind is Kind.INDEXED_BRANCH:
+                found |= _read(self.code, op)
+            elif op.kind in (Kind.BRANCH, *ENDS) and op.guard >= 0:
+                found.add(op.guard)
+        return found
+
+
+def _deciding(loop: _Loop) -> tuple[set[int], bool] | None:
+    """The slots, and whether memory decides too; None where this is unknown."""
+    if not all(op.kind in _FOLLOWED for op in loop.ops.values()):
+        return None
+    exits = [place for place in loop.ops if loop.may_leave(place)]
+    found = _sources(loop, loop.decisions(exits))
+    if found is None:
+        return None
+    writers = [p for p, op in loop.ops.items() if found[0].intersection(op.destinations)]
+    if all(loop.every_turn(place) for place in (*exits, *writers)):
+        return found
+    return _sources(loop, loop.decisions(loop.ops))  # other branches decide too
+
+
+def _sources(loop: _Loop, wanted: set[int]) -> tuple[set[int], bool] | None:
+    """Everything in the loop that the wanted slots are computed from."""
+    memory, size = False, -1
+    while len(wanted) > size:
+        size = len(wanted)
+        for op in loop.ops.values():
+            if not wanted.intersection(op.destinations):
+                continue
+            if op.kind is Kind.PARAMETER and not _from_kernel(loop.code, op.payload):
+                return None  # a call's result
+            memory |= op.kind is Kind.MEMORY
+            wanted |= _read(loop.code, op)
+    return wanted, memory
+
+
+def _from_kernel(code: FunctionCode, access: ParameterAccess) -> bool:
+    return any(p.name == access.key[0] for p in code.function.parameters)
+
+
+def _read(code: FunctionCode, op: Op) -> set[int]:
+    """The slots that an instruction reads, its guard among them."""
+    found = {code.slots[name] for name in registers(*op.instruction.operands) if name in code.slots}
+    found.update(s for s in (*op.sources, op.guard) if s >= 0)
+    return found

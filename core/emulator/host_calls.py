@@ -12,11 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.call_frames import Frame
 from core.emulator.events import Mask, Printed
-from core.emulator.lane_groups import Group
+from core.emulator.machine_state import Frame, Group, MachineState
 from core.emulator.program import Call, Op
-from core.emulator.state import MachineState
 from core.ptx.arithmetic.operation import unsupported
 
 # `printf` of device code: the format string and its arguments as one text.

@@ -26,10 +26,8 @@ from core.emulator.events import (
     Span,
     TransferEvent,
 )
-from core.emulator.lane_groups import Group
-from core.emulator.lanes import Lanes
+from core.emulator.machine_state import Group, Lanes, MachineState
 from core.emulator.program import Op
-from core.emulator.state import MachineState
 from core.ptx.opcodes import operation_of
 
 # What an mbarrier object holds.

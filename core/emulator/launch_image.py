@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from core.emulator.control_flow import must_pass, reaches
 from core.emulator.decode import decode
+from core.emulator.geometry import GRID_WORKSPACE
 from core.emulator.heap import HEAP_BYTES, HEAP_NAME, Heap
-from core.emulator.lane_groups import GRID_WORKSPACE
-from core.emulator.loop_exits import must_pass, reaches
 from core.emulator.memory import PARAMETER_WINDOW, GlobalMemory, Region, Texels, padded, zeros
 from core.emulator.program import FunctionCode
 from core.errors import LaunchError, TilescopeError

@@ -16,18 +16,16 @@ import numpy as np
 from core.emulator.barriers import Barriers
 from core.emulator.block_record import ChunkRecord
 from core.emulator.budget import DEFAULTS, Limits
-from core.emulator.call_frames import Frame
 from core.emulator.calls import Calls
 from core.emulator.events import Mask, Observer, Printed
+from core.emulator.geometry import Geometry
 from core.emulator.in_flight import InFlight
-from core.emulator.lane_groups import Geometry, Group
-from core.emulator.lanes import Lanes
 from core.emulator.launch_image import Image
+from core.emulator.machine_state import Frame, Group, Lanes, MachineState
 from core.emulator.program import IndexedBranch, Kind, Op
 from core.emulator.register_pool import RegisterPool
 from core.emulator.scheduling import RunQueue, Schedule
-from core.emulator.state import MachineState
-from core.emulator.warp_convergence import WarpSync
+from core.emulator.warp_primitives import WarpSync
 from core.emulator.wgmma_in_flight import Products
 from core.errors import BudgetExceeded
 

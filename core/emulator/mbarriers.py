@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.in_flight import MOST, PENDING, PHASE, Word
-from core.emulator.lanes import Lanes
 from core.emulator.machine import Action, ActionLanes
+from core.emulator.machine_state import Lanes
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
 from core.ptx.arithmetic.operation import unsupported

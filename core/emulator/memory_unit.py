@@ -19,8 +19,8 @@ from core.emulator.events import (
     Observer,
     Pattern,
 )
+from core.emulator.geometry import Geometry
 from core.emulator.heap import HEAP_NAME
-from core.emulator.lane_groups import Geometry
 from core.emulator.launch_image import Image
 from core.emulator.memory import (
     FAR,

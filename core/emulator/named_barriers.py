@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.clusters import cluster_barrier
-from core.emulator.lane_groups import WARP
+from core.emulator.geometry import WARP
 from core.emulator.machine import ActionLanes
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Kind, Op, Reader

@@ -1,13 +1,13 @@
 """PTX instructions made ready to run: operands become slots of a register file.
 
 Each function gets a `FunctionCode`: a list of `Op`s, and the layout of its registers. A *slot*
-holds a register, a constant or a special register (`core.emulator.registers`).
+holds a register, a constant or a special register (`core.emulator.operands`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
@@ -144,32 +144,3 @@ class FunctionCode:
     def first_pc(self) -> int:
         """pc of its first instruction."""
         return self.function.first_pc
-
-
-def with_latches(ops: Sequence[Op], first_pc: int) -> list[Op]:
-    """The ops, in which jumps back know the last one that goes where they go.
-
-    Lanes that go on with a loop early (`continue`) wait there for those that are still in it, as
-    ptxas has them do (`BSYNC` before the loop's one jump back).
-    """
-    back: dict[int, list[int]] = {}  # by target: who jumps back there
-    for pc, op in enumerate(ops, first_pc):
-        if op.kind is Kind.BRANCH and op.target <= pc:
-            back.setdefault(op.target, []).append(pc)
-    last = {pc: jumps[-1] for jumps in back.values() if len(jumps) > 1 for pc in jumps}
-    return [
-        replace(op, latch=last[pc]) if pc in last else op for pc, op in enumerate(ops, first_pc)
-    ]
-
-
-def run_ends(ops: Sequence[Op]) -> list[int]:
-    """For each op, where the unguarded COMPUTE run that it belongs to ends (itself if in none)."""
-    ends = [0] * len(ops)
-    end = len(ops)
-    for i in range(len(ops) - 1, -1, -1):
-        if ops[i].kind is not Kind.COMPUTE or ops[i].guard >= 0:
-            end = i
-        ends[i] = end
-        if ops[i].is_special:
-            end = i
-    return ends

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.lane_groups import WARP, WARPGROUP, warp_rows
+from core.emulator.geometry import WARP, WARPGROUP, warp_rows
+from core.emulator.machine_state import MachineState
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op
-from core.emulator.state import MachineState
 from core.ptx.arithmetic.operation import unsupported
 from core.ptx.ast import Function, Instruction, immediate
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from core.emulator.diverged_lanes import Parties
 from core.emulator.endless_loops import FAIR, NEVER, Spinning
 from core.emulator.events import Mask
-from core.emulator.lane_groups import WARP, Group
+from core.emulator.geometry import WARP
+from core.emulator.machine_state import Group, MachineState
 from core.emulator.program import Kind
-from core.emulator.state import MachineState
+from core.emulator.warp_divergence import Parties
 from core.errors import ParameterError
 from core.ptx.ast import Instruction
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.lane_groups import warp_rows
-from core.emulator.lanes import Lanes
+from core.emulator.geometry import warp_rows
+from core.emulator.machine_state import Lanes
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
 from core.ptx.arithmetic.formats_and_rounding import FORMATS, codec, fma64, round_to, small_values

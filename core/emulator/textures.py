@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.events import Ints
-from core.emulator.lanes import Lanes
+from core.emulator.machine_state import Lanes
 from core.emulator.memory import Texels
-from core.emulator.operands import OperandDecoder
+from core.emulator.operands import OperandDecoder, address_reader
 from core.emulator.program import Op, Reader
-from core.emulator.registers import address_reader
 from core.errors import TilescopeError
 from core.launch import Texture
 from core.ptx.arithmetic.operation import types_of, unsupported

@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.events import Mask, Read, Span
-from core.emulator.lane_groups import WARP, WARPGROUP, Group, lanes_of_rows, warp_rows
-from core.emulator.lanes import Lanes
+from core.emulator.geometry import WARP, WARPGROUP, lanes_of_rows, warp_rows
 from core.emulator.machine import ActionLanes
+from core.emulator.machine_state import Group, Lanes
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
 from core.emulator.tensor_cores import (

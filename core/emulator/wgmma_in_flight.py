@@ -16,14 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.call_frames import Frame
 from core.emulator.events import AwaitEvent, Mask, Read, TransferEvent
+from core.emulator.geometry import lanes_of_rows, warp_rows
 from core.emulator.in_flight import Groups
-from core.emulator.lane_groups import Group, lanes_of_rows, warp_rows
-from core.emulator.lanes import Lanes
+from core.emulator.machine_state import Frame, Group, Lanes, MachineState
 from core.emulator.memory import LOCAL_WINDOW
 from core.emulator.program import Kind, Op, ParameterAccess
-from core.emulator.state import MachineState
 from core.ptx.ast import Address, Register, Vector, elements, registers
 from core.ptx.dataflow import Makers, results
 from core.ptx.dataflow import sources as sources_of

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.emulator.events import FaultEvent, Observer
+from core.emulator.geometry import WARP, Geometry
 from core.emulator.heap import Piece
-from core.emulator.lane_groups import WARP, Geometry
 from core.findings.address_names import Place, Places, index_text
 from core.findings.async_copies import Pending
 from core.findings.happens_before import AGENTS

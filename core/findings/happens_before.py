@@ -26,7 +26,7 @@ from core.emulator.events import (
     PhaseEvent,
     SyncEvent,
 )
-from core.emulator.lane_groups import WARP, Geometry
+from core.emulator.geometry import WARP, Geometry
 
 Stamps = Ints
 LOW = np.int64(0xFFFFFFFF)

@@ -30,7 +30,7 @@ from core.emulator.events import (
     SyncEvent,
     TransferEvent,
 )
-from core.emulator.lane_groups import WARP, Geometry
+from core.emulator.geometry import WARP, Geometry
 from core.emulator.memory import Region
 from core.findings.async_copies import SHARED, AsyncCopies, Flight, Pending
 from core.findings.happens_before import AGENTS, LOW, Order, Stamps, Timeline

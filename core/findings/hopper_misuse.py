@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.events import AccessEvent, Indices, Ints, Mask, PhaseEvent, TransferEvent
-from core.emulator.lane_groups import Geometry
+from core.emulator.geometry import Geometry
 from core.findings.happens_before import Stamps
 from core.ptx.ast import Module, Register, elements
 from core.ptx.dataflow import Makers

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from core.compiler.kernel_signature import SignatureParameter
 from core.emulator.events import AccessEvent, FaultEvent, Observer, TransferEvent
-from core.emulator.lane_groups import Geometry
+from core.emulator.geometry import Geometry
 from core.emulator.launch_image import Image
 from core.emulator.machine import Limits, Machine
 from core.emulator.memory import SHARED_WINDOW

@@ -19,7 +19,7 @@ from core.cancelling import check
 from core.compiler.compiler import build_of, find_entry
 from core.emulator.budget import Limits
 from core.emulator.events import AccessEvent, FaultEvent, Observer
-from core.emulator.lane_groups import Geometry
+from core.emulator.geometry import Geometry
 from core.emulator.launch_image import Image
 from core.emulator.machine import Machine
 from core.errors import ArgumentError, BudgetExceeded, Cancelled, TilescopeError, TooMuchWork

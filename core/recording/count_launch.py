@@ -24,7 +24,7 @@ from core.compiler.compiler import Build, BuildKind, build_of, find_entry
 from core.emulator.affine_dependences import Affine, Dependence, DependsOnData
 from core.emulator.affine_machine import AffineMachine
 from core.emulator.events import AccessEvent, BarrierEvent, Ints, Mask, Observer, SaveEvent
-from core.emulator.lane_groups import Geometry, clusters
+from core.emulator.geometry import Geometry, clusters
 from core.emulator.launch_image import Image
 from core.emulator.machine import Limits, Machine
 from core.errors import LaunchError

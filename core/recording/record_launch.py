@@ -15,8 +15,8 @@ from core.cancelling import check
 from core.compiler.compiler import Build, build_of, find_entry
 from core.emulator.block_record import ChunkRecord
 from core.emulator.events import Observer, Printed
+from core.emulator.geometry import Geometry, clusters
 from core.emulator.heap import HEAP_NAME
-from core.emulator.lane_groups import Geometry, clusters
 from core.emulator.launch_image import Image
 from core.emulator.machine import Limits, Machine
 from core.emulator.scheduling import Schedule, WarpOrder

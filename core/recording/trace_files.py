@@ -31,7 +31,7 @@ from core.emulator.events import (
     Span,
     TransferEvent,
 )
-from core.emulator.lane_groups import Geometry
+from core.emulator.geometry import Geometry
 from core.emulator.launch_image import Image
 from core.emulator.memory import LOCAL_WINDOW, SHARED_WINDOW, Region, zeros
 from core.errors import TilescopeError

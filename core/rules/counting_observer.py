@@ -17,7 +17,7 @@ from core.emulator.events import (
     Span,
     TransferEvent,
 )
-from core.emulator.lane_groups import Geometry, active_rows, warp_rows
+from core.emulator.geometry import Geometry, active_rows, warp_rows
 from core.emulator.memory import RANK_BITS, SHARED_WINDOW
 from core.ptx.ast import immediate
 from core.rules import atomics, global_memory, shared_memory

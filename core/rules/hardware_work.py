@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from core.emulator.block_record import ChunkRecord
 from core.emulator.events import AccessEvent, Ints, Mask, Observer, Span, TransferEvent
-from core.emulator.lane_groups import Geometry, active_rows, warp_rows
+from core.emulator.geometry import Geometry, active_rows, warp_rows
 from core.emulator.launch_image import Image
 from core.emulator.memory import Region
 from core.emulator.program import FunctionCode

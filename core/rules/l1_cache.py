@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from core.devices.device_table import Capability, capability_of, load_devices
 from core.devices.occupancy import Resources, occupancy
 from core.emulator.events import AccessEvent, Ints, Mask, Observer
-from core.emulator.lane_groups import Geometry, warp_rows
+from core.emulator.geometry import Geometry, warp_rows
 from core.emulator.launch_image import Image
 from core.errors import BudgetExceeded
 from core.rules.global_memory import LINE, SECTOR

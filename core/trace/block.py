@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.emulator.block_record import ChunkRecord
 from core.emulator.events import AccessEvent, FaultEvent, TransferEvent
-from core.emulator.lane_groups import WARP
+from core.emulator.geometry import WARP
 from core.launch import Dim3
 from core.ptx.ast import Instruction
 from core.ptx.debug.mangled_names import source_name

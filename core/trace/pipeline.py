@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.cancelling import check
-from core.emulator.lane_groups import WARP
+from core.emulator.geometry import WARP
 from core.ptx.ast import immediate
 from core.trace.access import SharedArray, label, owner_of
 

@@ -22,7 +22,7 @@ from gui.scenes.why_this_number import (
     topic_of_moment,
     topic_of_row,
 )
-from gui.views.base import SessionView
+from gui.views.session_view import SessionView
 from gui.views.shared_view import SharedView
 from gui.views.why_panel import WhyPanel
 

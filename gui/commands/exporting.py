@@ -21,7 +21,7 @@ from gui.commands.links_and_moments import Moments
 from gui.commands.window_base import Window
 from gui.scenes.question_in_views import waits
 from gui.scenes.session import Session
-from gui.views.widgets import ask_choice, ask_where
+from gui.views.dialogs import ask_choice, ask_where
 
 if TYPE_CHECKING:
     from core.lessons.lesson import Lesson

@@ -29,7 +29,7 @@ from gui.scenes.moment_links import (
 )
 from gui.scenes.names_and_numbers import plural
 from gui.scenes.session_values import Configuration
-from gui.views.widgets import ask_text
+from gui.views.dialogs import ask_text
 
 FILES = "Moments (*.txt);;All files (*)"
 

@@ -21,9 +21,9 @@ from gui.commands.window_base import Window
 from gui.pictures import SUFFIXES, Picture, image_of, pdf_of, write_picture
 from gui.scenes.question_in_views import waits
 from gui.scenes.step_views import VIEWS
-from gui.views.base import SessionView
+from gui.views.dialogs import ask_choice, ask_where
 from gui.views.dock_area import DockArea, ViewDock
-from gui.views.widgets import ask_choice, ask_where
+from gui.views.session_view import SessionView
 
 WINDOW = "Whole window"
 LEAST = QSize(480, 320)  # of a view that never had a place

@@ -26,7 +26,7 @@ from gui.views.glossary_words import ProseLabel
 from gui.views.widgets import RETURN, Scrolled, action_button, icon_button, push_button
 
 if TYPE_CHECKING:
-    from core.lessons.marking import Answer
+    from core.lessons.posing_and_marking import Answer
     from gui.scenes.lesson_sitting import Asked, Sitting
 
 LEAST, USUAL, MOST = 30, 38, 70  # widths in digits

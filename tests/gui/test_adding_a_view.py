@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 WIDGET = """
-from gui.views.base import Caption, SessionView
+from gui.views.session_view import SessionView
+from gui.views.widgets import Caption
 
 
 class NoteView(SessionView):

@@ -10,8 +10,8 @@ from gui.commands.saving_pictures import WINDOW
 from gui.pictures import image_of
 from gui.scenes.refresh_queue import LEAST_A_SECOND
 from gui.scenes.session_values import MAX_SPEED
-from gui.views.base import SessionView
 from gui.views.matrix_canvas import MatrixCanvas
+from gui.views.session_view import SessionView
 
 RECORDING_MS = 20_000
 FRAME, LONGEST = frozenset({"step"}), int(MAX_SPEED) // LEAST_A_SECOND  # frames between two turns

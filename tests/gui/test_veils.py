@@ -263,7 +263,7 @@ def test_no_page_or_film_is_made_while_something_is_veiled(window, qtbot, tmp_pa
     command, session = window.commands.exporting, window.session
     asked = []
     monkeypatch.setattr(
-        "gui.views.widgets.QFileDialog.getSaveFileName",
+        "gui.views.dialogs.QFileDialog.getSaveFileName",
         lambda *a: asked.append(a) or ("", ""),
     )
     session.update(veiled={"warp.figures"})
@@ -385,7 +385,7 @@ def test_a_veiled_result_is_neither_drawn_nor_read_out_at_its_store(window, qtbo
 
 def test_a_veil_that_stays_after_the_answer_says_so(window, qtbot):
     """The part is veiled before and after: only the words change, and they are painted anew."""
-    from gui.views.veil import Veil
+    from gui.views.question_in_views import Veil
 
     window.show_page("ceilings")
     window.session.update(veiled=frozenset({"ceilings"}), answered=False)

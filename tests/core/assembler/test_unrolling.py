@@ -5,7 +5,7 @@ import pytest
 
 from core.assembler.unrolling import unrolled
 from core.assembler.wide_loads import wide_loads
-from core.emulator.lane_groups import Geometry
+from core.emulator.geometry import Geometry
 from core.emulator.launch_image import Image
 from core.emulator.machine import Limits, Machine
 from core.launch import ArrayArgument, Dim3, Launch

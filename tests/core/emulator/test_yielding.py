@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.emulator.events import Observer
-from core.emulator.lane_groups import Geometry
+from core.emulator.geometry import Geometry
 from core.emulator.launch_image import Image
 from core.emulator.machine import Machine
 from core.launch import ArrayArgument, Dim3, Launch, Workload

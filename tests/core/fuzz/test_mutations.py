@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.emulator.lane_groups import Geometry
+from core.emulator.geometry import Geometry
 from core.emulator.launch_image import Image
 from core.emulator.machine import Limits, Machine
 from core.errors import PtxSyntaxError, TilescopeError, UnsupportedPtx

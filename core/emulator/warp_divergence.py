@@ -28,7 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.events import Mask
-from core.emulator.lane_groups import WARP, Geometry, Group
+from core.emulator.geometry import WARP, Geometry
+from core.emulator.machine_state import Group
 
 Lanes = NDArray[np.intp]
 Place = Callable[[int, int, int, int], int]

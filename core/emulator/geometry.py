@@ -1,19 +1,15 @@
-"""Groups of lanes that stand at the same instruction, and the geometry of the lanes."""
+"""How the lanes of a machine map to blocks, warps, threads and clusters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.launch import Dim3
-
-if TYPE_CHECKING:
-    from core.emulator.events import Mask
 
 WARP = 32
 WARPGROUP = 4  # warps
@@ -27,45 +23,6 @@ _ZEROS = (
     "current_graph_exec",
     *(f"reserved_smem_offset_{part}" for part in ("begin", "end", "cap", "0", "1")),
 )
-
-
-@dataclass(eq=False)
-class Group:
-    """Lanes at one pc and one call depth. `mask` None means every lane of the machine.
-
-    `warp` is -1 where warps go together; `since` is the tick at which it was put aside; `forced`
-    lanes no longer wait for others of their warp, of whom those `expected` were to come from the
-    pcs `places` (None: unknown). `yielded`: it has let others go first, at the instruction where it
-    stands. `latch` is the last jump back to `pc` while the lanes wait for those that are still in
-    the loop, -1 elsewhere.
-    """
-
-    pc: int
-    depth: int
-    mask: Mask | None
-    warp: int = -1
-    since: int = 0
-    forced: bool = False
-    yielded: bool = False
-    expected: Mask | None = None  # lanes alive when it began to wait
-    places: frozenset[int] | None = None
-    latch: int = -1
-    paused: bool = False  # its turn ended where it stands
-    _lanes: NDArray[np.intp] | None = None
-
-    @property
-    def stands(self) -> float:
-        """The pc by which groups take turns: lanes that wait at a latch stand behind it."""
-        return self.pc if self.latch < 0 else self.latch + 0.5
-
-    def lanes(self, count: int) -> NDArray[np.intp]:
-        """Indices of the lanes; `count` is the machine's number of lanes."""
-        if self._lanes is None:
-            if self.mask is None:
-                self._lanes = np.arange(count)
-            else:
-                self._lanes = np.flatnonzero(self.mask)
-        return self._lanes
 
 
 _ALONE = Dim3(1)
@@ -200,7 +157,7 @@ def warp_rows(values: NDArray[Any], geometry: Geometry, fill: int) -> NDArray[An
     return per_block.reshape(-1, WARP)
 
 
-def active_rows(mask: Mask | None, geometry: Geometry) -> NDArray[np.bool_] | None:
+def active_rows(mask: NDArray[np.bool_] | None, geometry: Geometry) -> NDArray[np.bool_] | None:
     """A mask as rows of a warp; None where every place of every row takes part."""
     if mask is None and geometry.threads % WARP == 0:
         return None
@@ -211,62 +168,3 @@ def lanes_of_rows(rows: NDArray[Any], geometry: Geometry) -> NDArray[Any]:
     """The inverse of `warp_rows`."""
     per_block = rows.reshape(len(geometry.blocks), geometry.warps * WARP)
     return np.ascontiguousarray(per_block[:, : geometry.threads]).reshape(-1)
-
-
-# Instructions that lanes of a warp execute together: lanes that are missing, and lanes that read
-# from a lane that takes no part.
-
-
-Members = NDArray[np.uint32]
-
-
-def lane_words(mask: Mask, geometry: Geometry) -> Members:
-    """For each warp the lanes of `mask` as bits of a word, lane 0 lowest; uint32 (warps, 1)."""
-    rows = warp_rows(mask, geometry, 0)
-    return np.packbits(rows, axis=1, bitorder="little").view(np.uint32)
-
-
-def member_rows(members: Members, geometry: Geometry) -> Members:
-    """Member masks as rows of a warp; a single mask is that of all lanes."""
-    if members.size == 1:
-        return members.reshape(1, 1)
-    return warp_rows(members, geometry, 0)
-
-
-def lacking(members: Members, present: Mask, alive: Mask, geometry: Geometry) -> Mask:
-    """The lanes of `present` whose member mask names a living lane that is not present."""
-    wanted = member_rows(members, geometry) & lane_words(alive, geometry)
-    missing = (wanted & ~lane_words(present, geometry)) != 0
-    rows = warp_rows(present, geometry, 0)
-    return lanes_of_rows(np.broadcast_to(missing, rows.shape) & rows, geometry)
-
-
-def missing_lanes(members: Members, present: Mask, alive: Mask, geometry: Geometry) -> Mask:
-    """The living lanes that the member masks of `present` name and that are not present."""
-    rows = warp_rows(present, geometry, 0)
-    wanted = np.where(rows, member_rows(members, geometry), np.uint32(0))
-    words = np.bitwise_or.reduce(wanted, axis=1)[:, None]
-    named = (words >> np.arange(32, dtype=np.uint32)) & np.uint32(1)
-    result: Mask = lanes_of_rows(named.astype(bool), geometry) & alive & ~present
-    return result
-
-
-def strangers(members: Members, present: Mask, geometry: Geometry) -> Mask:
-    """The lanes of `present` that their own member mask does not name."""
-    rows = warp_rows(present, geometry, 0)
-    own = np.uint32(1) << np.arange(32, dtype=np.uint32)
-    outside = (member_rows(members, geometry) & own) == 0
-    return lanes_of_rows(rows & outside, geometry)
-
-
-def reading_nobody(
-    shuffle: Callable[..., Any], active: Mask, operands: list[NDArray[Any]], geometry: Geometry
-) -> Mask:
-    """The lanes whose shuffle reads from a lane that takes no part, found by shuffling flags.
-
-    `operands` are the instruction's sources as rows: value, lane or distance, and limits.
-    """
-    rows = warp_rows(active, geometry, 0)
-    result = shuffle(rows, rows.astype(np.uint32), *operands[1:])
-    flags = result[0] if isinstance(result, tuple) else result
-    return lanes_of_rows(rows & (flags == 0), geometry)

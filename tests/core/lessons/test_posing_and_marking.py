@@ -3,10 +3,9 @@
 import pytest
 
 from core.lessons.course import course_lesson
+from core.lessons.launches import Recorder
 from core.lessons.lesson_expressions import Element, LessonError
-from core.lessons.marking import mark
-from core.lessons.posing import pose, right_answer, variant
-from core.lessons.situation import Recorder
+from core.lessons.posing_and_marking import mark, pose, right_answer, variant
 
 RECORDER = Recorder(course_lesson("1A").ladder)
 

@@ -11,11 +11,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from core.errors import TilescopeError
+from core.lessons.launches import Recorder
 from core.lessons.lesson import Click, Edit, Lesson, Order, Setting, Slider
 from core.lessons.lesson_expressions import Element, LessonError, Value, shown
-from core.lessons.marking import Answer, Met, goals_met, mark, same
-from core.lessons.posing import NO_VALUES, Posed, pose, right_answer, things_of
-from core.lessons.situation import Recorder
+from core.lessons.posing_and_marking import (
+    NO_VALUES,
+    Answer,
+    Met,
+    Posed,
+    goals_met,
+    mark,
+    pose,
+    right_answer,
+    same,
+    things_of,
+)
 from core.wording import assignments
 
 HINTS = 3  # that an exercise has

@@ -4,8 +4,8 @@ import pytest
 
 from core.errors import ParameterError
 from core.launch import Dim3
-from core.lessons.answers import Things, number_typed, things_typed
 from core.lessons.lesson_expressions import Element
+from core.lessons.typed_answers import Things, number_typed, things_typed
 
 C31 = Element("C", (3, 1))
 SHAPES = {"A": (8, 4), "B": (4, 8), "C": (8, 8), "x": (16,), "tile_a": (2, 2)}
