@@ -31,11 +31,12 @@ from gui.looks.style_sheet import (
 )
 from gui.looks.theme import current_theme
 from gui.pictures import png
-from gui.scenes.scrub_bar import event_caption, phase_label, step_label
 from gui.scenes.session import Session
 from gui.scenes.step_views import VIEWS
-from gui.views.base import Caption, Panel, SessionView, view_of
+from gui.scenes.transport_bar import event_caption, phase_label, step_label
+from gui.views.session_view import SessionView, view_of
 from gui.views.transport_bar import ScrubBar
+from gui.views.widgets import Caption, Panel
 
 KINDS = (".mp4", ".gif", ".webp")
 RATE = 10

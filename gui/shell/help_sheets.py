@@ -23,7 +23,7 @@ from gui.looks.theme import current_theme
 from gui.views.glossary_words import WordDrawing, known_words
 
 if TYPE_CHECKING:
-    from gui.commands.menu_command import Command
+    from gui.shell.menus import Command
 
 Lines = Sequence[tuple[str, str]]
 

@@ -29,7 +29,7 @@ from gui.looks.style_sheet import empty, fill, named, side_by_side, stacked, sty
 from gui.looks.theme import current_theme
 from gui.scenes.course_shown import EXERCISES, WAYS, CourseShown, LessonRow
 from gui.views.drawing_tools import LEFT, text
-from gui.views.page_parts import PageWidget
+from gui.views.page_widgets import PageWidget
 from gui.views.widgets import RETURN, Scrolled, push_button
 
 if TYPE_CHECKING:

@@ -557,7 +557,7 @@ class DockArea(QMainWindow):
                 pass
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Leave the menu of views to the window (`gui.commands.pictures`)."""
+        """Leave the menu of views to the window (`gui.commands.saving_pictures`)."""
         event.ignore()
 
     def event(self, event: QEvent) -> bool:

@@ -44,7 +44,7 @@ from gui.looks.theme import current_theme
 from gui.scenes.launch_edits import FILE, FILLS, NULL, KnobRow, array_text, split_array, stops
 from gui.scenes.names_and_numbers import clipped, in_window, told_apart
 from gui.scenes.session import Session
-from gui.views.page_parts import Choice
+from gui.views.page_widgets import Choice
 from gui.views.widgets import (
     AtLowerEdge,
     Fields,

@@ -29,9 +29,8 @@ from gui.scenes import occupancy_shown as scene
 from gui.scenes.benchmark import launch_title, recorded
 from gui.scenes.ceilings_shown import rate_text
 from gui.scenes.occupancy_shown import TITLES, UNITS, Bar, Curve
-from gui.views.base import Caption, Panel
 from gui.views.ceilings_view import FirstOrderList
-from gui.views.page_parts import (
+from gui.views.page_widgets import (
     Choice,
     DeviceBox,
     PageView,
@@ -42,9 +41,9 @@ from gui.views.page_parts import (
     subject_row,
 )
 from gui.views.plots import Chart, pg
+from gui.views.question_in_views import Veil
 from gui.views.tables import RowModel, RowTable
-from gui.views.veil import Veil
-from gui.views.widgets import Scrolled, Segmented, push_button
+from gui.views.widgets import Caption, Panel, Scrolled, Segmented, push_button
 
 if TYPE_CHECKING:
     from core.explain.explanations import Explanation

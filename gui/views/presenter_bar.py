@@ -12,8 +12,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QWidget
 
 from core.lessons.typed_answers import LETTERS
 from gui.looks.style_sheet import empty, set_style, side_by_side, stacked, styled_label
-from gui.scenes.lesson_prose import plain
-from gui.views.glossary_words import ProseLabel
+from gui.views.glossary_words import ProseLabel, plain
 from gui.views.widgets import action_button, icon_button, keeps_key
 
 if TYPE_CHECKING:

@@ -22,11 +22,10 @@ from gui.scenes.source_pane import (
     next_step_at,
     source_caption,
 )
-from gui.views.base import Caption, SessionView
 from gui.views.code_edit import CHANGED, CodeEdit, GutterHead, current_line_brush
-from gui.views.lit_answers import marks_of
-from gui.views.veil import Veil
-from gui.views.widgets import action_button
+from gui.views.question_in_views import Veil, marks_of
+from gui.views.session_view import SessionView
+from gui.views.widgets import Caption, action_button
 
 if TYPE_CHECKING:
     from core.errors import Diagnostic
