@@ -21,9 +21,9 @@ from core.lessons.typed_answers import LETTERS
 from gui.exports.pdf_pages import Piece, Sheet
 from gui.looks.theme import bare_application
 from gui.pictures import image_of, png
-from gui.scenes.lesson_prose import rich
 from gui.scenes.moment_links import go_to, parse_link
 from gui.scenes.session import Session
+from gui.views.glossary_words import rich
 from gui.views.matrix_canvas import MatrixCanvas
 
 PICTURE = 720, 440  # pixels of the window

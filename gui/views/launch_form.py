@@ -31,20 +31,14 @@ from core.ladder.input_arrays import INPUTS, Inputs
 from core.ladder.rung import WAYS
 from core.own_files.file_launch import FieldErrors
 from gui.background import Coalescer, Worker
-from gui.looks.style_sheet import (
-    empty,
-    named,
-    set_icon,
-    set_style,
-    side_by_side,
-    stacked,
-    styled_label,
-)
+from gui.looks.icons import set_icon
+from gui.looks.labels_and_layouts import empty, named, side_by_side, stacked, styled_label
+from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
 from gui.scenes.launch_edits import FILE, FILLS, NULL, KnobRow, array_text, split_array, stops
 from gui.scenes.names_and_numbers import clipped, in_window, told_apart
 from gui.scenes.session import Session
-from gui.views.page_parts import Choice
+from gui.views.page_widgets import Choice
 from gui.views.widgets import (
     AtLowerEdge,
     Fields,

@@ -1,4 +1,4 @@
-"""The scrub bar's content: phases as bands, accesses and barriers as marks."""
+"""What the transport bar shows: phases as bands, accesses and barriers as marks, and a sentence."""
 
 from __future__ import annotations
 

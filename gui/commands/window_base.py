@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from gui.scenes.session import Session
     from gui.views.ladder_panel import LadderPanel
     from gui.views.launch_form import ConfigurationForm
-    from gui.views.message_bar import BusySign, MessageBar
-    from gui.views.moment_title import MomentTitle
-    from gui.views.page_stack import Pages
+    from gui.views.message_bar import BusySign, MessageBar, MomentTitle
+    from gui.views.page_widgets import Pages
     from gui.views.step_page import StepPage
     from gui.views.transport_bar import TransportBar
     from gui.views.widgets import Segmented
