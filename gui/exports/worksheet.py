@@ -13,17 +13,17 @@ from pathlib import Path
 from PySide6.QtGui import QImage
 
 from core.files import replace_file
-from core.lessons.answers import LETTERS
+from core.lessons.launches import Recorder
 from core.lessons.lesson import Click, Edit, Lesson, Number, Order, Slider
-from core.lessons.posing import Posed, pose, things_of
+from core.lessons.posing_and_marking import Posed, pose, things_of
 from core.lessons.question_banks import as_gift, as_qti, key_of, numbered, solution_lines, source_of
-from core.lessons.situation import Recorder
+from core.lessons.typed_answers import LETTERS
 from gui.exports.pdf_pages import Piece, Sheet
 from gui.looks.theme import bare_application
 from gui.pictures import image_of, png
-from gui.scenes.lesson_prose import rich
 from gui.scenes.moment_links import go_to, parse_link
 from gui.scenes.session import Session
+from gui.views.glossary_words import rich
 from gui.views.matrix_canvas import MatrixCanvas
 
 PICTURE = 720, 440  # pixels of the window

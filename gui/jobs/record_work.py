@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from core.recording.count_launch import Counted
     from core.trace import Trace
     from gui.background import Progress
-    from gui.scenes.nsight_rows import Profile
+    from gui.scenes.session_values import Profile
 
 DEFAULT = Conditions()
 WHOLE_LAUNCH_FLOPS = 8_000_000
@@ -154,12 +154,12 @@ def count_job(progress: Progress, trace: Trace) -> Counted:
 
 
 def profile_job(progress: Progress, path: Path, workload: Workload) -> Profile:
-    """Reads a profile, counts the launch and compares; gives a `gui.scenes.nsight_rows.Profile`.
+    """Reads a profile, counts the launch and compares; gives a `gui.scenes.session_values.Profile`.
 
     The build is the one whose counters agree with more of the profile's. Raises TilescopeError.
     """
     from core.nsight import compare, read_profile
-    from gui.scenes.nsight_rows import Profile
+    from gui.scenes.session_values import Profile
 
     launches = read_profile(path)
     with within(2 * COUNTING_S, f"The launch was not counted within {2 * COUNTING_S:.0f} s."):

@@ -10,16 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from gui.scenes.findings_list import FindingRow, finding_rows
+from gui.scenes.findings_list import finding_rows, findings_of
 
 if TYPE_CHECKING:
     from core.trace import Trace
     from gui.scenes.session import Session
-
-
-def findings_of(session: Session) -> tuple[FindingRow, ...]:
-    """The findings that are shown: none while a question is about them."""
-    return () if session.hides("findings") else finding_rows(session.trace)
 
 
 Group = Literal["matrices", "memory", "code", "figures", "lists"]

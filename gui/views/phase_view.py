@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.background import Worker, sentence_of
-from gui.looks.style_sheet import named, styled_label
+from gui.looks.labels_and_layouts import named, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.phase_table_shown import (
     COPIES,
@@ -38,10 +38,10 @@ from gui.scenes.phase_table_shown import (
 from gui.scenes.question_in_views import ANSWER_FIRST
 from gui.scenes.session import Session
 from gui.scenes.session_values import Hover
-from gui.views.base import Caption, SessionView
+from gui.views.question_in_views import Veil, draw_veil
+from gui.views.session_view import SessionView
 from gui.views.tables import Index
-from gui.views.veil import Veil, draw_veil
-from gui.views.widgets import action_button
+from gui.views.widgets import Caption, action_button
 
 if TYPE_CHECKING:
     from core.explain.phase_table import Entry, PhaseTable

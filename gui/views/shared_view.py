@@ -55,7 +55,6 @@ from gui.views.bank_map_painter import (
     piece_at,
     words_at,
 )
-from gui.views.base import PointedView
 from gui.views.drawing_tools import (
     CENTRE,
     LEFT,
@@ -76,8 +75,8 @@ from gui.views.drawing_tools import (
     upright_texts,
     write,
 )
-from gui.views.lit_answers import PickPad, draw_lit, draw_lit_legend
-from gui.views.veil import draw_veil
+from gui.views.question_in_views import PickPad, draw_lit, draw_lit_legend, draw_veil
+from gui.views.session_view import PointedView
 from gui.views.widgets import by_bank_button, why_button
 
 # Where the parts of the shared memory view lie for a scene and a size.
