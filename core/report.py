@@ -273,7 +273,7 @@ def _pictures(trace: Trace) -> Iterator[str]:
             yield warp_svg(access)
 
 
-_CELL, _GAP, _HIGH = 20, 8, 132
+_CELL, _HIGH = 20, 132
 _WIDE = 32 * _CELL + 2
 _USED, _WASTE, _IDLE, _TEXT, _LINK = "#0072b2", "#dcc0c0", "#dfe2e7", "#1b2330", "#8fa3b8"
 _WRONG = "#b3261e"

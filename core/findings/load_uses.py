@@ -23,8 +23,8 @@ from core.ptx.ast import (
     registers,
 )
 from core.ptx.dataflow import reads, results
+from core.ptx.loops import back_edges, leaves_loop
 from core.ptx.opcodes import opcode_of
-from core.trace.phases import back_edges, leaves_loop
 
 # Loads that only move bytes, which need not have been written.
 #

@@ -17,8 +17,8 @@ from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer
 from core.errors import TilescopeError
 from core.files import must_be_writable
 from gui.background import Worker, sentence_of
-from gui.commands.moment_commands import Moments
-from gui.commands.window import Window
+from gui.commands.links_and_moments import Moments
+from gui.commands.window_base import Window
 from gui.scenes.question_in_views import waits
 from gui.scenes.session import Session
 from gui.views.dialogs import ask_choice, ask_where
@@ -46,7 +46,7 @@ _ROOT = Path(__file__).resolve().parents[__name__.count(".")]
 _PERCENT = re.compile(r"(\d+) %")
 
 
-class Taker(QObject):
+class Exporting(QObject):
     """Has `tilescope export` make a file of what one window shows; says so, and can be stopped.
 
     It records the launch anew, from the link to it: nothing of it keeps this window's thread, and

@@ -14,8 +14,8 @@ from gui.commands.focus import FocusKeys, focus_page, in_sight
 from gui.commands.left_column import LeftColumn
 from gui.commands.recording import Recorder
 from gui.commands.theme_applier import Dressing
-from gui.commands.window import Window
-from gui.looks.style_sheet import stacked
+from gui.commands.window_base import Window
+from gui.looks.labels_and_layouts import stacked
 from gui.looks.theme import NORMAL, theme_names
 from gui.scenes.session import Session
 from gui.scenes.session_values import TEXT_SIZES, Configuration
@@ -55,7 +55,7 @@ class MainWindow(Window):
         self._lay_out()
         self.commands = do = Commands(self)
         self.workbench, self.moments, self.lecture = do.workbench, do.moments, do.lecture
-        self.exporter, self.enlarging, self.explaining = do.exporter, do.enlarging, do.explaining
+        self.pictures, self.enlarging, self.explaining = do.pictures, do.enlarging, do.explaining
         self.stopping, self.teaching = do.stopping, do.teaching
         sheets = self.show_cheat_sheet, self.show_glossary
         self.menus = build_menus(self, do, self.header.menu_bar, sheets)

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.background import Worker, sentence_of
-from gui.looks.style_sheet import named, styled_label
+from gui.looks.labels_and_layouts import named, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.phase_table_shown import (
     COPIES,

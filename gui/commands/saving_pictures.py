@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from core.cancelling import cancelled_by
 from core.errors import Cancelled
 from gui.background import Progress, Worker, sentence_of
-from gui.commands.window import Window
+from gui.commands.window_base import Window
 from gui.pictures import SUFFIXES, Picture, image_of, pdf_of, write_picture
 from gui.scenes.question_in_views import waits
 from gui.scenes.step_views import VIEWS
@@ -152,24 +152,24 @@ def _fit(view: QWidget) -> None:
 class PictureMenu(QObject):
     """Opens where nothing pointed at has a menu of its own: headings, captions, empty places."""
 
-    def __init__(self, exporter: Exporter) -> None:
-        super().__init__(exporter)
-        self._exporter, self._window = exporter, exporter.main
+    def __init__(self, saver: PictureSaver) -> None:
+        super().__init__(saver)
+        self._saver, self._window = saver, saver.main
         self._window.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Take what comes to the window from whatever lies in it."""
         if not isinstance(event, QContextMenuEvent):
             return False
-        menu = self.menu_for(self._exporter.gallery.at(self._window.childAt(event.pos())))
+        menu = self.menu_for(self._saver.gallery.at(self._window.childAt(event.pos())))
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.popup(event.globalPos())
         return True
 
     def menu_for(self, name: str) -> QMenu:
         menu, title = QMenu(self._window), "the window" if name == WINDOW else f"“{name}”"
-        menu.addAction(f"Copy a picture of {title}", partial(self._exporter.copy, name))
-        menu.addAction(f"Export {title}…", partial(self._exporter.export, name))
+        menu.addAction(f"Copy a picture of {title}", partial(self._saver.copy, name))
+        menu.addAction(f"Export {title}…", partial(self._saver.export, name))
         page = self._window.step_page
         if self._window.pages.currentWidget() is page:
             views = menu.addMenu("Views")
@@ -204,7 +204,7 @@ class Task:
         return f"Writing {self.path.name}" if self.path else f"Copying {self.name}"
 
 
-class Exporter(QObject):
+class PictureSaver(QObject):
     """Paints in the window's thread, encodes and writes in another; says so, and can be stopped."""
 
     def __init__(self, window: Window) -> None:

@@ -1,8 +1,7 @@
-"""Goes to a moment that a link or an earlier session names, and makes links to this one."""
+"""Links to what is shown, and lists of them: made, opened, kept, and gone through before people."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,8 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QMenu
 
 from core.errors import ParameterError, TilescopeError
 from gui.commands.editing_and_opening import Workbench
-from gui.commands.menu_command import Command
-from gui.commands.window import Window
+from gui.commands.window_base import Window
 from gui.looks.theme import theme_names
 from gui.scenes.moment_links import (
     EXAMPLE,
@@ -32,6 +30,8 @@ from gui.scenes.moment_links import (
 from gui.scenes.names_and_numbers import plural
 from gui.scenes.session_values import Configuration
 from gui.views.dialogs import ask_text
+
+FILES = "Moments (*.txt);;All files (*)"
 
 
 class Moments(QObject):
@@ -192,20 +192,14 @@ def places_of(block: int, step: int, thread: int) -> Moment:
     return replace(Moment(""), block=block, step=step, thread=thread)
 
 
-# A list of moments to go through in front of people: save, next, previous, keep in a file.
-#
-# The list is kept with the session; whatever changes it can be taken back.
-
-
-FILES = "Moments (*.txt);;All files (*)"
-LIST = "Moments"
-"""The submenu of these commands, which lists the moments too."""
+# -- a list of moments to go through in front of people --------------------------------------------
 
 
 class Lecture(QObject):
     """The moments of one window. `at` is the place of the one that was shown last, -1 for none.
 
-    The signal `changed()` says that the list is another.
+    The list is kept with the session; whatever changes it can be taken back. The signal `changed()`
+    says that it is another.
     """
 
     changed = Signal()
@@ -222,19 +216,8 @@ class Lecture(QObject):
         self.title.ended.connect(self.title.hide)
         window.session.configuration_changed.connect(self._follow)
 
-    def commands(self) -> list[Command]:
-        return [
-            _entry("Next moment", "Ctrl+PgDown", partial(self.go, 1), line=True),
-            _entry("Previous moment", "Ctrl+PgUp", partial(self.go, -1)),
-            _entry("Save this moment…", "Ctrl+Shift+M", self.save_this, line=True),
-            _entry("Take the moment away", "Ctrl+Shift+Del", self.remove),
-            _entry("Clear the list", "Ctrl+Alt+M", self.clear),
-            _entry("Bring the list back as it was", "Ctrl+Alt+Z", self.undo),
-            _entry("Open a list of moments…", "Ctrl+Shift+L", self.ask_for_list, line=True),
-            _entry("Save the list of moments…", "Ctrl+Shift+K", self.save_list),
-        ]
-
     def list_in(self, menu: QMenu) -> None:
+        """List the moments below what a menu has of its own."""
         menu.aboutToShow.connect(partial(self._list, menu, len(menu.actions())))
 
     def _list(self, menu: QMenu, own: int) -> None:
@@ -349,7 +332,3 @@ class Lecture(QObject):
             write(Path(name), self.moments)
         except TilescopeError as error:
             self.main.message.show_message(str(error))
-
-
-def _entry(text: str, key: str, run: Callable[[], object], *, line: bool = False) -> Command:
-    return Command(text, (key,), run, line=line, under=LIST)

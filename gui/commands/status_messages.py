@@ -1,29 +1,98 @@
-"""Says what went wrong, and how much of a launch was run: in the message bar and the forms."""
+"""What the window says of its work: that it takes a while, what went wrong, how much was run.
+
+It says so in the message bar and the forms. What takes a while can be stopped.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 
 from core.errors import CompileError, ParameterError, TilescopeError
 from core.own_files.file_launch import FieldErrors
 from core.own_files.sources_and_headers import read_source
-from gui.commands.editing_and_opening import Workbench
+from gui.background import Worker
 from gui.commands.recording import Stopped
-from gui.commands.window import Window
+from gui.commands.window_base import Window
 from gui.scenes.findings_list import fault_names, finding_rows, go_to
 from gui.scenes.launch_differences import Outcome, outcome, repaired_text
 from gui.scenes.names_and_numbers import clipped, plural
 from gui.scenes.question_in_views import ANSWER_FIRST
 from gui.scenes.session_values import ORDER_TITLES, Configuration
 
+CALM_MS = 300
+"""What takes no longer needs no sign."""
+PATIENCE_MS = 1500
+"""What takes no longer needs no way to stop it."""
+RECORDING = "Recording the new launch …"
 WITH_SIZES = ("benchmark", "ceilings")  # pages on which a rung's N is chosen there
 OF_STEPS = ("step", "compare")  # pages that show a record; the others need none
 FIRST_LINES = 3  # of what a kernel prints; more have no room
 MOST_OF_A_LINE = 120  # characters of each
+_BEFORE = "the views show the launch before"
+
+
+class Waiting(QObject):
+    """Watches one window's opener and recorder. `stopped()` is for whoever works beside them."""
+
+    stopped = Signal()
+
+    def __init__(self, window: Window, opener: Worker) -> None:
+        super().__init__(window)
+        self.main, self.opener, self.recorder = window, opener, window.recorder
+        self._said = ""
+        self._timer = QTimer(self, singleShot=True, interval=PATIENCE_MS)
+        self._timer.timeout.connect(self._say)
+        self._calm = QTimer(self, singleShot=True, interval=CALM_MS)
+        self._calm.timeout.connect(self._show_sign)
+        self.recorder.arrived.connect(self._take_sign_away)
+        for worker in (opener, self.recorder.worker):
+            worker.started.connect(self._begin)
+            worker.idle.connect(self._end)
+
+    def stop(self) -> None:
+        if self.opener.busy:
+            self.opener.cancel()
+            before = f": {_BEFORE}" if self.main.session.trace is not None else ""
+            self.opener.failed.emit(Stopped(f"Opening the file was stopped{before}."))
+        self.recorder.stop()
+        self.stopped.emit()
+
+    def _begin(self) -> None:
+        if not self._timer.isActive():
+            self._timer.start()
+        if not self._calm.isActive():
+            self._calm.start()
+
+    def _show_sign(self) -> None:
+        """Say that the views show the launch before: the left column has the new one already."""
+        busy = self.opener.busy or self.recorder.worker.busy
+        if busy and self.main.pages.row(self.main.session.page).clock:
+            self.main.busy_sign.say("Reading the file …" if self.opener.busy else RECORDING)
+
+    def _take_sign_away(self) -> None:
+        self._calm.stop()
+        self.main.busy_sign.say("")
+
+    def _say(self) -> None:
+        if self.main.pages.row(self.main.session.page).bare:
+            return  # nothing is waited for there
+        what = "Reading" if self.opener.busy else "Compiling and recording"
+        before = f"; {_BEFORE}" if self.main.session.trace is not None else ""
+        said = f"{what} takes a while{before}."
+        self._said = self.main.message.tell(said, "Stop (Ctrl+.)", self.stop)
+
+    def _end(self) -> None:
+        if self.opener.busy or self.recorder.worker.busy:
+            return
+        self._timer.stop()
+        self._take_sign_away()
+        self.main.message.take_back(self._said)
+        self._said = ""
 
 
 @dataclass(frozen=True)
@@ -37,11 +106,16 @@ class _Run:
 
 
 class Reporter(QObject):
-    """Follows one window's recorder."""
+    """Follows one window's recorder.
 
-    def __init__(self, window: Window, workbench: Workbench) -> None:
+    `run_alone` gives what runs the edited text by itself, None where that cannot be.
+    """
+
+    def __init__(
+        self, window: Window, run_alone: Callable[[], Callable[[], object] | None]
+    ) -> None:
         super().__init__(window)
-        self.main, self.workbench = window, workbench
+        self.main, self._run_alone = window, run_alone
         self.session, self.recorder = window.session, window.recorder
         self._last: _Run | None = None
         self.recorder.failed.connect(self._on_failure)
@@ -105,11 +179,9 @@ class Reporter(QObject):
             errors = [d for d in error.diagnostics if d.severity == "error"]
             source.show_diagnostics(errors)
         if not errors:
-            bench = self.workbench
-            offer = bench.run_alone if bench.stands_alone else None
             kind = "info" if isinstance(error, Stopped) else "error"
             self.main.message.show_message(
-                str(error), kind=kind, label="Run it by itself", action=offer
+                str(error), kind=kind, label="Run it by itself", action=self._run_alone()
             )
             return
         line = errors[0].line
