@@ -172,10 +172,10 @@ def test_contents_are_a_guess_though_their_number_is_said():
 
 
 def test_elements_that_a_variable_carries_into_a_subscript_are_indices():
-    source = """__global__ void losses(float *to, const float *of, const int *label, int n, int wide) {
+    source = """__global__ void losses(float *to, const float *of, const int *label, int n, int w) {
         int i = blockIdx.x * blockDim.x + threadIdx.x;
         int mine = label[i];
-        if (i < n) to[i] = of[i * wide + mine];
+        if (i < n) to[i] = of[i * w + mine];
     }
     """
     launch = launch_of(source)
