@@ -20,15 +20,8 @@ from core.cancelling import check
 from core.errors import TilescopeError
 from core.files import replace_file, replacing
 from gui.exports.exported_views import GLOBAL, MEMORY, caption_of, let_go, memory_of
-from gui.looks.style_sheet import (
-    TEXT_SIZE,
-    side_by_side,
-    size_rules,
-    stacked,
-    styled_label,
-    stylesheet,
-    window_name,
-)
+from gui.looks.labels_and_layouts import side_by_side, stacked, styled_label
+from gui.looks.style_sheet import TEXT_SIZE, size_rules, stylesheet, window_name
 from gui.looks.theme import current_theme
 from gui.pictures import png
 from gui.scenes.session import Session

@@ -15,7 +15,7 @@ from gui.commands.left_column import LeftColumn
 from gui.commands.recording import Recorder
 from gui.commands.theme_applier import Dressing
 from gui.commands.window_base import Window
-from gui.looks.style_sheet import stacked
+from gui.looks.labels_and_layouts import stacked
 from gui.looks.theme import NORMAL, theme_names
 from gui.scenes.session import Session
 from gui.scenes.session_values import TEXT_SIZES, Configuration

@@ -22,7 +22,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QBoxLayout, QWidget
 
-from gui.looks.style_sheet import named, side_by_side, stacked, styled_label
+from gui.looks.labels_and_layouts import named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.benchmark import Measured
 from gui.scenes.benchmark_plot import (

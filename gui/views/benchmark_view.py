@@ -38,7 +38,9 @@ from core.own_files.file_launch import FileLaunch
 from gui.background import Worker, sentence_of
 from gui.jobs.ceilings_work import CeilingCounter
 from gui.jobs.opening_work import file_to_sweep_job
-from gui.looks.style_sheet import named, set_icon, set_style, side_by_side, stacked, styled_label
+from gui.looks.icons import set_icon
+from gui.looks.labels_and_layouts import named, side_by_side, stacked, styled_label
+from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
 from gui.pictures import Picture, image_of, pdf_of, write_picture
 from gui.scenes.benchmark import (

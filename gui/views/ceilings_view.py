@@ -31,7 +31,7 @@ from PySide6.QtWidgets import (
 from gui.background import Worker, sentence_of
 from gui.jobs import ceilings_work as work
 from gui.jobs.ceilings_work import CeilingsModel
-from gui.looks.style_sheet import fill, named, side_by_side, stacked, styled_label
+from gui.looks.labels_and_layouts import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes import ceilings_shown as scene
 from gui.scenes import roofline

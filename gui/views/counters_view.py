@@ -8,7 +8,7 @@ from PySide6.QtCore import QModelIndex, QRectF
 from PySide6.QtGui import QPainter, QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QStyledItemDelegate, QStyleOptionViewItem
 
-from gui.looks.style_sheet import fill
+from gui.looks.labels_and_layouts import fill
 from gui.looks.theme import current_theme
 from gui.scenes.counter_table import (
     CounterRow,

@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.looks.style_sheet import empty, fill, named, side_by_side, stacked, styled_label
+from gui.looks.labels_and_layouts import empty, fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.course_shown import EXERCISES, WAYS, CourseShown, LessonRow
 from gui.views.drawing_tools import LEFT, text

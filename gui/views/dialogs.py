@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.looks.style_sheet import side_by_side, stacked, styled_label
+from gui.looks.labels_and_layouts import side_by_side, stacked, styled_label
 from gui.scenes.names_and_numbers import in_window
 
 WIDTH = 46  # digits

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QListWidgetItem, QStackedLayout
 
-from gui.looks.style_sheet import fill, styled_label
+from gui.looks.labels_and_layouts import fill, styled_label
 from gui.scenes.breakpoints import BreakRow, break_rows, breaks_caption
 from gui.scenes.findings_list import findings_caption, findings_of, go_to
 from gui.scenes.session import Session

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.looks.style_sheet import named, stacked, styled_label
+from gui.looks.labels_and_layouts import named, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.views.drawing_tools import LEFT, RIGHT, text
 from gui.views.launch_form import ConfigurationForm

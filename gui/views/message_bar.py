@@ -9,7 +9,9 @@ from PySide6.QtGui import QFontMetricsF, QHideEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QPushButton, QToolButton, QWidget
 
 from core.foreign_text import visible
-from gui.looks.style_sheet import named, set_icon, set_style, side_by_side, styled_label
+from gui.looks.icons import set_icon
+from gui.looks.labels_and_layouts import named, side_by_side, styled_label
+from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
 from gui.scenes.names_and_numbers import clipped, in_window
 from gui.views.drawing_tools import pen, text

@@ -23,7 +23,7 @@ from core.devices.device_table import Capability, Device, load_devices
 from core.devices.occupancy import Resources, occupancy
 from gui.background import Worker
 from gui.jobs import ceilings_work as work
-from gui.looks.style_sheet import fill, named, side_by_side, stacked, styled_label
+from gui.looks.labels_and_layouts import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes import occupancy_shown as scene
 from gui.scenes.benchmark import launch_title, recorded

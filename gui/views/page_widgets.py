@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 
 from core.devices.device_table import find_capability, load_capabilities, load_devices
 from gui.background import Worker, close_workers
-from gui.looks.style_sheet import named, side_by_side, styled_label
+from gui.looks.labels_and_layouts import named, side_by_side, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
 from gui.views.session_view import SessionView

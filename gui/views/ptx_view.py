@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QTextEdit
 
-from gui.looks.style_sheet import fill, named
+from gui.looks.labels_and_layouts import fill, named
 from gui.looks.theme import current_theme
 from gui.scenes.ptx_pane import PtxListing, current_pc, listing_of, ptx_caption
 from gui.scenes.session import Session

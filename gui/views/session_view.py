@@ -9,7 +9,7 @@ from PySide6.QtGui import QContextMenuEvent, QMouseEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QSizePolicy, QWidget, QWidgetAction
 
 from gui.background import close_workers
-from gui.looks.style_sheet import named, styled_label
+from gui.looks.labels_and_layouts import named, styled_label
 from gui.scenes.names_and_numbers import index_text
 from gui.scenes.question_in_views import veil_words
 from gui.scenes.session import Session

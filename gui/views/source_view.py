@@ -9,7 +9,8 @@ from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtGui import QFontMetrics, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QLabel, QTextEdit
 
-from gui.looks.style_sheet import fill, set_style, styled_label
+from gui.looks.labels_and_layouts import fill, styled_label
+from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
 from gui.scenes.edited_source import NEVER, Changes, Draft
 from gui.scenes.session import Session

@@ -21,7 +21,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QSlider, QSpacerItem, QToolButton, QToolTip
 
-from gui.looks.style_sheet import named, set_icon, side_by_side, stacked, styled_label
+from gui.looks.icons import set_icon
+from gui.looks.labels_and_layouts import named, side_by_side, stacked, styled_label
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.names_and_numbers import FILL, grouped, longest_name
 from gui.scenes.question_in_views import ANSWER_FIRST, veil_words

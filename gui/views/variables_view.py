@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QHeaderView
 
-from gui.looks.style_sheet import fill
+from gui.looks.labels_and_layouts import fill
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
 from gui.scenes.session_values import WARP_SIZE, Hover

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.background import Worker, sentence_of
-from gui.looks.style_sheet import named, styled_label
+from gui.looks.labels_and_layouts import named, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.phase_table_shown import (
     COPIES,
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from core.explain.phase_table import Entry, PhaseTable
     from core.ladder import Ladder
     from core.trace import BlockTrace
-
 
 COLORS = {"load": "load", "copy": "text", "sum": "text", "store": "store"}
 SCALE = 0.92  # of the theme's fixed-width type
