@@ -27,7 +27,7 @@ from core.ptx.opcodes import opcode_of, space_of
 from core.ptx.types import PRED, TYPES
 
 if TYPE_CHECKING:
-    from core.compiler.compiler import Build
+    from core.compiler.builds import Build
 
 _COUNTED = ("global", "local", "shared")
 _NEAR = 4  # lines of PTX

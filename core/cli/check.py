@@ -185,12 +185,12 @@ def sources(paths: Iterable[Path]) -> Iterator[Path]:
 
 def _check_file(file: _File, found: _Checked) -> None:
     """Checks the launches of a file; one that was only found in a folder may have none."""
-    from core.compiler.kernel_signature import kernel_names
     from core.own_files.file_launch import parse_defines
     from core.own_files.sources_and_headers import read_source
     from core.side_process.client import stoppable
     from core.source.constants import with_defines
     from core.source.kernels_and_launches import split_instance, unscoped
+    from core.source.template_instances import kernel_names
 
     try:
         text = with_defines(read_source(file.path), parse_defines(file.define))

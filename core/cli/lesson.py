@@ -169,7 +169,7 @@ def _say_written(out: Path, lessons: Sequence[Lesson]) -> None:
 
 def _play(one: Lesson | TilescopeError, seed: int) -> None:
     """Asks every step. The window has pictures and veils; here there are the link and the words."""
-    from core.lessons.launches import Recorder
+    from core.lessons.launch_cache import Recorder
     from core.lessons.posing_and_marking import pose
     from core.lessons.question_banks import numbered, source_of
 

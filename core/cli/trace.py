@@ -44,7 +44,7 @@ from core.wording import assignments
 
 if TYPE_CHECKING:
     from core.assembler.machine_loads import Assembly
-    from core.compiler.compiler import BuildKind
+    from core.compiler.builds import BuildKind
     from core.launch import Workload
     from core.recording.count_launch import Counted
     from core.rules.l1_cache import L1Count, L1Estimate, L1Probe
@@ -368,7 +368,7 @@ def _removed(result: Trace) -> tuple[str, ...]:
         return ()
     from core.assembler.assembled_module import module_of
     from core.assembler.call_stack import removed_faults
-    from core.compiler.compiler import build_of, find_entry
+    from core.compiler.builds import build_of, find_entry
     from core.emulator.budget import STACK_BYTES
 
     workload = result.workload

@@ -24,7 +24,7 @@ from core.trace.access import fields_of, label
 from core.wording import counted, ranges
 
 if TYPE_CHECKING:
-    from core.compiler.compiler import Build
+    from core.compiler.builds import Build
     from core.trace.access import Access, WarpAccess
     from core.trace.block import BlockTrace
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core import plain_data
-from core.compiler.compiler import Build
+from core.compiler.builds import Build
 from core.compiler.cubin import MachineAccess
 from core.emulator.block_record import ChunkRecord, Log
 from core.emulator.events import (

@@ -133,7 +133,7 @@ class Workbench(QObject):
         now, draft = self.session.configuration, self.source.draft
         if now is None or now.own is not None or not draft.edited:
             return False
-        from core.compiler.kernel_signature import kernel_names  # loads the compiler
+        from core.source.template_instances import kernel_names  # loads the compiler
 
         return bool(kernel_names(draft.text))
 

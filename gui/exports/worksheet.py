@@ -13,7 +13,7 @@ from pathlib import Path
 from PySide6.QtGui import QImage
 
 from core.files import replace_file
-from core.lessons.launches import Recorder
+from core.lessons.launch_cache import Recorder
 from core.lessons.lesson import Click, Edit, Lesson, Number, Order, Slider
 from core.lessons.posing_and_marking import Posed, pose, things_of
 from core.lessons.question_banks import as_gift, as_qti, key_of, numbered, solution_lines, source_of

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from core.errors import Cancelled, TilescopeError
 
 if TYPE_CHECKING:
-    from core.compiler.kernel_signature import SignatureParameter
+    from core.compiler.kernel_parameters import KernelParameter
     from core.ladder import Ladder
     from core.launch import Workload
     from core.own_files.file_launch import FileLaunch
@@ -30,7 +30,7 @@ class Opened:
 
     launch: FileLaunch
     kernels: tuple[str, ...]
-    signature: tuple[SignatureParameter, ...]
+    signature: tuple[KernelParameter, ...]
     edited: str | None
     block: int | None = None
     pasted: str = ""

@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from core.compiler import choice
+from core.compiler import which_compiler
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -67,10 +67,12 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--size", metavar="WxH", type=window_size, help="size of the window, such as 1280x800"
     )
-    parser.add_argument("--compiler", choices=get_args(choice.CompilerName), help=choice.HELP)
+    parser.add_argument(
+        "--compiler", choices=get_args(which_compiler.CompilerName), help=which_compiler.HELP
+    )
     options = parser.parse_args(argv)
     if options.compiler:
-        os.environ[choice.CHOICE] = options.compiler
+        os.environ[which_compiler.CHOICE] = options.compiler
     return options
 
 

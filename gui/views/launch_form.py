@@ -50,7 +50,7 @@ from gui.views.widgets import (
 )
 
 if TYPE_CHECKING:
-    from core.compiler.kernel_signature import SignatureParameter
+    from core.compiler.kernel_parameters import KernelParameter
     from core.ladder import Parameter, Rung
     from core.own_files.file_launch import FileLaunch
     from gui.scenes.session_values import Configuration
@@ -61,7 +61,7 @@ class ArrayField(QWidget):
 
     changed = Signal()
 
-    def __init__(self, parameter: SignatureParameter, text: str) -> None:
+    def __init__(self, parameter: KernelParameter, text: str) -> None:
         super().__init__()
         self._dtype = parameter.dtype.name if parameter.dtype is not None else ""
         holds = f"What {parameter.name} holds at first"
@@ -132,7 +132,7 @@ class LaunchRows(QWidget):
         parent: QWidget,
         launch: FileLaunch,
         kernels: Sequence[str],
-        signature: Sequence[SignatureParameter],
+        signature: Sequence[KernelParameter],
     ) -> None:
         """`parent` is a widget of the window, so that names are measured in its type."""
         super().__init__(parent)
@@ -574,7 +574,7 @@ class FileForm(Fields):
         return QScrollArea.minimumSizeHint(self)
 
     def show_launch(
-        self, launch: FileLaunch, kernels: Sequence[str], signature: Sequence[SignatureParameter]
+        self, launch: FileLaunch, kernels: Sequence[str], signature: Sequence[KernelParameter]
     ) -> None:
         self._timer.stop()
         shown = self.current()

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from core.cancelling import check
-from core.compiler.request import (
+from core.compiler.compile_request import (
     ARCHITECTURE,
     Compiled,
     Request,
@@ -25,9 +25,9 @@ from core.compiler.request import (
     define_items,
     shipped_answer,
 )
+from core.compiler.cubin import cubin_entries
 from core.errors import Cancelled, CompileError, Diagnostic, TilescopeError, TooMuchWork
 from core.ptx.debug.mangled_names import source_name
-from core.source.inline_asm import must_stay_inside
 from core.source.kernels_and_launches import split_instance
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from core.devices.occupancy import Resources
     from core.launch import Workload
 
-BuildKind = Literal["as_written", "as_compiled"]
 
+BuildKind = Literal["as_written", "as_compiled"]
 DEFAULT_ARCHITECTURE = "compute_90"
 OLDER_ARCHITECTURE = "compute_80"
 _PATIENT_S = 10.0  # a refusal that took longer is not looked into for another architecture
@@ -44,7 +44,6 @@ _PATIENT_S = 10.0  # a refusal that took longer is not looked into for another a
 # Programming Guide, "Architecture-Specific Features").
 _ONLY_HOPPER = re.compile(r"\b(?:wgmma|setmaxnreg|__CUDA_ARCH_FEAT_SM90_ALL)\b")
 _ASKS_TARGET = re.compile(r"\b(?:__CUDA_ARCH\w*|asm)\b")
-
 _KIND_OPTIONS: Mapping[BuildKind, tuple[str, ...]] = {
     "as_written": ("-G",),
     "as_compiled": ("-lineinfo",),
@@ -141,7 +140,7 @@ def compile_ptx(
             said = (*older.diagnostics, Diagnostic("warning", 0, None, note))
             made = replace(older, diagnostics=said)
         ptx = made.image.decode().rstrip("\0")
-        must_stay_inside(ptx, source_name)
+        _must_stay_inside(ptx, source_name)
         entries = tuple(re.findall(r"\.entry\s+([\w$.]+)", ptx))
         return Build(
             kind=kind,
@@ -162,51 +161,6 @@ def compile_ptx(
         )
 
     return _builds.get((first, bool(architecture)), build)
-
-
-def _is_ptxas(said: Diagnostic) -> bool:
-    """Whether ptxas says it: of code with debug information it is about speed alone."""
-    return re.match(r"\(C\d+\)", said.message) is not None
-
-
-def architecture_for(source: str, headers: Mapping[str, str] = _NO_DEFINES) -> str:
-    """The virtual architecture that a source is compiled for where nobody names another."""
-    return DEFAULT_ARCHITECTURE + _suffix(source, headers)
-
-
-def _suffix(source: str, headers: Mapping[str, str]) -> str:
-    """Of the architecture 9.0: "a" where a source uses what no other one has."""
-    texts = (source, *headers.values())
-    return "a" if any(_ONLY_HOPPER.search(text) for text in texts) else ""
-
-
-def workload_cubin(
-    workload: Workload,
-    compute_capability: tuple[int, int] = (9, 0),
-    extra_options: Sequence[str] = (),
-) -> tuple[bytes, str]:
-    """The cubin of a launch's source, and the name in there of its kernel, as `compile_kernel`.
-
-    Raises TilescopeError for PTX of another compiler.
-    """
-    must_be_ours(workload)
-    return compile_kernel(
-        workload.source,
-        workload.kernel,
-        source_name=workload.source_name,
-        defines=workload.defines,
-        compute_capability=compute_capability,
-        extra_options=extra_options,
-        headers=workload.headers,
-    )
-
-
-def must_be_ours(workload: Workload) -> None:
-    """Raises TilescopeError for PTX of another compiler, of which there is no machine code here."""
-    if workload.ptx:
-        raise TilescopeError(
-            "Another compiler made the PTX, and only what NVRTC compiles is assembled here."
-        )
 
 
 def build_of(workload: Workload, kind: BuildKind = "as_written") -> Build:
@@ -238,6 +192,17 @@ def build_of(workload: Workload, kind: BuildKind = "as_written") -> Build:
     )
 
 
+def architecture_for(source: str, headers: Mapping[str, str] = _NO_DEFINES) -> str:
+    """The virtual architecture that a source is compiled for where nobody names another."""
+    return DEFAULT_ARCHITECTURE + _suffix(source, headers)
+
+
+def _suffix(source: str, headers: Mapping[str, str]) -> str:
+    """Of the architecture 9.0: "a" where a source uses what no other one has."""
+    texts = (source, *headers.values())
+    return "a" if any(_ONLY_HOPPER.search(text) for text in texts) else ""
+
+
 def _with_machine_code(request: Request) -> Compiled:
     """The PTX of a request, and if ptxas makes machine code of it, that of one compilation.
 
@@ -258,6 +223,48 @@ def _with_machine_code(request: Request) -> Compiled:
         return compile_request(request)
     except TilescopeError:
         return compile_request(request)
+
+
+def _is_ptxas(said: Diagnostic) -> bool:
+    """Whether ptxas says it: of code with debug information it is about speed alone."""
+    return re.match(r"\(C\d+\)", said.message) is not None
+
+
+_INLINE_BEGIN, _INLINE_END = "// begin inline asm", "// end inline asm"
+_NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"[^"\n]*"')
+
+
+def _must_stay_inside(ptx: str, source_name: str) -> None:
+    """Raises CompileError, with the line, where inline assembly closes its function's brace.
+
+    It would go on as another function. The assembler takes such a text for several functions, or
+    refuses it without naming the line.
+    """
+    if _INLINE_BEGIN not in ptx:
+        return
+    depth = line = 0
+    inline = False
+    for text in ptx.splitlines():
+        stripped = text.strip()
+        if stripped in (_INLINE_BEGIN, _INLINE_END):
+            inline = stripped == _INLINE_BEGIN
+            continue
+        if stripped.startswith(".loc"):
+            line = int(stripped.split()[2])
+        for brace in re.findall(r"[{}]", _NOT_CODE.sub("", text)):
+            depth += 1 if brace == "{" else -1
+            if inline and depth <= 0:
+                sentence = (
+                    "inline assembly closes the function that it stands in: give each } of an asm "
+                    "statement a { of its own"
+                )
+                where = f"{source_name}:{line}" if line else source_name
+                raise CompileError(
+                    f"{where}: {sentence}.", (Diagnostic("error", line, None, sentence),)
+                )
+
+
+# Machine code.
 
 
 def compile_cubin(
@@ -323,13 +330,51 @@ def compile_kernel(
     return made.image, resolve_entry(cubin_entries(made.image), kernel, source_name)
 
 
-def cubin_entries(image: bytes) -> tuple[str, ...]:
-    """Names of the kernels in a cubin: each has a bank of constants for its parameters."""
-    from core.compiler.cubin import elf_of
+def workload_cubin(
+    workload: Workload,
+    compute_capability: tuple[int, int] = (9, 0),
+    extra_options: Sequence[str] = (),
+) -> tuple[bytes, str]:
+    """The cubin of a launch's source, and the name in there of its kernel, as `compile_kernel`.
 
-    prefix = ".nv.constant0."
-    names = (section.name for section in elf_of(image).iter_sections())
-    return tuple(name.removeprefix(prefix) for name in names if name.startswith(prefix))
+    Raises TilescopeError for PTX of another compiler.
+    """
+    must_be_ours(workload)
+    return compile_kernel(
+        workload.source,
+        workload.kernel,
+        source_name=workload.source_name,
+        defines=workload.defines,
+        compute_capability=compute_capability,
+        extra_options=extra_options,
+        headers=workload.headers,
+    )
+
+
+def must_be_ours(workload: Workload) -> None:
+    """Raises TilescopeError for PTX of another compiler, of which there is no machine code here."""
+    if workload.ptx:
+        raise TilescopeError(
+            "Another compiler made the PTX, and only what NVRTC compiles is assembled here."
+        )
+
+
+def compiled_resources(workload: Workload, version: str, barriers: int = 1) -> Resources:
+    """The resources of the workload's optimised kernel on a compute capability, such as "8.6".
+
+    Dynamic shared memory counts. Raises CompileError.
+    """
+    from core.compiler.cubin import kernel_resources
+    from core.devices.occupancy import Resources
+
+    major, minor = (int(part) for part in version.split("."))
+    image, entry = workload_cubin(workload, (major, minor))
+    needs = kernel_resources(image, entry)
+    shared = needs.static_shared_bytes + workload.launch.shared_bytes
+    return Resources(workload.launch.block.count, needs.registers, shared, barriers)
+
+
+# Kernels by name.
 
 
 def find_entry(build: Build, name: str) -> str:
@@ -376,11 +421,10 @@ def plain_name(entry: str) -> str:
     return "::".join(part for part in parts if not part.startswith("_GLOBAL__N_"))
 
 
-# --- cache -------------------------------------------------------------------------------------
+# What was built is kept.
+
 
 _T = TypeVar("_T")
-
-
 _PATIENCE_S = 0.02  # how often who waits for another's compilation looks whether it is wanted
 
 
@@ -432,18 +476,3 @@ def _raised(answer: _T | CompileError) -> _T:
 
 _builds = _Cache(32)
 _cubins = _Cache(32)
-
-
-def compiled_resources(workload: Workload, version: str, barriers: int = 1) -> Resources:
-    """The resources of the workload's optimised kernel on a compute capability, such as "8.6".
-
-    Dynamic shared memory counts. Raises CompileError.
-    """
-    from core.compiler.cubin import kernel_resources
-    from core.devices.occupancy import Resources
-
-    major, minor = (int(part) for part in version.split("."))
-    image, entry = workload_cubin(workload, (major, minor))
-    needs = kernel_resources(image, entry)
-    shared = needs.static_shared_bytes + workload.launch.shared_bytes
-    return Resources(workload.launch.block.count, needs.registers, shared, barriers)

@@ -2,7 +2,7 @@
 
 import random
 
-from core.compiler.undefined_macros import undefined_macros
+from core.guessing.undefined_macros import undefined_macros
 
 KNOWN = [
     "#define AA 3", "#ifdef BB\n#endif", "#if defined(CC) && DD > 2\n#endif",

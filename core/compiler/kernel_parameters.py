@@ -16,16 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from core.compiler.compiler import compile_ptx, find_entry
-from core.compiler.request import Items
+from core.compiler.builds import compile_ptx, find_entry
+from core.compiler.compile_request import Items
 from core.errors import ArgumentError, CompileError
 from core.ptx.debug.dwarf_types import DwarfType, Member
 from core.ptx.debug.variables import DebugInfo, read_dwarf
 from core.source.c_numbers import NUMBERS, VECTOR, numbers_in
 from core.source.kernel_slice import Program
-from core.source.kernels_and_launches import KernelText, kernel_called, kernels, split_instance
+from core.source.kernels_and_launches import KernelText, kernel_called, split_instance
 from core.source.preprocessor import WORD
-from core.source.template_instances import instances
+from core.source.template_instances import instances, kernel_names
 
 Texts = Mapping[str, str]
 _NONE: Texts = MappingProxyType({})
@@ -54,7 +54,7 @@ _MOST_LEAVES = 4096  # of one parameter
 
 
 @dataclass(frozen=True)
-class SignatureParameter:
+class KernelParameter:
     """One parameter of a kernel, or one member of a parameter that is a structure.
 
     `dtype` is that of the value, or of what a pointer points to (the component of a vector such as
@@ -103,27 +103,13 @@ class SignatureParameter:
         return self.is_pointer or self.count > 1
 
 
-def kernel_names(source: str, headers: str = "") -> tuple[str, ...]:
-    """The names of the __global__ functions in a source, in order.
-
-    A template counts by its instances: those that the source or the text of its `headers` launches,
-    or one that suggests itself.
-    """
-    whole = f"{headers}\n{source}" if headers else source
-    return tuple(
-        dict.fromkeys(
-            name for kernel in kernels(source, headers) for name in instances(whole, kernel)
-        )
-    )
-
-
 def read_signature(
     source: str,
     kernel: str,
     defines: Texts = _NONE,
     headers: Texts = _NONE,
     name: str = "kernel.cu",
-) -> tuple[SignatureParameter, ...]:
+) -> tuple[KernelParameter, ...]:
     """The parameters of `kernel` (its name as written, `ns::name`, `name<float>`), in order.
 
     `headers` are the source's own, by the names that it includes them by; `name` is the source's,
@@ -338,10 +324,10 @@ def _indirect(declaration: str) -> ArgumentError:
 
 def _plain(
     declaration: str, words: str, name: str, names: Mapping[str, str]
-) -> SignatureParameter | None:
+) -> KernelParameter | None:
     """The parameter if it is a number or a pointer to numbers; None for anything else."""
     if words == FUNCTION:
-        return SignatureParameter(name, FUNCTION, None, is_pointer=True)
+        return KernelParameter(name, FUNCTION, None, is_pointer=True)
     if "{" in words or words.count("*") > 1:
         return None
     if texture := _texture(words, name):
@@ -369,14 +355,14 @@ def _plain(
         return None
     shown = words.replace(" *", "*")
     is_const = bool(star) and "const" in found
-    return SignatureParameter(name, shown, dtype, bool(star), is_const, lanes if star else 1)
+    return KernelParameter(name, shown, dtype, bool(star), is_const, lanes if star else 1)
 
 
-def _texture(words: str, name: str) -> SignatureParameter | None:
+def _texture(words: str, name: str) -> KernelParameter | None:
     """A texture or a surface: what it is made of is an array."""
     kind = next((kind for kind in _TEXTURES if kind in words.split()), "")
     is_const = kind != SURFACE
-    return SignatureParameter(name, kind, None, True, is_const) if kind else None
+    return KernelParameter(name, kind, None, True, is_const) if kind else None
 
 
 _INITIALISED = r"\b{}\s*(?:\[[^;={{}}]*\]\s*)?[={{(]"  # `= 3`, `{{1, 2}}` or `(3)` behind the name
@@ -488,7 +474,7 @@ class _Unsuitable(Exception):
 
 def _read(
     declared: tuple[str, str, str], asked: tuple[str, DwarfType], align: int
-) -> Iterator[SignatureParameter]:
+) -> Iterator[KernelParameter]:
     declaration, words, _ = declared
     name, kind = asked
     if texture := _texture(words, name):
@@ -508,13 +494,13 @@ def _read(
 
 
 def _of_leaf(
-    leaf: SignatureParameter,
+    leaf: KernelParameter,
     name: str,
     shown: str,
     nbytes: int,
     align: int,
-    leaves: list[SignatureParameter],
-) -> SignatureParameter:
+    leaves: list[KernelParameter],
+) -> KernelParameter:
     path = leaf.name
     if leaf.count == MAP_WORDS and nbytes == 8 * MAP_WORDS and align == MAP_ALIGNMENT:
         path, shown = "", TENSOR_MAP  # opaque: it has the parameter's own name
@@ -528,7 +514,7 @@ def _of_leaf(
     return made
 
 
-def _symbol(asked: tuple[str, DwarfType], filled: frozenset[str]) -> Iterator[SignatureParameter]:
+def _symbol(asked: tuple[str, DwarfType], filled: frozenset[str]) -> Iterator[KernelParameter]:
     name, kind = asked
     if name not in filled:
         return
@@ -543,7 +529,7 @@ def _symbol(asked: tuple[str, DwarfType], filled: frozenset[str]) -> Iterator[Si
         yield replace(made, is_const=True, is_symbol=True, whole=name, whole_bytes=kind.nbytes)
 
 
-def _as_row(kind: DwarfType, leaves: list[SignatureParameter]) -> SignatureParameter | None:
+def _as_row(kind: DwarfType, leaves: list[KernelParameter]) -> KernelParameter | None:
     """Equal numbers without gaps, such as those of some float4, as one row."""
     first, count = leaves[0], sum(leaf.count for leaf in leaves)
     alike = all(leaf.dtype == first.dtype and not leaf.is_pointer for leaf in leaves)
@@ -552,26 +538,26 @@ def _as_row(kind: DwarfType, leaves: list[SignatureParameter]) -> SignatureParam
     return replace(first, name="", offset=0, count=count)
 
 
-def _leaves(kind: DwarfType, path: str, offset: int) -> Iterator[SignatureParameter]:
+def _leaves(kind: DwarfType, path: str, offset: int) -> Iterator[KernelParameter]:
     """The numbers, rows of numbers and pointers in a value, named by their paths in it."""
     plain = _plain_name(kind)
     if plain in _BITS_OF and kind.nbytes == 2:
-        yield SignatureParameter(path, plain, np.dtype(_BITS_OF[plain]), offset=offset)
+        yield KernelParameter(path, plain, np.dtype(_BITS_OF[plain]), offset=offset)
     elif plain in _TEXTURES:
-        handle = SignatureParameter(path, plain, None, True, plain != SURFACE)
+        handle = KernelParameter(path, plain, None, True, plain != SURFACE)
         yield replace(handle, offset=offset)
     elif kind.kind == "pointer":
         yield replace(_pointer(kind), name=path, offset=offset)
     elif kind.kind == "enum" and kind.dtype is not None:
         signed = np.dtype(f"i{kind.nbytes}")
-        yield SignatureParameter(path, f"enum {plain}", signed, offset=offset)
+        yield KernelParameter(path, f"enum {plain}", signed, offset=offset)
     elif kind.kind == "array" and kind.element is not None:
         yield from _elements(kind, kind.element, path, offset)
     elif kind.kind == "struct":
         yield from _members(kind, path, offset)
     elif kind.dtype is not None:
         number = np.dtype(np.bool_) if kind.kind == "bool" else kind.dtype
-        yield SignatureParameter(path, plain, number, offset=offset)
+        yield KernelParameter(path, plain, number, offset=offset)
     else:
         raise _Unsuitable(f"the type {kind.name} is not a number")
 
@@ -582,7 +568,7 @@ def _plain_name(kind: DwarfType) -> str:
 
 def _elements(
     array: DwarfType, element: DwarfType, path: str, offset: int
-) -> Iterator[SignatureParameter]:
+) -> Iterator[KernelParameter]:
     count = int(np.prod(array.dims, dtype=np.int64))
     first = list(_leaves(element, "", 0))
     if len(first) == 1 and not first[0].is_pointer and first[0].count == 1 and not first[0].name:
@@ -599,7 +585,7 @@ def _elements(
             )
 
 
-def _members(kind: DwarfType, path: str, offset: int) -> Iterator[SignatureParameter]:
+def _members(kind: DwarfType, path: str, offset: int) -> Iterator[KernelParameter]:
     end, found = -1, False
     for member in kind.members:
         if member.bits is not None:
@@ -614,17 +600,17 @@ def _members(kind: DwarfType, path: str, offset: int) -> Iterator[SignatureParam
         name = "" if re.match(r"\(|__SO__|__b_", member.name) else member.name
         yield from _leaves(member.type, _joined(path, name), offset + member.offset)
     if not found:  # an empty class has one byte
-        yield SignatureParameter(path, EMPTY, np.dtype(np.uint8), offset=offset)
+        yield KernelParameter(path, EMPTY, np.dtype(np.uint8), offset=offset)
 
 
 def _is_empty(member: Member) -> bool:
     return member.type.kind == "struct" and all(_is_empty(m) for m in member.type.members)
 
 
-def _pointer(kind: DwarfType) -> SignatureParameter:
+def _pointer(kind: DwarfType) -> KernelParameter:
     element = kind.element
     is_const = element is not None and element.name.startswith("const ")
-    opaque = SignatureParameter("", kind.name, None, is_pointer=True, is_const=is_const)
+    opaque = KernelParameter("", kind.name, None, is_pointer=True, is_const=is_const)
     if element is not None and element.kind == "function":
         return replace(opaque, type=FUNCTION)
     if element is None or element.kind == "void":

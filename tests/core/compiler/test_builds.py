@@ -7,18 +7,18 @@ import threading
 
 import pytest
 
-from core.compiler import clang, compiler, nvrtc_library, request
-from core.compiler.compiler import (
+from core.compiler import builds, clang, compile_request, nvrtc
+from core.compiler.builds import (
     compile_cubin,
     compile_kernel,
     compile_ptx,
-    cubin_entries,
     find_entry,
     plain_name,
     resolve_entry,
 )
+from core.compiler.compile_slice import parse_log
+from core.compiler.cubin import cubin_entries
 from core.errors import CompileError, TilescopeError
-from core.source.compiler_messages import parse_log
 
 SOURCE = """
 extern "C" __global__ void scale(float* data, float factor)
@@ -144,7 +144,7 @@ def test_entries_are_found_by_any_of_their_names():
 @pytest.fixture
 def no_library():
     """The library as it is found anew, before and after."""
-    known = (nvrtc_library.library, request._tools)
+    known = (nvrtc.library, compile_request._tools)
     for found in known:
         found.cache_clear()
     yield
@@ -161,7 +161,7 @@ def test_missing_nvrtc_names_the_package(monkeypatch):
             raise ImportError("No module named 'cuda'")
         return real(name, *args, **kwargs)
 
-    monkeypatch.setattr(nvrtc_library, "_packaged", lambda: None)
+    monkeypatch.setattr(nvrtc, "_packaged", lambda: None)
     monkeypatch.setattr(builtins, "__import__", refuse)
     monkeypatch.setattr(clang, "executable", lambda: None)
     with pytest.raises(TilescopeError, match="nvidia-cuda-nvrtc"):
@@ -170,13 +170,13 @@ def test_missing_nvrtc_names_the_package(monkeypatch):
 
 @pytest.mark.usefixtures("no_library")
 def test_a_library_that_no_package_brought_is_found_too(monkeypatch):
-    monkeypatch.setattr(nvrtc_library, "_packaged", lambda: None)
-    assert 90 in nvrtc_library.architectures()
+    monkeypatch.setattr(nvrtc, "_packaged", lambda: None)
+    assert 90 in nvrtc.architectures()
     assert "scale" in compile_ptx(SOURCE, defines={"TIMES": "7"}).ptx
 
 
 def test_the_library_names_its_failures():
-    with nvrtc_library.Program("__global__ void k() { x; }", "k.cu", {}) as program:
+    with nvrtc.Translation("__global__ void k() { x; }", "k.cu", {}) as program:
         assert program.compile(["--gpu-architecture=compute_90"]) == "NVRTC_ERROR_COMPILATION"
         assert b"undefined" in program.read("ProgramLog")
         with pytest.raises(TilescopeError, match="NVRTC_ERROR"):
@@ -196,7 +196,7 @@ def test_many_threads_may_compile_at_once():
     for thread in work:
         thread.join()
     assert len({id(build) for build in results}) == 2
-    assert compiler.DEFAULT_ARCHITECTURE == "compute_90"
+    assert builds.DEFAULT_ARCHITECTURE == "compute_90"
 
 
 TWICE = """
@@ -236,6 +236,6 @@ def test_a_macro_that_breaks_the_compilers_own_header_is_named(name):
 
 def test_what_compiles_loads_no_numpy() -> None:
     """A process of its own compiles: NumPy would take it 60 ms and 120 MB of addresses."""
-    program = "import sys, core.compiler.nvrtc; print('numpy' in sys.modules)"
+    program = "import sys, core.compiler.compile_slice; print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
     assert done.stdout.split() == [b"False"]

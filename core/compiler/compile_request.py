@@ -21,9 +21,9 @@ from typing import Literal
 
 from core.cancelling import is_cancellable
 from core.compiler import clang, disk_cache, shipped_ptx
-from core.compiler.choice import CompilerName, chosen
 from core.compiler.cubin import MachineFacts
-from core.compiler.nvrtc_library import include_folders, library_path
+from core.compiler.nvrtc import include_folders, library_path
+from core.compiler.which_compiler import CompilerName, chosen
 from core.errors import Diagnostic, TilescopeError
 from core.plain_data import plain, typed
 from core.source.host_headers import FIRST, FOLDER, HELD_BY_NVCC
@@ -109,7 +109,9 @@ def compile_request(request: Request) -> Compiled:
     key = repr((request, request.all_options, _tools(request.compiler)))
     if (known := _unpacked(disk_cache.find(key))) is not None:
         return known
-    from core.compiler.nvrtc import compile_here  # what it imports takes as long as to compile
+    from core.compiler.compile_slice import (
+        compile_here,  # what it imports takes as long as to compile
+    )
     from core.side_process.client import apart
 
     size = len(request.source) + sum(len(text) for _, text in request.headers)
