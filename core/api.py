@@ -21,7 +21,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from core.compiler.compiler import BuildKind
+from core.compiler.builds import BuildKind
 from core.errors import ArgumentError, ParameterError, TilescopeError
 from core.files import replace_file
 from core.guessing.first_launch import completed

@@ -15,8 +15,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
 import pages
 
-from core.lessons.concepts import load_concepts
-from core.lessons.lesson import VEILS
+from core.lessons.lesson import VEILS, load_concepts
 from core.lessons.lesson_expressions import FUNCTIONS
 from core.lessons.vocabulary import VOCABULARY
 

@@ -13,13 +13,12 @@ import typer
 
 from core.cli.console import Terminal, show_error
 from core.errors import ParameterError, TilescopeError
-from core.lessons.answers import LETTERS
+from core.lessons.typed_answers import LETTERS
 from core.wording import counted
 
 if TYPE_CHECKING:
     from core.lessons.lesson import Lesson
-    from core.lessons.marking import Answer, Verdict
-    from core.lessons.posing import Posed
+    from core.lessons.posing_and_marking import Answer, Posed, Verdict
 
 ACTIONS = ("list", "check", "play", "export")
 ENDINGS = {"pdf": "pdf", "qti": "zip"}
@@ -106,7 +105,7 @@ def _list() -> None:
 
 def _check(lessons: Sequence[Lesson | TilescopeError]) -> bool:
     """Prints what is wrong; whether nothing is."""
-    from core.lessons.checking import check_lesson, told_once
+    from core.lessons.lesson_check import check_lesson, told_once
 
     console, good = Terminal(highlight=False), True
     for one in lessons:
@@ -170,9 +169,9 @@ def _say_written(out: Path, lessons: Sequence[Lesson]) -> None:
 
 def _play(one: Lesson | TilescopeError, seed: int) -> None:
     """Asks every step. The window has pictures and veils; here there are the link and the words."""
-    from core.lessons.posing import pose
+    from core.lessons.launch_cache import Recorder
+    from core.lessons.posing_and_marking import pose
     from core.lessons.question_banks import numbered, source_of
-    from core.lessons.situation import Recorder
 
     if isinstance(one, TilescopeError):
         raise one
@@ -206,7 +205,7 @@ def _play(one: Lesson | TilescopeError, seed: int) -> None:
 
 def _asked(posed: Posed, console: Any) -> bool:
     """Asks until the answer is right or passed over; False where the input ends."""
-    from core.lessons.marking import mark
+    from core.lessons.posing_and_marking import mark
     from core.lessons.question_banks import key_of
 
     hints, missed = list(posed.hints), False
@@ -224,7 +223,7 @@ def _asked(posed: Posed, console: Any) -> bool:
             console.say(hints.pop(0) if hints else "There is no other hint.")
             continue
         try:
-            verdict = mark(posed, read_answer(posed, text))
+            verdict = mark(posed, _read_answer(posed, text))
         except TilescopeError as error:
             console.say(str(error))
             continue
@@ -244,7 +243,7 @@ def said(verdict: Verdict) -> str:
 
 
 def _wanted(posed: Posed) -> str:
-    from core.lessons.posing import things_of
+    from core.lessons.posing_and_marking import things_of
 
     kind = posed.step.kind
     if kind == "click":
@@ -254,10 +253,10 @@ def _wanted(posed: Posed) -> str:
     return words.get(kind, kind)
 
 
-def read_answer(posed: Posed, text: str) -> Answer:
+def _read_answer(posed: Posed, text: str) -> Answer:
     """What was typed as an answer to the question. Raises TilescopeError where it is none."""
-    from core.lessons.answers import number_typed, things_typed
-    from core.lessons.posing import things_of
+    from core.lessons.posing_and_marking import things_of
+    from core.lessons.typed_answers import number_typed, things_typed
     from core.own_files.sources_and_headers import read_source
 
     match posed.step.kind:

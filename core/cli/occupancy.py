@@ -108,7 +108,7 @@ def _of_rung(
     rung: str, sizes: Mapping[str, int], capability: Capability, barriers: int
 ) -> Resources:
     """What the compiled kernel of a rung needs on that compute capability."""
-    from core.compiler.compiler import compiled_resources
+    from core.compiler.builds import compiled_resources
 
     workload = chosen_workload(rung, fitting(rung, sizes), {})
     version = _version(capability)

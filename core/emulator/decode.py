@@ -333,7 +333,9 @@ class Decoder:
 
     def _op(self, instruction: Instruction) -> Op:
         if instruction.opcode in ("st", "red") and "async" in instruction.modifiers:
-            op = _loaded("remote_stores.remote_store")(self.operands, instruction)
+            op = _loaded("async_copies.remote_store")(self.operands, instruction)
+        elif instruction.opcode == "barrier" and "cluster" in instruction.modifiers:
+            op = _loaded("clusters.cluster_barrier")(self.operands, instruction)
         elif instruction.opcode in _SPECIAL:
             op = _loaded(_SPECIAL[instruction.opcode])(self.operands, instruction)
         elif is_clock(instruction):
@@ -434,11 +436,11 @@ _BY_KIND: dict[str, _Decode | str] = {
     "leave": leave,
     "breakpoint": trap,
     "fence": fence,
-    "barrier": "named_barriers.barrier",
+    "barrier": "barriers.barrier",
     "lanes": "warp_primitives.exchange",
     "address of a block": "clusters.map_address",
     "barrier object": "mbarriers.mbarrier",
-    "copy": "async_copy.async_copy",
+    "copy": "async_copies.async_copy",
     "matrix move": "tensor_cores.matrix_access",
     "texture": "textures.texture_op",
 }
@@ -448,7 +450,7 @@ _BY_OPCODE: dict[str, _Decode | str] = {  # where a kind has several
     "trap": trap,
     "mma": "tensor_cores.multiply",
     "wmma": "tensor_cores.wmma",
-    "wgmma": "warpgroups.wgmma",
+    "wgmma": "wgmma.wgmma",
 }
 _SPECIAL = {
     **{name: _BY_KIND[row.kind] for name, row in OPCODES.items() if row.kind in _BY_KIND},

@@ -279,7 +279,7 @@ class OperandDecoder:
         destinations: tuple[Operand, ...] = (),
         types: tuple[PtxType, ...] = (),
     ) -> Op:
-        """An instruction that is an `Action` (`core.emulator.machine`)."""
+        """An instruction that is an `Action` (`core.emulator.machine_state`)."""
         return self.op(Kind.ACTION, instruction, action, destinations, types)
 
     def writers(

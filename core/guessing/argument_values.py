@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from core.compiler.kernel_signature import EMPTY, SignatureParameter
+from core.compiler.kernel_parameters import EMPTY, KernelParameter
 from core.guessing.texture_values import guess_texture
 from core.host_program.launches import HostGuess
 from core.host_program.values import RADIUS, TENSOR_EXTENT, WINDOW
@@ -89,7 +89,7 @@ class Extents:
         return self.lengths[0]
 
 
-def guess_scalar(parameter: SignatureParameter, extents: Extents, has_size: bool) -> str:
+def guess_scalar(parameter: KernelParameter, extents: Extents, has_size: bool) -> str:
     """A scalar's text. `has_size` says that another parameter is a size."""
     name = parameter.name.rpartition(".")[2]
     known = extents.host.scalars.get(parameter.name) if extents.host else None
@@ -148,7 +148,7 @@ def guess_scalar(parameter: SignatureParameter, extents: Extents, has_size: bool
     return str(min(extents.length, top))
 
 
-def _held(value: float, parameter: SignatureParameter) -> float:
+def _held(value: float, parameter: KernelParameter) -> float:
     """What a parameter of whole numbers holds of a host's number, as C cuts it."""
     if parameter.dtype is None or parameter.dtype.kind not in "iu":
         return value
@@ -172,7 +172,7 @@ def _is_guard(name: str, text: str) -> bool:
     return bool(re.search(_GUARDED.format(re.escape(name)), text))
 
 
-def with_names(extents: Extents, parameters: Sequence[SignatureParameter], text: str) -> Extents:
+def with_names(extents: Extents, parameters: Sequence[KernelParameter], text: str) -> Extents:
     """The extents with what the parameters' names and the kernel's body tell."""
     names = [p.name.rpartition(".")[2] for p in parameters]
     widest: dict[str, int] = {}
@@ -190,7 +190,7 @@ def with_names(extents: Extents, parameters: Sequence[SignatureParameter], text:
     )
 
 
-def is_size(parameter: SignatureParameter, text: str = "") -> bool:
+def is_size(parameter: KernelParameter, text: str = "") -> bool:
     """Whether a scalar is a whole number that may be a size; `k` is one that ends a loop."""
     name = parameter.name.rpartition(".")[2]
     return (
@@ -220,7 +220,7 @@ def named_axis(name: str) -> int | None:
     return 1 if last in _ROWS else 0 if last in _COLUMNS else None
 
 
-def guess_array(parameter: SignatureParameter, text: str, extents: Extents) -> str:
+def guess_array(parameter: KernelParameter, text: str, extents: Extents) -> str:
     """An array's text; `text` is the kernel's body."""
     host = extents.host or _NOBODY
     if parameter.name in extents.nulls:
@@ -260,13 +260,13 @@ def _of_accessor(name: str, rank: int) -> str:
     return ",".join(str(TENSOR_EXTENT**power) for power in powers)
 
 
-def _dtype(parameter: SignatureParameter) -> str:
+def _dtype(parameter: KernelParameter) -> str:
     if "bfloat16" in parameter.type.lower():
         return "bfloat16"
     return parameter.dtype.name if parameter.dtype is not None else "float32"
 
 
-def _fill(parameter: SignatureParameter, text: str, extents: Extents) -> str:
+def _fill(parameter: KernelParameter, text: str, extents: Extents) -> str:
     last = parameter.name.rpartition(".")[2]
     if re.search(_LOCK.format(re.escape(last)), extents.program):
         return "zeros"  # nobody holds it
@@ -298,7 +298,7 @@ def _is_index(name: str, text: str) -> bool:
     return any(re.search(rf"\w\s*\[[^\[\];%&]*{one}(?![^;]*[%&])", text) for one in within)
 
 
-def _rows(parameter: SignatureParameter, text: str, extents: Extents) -> list[int]:
+def _rows(parameter: KernelParameter, text: str, extents: Extents) -> list[int]:
     """How many pointers there are, and how long the row is that each leads to.
 
     As the host's code says; where nothing says how long a row is a square reaches far enough, and
@@ -317,7 +317,7 @@ def _rows(parameter: SignatureParameter, text: str, extents: Extents) -> list[in
     return [*rows, parameter.lanes] if parameter.lanes > 1 else rows
 
 
-def _shape(parameter: SignatureParameter, text: str, extents: Extents) -> list[int]:
+def _shape(parameter: KernelParameter, text: str, extents: Extents) -> list[int]:
     shape = _elements(parameter, text, extents)
     if math.prod(shape) > _MOST_ELEMENTS:  # numbers that are no sizes, as a count below 0
         shape = [*reversed(extents.lengths)]
@@ -351,7 +351,7 @@ def _is_read_behind(name: str, text: str) -> bool:
     )
 
 
-def _elements(parameter: SignatureParameter, text: str, extents: Extents) -> list[int]:
+def _elements(parameter: KernelParameter, text: str, extents: Extents) -> list[int]:
     size = parameter.dtype.itemsize if parameter.dtype is not None else 4
     nbytes = extents.host.nbytes.get(parameter.name) if extents.host else None
     product = _matrix(parameter.name, text, extents)

@@ -16,15 +16,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from core.compiler.compiler import compile_ptx, plain_name
-from core.compiler.kernel_signature import (
-    SignatureParameter,
+from core.compiler.builds import compile_ptx, plain_name
+from core.compiler.kernel_parameters import (
+    KernelParameter,
     constants,
-    kernel_names,
     read_signature,
     type_sizes,
 )
-from core.compiler.undefined_macros import switches, undefined_macros
 from core.errors import ArgumentError, Cancelled, CompileError, TilescopeError, TooMuchWork
 from core.guessing.argument_values import (
     UNEVEN,
@@ -36,14 +34,8 @@ from core.guessing.argument_values import (
     product_names,
     with_names,
 )
-from core.guessing.kernel_layout import (
-    Shape,
-    declarations,
-    dimensions_of,
-    dynamic_bytes,
-    guess_defines,
-    laid_out,
-)
+from core.guessing.kernel_layout import Shape, declarations, dimensions_of, dynamic_bytes, laid_out
+from core.guessing.undefined_macros import guess_defines, switches, undefined_macros
 from core.host_program.interpreter import LEAST
 from core.host_program.launches import (
     Given,
@@ -80,7 +72,13 @@ from core.source.kernels_and_launches import (
     unscoped,
 )
 from core.source.preprocessor import closing, without_comments
-from core.source.template_instances import class_constants, instance_of, instances, launched
+from core.source.template_instances import (
+    class_constants,
+    instance_of,
+    instances,
+    kernel_names,
+    launched,
+)
 from core.wording import listing
 
 _BLANK = re.compile(r"FIX_?ME|TO_?DO|XXX+|FILL_?(ME_?)?(IN)?|YOUR_\w+")
@@ -558,7 +556,7 @@ def with_host_grid(guess: Guess, cluster: Sequence[int]) -> Guess:
 
 
 def _must_not_take_functions(
-    kernel: str, signature: Sequence[SignatureParameter], known: Collection[str]
+    kernel: str, signature: Sequence[KernelParameter], known: Collection[str]
 ) -> None:
     """Raises ArgumentError for a pointer to a function: its address is known on a GPU alone."""
     taken = [p.name for p in signature if p.is_function and p.name not in known]
@@ -571,7 +569,7 @@ def _must_not_take_functions(
 
 
 def _indexed_alike(
-    signature: Sequence[SignatureParameter], guesses: Collection[str], text: str
+    signature: Sequence[KernelParameter], guesses: Collection[str], text: str
 ) -> Mapping[str, frozenset[str]]:
     """The arrays that a kernel indexes alike; of a structure that it indexes, its first array."""
     first: dict[str, str] = {}
@@ -622,7 +620,7 @@ def _three(size: Sequence[int]) -> Size | None:
     return (x, y, z) if size else None
 
 
-def _shape_given(parameter: SignatureParameter, text: str) -> tuple[int, ...]:
+def _shape_given(parameter: KernelParameter, text: str) -> tuple[int, ...]:
     """The shape of an array that is given, in elements of the parameter's type; () for none."""
     if text.startswith("@"):
         try:
@@ -640,7 +638,7 @@ def _shape_given(parameter: SignatureParameter, text: str) -> tuple[int, ...]:
 
 
 def _bytes_given(
-    signature: Sequence[SignatureParameter], shapes: Mapping[str, tuple[int, ...]]
+    signature: Sequence[KernelParameter], shapes: Mapping[str, tuple[int, ...]]
 ) -> dict[str, int]:
     return {
         p.name: math.prod(shapes[p.name]) * p.lanes * p.dtype.itemsize
@@ -650,7 +648,7 @@ def _bytes_given(
 
 
 def _numbers_of_shapes(
-    shapes: Mapping[str, tuple[int, ...]], signature: Sequence[SignatureParameter], text: str
+    shapes: Mapping[str, tuple[int, ...]], signature: Sequence[KernelParameter], text: str
 ) -> dict[str, Number]:
     """What the arrays that are given say of the kernel's sizes."""
     sizes = [p.name for p in signature if is_size(p)]
@@ -672,7 +670,7 @@ def _side(count: int, columns: str) -> int:
 
 
 def _numbers_of_grid(
-    grid: Sequence[int], block: Sequence[int], signature: Sequence[SignatureParameter], text: str
+    grid: Sequence[int], block: Sequence[int], signature: Sequence[KernelParameter], text: str
 ) -> dict[str, Number]:
     """The sizes that a grid which is given covers."""
     found: dict[str, Number] = {}
@@ -741,9 +739,7 @@ def _numbers_of_instance(source: str, instance: str, headers: str) -> Mapping[st
     return numbers_of_instance(formals, split_instance(instance)[1])
 
 
-def _numbers(
-    signature: Sequence[SignatureParameter], given: Mapping[str, str]
-) -> dict[str, Number]:
+def _numbers(signature: Sequence[KernelParameter], given: Mapping[str, str]) -> dict[str, Number]:
     """The scalars that are given, as far as their texts are numbers."""
     found: dict[str, Number] = {}
     for parameter in signature:
@@ -758,7 +754,7 @@ def _numbers(
 
 
 def _lengths(
-    shape: Shape, signature: Sequence[SignatureParameter], text: str, numbers: Mapping[str, Number]
+    shape: Shape, signature: Sequence[KernelParameter], text: str, numbers: Mapping[str, Number]
 ) -> tuple[int, ...]:
     """Elements along each dimension: those of the numbers that are given, or the usual ones."""
     lengths = list(shape.lengths)
@@ -780,7 +776,7 @@ def _within(
     lengths: tuple[int, ...],
     steps: Sequence[int],
     numbers: Mapping[str, Number],
-    signature: Sequence[SignatureParameter],
+    signature: Sequence[KernelParameter],
     text: str,
 ) -> tuple[int, ...]:
     """Elements along each dimension where a number of the host's bounds those of the last block."""
@@ -805,7 +801,7 @@ def _trimmed(size: tuple[int, ...], dimensions: int) -> tuple[int, ...]:
 
 
 def _arguments(
-    signature: Sequence[SignatureParameter],
+    signature: Sequence[KernelParameter],
     text: str,
     extents: Extents,
     usual: Extents,
@@ -863,7 +859,7 @@ def refit(source: str, launch: FileLaunch) -> FileLaunch:
 
 def _signature(
     source: str, launch: FileLaunch, headers: Mapping[str, str]
-) -> tuple[SignatureParameter, ...]:
+) -> tuple[KernelParameter, ...]:
     return read_signature(
         source, launch.kernel, split_defines(launch.defines), headers, launch.name
     )
@@ -931,7 +927,7 @@ def smaller(source: str, launch: FileLaunch) -> Iterator[str]:
             yield f"{option}{less}"
 
 
-def _fits(parameter: SignatureParameter, text: str) -> bool:
+def _fits(parameter: KernelParameter, text: str) -> bool:
     if parameter.is_pointer and text.strip() == "null":
         return True
     if not parameter.is_array:
@@ -946,7 +942,7 @@ def _fits(parameter: SignatureParameter, text: str) -> bool:
 
 def launch_of(
     source: str, path: str, known: FileLaunch | None, kernel: str | None, is_linked: bool
-) -> tuple[FileLaunch, tuple[str, ...], tuple[SignatureParameter, ...]]:
+) -> tuple[FileLaunch, tuple[str, ...], tuple[KernelParameter, ...]]:
     """A launch of a source, its kernels' names, and the signature of the launched one.
 
     `known` is a launch to go on from, whose gaps are guessed if `is_linked`; without it one of

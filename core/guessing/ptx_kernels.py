@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from core.compiler.kernel_signature import SignatureParameter
+from core.compiler.kernel_parameters import KernelParameter
 from core.emulator.events import AccessEvent, FaultEvent, Observer, TransferEvent
 from core.emulator.geometry import Geometry
 from core.emulator.launch_image import Image
@@ -399,7 +399,7 @@ def _axes(file: PtxFile, *names: str) -> int:
 
 def opened_ptx(
     path: str, known: FileLaunch | None, kernel: str | None, text: str | None
-) -> tuple[FileLaunch, tuple[str, ...], tuple[SignatureParameter, ...]]:
+) -> tuple[FileLaunch, tuple[str, ...], tuple[KernelParameter, ...]]:
     """A launch of a PTX file, its kernels' names, and the signature of the launched one.
 
     `known` is a launch to go on from, of which the kernel's own arguments are kept; without it one
@@ -417,7 +417,7 @@ def opened_ptx(
     return complete_ptx(file, asked), spoken_names, tuple(_with_types(file))
 
 
-def _with_types(file: PtxFile) -> Iterator[SignatureParameter]:
+def _with_types(file: PtxFile) -> Iterator[KernelParameter]:
     """The signature with what pointers seem to lead to, so that a form need not repeat it."""
     for parameter, (_, use) in zip(file.signature, file.arguments, strict=True):
         is_plain = parameter.is_pointer and parameter.dtype is None and use.element != "bfloat16"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from core.compiler.kernel_signature import SURFACE, SignatureParameter
+from core.compiler.kernel_parameters import SURFACE, KernelParameter
 from core.source.c_numbers import NUMBERS
 
 _DEFAULTS = {1: (256,), 2: (64, 64), 3: (16, 16, 16)}
@@ -24,7 +24,7 @@ _BITS = re.compile(
 _MODE = re.compile(r"\baddressMode\s*\[\s*0\s*\]\s*=\s*cudaAddressMode(Clamp|Wrap|Mirror|Border)")
 
 
-def guess_texture(parameter: SignatureParameter, source: str, sizes: Sequence[int]) -> str:
+def guess_texture(parameter: KernelParameter, source: str, sizes: Sequence[int]) -> str:
     """The argument of a texture, as `random:uint8[64,64,4]:2d:linear`.
 
     `source` is the program's text, `sizes` are the extents that suggest themselves, x last.

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from core.cancelling import check
-from core.compiler.compiler import build_of, find_entry
+from core.compiler.builds import build_of, find_entry
 from core.emulator.budget import Limits
 from core.emulator.events import AccessEvent, FaultEvent, Observer
 from core.emulator.geometry import Geometry

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from core.compiler.kernel_signature import SignatureParameter
+from core.compiler.kernel_parameters import KernelParameter
 from core.host_program.interpreter import LEAST, SIZES
 from core.host_program.run_to_launch import HostProgram, HostValues
 from core.host_program.tensor_map_calls import as_argument, may_be_map
@@ -131,7 +131,7 @@ class KernelInHost:
 
     source: str
     kernel: str
-    signature: Sequence[SignatureParameter]
+    signature: Sequence[KernelParameter]
     defines: Mapping[str, str]
     type_sizes: Mapping[str, int]
     given: Given
@@ -186,7 +186,7 @@ def numbers_of_instance(template: Sequence[str], given: Sequence[str]) -> Mappin
 
 
 def null_arguments(
-    source: str, kernel: str, signature: Sequence[SignatureParameter]
+    source: str, kernel: str, signature: Sequence[KernelParameter]
 ) -> frozenset[str]:
     """The pointers that the file's first launch of `kernel` sets to null beside others."""
     launch = first_launch(source, kernel)
@@ -195,7 +195,7 @@ def null_arguments(
     return _null(signature, texts)
 
 
-def _null(parameters: Sequence[SignatureParameter], texts: Mapping[str, str]) -> frozenset[str]:
+def _null(parameters: Sequence[KernelParameter], texts: Mapping[str, str]) -> frozenset[str]:
     """Pointers that are null where others are not: the kernel can do without them."""
     pointers = [p.name for p in parameters if p.is_pointer and p.name in texts]
     nulls = {n for n in pointers if texts[n] in ("nullptr", "NULL", "0")}
@@ -250,7 +250,7 @@ class _Small:
         self,
         program: HostProgram,
         launch: HostLaunch,
-        signature: Sequence[SignatureParameter],
+        signature: Sequence[KernelParameter],
         kernel: KernelText | None,
         instance: str,
         given: Given,
@@ -391,7 +391,7 @@ class _Small:
         syntax = self.program.syntax
         return {n: as_argument(t, n, self.device, syntax) for n, t in found.items() if t}
 
-    def _texts(self) -> Iterator[tuple[SignatureParameter, str]]:
+    def _texts(self) -> Iterator[tuple[KernelParameter, str]]:
         """The host's expression for each parameter, members of what it passes included."""
         texts = self._by_parameter()
         for parameter in self.parameters:
@@ -851,7 +851,7 @@ def _is_part(grid: Size | None, whole: Size | None) -> bool:
     return grid is not None and whole is not None and _count(grid) < _count(whole)
 
 
-def _bytes_of(parameter: SignatureParameter) -> int:
+def _bytes_of(parameter: KernelParameter) -> int:
     return parameter.dtype.itemsize * parameter.lanes if parameter.dtype is not None else 0
 
 

@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Literal
 
 from core.errors import TilescopeError
-from core.lessons.concepts import LESSONS_FOLDER
-from core.lessons.lesson import Lesson, Setting, Step
+from core.lessons.lesson import LESSONS_FOLDER, Lesson, Setting, Step
 from core.lessons.lesson_expressions import LessonError
 from core.lessons.lesson_files import read_lesson
-from core.lessons.posing import variant
+from core.lessons.posing_and_marking import variant
 from core.lessons.progress import Progress
 
 NOT_LESSONS = ("concepts.toml", "course.toml", "glossary.toml")

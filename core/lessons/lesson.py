@@ -1,17 +1,21 @@
 """What a lesson is: steps with a place to look at, a question, a veil, replies, hints and goals.
 
-All of it is immutable and holds expressions that are not yet worked out; `core.lessons.posing`
-works them out for one variant of a step. `docs/lessons.md` explains the file that it is read from.
+All of it is immutable and holds expressions that are not yet worked out; `posing_and_marking` works
+them out for one variant of a step. `docs/lessons.md` explains the file that it is read from. At the
+end stand the concepts that lessons are about, and what learners believe wrongly.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, get_args
 
+from core.errors import TilescopeError
 from core.ladder import Ladder
 from core.ladder.expressions import MatrixExpression
 from core.lessons.lesson_expressions import Expression, Sentence, Value
@@ -60,6 +64,8 @@ Setting = int | str
 """A value that a variant sets: a text for names of `let` alone."""
 Best = Literal["least", "most", "any"]
 BESTS: tuple[Best, ...] = get_args(Best)
+Mark = Literal["right", "near", "wrong"]
+"""What an answer is worth."""
 
 
 @dataclass(frozen=True)
@@ -230,3 +236,43 @@ class Lesson:
             if step.name == name:
                 return step
         raise KeyError(name)
+
+
+# What lessons are about, and what learners believe wrongly: the rows of resources/lessons.
+#
+# Every step names the concepts that it asks for, wrong answers the misconception that they show.
+
+
+LESSONS_FOLDER = Path(__file__).resolve().parents[2] / "resources" / "lessons"
+_CONCEPTS = LESSONS_FOLDER / "concepts.toml"
+
+
+@dataclass(frozen=True)
+class Concept:
+    """Something to learn; `line` says it in a sentence."""
+
+    name: str
+    title: str
+    line: str
+
+
+@dataclass(frozen=True)
+class Concepts:
+    """The concepts in the order they are taught, and the misconceptions, by name."""
+
+    concepts: Mapping[str, Concept]
+    beliefs: Mapping[str, str]
+
+
+@cache
+def load_concepts() -> Concepts:
+    """Reads the table. Raises TilescopeError where it is wrong."""
+    try:
+        table = tomllib.loads(_CONCEPTS.read_text(encoding="utf-8"))
+        rows = [Concept(**row) for row in table["concept"]]
+        beliefs = {row["name"]: row["says"] for row in table["misconception"]}
+    except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+        raise TilescopeError(
+            f"The table of concepts, {_CONCEPTS}, cannot be read: {error}."
+        ) from error
+    return Concepts(MappingProxyType({row.name: row for row in rows}), MappingProxyType(beliefs))

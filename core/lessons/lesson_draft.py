@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 
 from core.errors import TilescopeError
 from core.ladder import Ladder
+from core.lessons.launch_cache import Recorder
 from core.lessons.lesson_expressions import LessonError
-from core.lessons.situation import Recorder, Situation
 from core.lessons.step_links import Link, parse_link
+from core.lessons.vocabulary import Situation
 from core.trace.step_names import step_named
 
 MOST_NAMES = 9  # of the accesses of one kind in a phase that are named and not numbered

@@ -23,10 +23,10 @@ from core.errors import TilescopeError
 from core.ladder import REGISTRY, Ladder, all_kernels, load_ladder
 from core.ladder.expressions import MatrixExpression
 from core.ladder.rung import Rung
-from core.lessons.concepts import LESSONS_FOLDER, load_concepts
 from core.lessons.lesson import (
     BESTS,
     KINDS,
+    LESSONS_FOLDER,
     TARGETS,
     VEILS,
     Choice,
@@ -42,10 +42,11 @@ from core.lessons.lesson import (
     Setting,
     Slider,
     Step,
+    load_concepts,
 )
 from core.lessons.lesson_expressions import Expression, LessonError, Sentence, Value
-from core.lessons.situation import Words
 from core.lessons.step_links import MOST, parse_link
+from core.lessons.vocabulary import Words
 from core.own_files.sources_and_headers import read_plain, read_source
 from core.trace.step_names import check_name
 from core.wording import listing
@@ -438,11 +439,11 @@ class _Reader:
         if isinstance(question, Slider):
             known = frozenset(names | {question.name})
             question.goal.check(words, known)
-        for expression in expressions_of(step):
+        for expression in _expressions_of(step):
             expression.check(words, frozenset(names))
 
 
-def expressions_of(step: Step) -> Iterator[Expression]:
+def _expressions_of(step: Step) -> Iterator[Expression]:
     """All expressions of a step, but a slider's goal, which has a name of its own."""
     sentences = [step.ask, step.why, *step.hints]
     for reply in step.replies:

@@ -17,8 +17,7 @@ from typing import Any, Literal
 
 from core.errors import TilescopeError
 from core.files import replace_file
-from core.lessons.lesson import Setting
-from core.lessons.marking import Mark
+from core.lessons.lesson import Mark, Setting
 from core.own_files.sources_and_headers import read_plain
 from core.plain_data import plain, typed
 

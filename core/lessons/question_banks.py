@@ -21,11 +21,17 @@ from difflib import ndiff
 from html import escape
 from xml.etree import ElementTree as Xml
 
+from core.lessons.launch_cache import Recorder
 from core.lessons.lesson import Edit, Lesson, Number, Order, Slider
 from core.lessons.lesson_expressions import Value
-from core.lessons.marking import answer_text, slack_of
-from core.lessons.posing import NO_VALUES, Posed, pose, right_answer
-from core.lessons.situation import Recorder
+from core.lessons.posing_and_marking import (
+    NO_VALUES,
+    Posed,
+    answer_text,
+    pose,
+    right_answer,
+    slack_of,
+)
 
 
 def source_of(posed: Posed) -> str:

@@ -1,14 +1,18 @@
 """The words of lessons: what an expression can ask of a launch, of a step of it, and of devices.
 
 Each is a function here; its signature says what it takes, its docstring what it gives. The table in
-docs/lessons.md is made from them. The first argument is the situation that is asked about.
+docs/lessons.md is made from them. The first argument is the situation that is asked about: a
+launch, a block of its record, a step of that, and the values of names. An expression that names
+other parameters (`sectors(stride=s)`) is evaluated in another situation, whose launch is recorded
+when it is first asked for.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,24 +21,159 @@ from numpy.typing import NDArray
 
 from core.devices.device_table import find_capability, load_devices
 from core.devices.occupancy import LIMITS, Occupancy, Resources, occupancy
-from core.errors import TilescopeError
+from core.emulator.geometry import WARP
+from core.errors import ParameterError, TilescopeError
 from core.explain.phase_table import phase_table
-from core.gpu.benchmark_result import load_recorded
 from core.gpu.result_check import Check, check
+from core.gpu.result_files import load_recorded
+from core.ladder import Ladder
+from core.launch import Launch, Workload
+from core.lessons.launch_cache import NOT_WHOLE, Recorder
 from core.lessons.lesson_expressions import Element, LessonError, Value
+from core.lessons.step_links import Link, parse_link
 from core.models.ceilings import NAMES, Ceilings
 from core.models.ceilings import ceilings as all_ceilings
+from core.models.launch_needs import Counts
 from core.ptx.debug.variables import debug_info
 from core.rules.counters import COUNTERS, Count
 from core.rules.global_memory import SECTOR
-from core.trace.access import WARP, Access, Array, SharedState, WarpAccess
+from core.trace.access import Access, Array, SharedState, WarpAccess
 from core.trace.finding import KINDS, Finding
 from core.trace.pipeline import Filling, Pipeline, pipeline
+from core.trace.step_names import step_named
 
 if TYPE_CHECKING:
     from core.explain.phase_table import Entry
-    from core.lessons.situation import Situation
-    from core.trace import BlockTrace
+    from core.trace import BlockTrace, Trace
+
+MOST_LAUNCHES = 160  # that one evaluation may ask for
+CHANGES = ("at", "block", "thread", "seed", "of", "order")
+"""What an expression may say of the place it asks about, beside the launch's parameters."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Where an expression is evaluated. `source` is an edited text in place of the rung's own.
+
+    `values` are the names of the step beside the launch's parameters. `expected` overrides what
+    the outputs have to be. `in_window` says where sentences are read. `_asked` counts the launches
+    that one evaluation has asked for.
+    """
+
+    link: Link
+    recorder: Recorder
+    values: Mapping[str, Value] = field(default_factory=dict)
+    source: str | None = None
+    expected: Callable[[Workload], Workload] | None = None
+    in_window: bool = True
+    _asked: list[int] = field(default_factory=lambda: [0])
+
+    # -- what expressions are given ----------------------------------------------------------
+
+    def names(self) -> Mapping[str, Value]:
+        """Values by name: the launch's parameters, the step's own, and `vs` where there is one."""
+        other: Mapping[str, Value] = {} if self.link.versus is None else {"vs": "vs"}
+        return {**self.link.parameters, **self.values, **other}
+
+    def call(self, word: str, given: list[Value], named: Mapping[str, Value]) -> Value:
+        """What a word of the vocabulary says here. Raises TilescopeError."""
+        row = VOCABULARY[word]
+        own = {name: value for name, value in named.items() if name in row.names}
+        changes = {name: value for name, value in named.items() if name not in row.names}
+        return row.say(self.changed(changes) if changes else self, given, own)
+
+    def changed(self, changes: Mapping[str, Value]) -> Situation:
+        """The situation with other parameters, another place, or that of the other launch."""
+        self._asked[0] += 1
+        if self._asked[0] > MOST_LAUNCHES:
+            raise LessonError(f"An expression asks for more than {MOST_LAUNCHES} situations.")
+        numbers = dict(changes)
+        link, source = self.link, self.source
+        if (of := numbers.pop("of", None)) is not None:
+            link, source = self._other(of), None
+        for name in ("at", "order"):
+            if (text := numbers.pop(name, None)) is not None:
+                if not isinstance(text, str):
+                    raise LessonError(f'{name} is a text, such as {name}="load:A@phase0".')
+                link = replace(link, **{name: text})  # type: ignore[arg-type]
+        whole: dict[str, int] = {}
+        for name, value in numbers.items():
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise LessonError(f"{name} is a whole number.")
+            whole[name] = value
+        return replace(self, link=link.varied(whole, self.recorder.ladder), source=source)
+
+    def _other(self, of: Value) -> Link:
+        """The launch compared with, at the same place; or that of a link."""
+        link = self.link
+        if of == "vs" and link.versus is not None:
+            return replace(link.versus, block=link.block, at=link.at, step=link.step)
+        if isinstance(of, str) and of != "vs":
+            return parse_link(of, self.recorder.ladder)
+        raise LessonError('of is vs, if the link compares, or a link: of="tiled?n=4&tile=2".')
+
+    def of(self, link: Link, source: str | None = None) -> Situation:
+        """The same names at another launch; its launches are counted anew."""
+        return replace(self, link=link, source=source, _asked=[0])
+
+    # -- what words ask ------------------------------------------------------------------------
+
+    @cached_property
+    def trace(self) -> Trace:
+        """The record of the launch."""
+        return self.recorder.trace(self.link, self.source)
+
+    @cached_property
+    def whole(self) -> Trace:
+        """The record, where every block was run; a TilescopeError where only one was."""
+        if not self.trace.complete:
+            raise LessonError(NOT_WHOLE)
+        return self.trace
+
+    @cached_property
+    def block(self) -> BlockTrace:
+        """The record of the link's block."""
+        return self.trace.block(self.link.block)
+
+    @cached_property
+    def step(self) -> int:
+        """The step of the block. Raises ParameterError where there is none such."""
+        block, link = self.block, self.link
+        if link.at:
+            return step_named(block, link.at)
+        if link.step is None:
+            steps = block.access_steps
+            return int(steps[0]) if len(steps) else 0
+        if link.step >= block.n_steps:
+            raise ParameterError(
+                f"The launch has no step {link.step}: the last is {block.n_steps - 1}."
+            )
+        return link.step
+
+    @cached_property
+    def access(self) -> Access:
+        """What the step accesses. Raises TilescopeError where it accesses nothing."""
+        found = self.block.access(self.step)
+        if found is None:
+            raise LessonError(
+                f"Step {self.step} of {self.link.rung} accesses no memory: name one that does, "
+                "such as at=load:A@phase0."
+            )
+        return found
+
+    @cached_property
+    def launch(self) -> Launch:
+        """The launch itself, its arrays empty."""
+        rung = self.recorder.ladder[self.link.rung]
+        return rung.blank_workload(**self.link.parameters).launch
+
+    @cached_property
+    def counts(self) -> Counts:
+        """What the launch needs as compiled, at any size."""
+        return self.recorder.counts(self.link, self.source)
+
+
+# -- words as data -----------------------------------------------------------------------------
 
 Says = Callable[..., Value]
 _S = TypeVar("_S", bound=Says)
@@ -129,6 +268,28 @@ def _word(function: _S) -> _S:
 
 VOCABULARY: Mapping[str, Word] = MappingProxyType(_WORDS)
 """All words by name, in the order of the table."""
+
+
+class Words:
+    """Which calls are good at a link: for the check of expressions when a lesson is read."""
+
+    def __init__(self, link: Link, ladder: Ladder) -> None:
+        self._parameters = {*ladder[link.rung].defaults}
+        if link.versus is not None:
+            self._parameters |= {*ladder[link.versus.rung].defaults}
+
+    def check(self, word: str, given: int, named: frozenset[str]) -> str:
+        """What is wrong with a call; "" where nothing is."""
+        row = VOCABULARY.get(word)
+        if row is None:
+            return "is not a word of lessons; docs/lessons.md has all of them"
+        for name in sorted(named - set(row.names) - set(CHANGES) - self._parameters):
+            return f"takes no {name}: it takes {', '.join(row.names) or 'nothing'}, {_changes()}"
+        return row.misfit(given, named)
+
+
+def _changes() -> str:
+    return f"and {', '.join(CHANGES)} and parameters of the launch"
 
 
 # -- the access that the step makes ------------------------------------------------------------

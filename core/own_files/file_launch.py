@@ -38,7 +38,7 @@ from core.own_files.sources_and_headers import local_files, local_headers, read_
 from core.side_process.client import stoppable
 
 if TYPE_CHECKING:
-    from core.compiler.kernel_signature import SignatureParameter
+    from core.compiler.kernel_parameters import KernelParameter
 
 # Grid, block and macros of a launch from their texts, and what CUDA allows of them.
 
@@ -132,7 +132,7 @@ def signature_of(
     defines: tuple[tuple[str, str], ...],
     headers: tuple[tuple[str, str], ...],
     name: str,
-) -> tuple[SignatureParameter, ...]:
+) -> tuple[KernelParameter, ...]:
     """`read_signature` of a kernel; NoKernel where the source, called `name`, has none at all."""
     return stoppable(_read, source, kernel, defines, headers, name)
 
@@ -143,8 +143,9 @@ def _read(
     defines: tuple[tuple[str, str], ...],
     headers: tuple[tuple[str, str], ...],
     name: str,
-) -> tuple[SignatureParameter, ...]:
-    from core.compiler.kernel_signature import kernel_names, read_signature  # loads the compiler
+) -> tuple[KernelParameter, ...]:
+    from core.compiler.kernel_parameters import read_signature  # loads the compiler
+    from core.source.template_instances import kernel_names
 
     if not kernel_names("\n".join((source, *(text for _, text in headers)))):
         raise NoKernel(f"{name} has no kernel: mark a function __global__.")
@@ -268,7 +269,7 @@ class LaunchForm:
 
     def arguments(
         self,
-        signature: Sequence[SignatureParameter],
+        signature: Sequence[KernelParameter],
         seed: int,
         make: Callable[..., Argument] = make_argument,
     ) -> list[Argument]:

@@ -34,6 +34,7 @@ from core.source.kernels_and_launches import (
     HostLaunch,
     KernelText,
     kernel_of,
+    kernels,
     launches_by_kernel,
     split_instance,
     with_words,
@@ -80,6 +81,20 @@ def instances(source: str, kernel: KernelText) -> tuple[str, ...]:
     it declares some, a launch with an argument that cannot be told is of one of these.
     """
     return _reader(source).instances(kernel) if kernel.template else (kernel.called,)
+
+
+def kernel_names(source: str, headers: str = "") -> tuple[str, ...]:
+    """The names of the __global__ functions in a source, in order.
+
+    A template counts by its instances: those that the source or the text of its `headers` launches,
+    or one that suggests itself.
+    """
+    whole = f"{headers}\n{source}" if headers else source
+    return tuple(
+        dict.fromkeys(
+            name for kernel in kernels(source, headers) for name in instances(whole, kernel)
+        )
+    )
 
 
 def launched(source: str, launch: HostLaunch) -> KernelText | None:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from core.trace.phases import Loop, phase_of
+from core.ptx.loops import Loop
+from core.trace.phases import phase_of
 
 if TYPE_CHECKING:
     from core.emulator.block_record import ChunkRecord

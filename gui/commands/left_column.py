@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
-from gui.commands.window import Window
-from gui.looks.style_sheet import side_by_side
+from gui.commands.window_base import Window
+from gui.looks.labels_and_layouts import side_by_side
 from gui.views.dock_area import units
 from gui.views.lesson_panel import LessonPanel
 

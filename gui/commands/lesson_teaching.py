@@ -18,8 +18,8 @@ from PySide6.QtWidgets import QFileDialog
 
 from core.errors import ParameterError, TilescopeError
 from gui.background import Worker, sentence_of
-from gui.commands.focus import focus_page
-from gui.commands.window import Window
+from gui.commands.keyboard_focus import focus_page
+from gui.commands.window_base import Window
 from gui.jobs.lesson_work import (
     CourseRead,
     Drafted,
@@ -46,12 +46,12 @@ if TYPE_CHECKING:
     from core.ladder import Ladder
     from core.lessons.course import Again, Course
     from core.lessons.lesson import Lesson
-    from core.lessons.marking import Answer
+    from core.lessons.posing_and_marking import Answer
     from core.lessons.progress import Answered, Origin, Progress
     from core.lessons.step_links import Link
     from gui.commands.editing_and_opening import Workbench
     from gui.commands.explaining import Explaining
-    from gui.commands.moment_commands import Moments
+    from gui.commands.links_and_moments import Moments
 
 FILES = "Lessons (*.toml);;All files (*)"
 MOST_SEED = 2**31 - 1
@@ -166,7 +166,7 @@ class Teaching(QObject):
     def export(self, path: Path, kind: str) -> None:
         """Write all answers to a file, without a name and without times of day."""
         from core.files import replace_file
-        from core.lessons.concepts import load_concepts
+        from core.lessons.lesson import load_concepts
         from core.lessons.progress import export_csv, export_json
 
         if self.progress is None:
@@ -315,7 +315,7 @@ class Teaching(QObject):
 
     def again(self) -> None:
         """The same question with other numbers."""
-        from core.lessons.posing import variant
+        from core.lessons.posing_and_marking import variant
 
         sitting, progress = self.sitting, self.progress
         if sitting is None or progress is None or not sitting.question.step.sets:
@@ -339,7 +339,7 @@ class Teaching(QObject):
     def ask_missed(self) -> None:
         """Ask the questions that were missed once more, with other numbers where there are."""
         from core.lessons.course import Again
-        from core.lessons.posing import variant
+        from core.lessons.posing_and_marking import variant
 
         sitting, progress = self.sitting, self.progress
         if sitting is None or progress is None:

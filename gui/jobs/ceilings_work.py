@@ -25,7 +25,7 @@ from gui.scenes.benchmark import size_parameters
 from gui.scenes.session_values import Configuration
 
 if TYPE_CHECKING:
-    from core.compiler.compiler import BuildKind
+    from core.compiler.builds import BuildKind
     from core.devices.device_table import Capability, Device
     from core.devices.occupancy import Resources
     from core.gpu.benchmark_result import BenchmarkResult
@@ -215,7 +215,7 @@ class CeilingCounter(QObject):
         if missing and not self.busy:
             self._tried.update(m.ceiling_key for m in missing)
             missing.sort(key=self._effort)
-            self._worker.submit(result_ceilings_job, self._ladder, missing, self._counted.emit)
+            self._worker.submit(_result_ceilings_job, self._ladder, missing, self._counted.emit)
 
     @property
     def left(self) -> int:
@@ -232,7 +232,7 @@ class CeilingCounter(QObject):
         self.changed.emit()
 
 
-def result_ceilings_job(
+def _result_ceilings_job(
     progress: Progress,
     ladder: Ladder,
     wanted: Sequence[Measured],
@@ -459,7 +459,7 @@ def resources_job(
     _: Progress, ladder: Ladder, wanted: Configuration, capability: Capability
 ) -> Compiled:
     """The work of compiling a launch's kernel for a compute capability; gives a `Compiled`."""
-    from core.compiler.compiler import compiled_resources
+    from core.compiler.builds import compiled_resources
 
     key, workload = key_of(wanted), workload_of(ladder, wanted)
     version, note = capability.name, ""

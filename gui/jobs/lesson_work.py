@@ -17,11 +17,10 @@ from gui.scenes.lesson_sitting import Asked, Reply
 if TYPE_CHECKING:
     from core.ladder import Ladder
     from core.lessons.course import Again, Course
+    from core.lessons.launch_cache import Recorder
     from core.lessons.lesson import Lesson, Setting
-    from core.lessons.marking import Answer
-    from core.lessons.posing import Posed
+    from core.lessons.posing_and_marking import Answer, Posed
     from core.lessons.progress import Progress
-    from core.lessons.situation import Recorder
     from gui.background import Progress as Advance
 
 
@@ -62,7 +61,7 @@ class Recorders:
 
     def of(self, ladder: Ladder) -> Recorder:
         """The recorder of a ladder."""
-        from core.lessons.situation import Recorder
+        from core.lessons.launch_cache import Recorder
 
         if id(ladder) not in self._of:
             self._of[id(ladder)] = ladder, Recorder(ladder)
@@ -94,7 +93,7 @@ def pose_job(
 ) -> Asked:
     """Works a question out."""
     from core.lessons.lesson import Click
-    from core.lessons.posing import pose, things_of
+    from core.lessons.posing_and_marking import pose, things_of
 
     recorder = recorders.of(again.lesson.ladder)
     posed = pose(again.lesson, again.step, recorder, values, seed)
@@ -103,7 +102,7 @@ def pose_job(
 
 def foresee_job(_: Advance, posed: Posed) -> None:
     """Records the launches that the answer and its explanation need, while the learner thinks."""
-    from core.lessons.posing import right_answer
+    from core.lessons.posing_and_marking import right_answer
 
     with suppress(TilescopeError):  # said once it is asked for
         right_answer(posed)
@@ -112,7 +111,7 @@ def foresee_job(_: Advance, posed: Posed) -> None:
 
 def mark_job(_: Advance, posed: Posed, answer: Answer, sure: bool) -> Reply:
     """Marks an answer."""
-    from core.lessons.marking import mark
+    from core.lessons.posing_and_marking import mark
 
     return Reply(answer, sure, mark(posed, answer))
 
@@ -132,7 +131,7 @@ def draft_job(
     import re
 
     from core.files import replace_file
-    from core.lessons.checking import check_lesson
+    from core.lessons.lesson_check import check_lesson
     from core.lessons.lesson_draft import lesson_of
     from core.lessons.lesson_files import read_lesson
 
@@ -148,8 +147,7 @@ def draft_job(
 
 def reveal_job(_: Advance, recorders: Recorders, posed: Posed, following: Again | None) -> Revealed:
     """Works out the answer of a question, and the words of the one that follows."""
-    from core.lessons.marking import answer_text
-    from core.lessons.posing import right_answer, situation
+    from core.lessons.posing_and_marking import answer_text, right_answer, situation
 
     wanted, asked = right_answer(posed), ""
     if following is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from core.errors import Cancelled, TilescopeError
 
 if TYPE_CHECKING:
-    from core.compiler.kernel_signature import SignatureParameter
+    from core.compiler.kernel_parameters import KernelParameter
     from core.ladder import Ladder
     from core.launch import Workload
     from core.own_files.file_launch import FileLaunch
@@ -30,7 +30,7 @@ class Opened:
 
     launch: FileLaunch
     kernels: tuple[str, ...]
-    signature: tuple[SignatureParameter, ...]
+    signature: tuple[KernelParameter, ...]
     edited: str | None
     block: int | None = None
     pasted: str = ""
@@ -119,13 +119,13 @@ def load_job(_: Progress, path: str, ladder: Ladder) -> Loaded:
         edited = source if source != original else None
         shown = Configuration(workload.rung, workload.parameters, edited)
     else:
-        original, form = source, form_of(workload)
+        original, form = source, _form_of(workload)
         shown = Configuration("", {}, source, form.launch, checksum(source))
     prepare(trace, trace.recorded_blocks[0])
     return Loaded(Recorded(trace, Origin(shown, original)), form)
 
 
-def form_of(workload: Workload) -> Opened:
+def _form_of(workload: Workload) -> Opened:
     """The form of a launch whose file may be gone: of a text in no file, its random arrays anew."""
     from core.guessing.first_launch import launch_of
     from core.launch import ArrayArgument, ScalarArgument

@@ -91,8 +91,8 @@ class CourseShown:
 
 def course_shown(course: Course, lessons: Sequence[Lesson], progress: Progress) -> CourseShown:
     """The page after all answers."""
-    from core.lessons.concepts import load_concepts
     from core.lessons.course import review_due
+    from core.lessons.lesson import load_concepts
 
     table = load_concepts()
     standings = progress.standings(table.concepts)

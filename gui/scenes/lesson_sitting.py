@@ -14,12 +14,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from core.lessons.answers import Things
     from core.lessons.course import Again
-    from core.lessons.lesson import Setting
-    from core.lessons.marking import Answer, Mark, Verdict
-    from core.lessons.posing import Posed
+    from core.lessons.lesson import Mark, Setting
+    from core.lessons.posing_and_marking import Answer, Posed, Verdict
     from core.lessons.progress import Answered, Origin
+    from core.lessons.typed_answers import Things
 
 Stage = Literal["opening", "asked", "marking", "told", "ended"]
 """Being worked out; waiting for an answer; being marked; explained; past the last question."""

@@ -22,8 +22,8 @@ if TYPE_CHECKING:  # what it imports loads the emulator: only a lesson needs tha
     from gui.scenes.session import Session
 
 Pick = Union["Element", int]
-"""What a click answers with, as `core.lessons.marking` takes it: an element of an array, or a
-number: a thread (linear in its block), a lane 0..31, a sector (from the start of its array), a
+"""What a click answers with, as `core.lessons.posing_and_marking` takes it: an element of an array,
+or a number: a thread (linear in its block), a lane 0..31, a sector (from the start of its array), a
 bank 0..31, a line of the source."""
 
 SEVERAL = 8  # things that are named one by one

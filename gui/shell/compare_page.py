@@ -23,8 +23,8 @@ from PySide6.QtWidgets import (
 
 from gui.commands.explaining import Explaining, connect_numbers
 from gui.commands.second_launch import Comparing
-from gui.commands.window import Window
-from gui.looks.style_sheet import fill, named, side_by_side, stacked, styled_label
+from gui.commands.window_base import Window
+from gui.looks.labels_and_layouts import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.edited_source import Changes, changes
 from gui.scenes.launch_differences import Difference, Grouping, differences, verdict
@@ -40,18 +40,18 @@ from gui.scenes.paired_sessions import (
 from gui.scenes.session import Session
 from gui.scenes.session_values import COMPARED_VIEWS
 from gui.scenes.why_this_number import Topic
-from gui.views.base import Caption, Panel, SessionView
 from gui.views.counters_view import CountersView
 from gui.views.matrix_canvas import MatrixCanvas
-from gui.views.page_parts import PageWidget, panels_in, share
+from gui.views.page_widgets import PageWidget, panels_in, share
+from gui.views.question_in_views import Veil
+from gui.views.session_view import SessionView
 from gui.views.shared_view import SharedView
 from gui.views.source_view import SourceView
 from gui.views.tables import Index, RowModel, RowTable
 from gui.views.transport_bar import ScrubBar
-from gui.views.veil import Veil
 from gui.views.warp_view import WarpView
 from gui.views.why_panel import WhyPanel
-from gui.views.widgets import Segmented, action_button
+from gui.views.widgets import Caption, Panel, Segmented, action_button
 
 # The buttons above a comparison, as many as there is room for, and the switch of its views.
 

@@ -1,7 +1,7 @@
 """What a learner answers with: a number, a choice, things to click, a slider, an order, goals.
 
-Each field gives its answer as `core.lessons.marking` takes it, or None while there is none. It says
-`changed` when there is another, and `returned` where Return was pressed in it.
+Each field gives its answer as `core.lessons.posing_and_marking` takes it, or None while there is
+none. It says `changed` when there is another, and `returned` where Return was pressed in it.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from PySide6.QtWidgets import (
 )
 
 from core.errors import ParameterError
-from core.lessons.answers import LETTERS, number_typed, things_typed
-from gui.looks.style_sheet import named, set_style, side_by_side, stacked, styled_label
+from core.lessons.typed_answers import LETTERS, number_typed, things_typed
+from gui.looks.labels_and_layouts import named, side_by_side, stacked, styled_label
+from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
-from gui.scenes.lesson_prose import plain
-from gui.views.glossary_words import ProseLabel
+from gui.views.glossary_words import ProseLabel, plain
 from gui.views.widgets import RETURN, StopSlider, action_button, keeps_key
 
 if TYPE_CHECKING:
-    from core.lessons.answers import Things
     from core.lessons.lesson_expressions import Value
-    from core.lessons.marking import Answer, Met
+    from core.lessons.posing_and_marking import Answer, Met
+    from core.lessons.typed_answers import Things
     from gui.scenes.lesson_sitting import Asked
 
 UP_DOWN = (Qt.Key.Key_Up, Qt.Key.Key_Down)
@@ -68,7 +68,7 @@ class AnswerField(QWidget):
 
 
 class AnswerLine(QLineEdit):
-    """Where an answer is typed; PgUp and PgDown are the window's (`gui.commands.focus`)."""
+    """Where an answer is typed; PgUp and PgDown are the window's (`commands/keyboard_focus.py`)."""
 
 
 class FigureLine(AnswerLine):

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from core.lessons.course import load_course
-from core.lessons.posing import right_answer
+from core.lessons.posing_and_marking import right_answer
 from core.lessons.progress import Answered, Progress, load_progress
 from gui.scenes.course_shown import course_shown
 from tests.core.lessons.lesson_texts import GOOD, write_lesson

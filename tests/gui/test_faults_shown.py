@@ -25,8 +25,8 @@ from gui.scenes.illegal_and_masked_off import (
 )
 from gui.scenes.matrices import matrix_scene
 from gui.scenes.prefetch import look_ahead
-from gui.scenes.scrub_bar import event_caption, timeline_of
 from gui.scenes.shared_arrays_and_banks import shared_scene
+from gui.scenes.transport_bar import event_caption, timeline_of
 from gui.scenes.warp_lanes import warp_scene, why_empty
 
 STEP = 31  # block (0, 0) of the broken kernel loads rows 2 and 3 of B, which has 3

@@ -27,7 +27,7 @@ def first_array(window):
 
 @pytest.mark.parametrize("name", load_course().order)
 def test_the_window_reads_the_links_of_every_lesson_as_the_lesson_does(name):
-    from core.lessons.concepts import LESSONS_FOLDER
+    from core.lessons.lesson import LESSONS_FOLDER
 
     kernels = all_kernels()
     for step in read_lesson(LESSONS_FOLDER / f"{name}.toml").steps:

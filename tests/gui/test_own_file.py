@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QFileDialog
 
-from core.compiler.kernel_signature import read_signature
+from core.compiler.kernel_parameters import read_signature
 from core.emulator.machine import Limits
 from core.errors import ParameterError
 from core.own_files.file_launch import FileLaunch

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPushButton
 
 from core.lessons.course import course_lesson, load_course
 from core.lessons.lesson_expressions import Element
-from core.lessons.posing import right_answer
+from core.lessons.posing_and_marking import right_answer
 from gui.looks.theme import apply_theme
 from gui.scenes.moment_links import Named, parse_link
 from gui.shell.main_window import MainWindow
@@ -110,7 +110,7 @@ def built(sitting):
     """The lines of a kernel that meets its goals, in order."""
     from itertools import permutations
 
-    from core.lessons.marking import framed, mark
+    from core.lessons.posing_and_marking import framed, mark
 
     order = sitting.question.step.question
     items = [item.said(sitting.posed.here) for item in order.items]

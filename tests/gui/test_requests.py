@@ -229,7 +229,7 @@ def test_a_file_that_takes_long_to_read_is_stopped_at_once(window, qtbot, file, 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "work", ["core.guessing.first_launch.launch_of", "core.own_files.file_launch._read",
-             "core.compiler.nvrtc.compile_here"]
+             "core.compiler.compile_slice.compile_here"]
 )  # fmt: skip
 def test_closing_the_window_does_not_wait_for_a_file(qtbot, qapp, ladder, file, work, monkeypatch):
     window = MainWindow(ladder)

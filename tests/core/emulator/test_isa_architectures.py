@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.compiler.request import ARCHITECTURE, Request, compile_request
+from core.compiler.compile_request import ARCHITECTURE, Request, compile_request
 from core.emulator.decode import decode
 from core.ptx.ast import Module
 from core.ptx.parser import parse

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from core.cli.app import main
-from core.compiler.compiler import compile_ptx
+from core.compiler.builds import compile_ptx
 from core.guessing.first_launch import completed, first_kernel, guess_launch
 from core.guessing.fitting_launch import fitted
 from core.own_files.file_launch import FileLaunch, at_its_kernels, file_workload, split_defines

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.compiler.compiler import compile_ptx
+from core.compiler.builds import compile_ptx
 from core.errors import ArgumentError, LaunchError
 from core.guessing.first_launch import completed, guess_launch
 from core.guessing.fitting_launch import fitted

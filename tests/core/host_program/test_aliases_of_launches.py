@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.compiler.kernel_signature import constants
+from core.compiler.kernel_parameters import constants
 from core.guessing.first_launch import completed
 from core.own_files.file_launch import FileLaunch
 from core.source.kernels_and_launches import host_launches, kernels

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.compiler.kernel_signature import read_signature
+from core.compiler.kernel_parameters import read_signature
 from core.guessing.first_launch import guess_launch
 from core.host_program.launches import Given, KernelInHost
 from core.own_files.file_launch import file_workload

@@ -4,10 +4,9 @@ import re
 
 import pytest
 
-from core.lessons.checking import check_lesson
-from core.lessons.concepts import load_concepts
 from core.lessons.course import course_lesson, load_course
-from core.lessons.lesson import Edit
+from core.lessons.lesson import Edit, load_concepts
+from core.lessons.lesson_check import check_lesson
 
 COURSE = load_course()
 QUICK = {"4B", "5A"}

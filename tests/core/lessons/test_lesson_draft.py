@@ -3,12 +3,12 @@
 import pytest
 
 from core.ladder import load_ladder
-from core.lessons.checking import check_lesson
+from core.lessons.launch_cache import Recorder
+from core.lessons.lesson_check import check_lesson
 from core.lessons.lesson_draft import lesson_of
 from core.lessons.lesson_expressions import LessonError
 from core.lessons.lesson_files import read_lesson
-from core.lessons.posing import pose, right_answer
-from core.lessons.situation import Recorder
+from core.lessons.posing_and_marking import pose, right_answer
 
 MOMENTS = [
     ("The stride, {first}", "uncoalesced?n=32&block_x=32&block_y=4&step=7&thread=33"),

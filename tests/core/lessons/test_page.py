@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from core.lessons.checking import check_lesson
 from core.lessons.lesson import KINDS, TARGETS
+from core.lessons.lesson_check import check_lesson
 from core.lessons.lesson_files import read_lesson
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -9,12 +9,12 @@ import pytest
 
 from core.errors import TilescopeError
 from core.ladder import load_ladder
+from core.lessons.launch_cache import Recorder
 from core.lessons.lesson import TARGETS
 from core.lessons.lesson_expressions import Element, Expression, LessonError
 from core.lessons.lesson_files import lesson_ladder
-from core.lessons.situation import Recorder, Situation, Words
 from core.lessons.step_links import parse_link
-from core.lessons.vocabulary import VOCABULARY
+from core.lessons.vocabulary import VOCABULARY, Situation, Words
 
 LADDER = lesson_ladder(load_ladder()["tiled"].source_file.parent)
 RECORDER = Recorder(LADDER)

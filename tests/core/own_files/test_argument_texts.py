@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from core.compiler.kernel_signature import read_signature
+from core.compiler.kernel_parameters import read_signature
 from core.errors import ArgumentError, LaunchError
 from core.launch import ArrayArgument, Dim3, packed
 from core.own_files.argument_texts import bind

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.compiler.kernel_signature import read_signature
+from core.compiler.kernel_parameters import read_signature
 from core.errors import ArgumentError, LaunchError, TilescopeError
 from core.launch import Dim3
 from core.own_files.argument_texts import bind

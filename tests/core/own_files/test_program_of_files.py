@@ -6,7 +6,7 @@ import shlex
 import numpy as np
 import pytest
 
-from core.compiler.compiler import compile_ptx
+from core.compiler.builds import compile_ptx
 from core.errors import CompileError, TilescopeError
 from core.guessing.first_launch import complete, launch_of
 from core.own_files.file_launch import FileLaunch, at_its_kernels, file_workload, headers_of

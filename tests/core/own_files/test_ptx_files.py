@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from core.compiler.compiler import compile_ptx
+from core.compiler.builds import compile_ptx
 from core.errors import ArgumentError, PtxSyntaxError, TilescopeError
 from core.guessing.ptx_kernels import complete_ptx
 from core.launch import ArrayArgument, Dim3, ScalarArgument

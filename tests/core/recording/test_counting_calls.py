@@ -12,7 +12,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from core.compiler.compiler import compile_ptx
+from core.compiler.builds import compile_ptx
 from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.recording.count_launch import Counted, count
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.compiler.compiler import find_entry
+from core.compiler.builds import find_entry
 from core.emulator.events import Span
 from core.errors import TilescopeError
 from core.guessing.first_launch import guess_launch

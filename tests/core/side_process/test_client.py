@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from core.cancelling import cancelled_by, check, is_cancellable
-from core.compiler.compiler import compile_ptx
-from core.compiler.request import LARGE
+from core.compiler.builds import compile_ptx
+from core.compiler.compile_request import LARGE
 from core.errors import ArgumentError, Cancelled, CompileError, TilescopeError, TooMuchWork
 from core.guessing.first_launch import completed
 from core.guessing.fitting_launch import tried

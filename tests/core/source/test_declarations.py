@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from core.compiler.compiler import compile_ptx
+from core.compiler.builds import compile_ptx
 from core.own_files.file_launch import FileLaunch, file_workload
 from core.recording.record_launch import record
 from core.source.declarations import macros_of, syntax

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from core.ladder import load_ladder
+from core.ptx.loops import Loop
 from core.recording.record_launch import record
 from core.trace import EventKind
-from core.trace.phases import Filling, Loop, filling, main_loops, phase_of
+from core.trace.phases import Filling, filling, main_loops, phase_of
 from tests.core.emulator.machines import trace_of
 
 LADDER = load_ladder()
