@@ -215,7 +215,7 @@ class CeilingCounter(QObject):
         if missing and not self.busy:
             self._tried.update(m.ceiling_key for m in missing)
             missing.sort(key=self._effort)
-            self._worker.submit(result_ceilings_job, self._ladder, missing, self._counted.emit)
+            self._worker.submit(_result_ceilings_job, self._ladder, missing, self._counted.emit)
 
     @property
     def left(self) -> int:
@@ -232,7 +232,7 @@ class CeilingCounter(QObject):
         self.changed.emit()
 
 
-def result_ceilings_job(
+def _result_ceilings_job(
     progress: Progress,
     ladder: Ladder,
     wanted: Sequence[Measured],

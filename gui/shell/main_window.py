@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QSplitter, QWidget
 
 from gui.background import close_workers
 from gui.commands.all_commands import Commands
-from gui.commands.focus import FocusKeys, focus_page, in_sight
+from gui.commands.keyboard_focus import FocusKeys, focus_page, in_sight
 from gui.commands.left_column import LeftColumn
 from gui.commands.recording import Recorder
 from gui.commands.theme_applier import Dressing
