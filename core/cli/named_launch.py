@@ -17,7 +17,7 @@ from core.source.cuda_in_python import ENDINGS
 if TYPE_CHECKING:
     from core.ladder.input_arrays import Inputs
     from core.launch import Workload
-    from core.own_files.file_launch import FileLaunch
+    from core.own_files.launch_texts import FileLaunch
     from core.trace import Trace
     from core.trace.finding import Finding
 
@@ -107,7 +107,7 @@ def ptx_launch(path: Path, given: Given, launch: Options, seed: int) -> OwnLaunc
 def _asked(path: Path, launch: Options) -> FileLaunch:
     """The launch of a file as far as options say it; "" for what they leave out."""
     from core.own_files.argument_texts import by_name
-    from core.own_files.file_launch import FileLaunch, join_defines, parse_defines
+    from core.own_files.launch_texts import FileLaunch, join_defines, parse_defines
 
     return FileLaunch(
         str(path),
@@ -178,8 +178,9 @@ def file_launch(
     """
     from core.guessing.first_launch import completed
     from core.guessing.fitting_launch import fitted
-    from core.own_files.file_launch import at_its_kernels, split_defines
-    from core.own_files.file_launch import file_workload as workload_of
+    from core.own_files.launch_texts import file_workload as workload_of
+    from core.own_files.launch_texts import split_defines
+    from core.own_files.repository_search import at_its_kernels
     from core.own_files.sources_and_headers import read_source
     from core.side_process.client import stoppable
 
@@ -228,7 +229,7 @@ def _architecture(text: str | None) -> str:
 
 def _options(asked: FileLaunch, whole: FileLaunch) -> str:
     """What was guessed, as it would be typed."""
-    from core.own_files.file_launch import split_defines
+    from core.own_files.launch_texts import split_defines
 
     words = [
         (f"--{field}", getattr(whole, field))

@@ -15,8 +15,8 @@ import numpy as np
 
 from core.compiler.kernel_parameters import EMPTY, KernelParameter
 from core.guessing.texture_values import guess_texture
-from core.host_program.launches import HostGuess
-from core.host_program.values import RADIUS, TENSOR_EXTENT, WINDOW
+from core.host_program.scaled_down_launch import HostGuess
+from core.host_program.variables_and_memory import RADIUS, TENSOR_EXTENT, WINDOW
 from core.source.index_expressions import is_row_pitch, only_axis, only_bound, strides
 from core.source.preprocessor import closing
 

@@ -23,7 +23,7 @@ from core.guessing.argument_values import is_pitch
 from core.guessing.first_launch import Guess, completed
 from core.guessing.trial_run import reach_of, trial_of, with_arguments
 from core.ladder.rung import DEFAULT_SEED
-from core.own_files.file_launch import FileLaunch, file_workload
+from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import run_part
 from core.side_process.client import stoppable
 from core.trace.finding import Finding

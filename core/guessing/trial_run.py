@@ -26,7 +26,7 @@ from core.errors import ArgumentError, BudgetExceeded, Cancelled, TilescopeError
 from core.guessing.argument_values import has_one_more, is_pitch
 from core.guessing.first_launch import Guess, completed, with_host_grid
 from core.launch import MAX_SHARED_BYTES, Dim3, Workload
-from core.own_files.file_launch import FileLaunch, dim3_text, file_workload, parse_dim3
+from core.own_files.launch_texts import FileLaunch, dim3_text, file_workload, parse_dim3
 from core.ptx.ast import Function
 from core.ptx.parser import kept
 

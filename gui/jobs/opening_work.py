@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from core.compiler.kernel_parameters import KernelParameter
     from core.ladder import Ladder
     from core.launch import Workload
-    from core.own_files.file_launch import FileLaunch
+    from core.own_files.launch_texts import FileLaunch
     from gui.background import Progress
     from gui.jobs.record_work import Recorded
     from gui.scenes.session_values import Configuration
@@ -129,7 +129,7 @@ def form_of(workload: Workload) -> Opened:
     """The form of a launch whose file may be gone: of a text in no file, its random arrays anew."""
     from core.guessing.first_launch import launch_of
     from core.launch import ArrayArgument, ScalarArgument
-    from core.own_files.file_launch import FileLaunch
+    from core.own_files.launch_texts import FileLaunch
     from core.side_process.client import apart
     from gui.scenes.session_values import UNTITLED
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 from core.errors import TilescopeError
 from core.launch import ScalarArgument
 from core.own_files import argument_texts
-from core.own_files.file_launch import LARGE, FileLaunch, join_defines, split_defines
+from core.own_files.launch_texts import LARGE, FileLaunch, join_defines, split_defines
 from gui.scenes.session_values import Configuration
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 from core.guessing.first_launch import completed
 from core.guessing.fitting_launch import PointersWithin, fitted
 from core.guessing.trial_run import reach_of
-from core.own_files.file_launch import FileLaunch, file_workload
+from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
 
 STRIDES = """

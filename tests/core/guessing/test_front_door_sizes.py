@@ -9,7 +9,7 @@ import pytest
 from core.errors import ArgumentError
 from core.guessing.first_launch import completed, first_kernel
 from core.guessing.fitting_launch import fitted
-from core.own_files.file_launch import FileLaunch
+from core.own_files.launch_texts import FileLaunch
 from core.source.preprocessor import taken
 
 SQUARE = """__global__ void square(float *x, int n) {

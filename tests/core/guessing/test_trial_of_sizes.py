@@ -13,7 +13,7 @@ from core.guessing.first_launch import completed, guess_launch
 from core.guessing.fitting_launch import fitted
 from core.guessing.ptx_kernels import complete_ptx
 from core.guessing.trial_run import trial_of
-from core.own_files.file_launch import FileLaunch, file_workload
+from core.own_files.launch_texts import FileLaunch, file_workload
 from core.own_files.ptx_files import read_ptx
 from core.recording.record_launch import record
 

@@ -6,7 +6,7 @@ import pytest
 
 from core.compiler.kernel_parameters import constants
 from core.guessing.first_launch import completed
-from core.own_files.file_launch import FileLaunch
+from core.own_files.launch_texts import FileLaunch
 from core.source.kernels_and_launches import host_launches, kernels
 from core.source.template_instances import class_constants, instances
 

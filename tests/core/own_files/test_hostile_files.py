@@ -10,7 +10,7 @@ from core.compiler.kernel_parameters import read_signature
 from core.errors import ArgumentError, LaunchError, TilescopeError
 from core.launch import Dim3
 from core.own_files.argument_texts import bind
-from core.own_files.file_launch import (
+from core.own_files.launch_texts import (
     FieldErrors,
     FileLaunch,
     check_launch,

@@ -20,7 +20,7 @@ from core.errors import ArgumentError, Cancelled, CompileError, TilescopeError, 
 from core.guessing.first_launch import completed
 from core.guessing.fitting_launch import tried
 from core.ladder.input_arrays import POISON_BYTE, filled, poisoned, random_array
-from core.own_files.file_launch import FileLaunch, NoKernel, file_workload
+from core.own_files.launch_texts import FileLaunch, NoKernel, file_workload
 from core.side_process.client import apart, end_kept, prepare, stoppable
 
 KERNEL = "__global__ void twice(float* v, int n) { if (threadIdx.x < n) v[threadIdx.x] *= 2; }\n"

@@ -9,7 +9,7 @@ from core.errors import TilescopeError
 from core.gpu.benchmark_result import Readings, load_recorded, with_samples
 from core.gpu.sweep import Failure
 from core.gpu.sweep_plan import FileKernel
-from core.own_files.file_launch import FileLaunch
+from core.own_files.launch_texts import FileLaunch
 from gui.scenes.benchmark import (
     CUBLAS,
     RECORDED,

@@ -3,7 +3,7 @@
 import pytest
 
 from core.launch import MatrixLayout
-from core.own_files.file_launch import FileLaunch, file_workload
+from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
 from gui.scenes.grids import grids_of, product_of
 
