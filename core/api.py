@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from core.compiler.builds import BuildKind
 from core.errors import ArgumentError, ParameterError, TilescopeError
 from core.files import replace_file
-from core.guessing.first_launch import completed
-from core.guessing.fitting_launch import fitted
+from core.guessing.launch_guess import completed
+from core.guessing.trial_runs import fitted
 from core.ladder import load_ladder
 from core.ladder.rung import DEFAULT_SEED
 from core.launch import Argument, ArrayArgument, InlineArgument, Launch, Workload

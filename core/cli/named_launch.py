@@ -87,7 +87,7 @@ def rung_workload(
 
 def ptx_launch(path: Path, given: Given, launch: Options, seed: int) -> OwnLaunch:
     """The launch of a PTX file's kernel; what is not given is guessed."""
-    from core.guessing.ptx_kernels import complete_ptx
+    from core.guessing.ptx_launch_guess import complete_ptx
     from core.own_files.ptx_files import ptx_workload, read_ptx
 
     _refuse_sizes(given)
@@ -176,8 +176,8 @@ def file_launch(
 
     Unless it is to be small it has the sizes of its host, where these are known and fit in memory.
     """
-    from core.guessing.first_launch import completed
-    from core.guessing.fitting_launch import fitted
+    from core.guessing.launch_guess import completed
+    from core.guessing.trial_runs import fitted
     from core.own_files.launch_texts import file_workload as workload_of
     from core.own_files.launch_texts import split_defines
     from core.own_files.repository_search import at_its_kernels

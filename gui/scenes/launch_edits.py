@@ -141,7 +141,7 @@ def follow(launch: FileLaunch, before: str, after: str, name: str = "") -> FileL
 
     Where somebody has set the constant of that `name`, its value counts, and is made no smaller.
     """
-    from core.guessing.first_launch import guess_launch  # loads the reading of C++
+    from core.guessing.launch_guess import guess_launch  # loads the reading of C++
 
     def guess(text: str, name: str = "") -> FileLaunch:
         defines = {k.name: str(k.value) for k in knobs(text) if k.name == name}
@@ -165,7 +165,7 @@ def renumbered(before: FileLaunch, after: FileLaunch, source: str) -> FileLaunch
 
     Nothing follows in a source that takes long to read.
     """
-    from core.guessing.first_launch import guess_launch  # loads the reading of C++
+    from core.guessing.launch_guess import guess_launch  # loads the reading of C++
 
     if before.kernel != after.kernel or before == after or len(source) > LARGE:
         return after
@@ -194,7 +194,7 @@ def _numbers(launch: FileLaunch, plain: FileLaunch) -> set[str]:
 
 def _given(launch: FileLaunch, plain: FileLaunch, source: str) -> Mapping[str, str]:
     """The numbers that were chosen: those that do not follow from the others anyway."""
-    from core.guessing.first_launch import guess_launch  # loads the reading of C++
+    from core.guessing.launch_guess import guess_launch  # loads the reading of C++
 
     texts = dict(launch.arguments)
     given = {name: texts[name] for name in sorted(_numbers(launch, plain))}

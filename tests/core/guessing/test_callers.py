@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.guessing.first_launch import guess_launch
+from core.guessing.launch_guess import guess_launch
 from core.host_program.run_to_launch import HostProgram
 from core.own_files.launch_texts import file_workload
 from core.recording.record_launch import record

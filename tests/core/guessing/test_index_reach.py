@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from core.guessing.first_launch import completed, guess_launch
-from core.guessing.fitting_launch import fitted
+from core.guessing.launch_guess import completed, guess_launch
+from core.guessing.trial_runs import fitted
 from core.own_files.launch_texts import FileLaunch, file_workload
 from core.own_files.sources_and_headers import read_source
 from core.recording.record_launch import record

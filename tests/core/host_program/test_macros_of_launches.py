@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.guessing.first_launch import completed
+from core.guessing.launch_guess import completed
 from core.own_files.launch_texts import FileLaunch
 
 KERNEL = """

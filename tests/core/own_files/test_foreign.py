@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import ArgumentError
-from core.guessing.ptx_kernels import complete_ptx
+from core.guessing.ptx_launch_guess import complete_ptx
 from core.own_files.launch_texts import FileLaunch
 from core.own_files.ptx_files import ptx_workload, read_ptx
 from core.recording.count_launch import count

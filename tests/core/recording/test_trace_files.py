@@ -21,7 +21,7 @@ import pytest
 from core.compiler.builds import find_entry
 from core.emulator.events import Span
 from core.errors import TilescopeError
-from core.guessing.first_launch import guess_launch
+from core.guessing.launch_guess import guess_launch
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.own_files.launch_texts import file_workload

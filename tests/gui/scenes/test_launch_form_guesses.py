@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.guessing.first_launch import guess_launch
+from core.guessing.launch_guess import guess_launch
 from gui.scenes.launch_edits import renumbered
 
 PRODUCT = """__global__ void mm(const float *A, const float *B, float *C, int M, int N, int K)

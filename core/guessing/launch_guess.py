@@ -17,14 +17,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from core.compiler.builds import compile_ptx, plain_name
-from core.compiler.kernel_parameters import (
-    KernelParameter,
-    constants,
-    read_signature,
-    type_sizes,
-)
+from core.compiler.kernel_parameters import KernelParameter, constants, read_signature, type_sizes
 from core.errors import ArgumentError, Cancelled, CompileError, TilescopeError, TooMuchWork
-from core.guessing.argument_values import (
+from core.guessing.argument_guesses import (
     UNEVEN,
     Extents,
     guess_array,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.guessing.first_launch import completed
+from core.guessing.launch_guess import completed
 from core.own_files.launch_texts import FileLaunch
 from core.own_files.repository_search import program_of, user_of
 
