@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core import tensor_maps
+from core.emulator.address_spaces import Region
 from core.emulator.events import (
     AwaitEvent,
     Indices,
@@ -30,7 +31,6 @@ from core.emulator.events import (
 from core.emulator.geometry import WARP
 from core.emulator.machine_state import Lanes, MachineState
 from core.emulator.mbarriers import MBarriers, arrive_after_copies
-from core.emulator.memory import Region
 from core.emulator.memory_unit import Update, update
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Kind, Op, Reader

@@ -10,11 +10,11 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from core.emulator.address_spaces import RANK_BITS, SHARED_WINDOW
 from core.emulator.barriers import Barriers
 from core.emulator.events import Indices, Mask
 from core.emulator.machine_state import Group, Lanes, MachineState
 from core.emulator.mbarriers import MBarriers
-from core.emulator.memory import RANK_BITS, SHARED_WINDOW
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
 from core.emulator.scheduling import MachinePart

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.address_spaces import LOCAL_WINDOW
 from core.emulator.async_copies import CommitGroups
 from core.emulator.barriers import Barriers
 from core.emulator.events import AwaitEvent, Mask, Read, Span, TransferEvent
 from core.emulator.geometry import WARP, WARPGROUP, lanes_of_rows, warp_rows
 from core.emulator.machine_state import Frame, Group, Lanes, MachineState
-from core.emulator.memory import LOCAL_WINDOW
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Kind, Op, ParameterAccess, Reader
 from core.emulator.scheduling import RunQueue

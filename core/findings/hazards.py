@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from core.emulator.address_spaces import Region
 from core.emulator.events import (
     AccessEvent,
     AwaitEvent,
@@ -31,7 +32,6 @@ from core.emulator.events import (
     TransferEvent,
 )
 from core.emulator.geometry import WARP, Geometry
-from core.emulator.memory import Region
 from core.findings.async_copies import SHARED, AsyncCopies, Flight, Pending
 from core.findings.happens_before import AGENTS, LOW, Order, Stamps, Timeline
 from core.findings.hopper_misuse import (
