@@ -16,7 +16,8 @@ import numpy as np
 from core.devices.device_table import Device
 from core.errors import TilescopeError
 from core.foreign_text import visible
-from core.gpu.benchmark_result import BenchmarkResult, load_recorded
+from core.gpu.benchmark_result import BenchmarkResult
+from core.gpu.result_files import load_recorded
 from core.guessing.findings_in_doubt import caveats, in_doubt, left_open
 from core.ladder import all_kernels, load_ladder
 from core.launch import ArrayArgument, ScalarArgument

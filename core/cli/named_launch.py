@@ -54,10 +54,10 @@ def named_launch(
     Where arrays may be blank the launch is counted only: a file's has the sizes of its host.
     """
     if name.endswith(".ptx"):
-        return ptx_launch(Path(name), given, launch, seed)
+        return _ptx_launch(Path(name), given, launch, seed)
     if is_file(name):
         return file_launch(Path(name), given, launch, seed, is_small=not blank)
-    return OwnLaunch(rung_workload(name, given, launch, seed, blank=blank, inputs=inputs))
+    return OwnLaunch(_rung_workload(name, given, launch, seed, blank=blank, inputs=inputs))
 
 
 def is_file(name: str) -> bool:
@@ -65,7 +65,7 @@ def is_file(name: str) -> bool:
     return name.endswith((".cu", ".cuh", *ENDINGS)) or "/" in name or "\\" in name
 
 
-def rung_workload(
+def _rung_workload(
     name: str, given: Given, launch: Options, seed: int, *, blank: bool, inputs: Inputs | None
 ) -> Workload:
     """The launch of a rung with random `inputs` or others; its arrays are empty where `blank`."""
@@ -85,7 +85,7 @@ def rung_workload(
     return rung.workload_of(inputs or "random", seed, **given)
 
 
-def ptx_launch(path: Path, given: Given, launch: Options, seed: int) -> OwnLaunch:
+def _ptx_launch(path: Path, given: Given, launch: Options, seed: int) -> OwnLaunch:
     """The launch of a PTX file's kernel; what is not given is guessed."""
     from core.guessing.ptx_launch_guess import complete_ptx
     from core.own_files.ptx_files import ptx_workload, read_ptx

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.compiler.kernel_parameters import KernelParameter
+from core.emulator.address_spaces import SHARED_WINDOW
 from core.emulator.events import AccessEvent, FaultEvent, Observer, TransferEvent
 from core.emulator.geometry import Geometry
 from core.emulator.launch_image import Image
 from core.emulator.machine import Limits, Machine
-from core.emulator.memory import SHARED_WINDOW
 from core.errors import ArgumentError, BudgetExceeded
 from core.launch import (
     MAX_SHARED_BYTES,

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from core.emulator.geometry import WARP
 from core.errors import TilescopeError
 from core.launch import Workload
-from core.lessons.launches import Recorder
+from core.lessons.launch_cache import Recorder
 from core.lessons.lesson import (
     Choice,
     Click,

@@ -24,11 +24,11 @@ from core.devices.occupancy import LIMITS, Occupancy, Resources, occupancy
 from core.emulator.geometry import WARP
 from core.errors import ParameterError, TilescopeError
 from core.explain.phase_table import phase_table
-from core.gpu.benchmark_result import load_recorded
 from core.gpu.result_check import Check, check
+from core.gpu.result_files import load_recorded
 from core.ladder import Ladder
 from core.launch import Launch, Workload
-from core.lessons.launches import NOT_WHOLE, Recorder
+from core.lessons.launch_cache import NOT_WHOLE, Recorder
 from core.lessons.lesson_expressions import Element, LessonError, Value
 from core.lessons.step_links import Link, parse_link
 from core.models.ceilings import NAMES, Ceilings

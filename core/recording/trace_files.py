@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from core import plain_data
 from core.compiler.builds import Build
 from core.compiler.cubin import MachineAccess
+from core.emulator.address_spaces import LOCAL_WINDOW, SHARED_WINDOW, Region, zeros
 from core.emulator.block_record import ChunkRecord, Log
 from core.emulator.events import (
     AccessEvent,
@@ -33,7 +34,6 @@ from core.emulator.events import (
 )
 from core.emulator.geometry import Geometry
 from core.emulator.launch_image import Image
-from core.emulator.memory import LOCAL_WINDOW, SHARED_WINDOW, Region, zeros
 from core.errors import TilescopeError
 from core.files import replacing
 from core.launch import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gui.commands.editing_and_opening import Workbench
 from gui.commands.explaining import Explaining
 from gui.commands.exporting import Exporting
-from gui.commands.focus import focus_page
+from gui.commands.keyboard_focus import focus_page
 from gui.commands.large_view import Enlarging
 from gui.commands.lesson_teaching import Teaching
 from gui.commands.links_and_moments import Lecture, Moments

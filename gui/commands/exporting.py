@@ -102,7 +102,7 @@ class Exporting(QObject):
             return
         from gui.exports.pdf_pages import report_pdf  # is loaded for this alone
 
-        self.worker.submit(report_job, session.trace, session.counted, path, report_pdf)
+        self.worker.submit(_report_job, session.trace, session.counted, path, report_pdf)
 
     def ask_and_export_lessons(self, shown: Lesson | None) -> None:
         """Ask which lesson (at first the one `shown`) and for a file; write its questions."""
@@ -211,7 +211,7 @@ def file_name(session: Session) -> str:
     return f"{re.sub(r'[^0-9A-Za-z_]+', '-', kernel).strip('-')}-step-{session.step}"
 
 
-def report_job(
+def _report_job(
     _: Progress,
     trace: Trace,
     counted: Counted | None,

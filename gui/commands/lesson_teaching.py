@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from core.errors import ParameterError, TilescopeError
 from gui.background import Worker, sentence_of
-from gui.commands.focus import focus_page
+from gui.commands.keyboard_focus import focus_page
 from gui.commands.window_base import Window
 from gui.jobs.lesson_work import (
     CourseRead,

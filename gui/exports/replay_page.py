@@ -20,7 +20,7 @@ from PySide6.QtCore import QSize
 from core.cancelling import check
 from core.errors import Cancelled, TilescopeError
 from core.lessons.course import course_lesson
-from core.lessons.launches import Recorder
+from core.lessons.launch_cache import Recorder
 from core.lessons.lesson import Edit
 from core.lessons.posing_and_marking import Posed, answer_text, pose, right_answer
 from core.lessons.question_banks import solution_lines

@@ -215,7 +215,7 @@ class CeilingCounter(QObject):
         if missing and not self.busy:
             self._tried.update(m.ceiling_key for m in missing)
             missing.sort(key=self._effort)
-            self._worker.submit(result_ceilings_job, self._ladder, missing, self._counted.emit)
+            self._worker.submit(_result_ceilings_job, self._ladder, missing, self._counted.emit)
 
     @property
     def left(self) -> int:
@@ -232,7 +232,7 @@ class CeilingCounter(QObject):
         self.changed.emit()
 
 
-def result_ceilings_job(
+def _result_ceilings_job(
     progress: Progress,
     ladder: Ladder,
     wanted: Sequence[Measured],
@@ -431,14 +431,12 @@ def devices_job(_: Progress) -> tuple[Device, ...]:
     GPUs that are alike are one.
     """
     from core.gpu.benchmark_result import reported_device
-    from core.gpu.driver_session import describe_devices
-    from core.gpu.worker_process import GpuWorker
+    from core.gpu.worker_process import devices_here
 
-    with GpuWorker() as worker:
-        try:
-            reports = worker.submit(describe_devices).result()
-        except (GpuUnavailable, GpuFailure):
-            return ()
+    try:
+        reports = devices_here()
+    except (GpuUnavailable, GpuFailure):
+        return ()
     return tuple(dict.fromkeys(reported_device(report) for report in reports))
 
 

@@ -119,13 +119,13 @@ def load_job(_: Progress, path: str, ladder: Ladder) -> Loaded:
         edited = source if source != original else None
         shown = Configuration(workload.rung, workload.parameters, edited)
     else:
-        original, form = source, form_of(workload)
+        original, form = source, _form_of(workload)
         shown = Configuration("", {}, source, form.launch, checksum(source))
     prepare(trace, trace.recorded_blocks[0])
     return Loaded(Recorded(trace, Origin(shown, original)), form)
 
 
-def form_of(workload: Workload) -> Opened:
+def _form_of(workload: Workload) -> Opened:
     """The form of a launch whose file may be gone: of a text in no file, its random arrays anew."""
     from core.guessing.launch_guess import launch_of
     from core.launch import ArrayArgument, ScalarArgument
@@ -159,7 +159,7 @@ def turn_job(_: Progress, shown: Configuration, text: str, name: str, value: int
     Raises TilescopeError where it is no longer there.
     """
     from core.side_process.client import apart
-    from gui.scenes.launch_edits import turned
+    from gui.scenes.launch_form import turned
 
     try:
         return apart(turned, shown, text, "constant", name, value)

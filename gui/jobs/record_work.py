@@ -30,7 +30,7 @@ COUNTING_S = 30.0
 """Counting the rest of a large launch is given up after so long: every block may have to run."""
 
 
-def runs_whole(workload: Workload) -> bool:
+def _runs_whole(workload: Workload) -> bool:
     """Whether every block of the launch is run, so that the counts are of the whole launch."""
     launch = workload.launch
     size = workload.flops or 64 * launch.grid.count * launch.block.count
@@ -122,7 +122,7 @@ def record_job(
     from core.source.constants import knobs
 
     workload, original = make_workload(ladder, wanted, given)
-    whole = runs_whole(workload)
+    whole = _runs_whole(workload)
     block_shown = min(block, workload.launch.grid.count - 1)
     try:
         trace = record(

@@ -63,7 +63,12 @@ VIEWS = (
     StepView("Source", "Source", "code", "gui.views.source_view:SourceView", key="F5"),
     StepView("PTX", "PTX", "code", "gui.views.ptx_view:PtxView", key="F6"),
     StepView(
-        "Phases", "Phase table", "code", "gui.views.phase_view:PhaseView", key="F7", tab="Phases"
+        "Phases",
+        "Phase table",
+        "code",
+        "gui.views.phase_table_view:PhaseView",
+        key="F7",
+        tab="Phases",
     ),
     StepView("Variables", "Variables", "figures", "gui.views.variables_view:VariablesView"),
     StepView("Counters", "Counters", "figures", "gui.views.counters_view:CountersView"),

@@ -133,7 +133,7 @@ def _opened(options: argparse.Namespace) -> int:
     except TilescopeError as error:
         sys.stderr.write(f"{error}\n")
         return 2
-    app = QApplication.instance() or open_display()
+    app = QApplication.instance() or _open_display()
     assert isinstance(app, QApplication)
     terminator = Terminator(app)
     app.setApplicationName("Tilescope")
@@ -190,7 +190,7 @@ def _opened(options: argparse.Namespace) -> int:
     return 128 + terminator.got if terminator.got else status
 
 
-def open_display() -> QApplication:
+def _open_display() -> QApplication:
     """Qt's application. Where there is no display it ends the process, and says what works there.
 
     Qt itself would abort: it asks for what it calls a core dump.
@@ -202,7 +202,7 @@ def open_display() -> QApplication:
 
     def hear(kind: QtMsgType, context: object, text: str) -> None:
         if kind == QtMsgType.QtFatalMsg:
-            sys.stderr.write(f"{no_display(said)}\n")
+            sys.stderr.write(f"{_no_display(said)}\n")
             sys.stderr.flush()
             os._exit(2)
         said.append(text)
@@ -215,7 +215,7 @@ def open_display() -> QApplication:
     return app
 
 
-def no_display(said: Sequence[str]) -> str:
+def _no_display(said: Sequence[str]) -> str:
     """Why no window can be opened, from what Qt says of it, and what can be done without one."""
     names = ("QT_QPA_PLATFORM", "WAYLAND_DISPLAY", "DISPLAY")
     shown = next(filter(None, map(os.environ.get, names)), "")

@@ -68,7 +68,7 @@ class AnswerField(QWidget):
 
 
 class AnswerLine(QLineEdit):
-    """Where an answer is typed; PgUp and PgDown are the window's (`gui.commands.focus`)."""
+    """Where an answer is typed; PgUp and PgDown are the window's (`commands/keyboard_focus.py`)."""
 
 
 class FigureLine(AnswerLine):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core import large_arrays
-from core.emulator.memory import copied
+from core.emulator.address_spaces import copied
 from core.errors import TilescopeError
 from core.ladder.input_arrays import random_array
 from core.large_arrays import available_bytes, unset, zeroed

@@ -25,7 +25,7 @@ from core.compiler.cubin import (
     variables_called,
 )
 from core.errors import TilescopeError
-from core.gpu.benchmark_result import load_recorded
+from core.gpu.result_files import load_recorded
 from core.ladder import load_ladder
 
 LADDER = load_ladder()

@@ -11,7 +11,7 @@ import pytest
 from core.devices.device_table import find_capability, load_devices
 from core.devices.occupancy import Resources, occupancy
 from core.errors import TilescopeError
-from core.gpu.benchmark_result import load_recorded
+from core.gpu.result_files import load_recorded
 from core.models.ceilings import Ceilings, ceilings
 from core.models.launch_needs import measure, measure_rung
 from core.own_files.launch_texts import FileLaunch

@@ -14,7 +14,8 @@ from PySide6.QtWidgets import QLabel, QWidget
 from core.cancelling import is_cancelled
 from core.devices.occupancy import Resources
 from core.errors import Cancelled
-from core.gpu.benchmark_result import load_recorded, reported_device
+from core.gpu.benchmark_result import reported_device
+from core.gpu.result_files import load_recorded
 from core.own_files.launch_texts import FileLaunch
 from gui.jobs import ceilings_work
 from gui.jobs.ceilings_work import key_of

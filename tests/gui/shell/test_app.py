@@ -1,6 +1,10 @@
-"""Ctrl-C, SIGTERM and SIGHUP close the window and lose nothing; no display is one sentence."""
+"""The start leaves out what it can; Ctrl-C, SIGTERM and SIGHUP close the window and lose nothing.
+
+Where there is no display, one sentence says so.
+"""
 
 import json
+import linecache
 import os
 import signal
 import subprocess
@@ -8,9 +12,11 @@ import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import PySide6.QtCore  # noqa: F401  its import hook is what is tested
 import pytest
 
 from core.ladder import load_ladder
+from gui.shell.app import read_no_sources
 from tests.gui.real_app import MISSING, wait_for
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -159,3 +165,17 @@ def test_no_display_is_one_sentence(more, said):
     assert sentence.startswith("The window cannot be opened: ")
     assert said in sentence
     assert "`python -m gui.headless out`" in sentence
+
+
+def test_pyside_reads_no_source_of_what_is_imported_after_it(tmp_path, monkeypatch):
+    feature = sys.modules["PySide6.support.feature"]
+    monkeypatch.setattr(feature, "_mod_uses_pyside", feature._mod_uses_pyside)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def is_read(name):
+        (tmp_path / f"{name}.py").write_text("X = 1\n")
+        return __import__(name).__file__ in linecache.cache
+
+    assert is_read("imported_before_tilescope_starts")
+    read_no_sources()
+    assert not is_read("imported_after_tilescope_starts")

@@ -8,8 +8,7 @@ that an index that runs off a buffer hits nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -17,13 +16,13 @@ from numpy.typing import NDArray
 
 from core.cancelling import check
 from core.large_arrays import must_fit, zeroed
-from core.launch import Texture
 
 SHARED_WINDOW = 1 << 40
 RANK_BITS = 24  # of a shared address: above them stands the rank of the block, plus 1
 LOCAL_WINDOW = 1 << 41
 PARAMETER_WINDOW = 1 << 42
 GLOBAL_WINDOW = 1 << 46
+WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAMETER_WINDOW}
 FAR = 1 << 36  # an address further from a region than this does not mean it
 _GUARD = 1 << 32  # least distance between two buffers, in bytes: an index off by far hits nothing
 _ALIGNED = 512  # bytes: where cudaMalloc begins one small buffer after another (seen on an H200)
@@ -176,32 +175,3 @@ class AddressMap:
 
         near = min(self.regions, key=distance, default=None)
         return near if near is not None and distance(near) < FAR else None
-
-
-@dataclass(frozen=True)
-class Texels:
-    """A texture of a launch: the bytes it lies in, how it is read, its extents, x last."""
-
-    region: Region
-    texture: Texture
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-
-    @property
-    def extents(self) -> tuple[int, ...]:
-        """Texels along each dimension, x last; layers stand first."""
-        return self.shape[: self.texture.dimensions]
-
-    @property
-    def channels(self) -> int:
-        """Numbers in one texel."""
-        return int(np.prod(self.shape[self.texture.dimensions :], dtype=np.int64))
-
-    def at(self, index: Sequence[NDArray[np.int64]], inside: NDArray[np.bool_]) -> NDArray[Any]:
-        """Texels as numbers of their own type, shape (lanes, channels); 0 where not `inside`."""
-        count = int(np.prod(self.shape, dtype=np.int64))
-        rows = self.region.view(self.dtype)[:count].reshape(-1, self.channels)
-        place = np.zeros_like(index[0])
-        for extent, i in zip(self.extents, index, strict=True):
-            place = place * extent + np.clip(i, 0, extent - 1)
-        return np.where(inside[:, None], rows[place], self.dtype.type(0))

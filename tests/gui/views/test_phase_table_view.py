@@ -8,7 +8,7 @@ from core.recording.record_launch import record
 from gui.looks.theme import current_theme
 from gui.scenes.phase_table_shown import folded, shape_of
 from gui.scenes.session import Session
-from gui.views.phase_view import EDGE, SCALE, PhaseView, line_height
+from gui.views.phase_table_view import EDGE, SCALE, PhaseView, line_height
 
 
 @pytest.fixture

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from core.ladder import Ladder
     from core.trace import BlockTrace
 
-
 COLORS = {"load": "load", "copy": "text", "sum": "text", "store": "store"}
 SCALE = 0.92  # of the theme's fixed-width type
 EDGE = 8  # between a cell's border and its text

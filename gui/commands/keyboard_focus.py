@@ -32,7 +32,7 @@ ROW = 6  # pixels: rows of controls are further apart, and those of one row neve
 REACHED = (QAbstractItemView, QPlainTextEdit)  # by Tab, though only a click should begin in them
 
 
-def tab_on(window: Window, *, forward: bool) -> bool:
+def _tab_on(window: Window, *, forward: bool) -> bool:
     """Give the keyboard to the next widget in reading order; whether there is one."""
     chain, now = list(_reading_order(window)), QApplication.focusWidget()
     if not chain:
@@ -233,7 +233,7 @@ class FocusKeys(QObject):
         if watched.window() is not self._main:
             return False
         self._by_keys = True
-        return tab_on(self._main, forward=forward)
+        return _tab_on(self._main, forward=forward)
 
 
 def _line(widget: QWidget | None) -> Iterator[QWidget]:
