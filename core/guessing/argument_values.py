@@ -281,10 +281,21 @@ def _fill(parameter: KernelParameter, text: str, extents: Extents) -> str:
     if is_whole and parameter.dtype is not None and parameter.dtype.itemsize > 1:
         if _ORDERED.fullmatch(last) or _begins_rows(last, text):
             return "range"
-        if _INDICES.fullmatch(last) or re.search(rf"\[\s*{re.escape(last)}\s*\[", text):
+        if _INDICES.fullmatch(last) or _is_index(last, text):
             stored = rf"\[\s*{re.escape(last)}\s*\[[^\]]*\]\s*\]\s*=(?!=)"
             return "permutation" if re.search(stored, text) else "index"  # a place each
     return "random"
+
+
+def _is_index(name: str, text: str) -> bool:
+    """Whether elements of an array stand in a subscript, themselves or by way of a variable.
+
+    Those of which the subscript takes a remainder or some bits may be any numbers.
+    """
+    element = rf"\b{re.escape(name)}\s*\["
+    held = (re.escape(v) for v in re.findall(rf"(\w+)\s*=\s*{element}[^;=]*;", text))
+    within = (element, *(rf"\b{variable}\b" for variable in held))
+    return any(re.search(rf"\w\s*\[[^\[\];%&]*{one}(?![^;]*[%&])", text) for one in within)
 
 
 def _rows(parameter: KernelParameter, text: str, extents: Extents) -> list[int]:

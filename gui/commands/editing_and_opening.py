@@ -31,7 +31,7 @@ from gui.jobs.opening_work import (
     open_job,
     turn_job,
 )
-from gui.scenes.launch_edits import Kind, knob_rows, renumbered, turned
+from gui.scenes.launch_form import Kind, knob_rows, renumbered, turned
 from gui.scenes.moment_links import checksum
 from gui.scenes.session_values import UNTITLED, Conditions, Configuration
 from gui.scenes.source_pane import ELSEWHERE, made_elsewhere

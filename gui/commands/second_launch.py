@@ -17,7 +17,7 @@ from gui.commands.links_and_moments import Moments
 from gui.commands.recording import CONDITIONS, Recorder
 from gui.commands.window_base import Window
 from gui.jobs.opening_work import Opened, open_job
-from gui.scenes.launch_edits import Kind, knob_rows, turned
+from gui.scenes.launch_form import Kind, knob_rows, turned
 from gui.scenes.moment_links import parse_link
 from gui.scenes.paired_sessions import (
     Comparison,

@@ -431,14 +431,12 @@ def devices_job(_: Progress) -> tuple[Device, ...]:
     GPUs that are alike are one.
     """
     from core.gpu.benchmark_result import reported_device
-    from core.gpu.driver_session import describe_devices
-    from core.gpu.worker_process import GpuWorker
+    from core.gpu.worker_process import devices_here
 
-    with GpuWorker() as worker:
-        try:
-            reports = worker.submit(describe_devices).result()
-        except (GpuUnavailable, GpuFailure):
-            return ()
+    try:
+        reports = devices_here()
+    except (GpuUnavailable, GpuFailure):
+        return ()
     return tuple(dict.fromkeys(reported_device(report) for report in reports))
 
 

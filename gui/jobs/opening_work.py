@@ -159,7 +159,7 @@ def turn_job(_: Progress, shown: Configuration, text: str, name: str, value: int
     Raises TilescopeError where it is no longer there.
     """
     from core.side_process.client import apart
-    from gui.scenes.launch_edits import turned
+    from gui.scenes.launch_form import turned
 
     try:
         return apart(turned, shown, text, "constant", name, value)

@@ -17,7 +17,7 @@ from core.cancelling import check
 from core.errors import ParameterError
 from core.wording import assignments
 from gui.scenes.edited_source import Versions
-from gui.scenes.launch_edits import stops
+from gui.scenes.launch_form import stops
 from gui.scenes.matching_steps import Lockstep, course_of, same_place
 from gui.scenes.names_and_numbers import part_name, plural
 from gui.scenes.session import Session

@@ -35,7 +35,7 @@ from gui.looks.icons import set_icon
 from gui.looks.labels_and_layouts import empty, named, side_by_side, stacked, styled_label
 from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
-from gui.scenes.launch_edits import FILE, FILLS, NULL, KnobRow, array_text, split_array, stops
+from gui.scenes.launch_form import FILE, FILLS, NULL, KnobRow, array_text, split_array, stops
 from gui.scenes.names_and_numbers import clipped, in_window, told_apart
 from gui.scenes.session import Session
 from gui.views.page_widgets import Choice

@@ -36,7 +36,7 @@ from gui.looks.icons import set_icon
 from gui.looks.labels_and_layouts import named, side_by_side, stacked, styled_label
 from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
-from gui.scenes.launch_edits import moved, place_of, reach_text
+from gui.scenes.launch_form import moved, place_of, reach_text
 from gui.scenes.names_and_numbers import unbroken
 from gui.scenes.session import Session
 

@@ -16,7 +16,7 @@ from core.own_files.file_launch import FileLaunch
 from core.recording import record_launch
 from gui.commands import editing_and_opening
 from gui.jobs.opening_work import open_job
-from gui.scenes.launch_edits import FILE, array_text, split_array
+from gui.scenes.launch_form import FILE, array_text, split_array
 from gui.scenes.session_values import Breakpoint, Configuration
 from gui.views.launch_form import FileForm, LaunchRows
 

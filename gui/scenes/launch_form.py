@@ -1,7 +1,7 @@
-"""How a launch of a user's own kernel follows when a number or the source changes.
+"""What the forms of a launch offer, and how the launch follows when a number or its source changes.
 
-Grid, dynamic shared memory, arrays and numbers were guessed at first. As long as they are what
-would be guessed, they are guessed anew; what somebody has typed stays.
+Grid, dynamic shared memory, arrays and numbers of a user's own kernel were guessed at first. As
+long as they are what would be guessed, they are guessed anew; what somebody has typed stays.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from core.ladder import Parameter, Rung
     from core.launch import Workload
     from core.source.constants import Knob
-
 
 FILLS = tuple(argument_texts.FILLS)
 FILE = "file…"
