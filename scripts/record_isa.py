@@ -24,7 +24,7 @@ from tests.core.emulator.isa_kernels import FOLDER, SLOT, SLOTS, inputs, source
 SIZE = SLOT * SLOTS
 BUILDS = {"as_written": ("-G",), "as_compiled": ()}
 STOPS_THE_GPU = {"asserts", "traps"}
-# Only approximately equal (test_isa_mathematics.py), or not defined: %warpid.
+# Only approximately equal (tests/core/emulator/test_isa_kernels.py), or not defined: %warpid.
 APPROXIMATE = {
     ("floats", "approx"), ("floats", "mathf"), ("floats", "mathd"), ("half", "approx"),
     ("bfloat", "approx"),

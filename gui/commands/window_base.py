@@ -36,8 +36,6 @@ class Window(QMainWindow):
     moment_title: MomentTitle
     body: QSplitter
     left: QWidget
-    lesson_panel: QWidget | None = None
-    """The panel of lessons, once there was one."""
     presenter: QWidget | None = None
     """The bar of a presented lesson, once there was one."""
     shell: QVBoxLayout
@@ -51,6 +49,11 @@ class Window(QMainWindow):
     message: MessageBar
     busy_sign: BusySign
     transport: TransportBar
+
+    @property
+    def lesson_panel(self) -> QWidget | None:
+        """The panel of lessons, once there was one."""
+        return self.left_column.lesson_panel
 
     def show_page(self, key: str) -> None:
         self.session.page = key

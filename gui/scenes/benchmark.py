@@ -45,7 +45,7 @@ from gui.scenes.names_and_numbers import capital, grouped, plural, spaced
 if TYPE_CHECKING:
     from core.gpu.sweep import Failure
     from core.ladder import Ladder, Rung
-    from core.own_files.file_launch import FileLaunch
+    from core.own_files.launch_texts import FileLaunch
     from gui.scenes.session_values import Configuration
 
 # Results: where they come from, and how they are called.

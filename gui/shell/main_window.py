@@ -110,8 +110,8 @@ class MainWindow(Window):
         self.body.setHandleWidth(8)
         shell = QWidget()
         shell.setObjectName("shell")
-        self.left_column = LeftColumn(self)
-        inner = stacked(None, self.left_column.beside(self.body), edges=(8, 8, 8, 8))
+        self.left_column = LeftColumn(self, self.body, self.left, self.session)
+        inner = stacked(None, self.left_column.beside_button(), edges=(8, 8, 8, 8))
         self.shell = stacked(shell, self.moment_title, (inner, 1), self.transport, gap=0)
         self.setCentralWidget(shell)
 

@@ -22,7 +22,7 @@ from tests.core.emulator.isa_kernels import (
     slots,
     source,
 )
-from tests.core.emulator.test_isa_hardware import CASES as ISA_CASES
+from tests.core.emulator.test_isa_kernels import CASES as ISA_CASES
 from tests.gpu import in_worker
 from tests.hopper_forms import updates
 from tests.reference_set import load_launches
