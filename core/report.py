@@ -16,7 +16,8 @@ import numpy as np
 from core.devices.device_table import Device
 from core.errors import TilescopeError
 from core.foreign_text import visible
-from core.gpu.benchmark_result import BenchmarkResult, load_recorded
+from core.gpu.benchmark_result import BenchmarkResult
+from core.gpu.result_files import load_recorded
 from core.guessing.findings_in_doubt import caveats, in_doubt, left_open
 from core.ladder import all_kernels, load_ladder
 from core.launch import ArrayArgument, ScalarArgument
@@ -273,7 +274,7 @@ def _pictures(trace: Trace) -> Iterator[str]:
             yield warp_svg(access)
 
 
-_CELL, _GAP, _HIGH = 20, 8, 132
+_CELL, _HIGH = 20, 132
 _WIDE = 32 * _CELL + 2
 _USED, _WASTE, _IDLE, _TEXT, _LINK = "#0072b2", "#dcc0c0", "#dfe2e7", "#1b2330", "#8fa3b8"
 _WRONG = "#b3261e"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 
@@ -11,7 +11,7 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def listing(names: list[str], word: Literal["and", "or"] = "and") -> str:
+def listing(names: Sequence[str], word: Literal["and", "or"] = "and") -> str:
     """`a, b and c`."""
     return f" {word} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 

@@ -13,12 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout, like `python -m gui`
 
-from core.gpu.benchmark_result import (
-    Achieved,
-    BenchmarkResult,
-    achieved,
-    load_recorded,
-)
+from core.gpu.benchmark_result import Achieved, BenchmarkResult, achieved
+from core.gpu.result_files import load_recorded
 from core.ladder import load_ladder
 from core.models.ceilings import NAMES
 

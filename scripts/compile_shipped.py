@@ -22,9 +22,9 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout, like `python -m gui`
 
 from core.compiler import disk_cache, shipped_ptx
-from core.compiler.compiler import compile_ptx
+from core.compiler.builds import compile_ptx
 from core.compiler.cubin import MachineFacts
-from core.compiler.nvrtc_library import version as nvrtc_version
+from core.compiler.nvrtc import version as nvrtc_version
 from core.errors import TilescopeError
 from core.ladder import load_ladder
 from core.ladder.rung import Rung
@@ -113,8 +113,8 @@ def entries() -> dict[str, dict[str, list[Any]]]:
 
 def asked_of(workload: Workload) -> shipped_ptx.Asked:
     """What `compile_ptx` asks of NVRTC for a workload as written."""
-    from core.compiler.compiler import architecture_for
-    from core.compiler.request import define_items
+    from core.compiler.builds import architecture_for
+    from core.compiler.compile_request import define_items
 
     options = (f"--gpu-architecture={architecture_for(workload.source)}", "-G")
     return define_items(workload.defines), options, workload.kernel, workload.source_name

@@ -17,7 +17,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
-from core.gpu.benchmark_result import load_recorded
+from core.gpu.result_files import load_recorded
 from core.ladder import load_ladder
 from core.models.launch_needs import INTENSITIES, known_intensity, launch_key, measure_rung
 

@@ -29,7 +29,7 @@ LARGE_SHARED = 48 << 10  # more a block must be asked for
 
 def cubin_of(workload: Workload, options: Sequence[str] = ()) -> tuple[bytes, str]:
     """The cubin of a workload for compute capability 9.0, and the name of its kernel in there."""
-    from core.compiler.compiler import workload_cubin
+    from core.compiler.builds import workload_cubin
 
     return workload_cubin(workload, extra_options=options)
 
@@ -142,7 +142,7 @@ def tabulate(measure: Callable[[Any, int], Iterator[dict[str, Any]]]) -> None:
 
     `measure` is told `pycuda.driver` and the number of SMs.
     """
-    from core.compiler import nvrtc_library
+    from core.compiler import nvrtc
 
     rows = []
     with device() as cuda:
@@ -151,7 +151,7 @@ def tabulate(measure: Callable[[Any, int], Iterator[dict[str, Any]]]) -> None:
             print(row, flush=True)
             rows.append(row)
     if len(sys.argv) > 1:
-        found = {**machine(), "nvrtc": nvrtc_library.version(), "rows": rows}
+        found = {**machine(), "nvrtc": nvrtc.version(), "rows": rows}
         Path(sys.argv[1]).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 

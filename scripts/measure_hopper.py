@@ -32,7 +32,7 @@ import numpy as np
 from ladder_tools import HOPPER
 from numpy.typing import NDArray
 
-from core.compiler import nvrtc_library
+from core.compiler import nvrtc
 from core.gpu.benchmark_run import build_for
 from core.gpu.driver_session import Session
 from core.gpu.loaded_launch import Launchable, LoadedKernel, load_library
@@ -244,7 +244,7 @@ def timed(session: Session, size: int, kind: str, beside: Sequence[str]) -> list
 def main() -> None:
     """Measures all, and keeps what was found in the file that is named."""
     session = Session(0)
-    found: dict[str, Any] = {**tools.machine(), "nvrtc": nvrtc_library.version()}
+    found: dict[str, Any] = {**tools.machine(), "nvrtc": nvrtc.version()}
     found |= {"clock_mhz": session.report.clock_mhz, "rows": []}
     for size in SIZES:
         for kind in TYPES:

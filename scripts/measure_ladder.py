@@ -35,7 +35,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 import gpu_tools as tools
 from ladder_tools import HOPPER, SIZE, rungs, tuned
 
-from core.compiler import nvrtc_library
+from core.compiler import nvrtc
 from core.ladder import load_ladder
 from core.launch import Workload
 from core.rules.counters import METRICS
@@ -72,7 +72,7 @@ def time_all(folder: Path) -> None:
     from core.gpu.driver_session import Session
 
     session = Session(0)
-    found: dict[str, Any] = {**tools.machine(), "nvrtc": nvrtc_library.version(), "rows": []}
+    found: dict[str, Any] = {**tools.machine(), "nvrtc": nvrtc.version(), "rows": []}
     found["clock_mhz"] = session.report.clock_mhz
     wanted = list(points())
     for size in dict.fromkeys(size for size, _ in wanted):

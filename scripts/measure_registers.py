@@ -25,8 +25,8 @@ import gpu_tools as tools
 import numpy as np
 from register_streams import BODY, Pool, packed, patched, streams
 
-from core.compiler import nvrtc_library
-from core.compiler.compiler import compile_cubin
+from core.compiler import nvrtc
+from core.compiler.builds import compile_cubin
 
 DATA = ROOT / "tests" / "data" / "registers_h200.json"
 ROUNDS = 400
@@ -62,7 +62,7 @@ def make(folder: Path) -> None:
     pool = Pool(image)
     made = {name: (stream, patched(image, stream)) for name, stream in streams(pool)}
     folder.mkdir(parents=True, exist_ok=True)
-    content = {"nvrtc": nvrtc_library.version(), "streams": made}
+    content = {"nvrtc": nvrtc.version(), "streams": made}
     (folder / "streams.pickle").write_bytes(pickle.dumps(content))
     print(f"{len(made)} streams; registers {pool.by_rest}")
 

@@ -24,8 +24,8 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 import gpu_tools as tools
 import numpy as np
 
-from core.compiler import nvrtc_library
-from core.compiler.compiler import compile_cubin
+from core.compiler import nvrtc
+from core.compiler.builds import compile_cubin
 from core.errors import TilescopeError
 from core.gpu.sensors import SmClock
 
@@ -218,7 +218,7 @@ def measure() -> dict[str, Any]:
             print(product.name, rates[product.name], flush=True)
         groups = dict(measure_groups(cuda, sms)) if version[0] == 9 else {}
         print(json.dumps(groups, indent=1), flush=True)
-    versions = {**tools.machine(), "nvrtc": nvrtc_library.version()}
+    versions = {**tools.machine(), "nvrtc": nvrtc.version()}
     return {**versions, "per_clock_and_sm": rates, "wgmma": groups}
 
 

@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
 import gpu_tools as tools
 
-from core.compiler import nvrtc_library
+from core.compiler import nvrtc
 from core.rules.counters import METRICS
 from tests.reference_set import load_launches
 
@@ -43,7 +43,7 @@ def compile_all(folder: Path) -> None:
         for build, options in BUILDS.items()
     }
     folder.mkdir(parents=True, exist_ok=True)
-    content = {"nvrtc": nvrtc_library.version(), "images": images}
+    content = {"nvrtc": nvrtc.version(), "images": images}
     (folder / "assembler.pickle").write_bytes(pickle.dumps(content))
     print(f"{len(images)} cubins by NVRTC {content['nvrtc']}")
 

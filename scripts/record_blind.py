@@ -46,7 +46,7 @@ def launches(titles: Collection[str]) -> list[tuple[str, str, Workload]]:
 
 def prepare(folder: Path) -> None:
     """Compiles each kernel that lacks a row, in both builds."""
-    from core.compiler import nvrtc_library
+    from core.compiler import nvrtc
 
     known = json.loads(blind_set.RECORDED.read_text("utf-8"))["rows"]
     new = {
@@ -61,7 +61,7 @@ def prepare(folder: Path) -> None:
             made[key] = tools.cubin_of(workload, blind_set.BUILDS[build])[0]
             print(name, build)
     folder.mkdir(parents=True, exist_ok=True)
-    raw = pickle.dumps(({"nvrtc": nvrtc_library.version(), "inputs": inputs(new)}, made))
+    raw = pickle.dumps(({"nvrtc": nvrtc.version(), "inputs": inputs(new)}, made))
     (folder / CUBINS).write_bytes(lzma.compress(raw))
     print(f"{len(made)} cubins")
 

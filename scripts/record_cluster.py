@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
 import gpu_tools as tools
 
-from core.compiler import nvrtc_library
+from core.compiler import nvrtc
 from core.launch import Workload
 from core.rules.counters import METRICS
 from tests import multicast_set, reaching_set
@@ -74,7 +74,7 @@ def main() -> None:
         found = {name: round(float(text)) for name, text in texts.items()}
         value = sum(found.values()) if metrics is SECTORS else found
         lines.append(f"  {json.dumps(name)}: {json.dumps(value)}")
-    machine = {**tools.machine(), "nvrtc": nvrtc_library.version()}
+    machine = {**tools.machine(), "nvrtc": nvrtc.version()}
     head = json.dumps(machine, indent=1)[1:-2].strip("\n")
     key = "sectors" if metrics is SECTORS else "counts"
     rows_of = ",\n".join(lines)

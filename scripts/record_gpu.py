@@ -21,8 +21,8 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
 from core.errors import TilescopeError
 from core.gpu.benchmark_job import Timing
-from core.gpu.benchmark_result import BenchmarkResult, save_results
-from core.gpu.result_files import Journal, read_results
+from core.gpu.benchmark_result import BenchmarkResult
+from core.gpu.result_files import Journal, read_results, save_results
 from core.gpu.sweep import (
     Lane,
     LaneClosed,

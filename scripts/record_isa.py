@@ -17,16 +17,14 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from core.compiler.compiler import (
-    compile_cubin,
-    cubin_entries,
-)
+from core.compiler.builds import compile_cubin
+from core.compiler.cubin import cubin_entries
 from tests.core.emulator.isa_kernels import FOLDER, SLOT, SLOTS, inputs, source
 
 SIZE = SLOT * SLOTS
 BUILDS = {"as_written": ("-G",), "as_compiled": ()}
 STOPS_THE_GPU = {"asserts", "traps"}
-# Only approximately equal (test_isa_mathematics.py), or not defined: %warpid.
+# Only approximately equal (tests/core/emulator/test_isa_kernels.py), or not defined: %warpid.
 APPROXIMATE = {
     ("floats", "approx"), ("floats", "mathf"), ("floats", "mathd"), ("half", "approx"),
     ("bfloat", "approx"),

@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
 import gpu_tools as tools
 
-from core.compiler import nvrtc_library
+from core.compiler import nvrtc
 from core.ladder import load_ladder
 
 DATA = ROOT / "tests" / "data" / "issue_h200.json"
@@ -92,7 +92,7 @@ def compile_all(folder: Path) -> None:
     """Writes issue.pickle: the cubins and the compiler's version."""
     images = [tools.cubin_of(launch.workload) for launch in launches()]
     folder.mkdir(parents=True, exist_ok=True)
-    content = {"nvrtc": nvrtc_library.version(), "images": images, "launches": launches()}
+    content = {"nvrtc": nvrtc.version(), "images": images, "launches": launches()}
     (folder / "issue.pickle").write_bytes(pickle.dumps(content))
     print(f"{len(images)} launches by NVRTC {content['nvrtc']}")
 

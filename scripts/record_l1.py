@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
 import gpu_tools as tools
 
-from core.compiler import nvrtc_library
+from core.compiler import nvrtc
 from tests.l1_set import BUILDS, FOLDER, L1Launch, load_l1_launches, placements
 
 OPTIONS: dict[str, tuple[str, ...]] = {"as_written": ("-G",), "as_compiled": ()}
@@ -51,7 +51,7 @@ def compile_all(folder: Path) -> None:
         for build in launch.builds
     }
     places = [tools.cubin_of(workload) for workload in placements()]
-    content = {"nvrtc": nvrtc_library.version(), "images": images, "placements": places}
+    content = {"nvrtc": nvrtc.version(), "images": images, "placements": places}
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "l1.pickle").write_bytes(pickle.dumps(content))
     print(f"{len(images)} launches by NVRTC {content['nvrtc']}")

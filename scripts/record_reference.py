@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 import gpu_tools as tools
 import numpy as np
 
-from core.compiler import nvrtc_library
+from core.compiler import nvrtc
 from core.launch import ArrayArgument
 from core.rules.counters import METRICS
 from tests.reference_set import ReferenceLaunch, load_launches
@@ -69,7 +69,7 @@ def compile_all(folder: Path) -> None:
     for launch in load_launches():
         for build in BUILDS:
             images[launch.name, build] = tools.cubin_of(launch.workload, OPTIONS[build])
-    version = nvrtc_library.version()
+    version = nvrtc.version()
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "cubins.pickle").write_bytes(pickle.dumps({"nvrtc": version, "images": images}))
     print(f"{len(images)} cubins by NVRTC {version}")

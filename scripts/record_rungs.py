@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
 import gpu_tools as tools
 
-from core.compiler import nvrtc_library
+from core.compiler import nvrtc
 from core.gpu.driver_session import Session
 from tests.rung_set import BUILDS, FOLDER, rung_launches
 
@@ -37,7 +37,7 @@ def compile_all(folder: Path) -> None:
         for build in BUILDS
     }
     folder.mkdir(parents=True, exist_ok=True)
-    content = {"nvrtc": nvrtc_library.version(), "images": images}
+    content = {"nvrtc": nvrtc.version(), "images": images}
     (folder / "rungs.pickle").write_bytes(pickle.dumps(content))
     print(f"{len(images)} launches by NVRTC {content['nvrtc']}")
 

@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
 import gpu_tools as tools
 
-from core.compiler import nvrtc_library
+from core.compiler import nvrtc
 from core.ladder import load_ladder
 from core.launch import Workload
 from tests.core.faults.cases import CASES, workload
@@ -67,7 +67,7 @@ def compile_all(folder: Path) -> None:
     """Writes sanitizer.pickle: a cubin and its kernel for each subject, as written."""
     images = {name: tools.cubin_of(work, ("-G",)) for name, work in subjects().items()}
     folder.mkdir(parents=True, exist_ok=True)
-    content = {"nvrtc": nvrtc_library.version(), "images": images}
+    content = {"nvrtc": nvrtc.version(), "images": images}
     (folder / "sanitizer.pickle").write_bytes(pickle.dumps(content))
     print(f"{len(images)} kernels by NVRTC {content['nvrtc']}")
 

@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 import gpu_tools as tools
 import numpy as np
 
-from core.compiler import nvrtc_library
+from core.compiler import nvrtc
 from tests.scattered_set import (
     FOLDER,
     HIGHEST_BIT,
@@ -67,7 +67,7 @@ def compile_all(folder: Path) -> None:
         for build, options in BUILDS.items()
     }
     folder.mkdir(parents=True, exist_ok=True)
-    content = {"nvrtc": nvrtc_library.version(), "images": images}
+    content = {"nvrtc": nvrtc.version(), "images": images}
     (folder / "scattered.pickle").write_bytes(pickle.dumps(content))
     print(f"{len(images)} kernels by NVRTC {content['nvrtc']}")
 

@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
 import gpu_tools as tools
 
-from core.compiler import nvrtc_library
+from core.compiler import nvrtc
 from tests import yielding_set
 
 CUBINS, FOUND, LAUNCH = "cubins.pickle", "found.json", "launch"
@@ -36,7 +36,7 @@ def cubins(folder: Path) -> None:
         if key not in made:
             made[key] = tools.cubin_of(workload, yielding_set.BUILDS[build])
         print(name, build, end="\r")
-    (folder / CUBINS).write_bytes(pickle.dumps((nvrtc_library.version(), made)))
+    (folder / CUBINS).write_bytes(pickle.dumps((nvrtc.version(), made)))
 
 
 def launch(folder: Path, of: str) -> dict[str, str]:

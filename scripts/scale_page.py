@@ -252,7 +252,7 @@ def simulation(overhead_s: float) -> Row:
     """10,000 points on 100 GPUs with and without stragglers and failures."""
     from scale_simulation import Assumptions, simulated
 
-    from core.gpu.benchmark_result import load_recorded
+    from core.gpu.result_files import load_recorded
 
     times = tuple(
         sum(result.samples_ms) / 1e3 for result in load_recorded() if len(result.samples_ms) > 1

@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 import gpu_tools as tools
 from ladder_tools import sizes, tuned
 
-from core.compiler import nvrtc_library
+from core.compiler import nvrtc
 from core.gpu.benchmark_job import Timing
 from core.gpu.sweep_plan import RungKernel, make_plan
 from core.ladder import load_ladder
@@ -194,7 +194,7 @@ def main() -> None:
     session = Session(0)
     found: dict[str, Any] = {
         **tools.machine(),
-        "nvrtc": nvrtc_library.version(),
+        "nvrtc": nvrtc.version(),
         "rungs": _kept(options.out, rungs),
     }
     with GpuWorker(0) as worker:

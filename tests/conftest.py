@@ -1,7 +1,7 @@
 """One folder for all processes of a test run, where a kernel that many tests compile is kept.
 
 It outlives the run. What a source was compiled to is taken from there only where the options, the
-compiler and our own part of compiling are the same, too (`_key` of `core.compiler.request`).
+compiler and our own part of compiling are the same, too (`core.compiler.compile_request`).
 """
 
 import gc

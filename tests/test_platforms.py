@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import pytest
 
-from core.compiler import disk_cache, nvrtc_library
+from core.compiler import disk_cache, nvrtc
 from core.side_process import client
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -54,8 +54,8 @@ def test_where_things_lie_elsewhere(monkeypatch):
     folder = disk_cache.folder()
     assert folder is not None
     assert folder.name == "compiled"
-    monkeypatch.setattr(nvrtc_library.sys, "platform", "win32")
-    assert nvrtc_library._packaged() is None  # cuda.pathfinder knows where Windows has it
+    monkeypatch.setattr(nvrtc.sys, "platform", "win32")
+    assert nvrtc._packaged() is None  # cuda.pathfinder knows where Windows has it
 
 
 def test_a_side_process_needs_no_pipe_where_there_is_none(monkeypatch):
@@ -80,7 +80,7 @@ def test_a_side_process_needs_no_pipe_where_there_is_none(monkeypatch):
     "path", [PureWindowsPath(r"C:\Users\Zoë Ü\my kernel.cu"), PurePosixPath("/Users/zoë/my k.cu")]
 )
 def test_paths_of_other_systems_go_through_links(path):
-    from core.own_files.file_launch import FileLaunch
+    from core.own_files.launch_texts import FileLaunch
     from gui.scenes.moment_links import name_of, names_file
 
     name = name_of(FileLaunch(str(path), "k"))

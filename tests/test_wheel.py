@@ -55,7 +55,8 @@ def build():
         ("if x:\n    from core.errors import (\n        A,\n    )",
          "if x:\n    from tilescope.core.errors import (\n        A,\n    )"),
         ("run('-m', 'core.gpu.worker_process')", "run('-m', 'tilescope.core.gpu.worker_process')"),
-        ('A = ("core.compiler.nvrtc:warm",)', 'A = ("tilescope.core.compiler.nvrtc:warm",)'),
+        ('A = ("core.compiler.compile_slice:warm",)',
+         'A = ("tilescope.core.compiler.compile_slice:warm",)'),
         ('"`python -m gui.headless out`"', '"`python -m tilescope.gui.headless out`"'),
         # What is no module of this tree stays as it is.
         ("from core2 import a", "from core2 import a"),

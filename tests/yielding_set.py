@@ -2,7 +2,7 @@
 
 In `MASKS` each place `P(i)` notes which lanes run together there. Of `COUNTS` the counters are
 compared; they were written after the rules stood. `scripts/record_yields.py` records them on a GPU,
-tests/core/emulator/test_yielding.py compares.
+tests/core/emulator/test_warp_divergence.py compares.
 """
 
 from __future__ import annotations

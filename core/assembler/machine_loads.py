@@ -22,11 +22,12 @@ from core.assembler.wide_loads import wide_loads
 from core.compiler.cubin import ACCESSES, MachineAccess
 from core.ptx.ast import Address, Function, Immediate, Instruction, Module, Register, Symbol
 from core.ptx.dataflow import results
+from core.ptx.loops import back_edges
 from core.ptx.opcodes import opcode_of, space_of
 from core.ptx.types import PRED, TYPES
 
 if TYPE_CHECKING:
-    from core.compiler.compiler import Build
+    from core.compiler.builds import Build
 
 _COUNTED = ("global", "local", "shared")
 _NEAR = 4  # lines of PTX
@@ -234,13 +235,8 @@ def _staged(module: Module, kernel: str, accesses: Sequence[MachineAccess]) -> M
 
 def loops_of(module: Module, function: Function) -> list[Loop]:
     """The loops of a function: a jump back, and all from where it goes."""
-    return [
-        Loop(target, one)
-        for one in module.instructions[function.first_pc : function.end_pc]
-        if one.opcode == "bra"
-        for target in module.targets(one)
-        if target <= one.pc
-    ]
+    edges = back_edges(module, function)
+    return [Loop(first, module.instructions[end - 1]) for first, end in edges]
 
 
 def around(loops: Sequence[Loop], pc: int) -> list[Loop]:

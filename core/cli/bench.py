@@ -29,8 +29,15 @@ from core.cli.sweep_options import (
 )
 from core.errors import GpuUnavailable, ParameterError, TilescopeError
 from core.gpu.benchmark_job import Timing
-from core.gpu.benchmark_result import BenchmarkResult, Readings, load_recorded, summarise
-from core.gpu.result_files import WRITTEN, Journal, read_journal, read_results, write_results
+from core.gpu.benchmark_result import BenchmarkResult, Readings, summarise
+from core.gpu.result_files import (
+    WRITTEN,
+    Journal,
+    load_recorded,
+    read_journal,
+    read_results,
+    write_results,
+)
 from core.gpu.sweep import Ended, Lane, LaneClosed, Outcome, Started, Sweep, Told, Update
 from core.gpu.sweep_plan import Plan, parse_values
 from core.gpu.worker_messages import Sample, Sensed, Stage
@@ -167,9 +174,9 @@ def _show(
 ) -> None:
     console = Terminal()
     if single and results:
-        console.print(result_table(results[0]))
+        console.print(_result_table(results[0]))
     elif results:
-        console.print(*recorded_tables(results, word="Measured"))
+        console.print(*_recorded_tables(results, word="Measured"))
     for outcome in failed:
         assert outcome.failure is not None
         kept = ""
@@ -199,7 +206,7 @@ def _show_files(
     if as_json:
         typer.echo(json.dumps({"results": [r.to_json() for r in results]}, allow_nan=False))
     else:
-        Terminal().print(*recorded_tables(results))
+        Terminal().print(*_recorded_tables(results))
 
 
 # -- a run in a terminal: workers for the chosen GPUs, progress, Ctrl-C, files kept ----------------
@@ -424,7 +431,7 @@ def _text(value: float | None, form: str) -> str:
     return "" if value is None else format(value, form)
 
 
-def result_table(result: BenchmarkResult) -> Table:
+def _result_table(result: BenchmarkResult) -> Table:
     """One result, a fact a row."""
     title = f"{result.title} ({assignments(result.parameters)})"
     table = Table(title=title, show_header=False, title_justify="left")
@@ -433,7 +440,7 @@ def result_table(result: BenchmarkResult) -> Table:
     return table
 
 
-def recorded_tables(results: Sequence[BenchmarkResult], word: str = "Recorded") -> Iterator[Table]:
+def _recorded_tables(results: Sequence[BenchmarkResult], word: str = "Recorded") -> Iterator[Table]:
     """A table for each machine and day, both in plain sight; a result a row."""
 
     def origin(result: BenchmarkResult) -> str:

@@ -154,7 +154,7 @@ def check(
         raise TilescopeError(f"No file has a kernel {kernel}: leave out --kernel to check all.")
     _missed(expected, expect, found)
     if write is not None:
-        write_expected(write, found.counted)
+        _write_expected(write, found.counted)
     if sarif_file is not None:
         log = sarif([*found.results, *found.refused], version("tilescope"))
         replace_file(sarif_file, json.dumps(log, indent=1).encode())
@@ -185,12 +185,12 @@ def sources(paths: Iterable[Path]) -> Iterator[Path]:
 
 def _check_file(file: _File, found: _Checked) -> None:
     """Checks the launches of a file; one that was only found in a folder may have none."""
-    from core.compiler.kernel_signature import kernel_names
-    from core.own_files.file_launch import parse_defines
+    from core.own_files.launch_texts import parse_defines
     from core.own_files.sources_and_headers import read_source
     from core.side_process.client import stoppable
     from core.source.constants import with_defines
     from core.source.kernels_and_launches import split_instance, unscoped
+    from core.source.template_instances import kernel_names
 
     try:
         text = with_defines(read_source(file.path), parse_defines(file.define))
@@ -272,7 +272,7 @@ def _check_remotely(
         progress_bar(f"checking {len(files)} files") as progress,
     ):
         every = [sent(file) for file in files]
-        futures = [None if one is None else cluster.submit(check_sent, one) for one in every]
+        futures = [None if one is None else cluster.submit(_check_sent, one) for one in every]
         for done, (file, future) in enumerate(zip(files, futures, strict=True), 1):
             if future is None:
                 _check_file(file, found)
@@ -305,7 +305,7 @@ def sent(file: _File) -> _Sent | None:
     return _Sent(file, {**texts, str(file.path): text}, str(repository or ""))
 
 
-def check_sent(one: _Sent) -> tuple[dict[str, list[Any]], list[Text | str]]:
+def _check_sent(one: _Sent) -> tuple[dict[str, list[Any]], list[Text | str]]:
     """Checks a file where it was sent to; what came of it, and what is to be printed."""
     said: list[Text | str] = []
     found = _Checked(said.append)
@@ -350,7 +350,7 @@ def _here(file: Path) -> Path:
 
 def _as_options(own: OwnLaunch) -> dict[str, Any]:
     """The launch as --expect has it."""
-    from core.own_files.file_launch import split_defines
+    from core.own_files.launch_texts import split_defines
 
     whole = own.launch
     assert whole is not None  # of a file there is always one
@@ -476,7 +476,7 @@ class Counted:
     counters: Mapping[str, int]
 
 
-def write_expected(path: Path, launches: Iterable[Counted]) -> None:
+def _write_expected(path: Path, launches: Iterable[Counted]) -> None:
     """Write launches with their counters, so that `read_expected` reads them.
 
     Counters of what a launch does not do are left out, other than conflicts. Raises TilescopeError

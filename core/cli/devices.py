@@ -49,14 +49,12 @@ def devices(
 
 def _find() -> tuple[tuple[DeviceReport, ...], str]:
     """The GPUs that the driver finds, or why there are none."""
-    from core.gpu.driver_session import describe_devices
-    from core.gpu.worker_process import GpuWorker
+    from core.gpu.worker_process import devices_here
 
-    with GpuWorker() as worker:
-        try:
-            return worker.submit(describe_devices).result(), ""
-        except (GpuUnavailable, GpuFailure) as error:
-            return (), str(error)
+    try:
+        return devices_here(), ""
+    except (GpuUnavailable, GpuFailure) as error:
+        return (), str(error)
 
 
 def _as_json(found: tuple[DeviceReport, ...], trouble: str) -> dict[str, Any]:

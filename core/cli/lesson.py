@@ -169,7 +169,7 @@ def _say_written(out: Path, lessons: Sequence[Lesson]) -> None:
 
 def _play(one: Lesson | TilescopeError, seed: int) -> None:
     """Asks every step. The window has pictures and veils; here there are the link and the words."""
-    from core.lessons.launches import Recorder
+    from core.lessons.launch_cache import Recorder
     from core.lessons.posing_and_marking import pose
     from core.lessons.question_banks import numbered, source_of
 
@@ -223,7 +223,7 @@ def _asked(posed: Posed, console: Any) -> bool:
             console.say(hints.pop(0) if hints else "There is no other hint.")
             continue
         try:
-            verdict = mark(posed, read_answer(posed, text))
+            verdict = mark(posed, _read_answer(posed, text))
         except TilescopeError as error:
             console.say(str(error))
             continue
@@ -253,7 +253,7 @@ def _wanted(posed: Posed) -> str:
     return words.get(kind, kind)
 
 
-def read_answer(posed: Posed, text: str) -> Answer:
+def _read_answer(posed: Posed, text: str) -> Answer:
     """What was typed as an answer to the question. Raises TilescopeError where it is none."""
     from core.lessons.posing_and_marking import things_of
     from core.lessons.typed_answers import number_typed, things_typed

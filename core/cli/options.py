@@ -15,7 +15,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from core.cli.named_launch import parse_settings
-from core.compiler import choice
+from core.compiler import which_compiler
 
 SIZES = "Parameters"
 FILE = "A kernel of your own"
@@ -137,12 +137,16 @@ class FileOptions:
 
 def _choose(name: str | None) -> None:
     if name:
-        os.environ[choice.CHOICE] = name
+        os.environ[which_compiler.CHOICE] = name
 
 
 Compiler = Annotated[
-    choice.CompilerName | None,
+    which_compiler.CompilerName | None,
     typer.Option(
-        "--compiler", callback=_choose, help=choice.HELP, show_default=False, rich_help_panel=FILE
+        "--compiler",
+        callback=_choose,
+        help=which_compiler.HELP,
+        show_default=False,
+        rich_help_panel=FILE,
     ),
 ]

@@ -12,8 +12,12 @@ from pathlib import Path
 from typing import Annotated
 
 from core.cli.named_launch import is_file
-from core.cli.options import FILE, SIZES, KernelName, option
-from core.compiler.kernel_signature import kernel_names
+from core.cli.options import (
+    FILE,
+    SIZES,
+    KernelName,
+    option,
+)
 from core.errors import ArgumentError
 from core.gpu.sweep_plan import (
     SIZE_NAMES,
@@ -27,9 +31,10 @@ from core.gpu.sweep_plan import (
 )
 from core.ladder import load_ladder
 from core.ladder.rung import Rung
-from core.own_files.file_launch import FileLaunch
+from core.own_files.launch_texts import FileLaunch
 from core.own_files.sources_and_headers import read_source
 from core.side_process.client import stoppable
+from core.source.template_instances import kernel_names
 
 ALL, CUBLAS = "all", "cublas"
 SIZE_OF_MATRICES = 4096  # where none is given

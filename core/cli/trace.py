@@ -44,7 +44,7 @@ from core.wording import assignments
 
 if TYPE_CHECKING:
     from core.assembler.machine_loads import Assembly
-    from core.compiler.compiler import BuildKind
+    from core.compiler.builds import BuildKind
     from core.launch import Workload
     from core.recording.count_launch import Counted
     from core.rules.l1_cache import L1Count, L1Estimate, L1Probe
@@ -262,7 +262,7 @@ def trace(
             raise ArgumentError("--cluster runs every block: say so with --all.")
         result = _in_parts(workload, cluster, build, seed, checks=checks)
         if as_json:
-            print_json(trace_as_json(result, seed, own) | {"note": result.note})
+            print_json(_trace_as_json(result, seed, own) | {"note": result.note})
         else:
             show_trace(result, own=own)
             standard_console().say(result.note)
@@ -308,12 +308,12 @@ def trace(
 
         save_trace(result, save)
     if save_outputs is not None:
-        write_outputs(result, save_outputs)
+        _write_outputs(result, save_outputs)
     removed = _removed(result)
     if as_json:
-        data = trace_as_json(result, seed, own) | {"only_as_written": list(removed)}
+        data = _trace_as_json(result, seed, own) | {"only_as_written": list(removed)}
         if probe is not None and result.complete:
-            data["l1"] = l1_as_json(probe.estimate())
+            data["l1"] = _l1_as_json(probe.estimate())
         print_json(data)
     else:
         console = standard_console()
@@ -321,7 +321,7 @@ def trace(
         for sentence in removed:
             console.say(sentence, "yellow")
         if own.launch is not None and not result.complete:
-            from core.guessing.first_launch import smaller
+            from core.guessing.launch_guess import smaller
 
             for fewer in smaller(workload.source, own.launch):
                 console.say(Text(f"Smaller: {fewer}"))
@@ -330,7 +330,7 @@ def trace(
         if own.options:
             console.say(Text(f"Guessed: {own.options}"))
         if probe is not None and result.complete:
-            show_l1(probe.estimate(), workload.source, console)
+            _show_l1(probe.estimate(), workload.source, console)
     if over is not None and budget is not None:  # else what ran in time is the answer
         raise over
     if faults(result, own) and not no_fail:
@@ -354,9 +354,9 @@ def _show_saved(
 
     result = load_trace(path)
     if save_outputs is not None:
-        write_outputs(result, save_outputs)
+        _write_outputs(result, save_outputs)
     if as_json:
-        print_json(trace_as_json(result, None, OwnLaunch(result.workload)))
+        print_json(_trace_as_json(result, None, OwnLaunch(result.workload)))
     else:
         show_trace(result)
     return result
@@ -368,7 +368,7 @@ def _removed(result: Trace) -> tuple[str, ...]:
         return ()
     from core.assembler.assembled_module import module_of
     from core.assembler.call_stack import removed_faults
-    from core.compiler.compiler import build_of, find_entry
+    from core.compiler.builds import build_of, find_entry
     from core.emulator.budget import STACK_BYTES
 
     workload = result.workload
@@ -417,9 +417,9 @@ def _show_counts(
     with compile_errors(workload), progress_bar(f"counting {workload.kernel}") as progress:
         counted = count(workload, kind=build, limits=limits, progress=progress)
     if as_json:
-        print_json(counted_json(counted, seed))
+        print_json(_counted_json(counted, seed))
     else:
-        show_counted(counted)
+        _show_counted(counted)
 
 
 def _chosen_blocks(text: str | None, workload: Workload) -> Literal["all"] | tuple[int, ...] | None:
@@ -437,7 +437,7 @@ def _chosen_blocks(text: str | None, workload: Workload) -> Literal["all"] | tup
 # -- what is printed: one JSON object, or tables by array and by source line ----------------------
 
 
-def trace_as_json(trace: Trace, seed: int | None, own: OwnLaunch) -> dict[str, Any]:
+def _trace_as_json(trace: Trace, seed: int | None, own: OwnLaunch) -> dict[str, Any]:
     """The result as plain data. `counters` and `ideal` have the same keys.
 
     The seed of random buffers is None where it is not known any more.
@@ -469,7 +469,7 @@ def trace_as_json(trace: Trace, seed: int | None, own: OwnLaunch) -> dict[str, A
     }
 
 
-def counted_json(counted: Counted, seed: int) -> dict[str, Any]:
+def _counted_json(counted: Counted, seed: int) -> dict[str, Any]:
     """The counts as plain data, and how many blocks of which kind were run for them."""
     kinds = [{"block": kind.block, "count": kind.count} for kind in counted.kinds]
     return {**_launch_json(counted, seed), "block_kinds": kinds, "note": counted.note}
@@ -531,7 +531,7 @@ def errors(trace: Trace) -> Mapping[str, float]:
     }
 
 
-def write_outputs(trace: Trace, folder: Path) -> None:
+def _write_outputs(trace: Trace, folder: Path) -> None:
     """Write each output to `folder`/NAME.npy, making the folder."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -577,7 +577,7 @@ def _show_assembly(result: Trace | Counted, console: Terminal) -> None:
             console.say(sentence, style)
 
 
-def show_counted(counted: Counted) -> None:
+def _show_counted(counted: Counted) -> None:
     """Print the tables of a launch that was only counted."""
     console = standard_console()
     console.say(_headline(counted))
@@ -800,7 +800,7 @@ def _because(trace: Trace, own: OwnLaunch) -> str:
 # -- what --l1 adds: the L1 estimate as plain data and as tables -----------------------------------
 
 
-def l1_as_json(estimate: L1Estimate) -> dict[str, Any]:
+def _l1_as_json(estimate: L1Estimate) -> dict[str, Any]:
     """The estimate as plain data; `hit_rate` is null where nothing was loaded."""
     from core.rules.l1_cache import DEVICE
 
@@ -817,7 +817,7 @@ def l1_as_json(estimate: L1Estimate) -> dict[str, Any]:
     }
 
 
-def show_l1(estimate: L1Estimate, source: str, console: Terminal) -> None:
+def _show_l1(estimate: L1Estimate, source: str, console: Terminal) -> None:
     """Print the tables and what they rest on."""
     arrays: list[tuple[tuple[str, ...], L1Count]] = [
         ((name,), count) for name, count in estimate.by_array.items()

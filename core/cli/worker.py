@@ -51,9 +51,9 @@ def _gpus(text: str, *, given: bool) -> tuple[int, ...]:
         return parse_values(text, "--device", "0, or 0,1, or all, or none")
     if given:
         return ()  # --emulate alone asks for emulators
-    from core.distributed.cluster_workers import gpus_here
+    from core.gpu.worker_process import devices_here
 
     try:
-        return tuple(range(gpus_here()))
+        return tuple(range(len(devices_here())))
     except GpuUnavailable:
         return ()

@@ -1,8 +1,13 @@
-"""Registers and memory of a compiled kernel, read from its cubin; no GPU or toolkit needed.
+"""A compiled kernel as its cubin has it: registers, memory and machine code; no GPU needed.
 
 A cubin is an ELF file. Attributes stand in sections .nv.info (of the whole file) and .nv.info.NAME
 (of a kernel) as records: a byte of format, a byte naming the attribute, two bytes of size or value,
 then the value. Their numbers are those that `cuobjdump -elf` prints names for (EIATTR_…).
+
+Of the machine code as much of each instruction is read as counting needs. From compute capability
+7.0 on an instruction has 128 bits. NVIDIA documents what `nvdisasm` prints, not the encoding; the
+fields here were read off its output, and a test compares them with it where it is installed.
+Opcodes are the lowest nine bits: the three above them say of which kind the operands are.
 """
 
 from __future__ import annotations
@@ -92,6 +97,13 @@ def parameter_places(image: bytes, entry: str) -> tuple[int, ...]:
     return tuple(place for _, place in sorted((number, place) for _, number, place in found))
 
 
+def cubin_entries(image: bytes) -> tuple[str, ...]:
+    """Names of the kernels in a cubin: each has a bank of constants for its parameters."""
+    prefix = ".nv.constant0."
+    names = (section.name for section in elf_of(image).iter_sections())
+    return tuple(name.removeprefix(prefix) for name in names if name.startswith(prefix))
+
+
 def variables_called(image: bytes, name: str) -> tuple[str, ...]:
     """The symbols of the variables called `name` in a cubin, whatever namespace they stand in.
 
@@ -143,12 +155,7 @@ def _by_symbol(data: bytes, symbol: int) -> dict[int, int]:
     return found
 
 
-# Machine code of a kernel, from its cubin: as much of each instruction as counting needs.
-#
-# From compute capability 7.0 on an instruction has 128 bits. NVIDIA documents what `nvdisasm`
-# prints, not the encoding; the fields here were read off its output, and a test compares them with
-# it where it is installed. Opcodes are the lowest nine bits: the three above them say of which kind
-# the operands are.
+# Machine code.
 
 
 SIZE = 16  # bytes of an instruction

@@ -79,19 +79,12 @@ def _name_of(gpu: int) -> str:
     return names[gpu]
 
 
-def gpus_here() -> int:
-    """How many GPUs the driver finds; raises GpuUnavailable where there is none."""
-    from core.gpu.driver_session import describe_devices
-    from core.gpu.worker_process import GpuWorker
-
-    with GpuWorker(0) as worker:
-        return len(worker.submit(describe_devices).result())
-
-
 def chosen_workers(gpus: Sequence[int] | None, emulators: int) -> list[Mapping[str, Any]]:
     """The options of all workers: of GPUs by number (None: all there are), and emulators."""
     if gpus is None:
-        gpus = range(gpus_here())
+        from core.gpu.worker_process import devices_here
+
+        gpus = range(len(devices_here()))
     options = [worker_options("GPU", gpu) for gpu in gpus]
     return options + [worker_options("EMULATOR")] * emulators
 

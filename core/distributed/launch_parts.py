@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.compiler.compiler import Build, BuildKind, build_of
+from core.compiler.builds import Build, BuildKind, build_of
 from core.distributed.processes import Spreading
+from core.emulator.address_spaces import Region
 from core.emulator.events import AccessEvent, Observer, TransferEvent
 from core.emulator.geometry import Geometry
 from core.emulator.heap import HEAP_NAME
 from core.emulator.launch_image import Image
 from core.emulator.machine import Limits
-from core.emulator.memory import Region
 from core.findings.finding_sentences import counted
 from core.gpu.benchmark_job import FileSubject, RungSubject, WorkloadSubject
 from core.launch import Workload

@@ -17,14 +17,12 @@ from core.emulator.affine_dependences import (
     merged,
     varies,
 )
-from core.emulator.async_copy import copy, tell_groups
-from core.emulator.barriers import Barriers
+from core.emulator.async_copies import copy, tell_groups
 from core.emulator.calls import Calls, register_slots
 from core.emulator.events import AccessEvent, Ints, Mask, Observer
-from core.emulator.machine import ActionLanes, Machine
+from core.emulator.machine import Machine
 from core.emulator.machine_state import Frame, Group, Lanes, MachineState
 from core.emulator.program import Call, MemoryAccess, Op, ParameterAccess
-from core.emulator.scheduling import RunQueue
 from core.emulator.tensor_cores import (
     load_fragment,
     load_matrix,
@@ -43,10 +41,8 @@ Key = tuple[str, int]  # variable and byte offset, as in `Frame.parameters`
 class AffineCalls(Calls):
     """Every piece of a parameter has a dependence, which goes from frame to frame as it does."""
 
-    def __init__(
-        self, state: MachineState, queue: RunQueue, barriers: Barriers, follows: Dependences
-    ) -> None:
-        super().__init__(state, queue, barriers)
+    def __init__(self, state: MachineState, follows: Dependences) -> None:
+        super().__init__(state)
         self._follows = follows
         self._passed_deps: dict[int, dict[Key, Dependence]] = {}  # by frame
 
@@ -194,7 +190,7 @@ class AffineMachine(Machine):
     ) -> None:
         """Says which blocks to compare with; `origin` is this block's blockIdx."""
         self._follows = Dependences(self.state, candidates, origin)
-        self.calls = AffineCalls(self.state, self.queue, self.barriers, self._follows)
+        self.calls = AffineCalls(self.state, self._follows)
         self.warps.on_exchange = self._exchanged
         self.on_address = on_address
         self._seen: list[AccessEvent] = []
@@ -294,7 +290,7 @@ class AffineMachine(Machine):
     def _exchanged(self, frame: Frame, op: Op) -> None:
         self._follows.put(self._follows.of(frame), op, Mark.UNKNOWN, None)
 
-    def action(self, lanes: ActionLanes) -> bool:
+    def action(self, lanes: Lanes) -> bool:
         """Tells of the addresses; raises `DependsOnData` for what is not `FOLLOWED`."""
         frame, group, op = lanes.frame, lanes.group, lanes.op
         what = getattr(op.payload, "func", None)

@@ -1,29 +1,40 @@
-"""Barriers of a block, and the end of threads, which lets others pass a barrier."""
+"""Barriers of a block, and the end of threads, which lets others pass a barrier.
+
+A barrier lets a block's waiting threads go on when all its living ones have come to it, or as many
+as its count says: `bar` and `barrier`, those too with a count or in a register, that only announce
+or vote.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.events import BarrierEvent, Mask
-from core.emulator.geometry import warp_rows
+from core.emulator.geometry import WARP, warp_rows
 from core.emulator.machine_state import Group, Lanes, MachineState
-from core.emulator.program import Kind, Op
+from core.emulator.operands import OperandDecoder
+from core.emulator.program import Kind, Op, Reader
 from core.emulator.scheduling import RunQueue
+from core.errors import TilescopeError
+from core.ptx.arithmetic.operation import unsupported
+from core.ptx.ast import Instruction, Operand, immediate
+from core.ptx.types import PRED, TYPES, PtxType
 
-NAMED = 1000  # more than there are plain barriers: named barrier n waits under `NAMED` + n
+_NAMED = 1000  # more than there are plain barriers: named barrier n waits under `_NAMED` + n
 
 
 class Barriers:
     """Lanes that wait at a barrier until all the living threads of their block have come."""
 
-    def __init__(self, state: MachineState, queue: RunQueue) -> None:
-        self.state, self.queue = state, queue
-        self.named = NamedBarriers(state, self)
+    def __init__(self, state: MachineState) -> None:
+        self.state, self.queue = state, state.part(RunQueue)
+        self.named = _NamedBarriers(state, self)
 
     def place(self, pc: int, depth: int, mask: Mask | None, latch: int = -1) -> None:
         """Puts lanes at a pc; behind a latch where they came there by a jump back.
@@ -41,6 +52,11 @@ class Barriers:
         else:
             self.queue.enter(group)
 
+    def set_apart(self, pc: int, depth: int, mask: Mask) -> None:
+        """Puts some of the lanes that run at a pc."""
+        self.state.exclusive = False
+        self.place(pc, depth, mask)
+
     def exit(self, group: Group) -> None:
         """Threads end; those that wait for them at a barrier may go on."""
         if group.mask is None:
@@ -48,8 +64,9 @@ class Barriers:
         else:
             self.state.alive &= ~group.mask
         self.named.after_exit()
-        self.queue.flight.exited()
-        for number in [n for n in self.state.waiting if n < NAMED]:
+        for part in self.queue.parts:
+            part.exited()
+        for number in [n for n in self.state.waiting if n < _NAMED]:
             arrived = self.state.waiting[number]
             complete = self._complete(arrived)
             if len(complete):
@@ -139,7 +156,7 @@ class _Named:
 
 
 @dataclass
-class NamedBarriers:
+class _NamedBarriers:
     """The named barriers of a machine."""
 
     state: MachineState
@@ -185,8 +202,8 @@ class NamedBarriers:
                 self._compare(number, lanes, who, count)
             self.arrive(number, who, count, votes)
             if waits:
-                waiting = state.waiting.get(NAMED + number)
-                state.waiting[NAMED + number] = who if waiting is None else who | waiting
+                waiting = state.waiting.get(_NAMED + number)
+                state.waiting[_NAMED + number] = who if waiting is None else who | waiting
         for number in present:
             self.settle(number, pc, active & (numbers == number))
 
@@ -240,10 +257,10 @@ class NamedBarriers:
 
     def _let_go(self, number: int, barrier: _Named, met: Mask) -> None:
         state = self.state
-        waiting = state.waiting.pop(NAMED + number, np.zeros(state.count, bool))
+        waiting = state.waiting.pop(_NAMED + number, np.zeros(state.count, bool))
         go = waiting & met
         if (waiting & ~met).any():
-            state.waiting[NAMED + number] = waiting & ~met
+            state.waiting[_NAMED + number] = waiting & ~met
         total = np.where(met, barrier.votes, False)
         barrier.arrived = barrier.arrived & ~met
         barrier.count = np.where(met.reshape(len(barrier.count), -1).any(axis=1), 0, barrier.count)
@@ -273,7 +290,84 @@ class NamedBarriers:
     def after_exit(self) -> None:
         """Threads have ended: those that waited for them may go on."""
         for number, barrier in list(self.named.items()):
-            waiting = self.state.waiting.get(NAMED + number)
+            waiting = self.state.waiting.get(_NAMED + number)
             if waiting is not None and len(self.complete(barrier)):
                 pc = int(self.state.resume_at[waiting.argmax()]) - 1
                 self.settle(number, pc, waiting, executed=False)
+
+
+# The instructions.
+
+
+_BARRIERS = 16  # of a block
+
+
+def _arrive_or_wait(
+    number: Reader, count: Reader | None, waits: bool, predicate: Reader | None, lanes: Lanes
+) -> bool:
+    """`bar` and `barrier` in any form but the plain one; True if the lanes go on at once."""
+    numbers, active = lanes.read(number), lanes.active
+    counts = None if count is None else lanes.read(count)
+    _must_exist(lanes.op.instruction, numbers[active], None if counts is None else counts[active])
+    votes = active if predicate is None else lanes.read(predicate) & active
+    lanes.state.part(Barriers).named.come(lanes, numbers, counts, votes, waits=waits)
+    return not waits
+
+
+def _must_exist(
+    instruction: Instruction, numbers: NDArray[Any], counts: NDArray[Any] | None = None
+) -> None:
+    """Raises `TilescopeError` for a barrier that no block has, or a count of half a warp.
+
+    PTX ISA, "Parallel Synchronization and Communication Instructions: bar, barrier".
+    """
+    where = f"Line {instruction.position.line}: `{instruction.text.strip()}`"
+    wrong = numbers[(numbers < 0) | (numbers >= _BARRIERS)]
+    if wrong.size:
+        raise TilescopeError(
+            f"{where} names barrier {int(wrong[0])}: a block has barriers 0 to {_BARRIERS - 1}."
+        )
+    if counts is None:
+        return
+    odd = counts[(counts % WARP != 0) | ((counts == 0) & ("arrive" in instruction.modifiers))]
+    if odd.size:
+        raise TilescopeError(
+            f"{where} counts {int(odd[0])} threads: a barrier counts whole warps, so give a "
+            f"multiple of {WARP}."
+        )
+
+
+def barrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
+    """Decodes `bar` and `barrier`: of a warp, a whole block, or some warps of it."""
+    modifiers, operands = set(instruction.modifiers), instruction.operands
+    if "warp" in modifiers:
+        return Op(Kind.SYNC, instruction, payload=decoder.members(instruction))
+    number = immediate(operands[0])
+    if len(operands) == 1 and number is not None and not {"red", "arrive"} & modifiers:
+        _must_exist(instruction, np.array([number]))
+        return Op(Kind.BARRIER, instruction, payload=number)
+    return _named_barrier(decoder, instruction)
+
+
+def _named_barrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
+    table = decoder.table
+    modifiers = instruction.modifiers
+    operands = list(instruction.operands)
+    predicate: Reader | None = None
+    into: tuple[Operand, ...] = ()
+    types: tuple[PtxType, ...] = ()
+    if "red" in modifiers:
+        reduction = next(m for m in ("popc", "and", "or") if m in modifiers)
+        into, types = (operands.pop(0),), (TYPES["u32"] if reduction == "popc" else PRED,)
+        predicate = table.read(instruction, operands.pop(), PRED)
+    if not 1 <= len(operands) <= 2 or ("arrive" in modifiers and len(operands) != 2):
+        raise unsupported(instruction, "has the wrong number of operands")
+    given = [immediate(operand) for operand in operands]
+    constant = [None if value is None else np.array([value]) for value in given]
+    if constant[0] is not None or constant[-1] is not None:
+        known = constant[1] if len(constant) == 2 else None
+        _must_exist(instruction, constant[0] if constant[0] is not None else np.zeros(1), known)
+    count = table.read(instruction, operands[1], TYPES["u32"]) if len(operands) == 2 else None
+    number = table.read(instruction, operands[0], TYPES["u32"])
+    action = partial(_arrive_or_wait, number, count, "arrive" not in modifiers, predicate)
+    return decoder.action(instruction, action, into, types)

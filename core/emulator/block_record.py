@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.address_spaces import Region, zeros
 from core.emulator.events import (
     AccessEvent,
     BarrierEvent,
@@ -24,7 +25,6 @@ from core.emulator.events import (
     TransferEvent,
 )
 from core.emulator.geometry import Geometry
-from core.emulator.memory import Region, zeros
 from core.emulator.program import FunctionCode
 
 Log = list[tuple[int, NDArray[Any]]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -46,10 +45,9 @@ def register_slots(frame: Frame, name: str) -> tuple[tuple[tuple[str, int], int]
 class Calls:
     """Frames entered and left; a call's parameters go from frame to frame."""
 
-    def __init__(self, state: MachineState, queue: RunQueue, barriers: Barriers) -> None:
-        self.state, self.queue, self.barriers = state, queue, barriers
-        # Told of each parameter that goes from frame to frame, as `copy_parameter` is.
-        self.on_passed: Callable[[Frame, str, Frame, str, Mask | None], None] | None = None
+    def __init__(self, state: MachineState) -> None:
+        self.state = state
+        self.queue, self.barriers = state.part(RunQueue), state.part(Barriers)
 
     def parameter(self, frame: Frame, group: Group, op: Op) -> None:
         """`ld.param` or `st.param`."""
@@ -189,8 +187,8 @@ class Calls:
         self, source: Frame, source_name: str, to: Frame, to_name: str, mask: Mask | None
     ) -> None:
         """Gives a parameter of one frame to the lanes of `mask` in another."""
-        if self.on_passed is not None:
-            self.on_passed(source, source_name, to, to_name, mask)
+        if self.state.watcher is not None:
+            self.state.watcher.passed(source, source_name, to, to_name, mask)
         for (name, offset), value in list(source.parameters.items()):
             if name == source_name:
                 old = to.parameters.get((to_name, offset))

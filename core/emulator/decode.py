@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from core.emulator import memory
+from core.emulator.address_spaces import GLOBAL_WINDOW, WINDOWS
 from core.emulator.control_flow import run_ends, with_latches
-from core.emulator.operands import WINDOWS, OperandDecoder, plain
+from core.emulator.operands import OperandDecoder, plain
 from core.emulator.program import (
     Call,
     FunctionCode,
@@ -51,12 +51,12 @@ from core.ptx.types import PRED, TYPES, PtxType
 # Decodes loads, stores, atomics, accesses of parameters, and conversions of addresses.
 
 
-def vector_length(instruction: Instruction) -> int:
+def _vector_length(instruction: Instruction) -> int:
     """Elements of a `.v2`, `.v4` or `.v8` access."""
     return next((int(m[1:]) for m in instruction.modifiers if m in ("v2", "v4", "v8")), 1)
 
 
-def memory_type(instruction: Instruction) -> PtxType:
+def _memory_type(instruction: Instruction) -> PtxType:
     """The type of one element of an access."""
     kind = type_of(instruction)
     if kind is PRED:
@@ -64,16 +64,16 @@ def memory_type(instruction: Instruction) -> PtxType:
     return kind
 
 
-def load_or_store(decoder: OperandDecoder, instruction: Instruction) -> Op:
+def _load_or_store(decoder: OperandDecoder, instruction: Instruction) -> Op:
     """`ld`, `ldu` and `st`."""
     space = space_of(instruction)
     is_load = opcode_of(instruction).kind == "load"
-    kind = memory_type(instruction)
+    kind = _memory_type(instruction)
     address = instruction.operands[1 if is_load else 0]
     if not isinstance(address, Address):
         raise unsupported(instruction, "has no address")
     value = elements(instruction.operands[0 if is_load else 1])
-    if len(value) != vector_length(instruction):
+    if len(value) != _vector_length(instruction):
         raise unsupported(instruction, "has as many registers as the vector says elements")
     loaded, stored = (value, ()) if is_load else ((), value)
     readers = tuple(decoder.table.read(instruction, v, kind) for v in stored)
@@ -93,17 +93,17 @@ def load_or_store(decoder: OperandDecoder, instruction: Instruction) -> Op:
     return decoder.op(Kind.MEMORY, instruction, access, loaded, types)
 
 
-def atomic(decoder: OperandDecoder, instruction: Instruction) -> Op:
+def _atomic(decoder: OperandDecoder, instruction: Instruction) -> Op:
     """`atom` and `red`."""
     has_result = opcode_of(instruction).kind == "atomic"
-    kind = memory_type(instruction)
+    kind = _memory_type(instruction)
     name = update_of(instruction)
     if not name or (kind.bits == 128 and name not in ("exch", "cas")):
         raise unsupported(instruction)
     address, *operands = instruction.operands[1 if has_result else 0 :]
     if not isinstance(address, Address):
         raise unsupported(instruction, "has no address")
-    count = vector_length(instruction)
+    count = _vector_length(instruction)
     if count > 1:
         operands = operands[:1]  # a cache policy may follow
     elif any("cache_hint" in m for m in instruction.modifiers):
@@ -126,12 +126,12 @@ def atomic(decoder: OperandDecoder, instruction: Instruction) -> Op:
     return decoder.op(Kind.MEMORY, instruction, access, into, types)
 
 
-def address_conversion(instruction: Instruction) -> Operation:
+def _address_conversion(instruction: Instruction) -> Operation:
     """`cvta` between a space's own addresses and generic ones, and `isspacep`."""
     space = space_of(instruction)
     source = instruction.operands[1]
     if instruction.opcode == "isspacep":
-        low = WINDOWS.get(space, memory.GLOBAL_WINDOW)
+        low = WINDOWS.get(space, GLOBAL_WINDOW)
         high = 2 * low if space in WINDOWS else 1 << 62
         return Operation(lambda a: (a >= low) & (a < high), ((source, TYPES["s64"]),), (PRED,))
     kind = type_of(instruction)
@@ -148,7 +148,7 @@ def address_conversion(instruction: Instruction) -> Operation:
 # Decodes what steers threads: branches, calls, barriers, and what the lanes of a warp exchange.
 
 
-def branch(decoder: OperandDecoder, instruction: Instruction) -> Op:
+def _branch(decoder: OperandDecoder, instruction: Instruction) -> Op:
     """`bra`: to a label of the same function."""
     label = instruction.operands[0]
     if not isinstance(label, Symbol):
@@ -158,7 +158,7 @@ def branch(decoder: OperandDecoder, instruction: Instruction) -> Op:
     )
 
 
-def indexed_branch(decoder: OperandDecoder, instruction: Instruction) -> Op:
+def _indexed_branch(decoder: OperandDecoder, instruction: Instruction) -> Op:
     """`brx.idx`: to one of a list of labels."""
     index, table = instruction.operands
     if not isinstance(table, Symbol) or table.name not in decoder.module.branch_targets:
@@ -169,7 +169,7 @@ def indexed_branch(decoder: OperandDecoder, instruction: Instruction) -> Op:
     return Op(Kind.INDEXED_BRANCH, instruction, payload=branches)
 
 
-def call(decoder: OperandDecoder, instruction: Instruction) -> Op:
+def _call(decoder: OperandDecoder, instruction: Instruction) -> Op:
     """`call (results), function, (arguments)`, of a function or of its address."""
     operands = list(instruction.operands)
     results = operands.pop(0) if isinstance(operands[0], Group) else Group(())
@@ -239,17 +239,17 @@ def _result_slots(decoder: OperandDecoder, group: Group) -> tuple[tuple[tuple[st
     return tuple(found)
 
 
-def leave(_: OperandDecoder, instruction: Instruction) -> Op:
+def _leave(_: OperandDecoder, instruction: Instruction) -> Op:
     """`ret` and `exit`."""
     return Op(Kind.RETURN, instruction, payload=instruction.opcode == "exit")
 
 
-def trap(_: OperandDecoder, instruction: Instruction) -> Op:
+def _trap(_: OperandDecoder, instruction: Instruction) -> Op:
     """`trap` and `brkpt`."""
     return Op(Kind.TRAP, instruction)
 
 
-def fence(_: OperandDecoder, instruction: Instruction) -> Op:
+def _fence(_: OperandDecoder, instruction: Instruction) -> Op:
     """`membar` and `fence`; one of them orders threads and asynchronous operations.
 
     The latter may name a space, to which it is then limited (PTX ISA, "fence.proxy.async").
@@ -264,7 +264,7 @@ def fence(_: OperandDecoder, instruction: Instruction) -> Op:
 _T = TypeVar("_T")
 
 
-class Decoder:
+class _Decoder:
     """Decodes one function of a module."""
 
     def __init__(self, operands: OperandDecoder) -> None:
@@ -305,10 +305,10 @@ class Decoder:
 
     def _vote(self, instruction: Instruction) -> None:
         row = opcode_of(instruction)
-        if is_clock(instruction):
+        if _is_clock(instruction):
             return
         if row.is_memory:
-            kind = memory_type(instruction)
+            kind = _memory_type(instruction)
             for operand in instruction.operands:
                 for element in elements(operand):
                     self.table.vote(element, kind)
@@ -323,7 +323,7 @@ class Decoder:
         found = self.operations.get(instruction.pc)
         if found is None:
             if instruction.opcode in _CONVERSIONS:
-                found = address_conversion(instruction)
+                found = _address_conversion(instruction)
             else:
                 found = operation(instruction)
             self.operations[instruction.pc] = found
@@ -333,10 +333,12 @@ class Decoder:
 
     def _op(self, instruction: Instruction) -> Op:
         if instruction.opcode in ("st", "red") and "async" in instruction.modifiers:
-            op = _loaded("remote_stores.remote_store")(self.operands, instruction)
+            op = _loaded("async_copies.remote_store")(self.operands, instruction)
+        elif instruction.opcode == "barrier" and "cluster" in instruction.modifiers:
+            op = _loaded("clusters.cluster_barrier")(self.operands, instruction)
         elif instruction.opcode in _SPECIAL:
             op = _loaded(_SPECIAL[instruction.opcode])(self.operands, instruction)
-        elif is_clock(instruction):
+        elif _is_clock(instruction):
             op = _loaded("machine_state.read_clock")(self.operands, instruction)
         elif instruction.opcode == "setmaxnreg":  # a hint that others may wait for
             op = _loaded("register_pool.change_registers")(self.operands, instruction)
@@ -362,7 +364,7 @@ class Decoder:
         return Op(Kind.COMPUTE, instruction, compute=compute, destinations=slots, sources=read)
 
 
-def is_clock(instruction: Instruction) -> bool:
+def _is_clock(instruction: Instruction) -> bool:
     """Whether the instruction reads a clock."""
     return instruction.opcode == "mov" and any(
         isinstance(o, Special) and o.name.startswith(("%clock", "%globaltimer"))
@@ -426,29 +428,29 @@ _CONVERSIONS = ("cvta", "isspacep")  # of addresses
 _Decode = Callable[[OperandDecoder, Instruction], Op]
 # What few kernels use is named as module.function of this package, and loaded when it is met.
 _BY_KIND: dict[str, _Decode | str] = {
-    "load": load_or_store,
-    "store": load_or_store,
-    "atomic": atomic,
-    "reduction": atomic,
-    "call": call,
-    "leave": leave,
-    "breakpoint": trap,
-    "fence": fence,
-    "barrier": "named_barriers.barrier",
+    "load": _load_or_store,
+    "store": _load_or_store,
+    "atomic": _atomic,
+    "reduction": _atomic,
+    "call": _call,
+    "leave": _leave,
+    "breakpoint": _trap,
+    "fence": _fence,
+    "barrier": "barriers.barrier",
     "lanes": "warp_primitives.exchange",
     "address of a block": "clusters.map_address",
     "barrier object": "mbarriers.mbarrier",
-    "copy": "async_copy.async_copy",
+    "copy": "async_copies.async_copy",
     "matrix move": "tensor_cores.matrix_access",
     "texture": "textures.texture_op",
 }
 _BY_OPCODE: dict[str, _Decode | str] = {  # where a kind has several
-    "bra": branch,
-    "brx": indexed_branch,
-    "trap": trap,
+    "bra": _branch,
+    "brx": _indexed_branch,
+    "trap": _trap,
     "mma": "tensor_cores.multiply",
     "wmma": "tensor_cores.wmma",
-    "wgmma": "warpgroups.wgmma",
+    "wgmma": "wgmma.wgmma",
 }
 _SPECIAL = {
     **{name: _BY_KIND[row.kind] for name, row in OPCODES.items() if row.kind in _BY_KIND},
@@ -480,4 +482,4 @@ def decode(
 
     Raises `UnsupportedPtx` at the first instruction that cannot be executed.
     """
-    return Decoder(OperandDecoder(module, function, addresses)).decode(watched)
+    return _Decoder(OperandDecoder(module, function, addresses)).decode(watched)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.address_spaces import Region
 from core.emulator.heap import Piece
-from core.emulator.memory import Region
 from core.emulator.program import MemoryAccess
 
 # Where the lanes of a load or store point, up to a shift that all of them share.

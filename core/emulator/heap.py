@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.memory import Region
+from core.emulator.address_spaces import Region
 
 HEAP_NAME = "device heap"
 HEAP_BYTES = 8 << 20

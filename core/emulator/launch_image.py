@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from core.emulator.address_spaces import PARAMETER_WINDOW, GlobalMemory, Region, padded, zeros
 from core.emulator.control_flow import must_pass, reaches
 from core.emulator.decode import decode
 from core.emulator.geometry import GRID_WORKSPACE
 from core.emulator.heap import HEAP_BYTES, HEAP_NAME, Heap
-from core.emulator.memory import PARAMETER_WINDOW, GlobalMemory, Region, Texels, padded, zeros
 from core.emulator.program import FunctionCode
 from core.errors import LaunchError, TilescopeError
 from core.launch import (
@@ -61,7 +61,7 @@ class Image:
             a.name: self.memory.allocate(a.name, a.data) for a in launch.arrays
         }
         self.textures = {
-            region.base: Texels(region, a.texture, a.data.shape, a.data.dtype)
+            region.base: a  # by handle
             for a, region in zip(launch.arrays, self.buffers.values(), strict=True)
             if a.texture is not None
         }

@@ -8,8 +8,7 @@ alone. Arrays of registers are never written in place, so that a record may hold
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,31 +18,14 @@ from core.emulator.budget import DEFAULTS, Limits
 from core.emulator.calls import Calls
 from core.emulator.events import Mask, Observer, Printed
 from core.emulator.geometry import Geometry
-from core.emulator.in_flight import InFlight
 from core.emulator.launch_image import Image
-from core.emulator.machine_state import Frame, Group, Lanes, MachineState
+from core.emulator.machine_state import Action, Frame, Group, Lanes, MachineState
 from core.emulator.program import IndexedBranch, Kind, Op
-from core.emulator.register_pool import RegisterPool
 from core.emulator.scheduling import RunQueue, Schedule
 from core.emulator.warp_primitives import WarpSync
-from core.emulator.wgmma_in_flight import Products
 from core.errors import BudgetExceeded
 
-__all__ = ["Action", "ActionLanes", "Limits", "Machine"]
-
-
-@dataclass(frozen=True)
-class ActionLanes(Lanes):
-    """The lanes that run an `Action`, and their machine."""
-
-    machine: Machine
-
-
-Action = Callable[[ActionLanes], bool]
-"""What an instruction does that is neither arithmetic nor a plain load or store.
-
-True if the whole group goes on to the next instruction.
-"""
+__all__ = ["Limits", "Machine"]
 
 
 class Machine:
@@ -64,16 +46,11 @@ class Machine:
     ) -> None:
         """`schedule` None is lock step: all warps advance together."""
         self.state = MachineState(image, geometry, observers, record, limits)
-        self.queue = RunQueue(self.state, schedule)
-        self.barriers = Barriers(self.state, self.queue)
-        self.warps = WarpSync(self.state, self.queue, self.barriers)
-        self.calls = Calls(self.state, self.queue, self.barriers)
+        self.queue = self.state.parts[RunQueue] = RunQueue(self.state, schedule)
+        self.barriers = self.state.part(Barriers)
+        self.warps = self.state.part(WarpSync)
+        self.calls = Calls(self.state)
         self.count, self.geometry, self.unit = geometry.lanes, geometry, self.state.unit
-        self.flight = InFlight(self.state, self.place)
-        self.queue.flight = self.flight
-        self.products = Products(self.state)
-        self.registers = RegisterPool(self.state)
-        self.calls.on_passed = self.products.passed
 
     @property
     def tick(self) -> int:
@@ -99,8 +76,8 @@ class Machine:
         with np.errstate(all="ignore"):
             while self.queue.groups or self.queue.unblock():
                 self._run(self.queue.pick())
-            self.flight.finish()
-            self.registers.finish(stuck=self.queue.stuck)
+            for part in self.queue.parts:
+                part.finish(stuck=self.queue.stuck)
 
     def _run(self, group: Group) -> None:
         """Runs a group until it ends, splits, waits, or meets another."""
@@ -210,9 +187,9 @@ class Machine:
         state = self.state
         registers, logs, tick = frame.registers, frame.logs, state.tick
         simple = state.exclusive or group.mask is None
-        if self.products.is_open:
+        if state.watcher is not None:
             for i, op in enumerate(ops):
-                self.products.watch(frame, group, op, tick + i)
+                state.watcher.watch(frame, group, op, tick + i)
         results = frame.results
         for i, op in enumerate(ops, ops[0].instruction.pc - frame.code.first_pc):
             slot = op.slot
@@ -256,8 +233,8 @@ class Machine:
         mask, any_left = state.effective(frame, group, op)
         if not any_left:
             return
-        if self.products.is_open:
-            self.products.watch(frame, group, op, state.tick)
+        if state.watcher is not None:
+            state.watcher.watch(frame, group, op, state.tick)
         site = -1 if frame.has_lines else state.site(op.instruction.pc, group.depth, mask)
         values = state.unit.execute(op, frame.registers, mask, state.tick, site)
         if op.payload.kind == "atomic":
@@ -291,8 +268,8 @@ class Machine:
     def other(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
         """Everything but arithmetic, memory and branches; False if the group ends here."""
         if op.kind is Kind.PARAMETER:
-            if self.products.is_open:
-                self.products.parameter(frame, group, op)
+            if self.state.watcher is not None:
+                self.state.watcher.parameter(frame, group, op)
             self.calls.parameter(frame, group, op)
             return True
         if op.kind is Kind.NOTHING:
@@ -313,7 +290,7 @@ class Machine:
         if op.kind is Kind.BARRIER:
             return self.barriers.arrive(group, op, pc)
         if op.kind is Kind.ACTION:
-            return self.action(ActionLanes(self.state, frame, group, op, mask, self))
+            return self.action(Lanes(self.state, frame, group, op, mask))
         if op.kind is Kind.INDEXED_BRANCH:
             self.indexed_branch(Lanes(self.state, frame, group, op, mask))
             return False
@@ -342,7 +319,7 @@ class Machine:
             self.barriers.place(pc + 1, group.depth, mask)
         return False
 
-    def action(self, lanes: ActionLanes) -> bool:
+    def action(self, lanes: Lanes) -> bool:
         """An instruction that is an `Action`; False if the group ends here."""
         action: Action = lanes.op.payload
         self.state.check_soon()
@@ -355,12 +332,7 @@ class Machine:
         pcs = np.array(branch.targets)[chosen]
         active = lanes.active
         for pc in np.unique(pcs[active]):
-            self.place(int(pc), lanes.group.depth, active & (pcs == pc))
-
-    def place(self, pc: int, depth: int, mask: Mask) -> None:
-        """Puts some of the lanes that run at a pc."""
-        self.state.exclusive = False
-        self.barriers.place(pc, depth, mask)
+            self.barriers.set_apart(int(pc), lanes.group.depth, active & (pcs == pc))
 
     @staticmethod
     def _unguarded(op: Op) -> Op:

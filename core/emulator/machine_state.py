@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.address_spaces import Region
 from core.emulator.block_record import ChunkRecord
 from core.emulator.budget import Budget, Limits
 from core.emulator.events import (
@@ -26,7 +27,6 @@ from core.emulator.events import (
 from core.emulator.geometry import Geometry, lanes_of_rows, warp_rows
 from core.emulator.heap import Piece
 from core.emulator.launch_image import Image
-from core.emulator.memory import Region
 from core.emulator.memory_unit import MemoryUnit, Values
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import FunctionCode, Kind, MemoryAccess, Op, Reader, Registers

@@ -9,6 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.address_spaces import (
+    FAR,
+    LOCAL_WINDOW,
+    RANK_BITS,
+    SHARED_WINDOW,
+    AddressMap,
+    Region,
+    zeros,
+)
 from core.emulator.events import (
     MOST_MISSES,
     AccessEvent,
@@ -22,15 +31,6 @@ from core.emulator.events import (
 from core.emulator.geometry import Geometry
 from core.emulator.heap import HEAP_NAME
 from core.emulator.launch_image import Image
-from core.emulator.memory import (
-    FAR,
-    LOCAL_WINDOW,
-    RANK_BITS,
-    SHARED_WINDOW,
-    AddressMap,
-    Region,
-    zeros,
-)
 from core.emulator.program import MemoryAccess, Op, Registers
 from core.ptx.arithmetic.floating import extremum2
 from core.ptx.arithmetic.formats_and_rounding import canonical, codec, flush, round_to, sum_to_odd

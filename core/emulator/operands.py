@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator import memory
+from core.emulator.address_spaces import WINDOWS
 from core.emulator.program import Kind, Op, Reader, Writer
 from core.ptx.arithmetic.integer import CARRY, uses_carry
 from core.ptx.arithmetic.operation import unsupported
@@ -93,7 +93,7 @@ class SlotTable:
             inner = self.read(instruction, operand.operand, PRED)
             return lambda regs: ~inner(regs)
         slot, have = self.locate(instruction, operand, kind)
-        convert = conversion(have, kind)
+        convert = _conversion(have, kind)
         if convert is None:
             return itemgetter(slot)
         return lambda regs: convert(regs[slot])
@@ -108,7 +108,7 @@ class SlotTable:
         if isinstance(operand, Special):
             return self._special(operand.name)
         if isinstance(operand, Immediate):
-            return self._constant(constant(instruction, operand, kind))
+            return self._constant(_constant(instruction, operand, kind))
         if isinstance(operand, Symbol) and operand.name in self.stack and not operand.offset:
             return self._special(operand.name)  # its place depends on the depth of calls
         if isinstance(operand, Symbol) and operand.name in self._addresses:
@@ -154,10 +154,10 @@ class SlotTable:
         if not isinstance(operand, Register):
             raise unsupported(instruction, "has a destination that is not supported")
         slot = self.predicate(instruction, operand, kind)
-        return slot, store_conversion(kind, self.dtypes[slot])
+        return slot, _store_conversion(kind, self.dtypes[slot])
 
 
-def constant(instruction: Instruction, operand: Immediate, kind: PtxType) -> NDArray[Any]:
+def _constant(instruction: Instruction, operand: Immediate, kind: PtxType) -> NDArray[Any]:
     """The immediate as a one-element array of `kind`."""
     if operand.float_bits:
         bits = np.array([operand.value], dtype=f"u{operand.float_bits // 8}")
@@ -183,7 +183,7 @@ def _real(instruction: Instruction, value: NDArray[Any], kind: PtxType) -> NDArr
         return value.astype(kind.dtype)
 
 
-def conversion(have: np.dtype[Any], want: PtxType) -> Writer | None:
+def _conversion(have: np.dtype[Any], want: PtxType) -> Writer | None:
     """How a slot's bits are read as `want`: None, a view, or the low bits of a wider register."""
     dtype = want.dtype
     if have == dtype:
@@ -198,7 +198,7 @@ def conversion(have: np.dtype[Any], want: PtxType) -> Writer | None:
     return lambda x: x.view(unsigned).astype(narrow).view(dtype)
 
 
-def store_conversion(kind: PtxType, have: np.dtype[Any]) -> Writer | None:
+def _store_conversion(kind: PtxType, have: np.dtype[Any]) -> Writer | None:
     """How a result of type `kind` fills a slot: signed types are sign-extended, others not."""
     if have == kind.dtype:
         return None
@@ -210,7 +210,7 @@ def store_conversion(kind: PtxType, have: np.dtype[Any]) -> Writer | None:
     return lambda x: x.view(source).astype(wide).view(have)
 
 
-def address_reader(
+def _address_reader(
     table: SlotTable, instruction: Instruction, operand: Address, addresses: Mapping[str, int]
 ) -> Reader:
     """A function that gives the access's address as int64."""
@@ -238,11 +238,6 @@ def address_reader(
     return lambda regs: read(regs).astype(np.int64) + offset
 
 
-WINDOWS = {
-    "shared": memory.SHARED_WINDOW,
-    "local": memory.LOCAL_WINDOW,
-    "param": memory.PARAMETER_WINDOW,
-}
 _NARROW = 32  # bits of a register that shared and local memory may be addressed by
 
 
@@ -279,7 +274,7 @@ class OperandDecoder:
         destinations: tuple[Operand, ...] = (),
         types: tuple[PtxType, ...] = (),
     ) -> Op:
-        """An instruction that is an `Action` (`core.emulator.machine`)."""
+        """An instruction that is an `Action` (`core.emulator.machine_state`)."""
         return self.op(Kind.ACTION, instruction, action, destinations, types)
 
     def writers(
@@ -297,7 +292,7 @@ class OperandDecoder:
 
     def address(self, instruction: Instruction, address: Address, space: str) -> Reader:
         """A reader of the generic address that an access in `space` ("": generic) goes to."""
-        read = address_reader(self.table, instruction, address, self.addresses)
+        read = _address_reader(self.table, instruction, address, self.addresses)
         window = WINDOWS.get(space)
         if window is None:
             return read

@@ -37,7 +37,7 @@ class Kind(IntEnum):
     NOTHING = 9
     SYNC = 10  # lanes of a warp wait for each other
     FENCE = 11
-    ACTION = 12  # an `Action` (`core.emulator.machine`)
+    ACTION = 12  # an `Action` (`core.emulator.machine_state`)
     INDEXED_BRANCH = 13
 
 

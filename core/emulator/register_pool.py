@@ -9,22 +9,19 @@ threads that have ended do not come back to the pool.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.geometry import WARP, WARPGROUP, warp_rows
-from core.emulator.machine_state import MachineState
+from core.emulator.machine_state import Lanes, MachineState
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op
+from core.emulator.scheduling import MachinePart
 from core.ptx.arithmetic.operation import unsupported
 from core.ptx.ast import Function, Instruction, immediate
-
-if TYPE_CHECKING:
-    from core.emulator.machine import ActionLanes
 
 _OF_SM = 1 << 16  # registers (CUDA C++ Programming Guide, compute capability 9.0)
 _STEP, _MOST = 8, 256  # registers of a thread come in eights
@@ -51,14 +48,14 @@ class _Change:
     count: int
 
 
-@dataclass
-class RegisterPool:
+class RegisterPool(MachinePart):
     """What the warps of a machine made of their registers."""
 
-    state: MachineState
-    changes: dict[int, list[_Change]] = field(default_factory=dict)  # by warp, in order
+    def __init__(self, state: MachineState) -> None:
+        super().__init__(state)
+        self.changes: dict[int, list[_Change]] = {}  # by warp, in order
 
-    def change(self, lanes: ActionLanes, count: int) -> None:
+    def change(self, lanes: Lanes, count: int) -> None:
         """The warps of these lanes have `count` registers a thread from now on."""
         geometry = self.state.geometry
         rows = warp_rows(lanes.active, geometry, 0)
@@ -127,6 +124,6 @@ def change_registers(decoder: OperandDecoder, instruction: Instruction) -> Op:
     return decoder.action(instruction, partial(_change, count))
 
 
-def _change(count: int, lanes: ActionLanes) -> bool:
-    lanes.machine.registers.change(lanes, count)
+def _change(count: int, lanes: Lanes) -> bool:
+    lanes.state.part(RegisterPool).change(lanes, count)
     return True

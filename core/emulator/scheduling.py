@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from core.emulator.program import Kind
 from core.emulator.warp_divergence import Parties
 from core.errors import ParameterError
 from core.ptx.ast import Instruction
-
-if TYPE_CHECKING:
-    from core.emulator.in_flight import InFlight
 
 # Hardware promises no order between barriers. In lock step (the default) all warps of the machine
 # go together, which is fast and hides races; the other orders let one warp of each block advance at
@@ -54,7 +51,7 @@ class Schedule:
 class RunQueue:
     """The groups that can run, those held for their warp, and those that spin."""
 
-    def __init__(self, state: MachineState, schedule: Schedule | None) -> None:
+    def __init__(self, state: MachineState, schedule: Schedule | None = None) -> None:
         """`schedule` None is lock step: all warps advance together."""
         self.state, self.schedule = state, schedule
         self.groups: list[Group] = []
@@ -62,7 +59,7 @@ class RunQueue:
         self.parked: list[tuple[Group, int]] = []  # spin; and the changes of memory they had seen
         self.stuck = False  # whether threads were left that could not go on
         self.spinning = Spinning()
-        self.flight: InFlight  # set by the machine
+        self.parts: list[MachinePart] = []
         self.parties = Parties(
             state.geometry,
             state.place_of,
@@ -76,8 +73,10 @@ class RunQueue:
 
     def unblock(self) -> bool:
         """No group can run: wakes or releases some; False where none is left."""
-        if (self.flight.has_sleepers or self.parked) and self.flight.unblock() and self.groups:
-            return True
+        if self._parts_wait() or self.parked:
+            done = [part.unblock() for part in self.parts]
+            if any(done) and self.groups:
+                return True
         for group, changes in self.parked[:]:
             if changes not in (NEVER, self.state.unit.changes):
                 self.parked.remove((group, changes))
@@ -97,8 +96,9 @@ class RunQueue:
 
     def _give_up(self) -> None:
         """The threads that are left can never go on: a GPU would hang."""
-        asleep = self.flight.has_sleepers
-        self.flight.give_up()
+        asleep = self._parts_wait()
+        for part in self.parts:
+            part.give_up()
         for group, _ in self.parked:
             lanes = group.lanes(self.state.count)
             self.state.fault("livelock", group.pc, group.depth, lanes, tick=group.since)
@@ -219,7 +219,10 @@ class RunQueue:
 
     def nobody_waits(self) -> bool:
         """Whether there is no group that waits for anything but its turn."""
-        return not (self.state.waiting or self.held or self.parked or self.flight.has_sleepers)
+        return not (self.state.waiting or self.held or self.parked or self._parts_wait())
+
+    def _parts_wait(self) -> bool:
+        return bool(self.parts) and any(part.is_awaited for part in self.parts)
 
     def _in_block_of(self, lane: int) -> Mask:
         same: Mask = (
@@ -227,3 +230,32 @@ class RunQueue:
             == lane // self.state.geometry.threads
         )
         return same
+
+
+class MachinePart:
+    """Something of a machine that only some instructions need: the first of them makes it.
+
+    The run queue asks it when no lane can go on, and tells it of the end of lanes.
+    """
+
+    def __init__(self, state: MachineState) -> None:
+        self.state = state
+        state.part(RunQueue).parts.append(self)
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether lanes wait for it."""
+        return False
+
+    def exited(self) -> None:
+        """Threads have ended."""
+
+    def unblock(self) -> bool:
+        """Nobody can go on: whether it has done something about that."""
+        return False
+
+    def give_up(self) -> None:
+        """Nobody can ever go on: says what those wait for that wait for it."""
+
+    def finish(self, *, stuck: bool) -> None:
+        """All threads have ended, but those that are `stuck`."""

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.address_spaces import Region
 from core.emulator.events import Ints
 from core.emulator.machine_state import Lanes
-from core.emulator.memory import Texels
-from core.emulator.operands import OperandDecoder, address_reader
+from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
 from core.errors import TilescopeError
 from core.launch import Texture
@@ -37,8 +37,37 @@ _FAR = 2.0**40  # a coordinate beyond it has no texel of its own
 _S32, _U32 = TYPES["s32"], TYPES["u32"]
 
 
-def sampled(
-    texels: Texels, coordinates: Sequence[NDArray[np.float32]], layer: Ints | None
+@dataclass(frozen=True)
+class _Texels:
+    """A texture of a launch: the bytes it lies in, how it is read, its extents, x last."""
+
+    region: Region
+    texture: Texture
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Texels along each dimension, x last; layers stand first."""
+        return self.shape[: self.texture.dimensions]
+
+    @property
+    def channels(self) -> int:
+        """Numbers in one texel."""
+        return int(np.prod(self.shape[self.texture.dimensions :], dtype=np.int64))
+
+    def at(self, index: Sequence[NDArray[np.int64]], inside: NDArray[np.bool_]) -> NDArray[Any]:
+        """Texels as numbers of their own type, shape (lanes, channels); 0 where not `inside`."""
+        count = int(np.prod(self.shape, dtype=np.int64))
+        rows = self.region.view(self.dtype)[:count].reshape(-1, self.channels)
+        place = np.zeros_like(index[0])
+        for extent, i in zip(self.extents, index, strict=True):
+            place = place * extent + np.clip(i, 0, extent - 1)
+        return np.where(inside[:, None], rows[place], self.dtype.type(0))
+
+
+def _sampled(
+    texels: _Texels, coordinates: Sequence[NDArray[np.float32]], layer: Ints | None
 ) -> NDArray[np.float64]:
     """Floats of a fetch, shape (lanes, channels); `coordinates` are x first."""
     axes = texels.extents[-len(coordinates) :]
@@ -105,7 +134,7 @@ def _tap(texture: Texture, index: Ints, weight: Ints, n: int) -> _Tap:
     return _Tap(np.clip(index, 0, n - 1), weight, inside)
 
 
-def _with_layer(texels: Texels, index: list[Ints], layer: Ints | None) -> list[Ints]:
+def _with_layer(texels: _Texels, index: list[Ints], layer: Ints | None) -> list[Ints]:
     if layer is None:
         return index
     return [np.clip(layer, 0, texels.extents[0] - 1), *index]
@@ -120,7 +149,7 @@ def _as_floats(values: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _four(values: NDArray[Any]) -> NDArray[Any]:
-    """Texels with four channels: those that are missing are 0, 0 and 1."""
+    """_Texels with four channels: those that are missing are 0, 0 and 1."""
     missing = np.tile(np.array([0, 0, 0, 1], values.dtype), (len(values), 1))
     missing[:, : values.shape[1]] = values[:, :4]
     return missing
@@ -134,21 +163,25 @@ class _Access:
     coordinates: tuple[Reader, ...]  # x first
     layer: Reader | None
 
-    def texels(self, lanes: Lanes) -> Iterator[tuple[Texels, NDArray[np.intp]]]:
+    def texels(self, lanes: Lanes) -> Iterator[tuple[_Texels, NDArray[np.intp]]]:
         """The textures that the lanes name, each with its lanes."""
         handles = lanes.read(self.handle).astype(np.int64)
         active = np.flatnonzero(lanes.active)
-        known = lanes.state.image.textures
+        image = lanes.state.image
         for handle in np.unique(handles[active]):
-            if int(handle) not in known:
+            if int(handle) not in image.textures:
                 word = lanes.op.instruction.opcode
                 raise TilescopeError(
                     f"`{word}` gets a handle that is not a texture: write the kernel's argument as "
                     "`float32[64,64]:2d`, with :linear, :normalized or :wrap where it is so."
                 )
-            yield known[int(handle)], active[handles[active] == handle]
+            array = image.textures[int(handle)]
+            assert array.texture is not None
+            region = image.buffers[array.name]
+            texels = _Texels(region, array.texture, array.data.shape, array.data.dtype)
+            yield texels, active[handles[active] == handle]
 
-    def check(self, texels: Texels, lanes: Lanes) -> None:
+    def check(self, texels: _Texels, lanes: Lanes) -> None:
         """TilescopeError where a texture has not as many dimensions as it is read with."""
         needed = len(self.coordinates) + (self.layer is not None)
         if texels.texture.dimensions != needed:
@@ -160,7 +193,7 @@ class _Access:
 
 
 @dataclass(frozen=True)
-class Fetch:
+class _Fetch:
     """`tex` and `tld4`."""
 
     access: _Access
@@ -186,14 +219,14 @@ class Fetch:
         return True
 
     def _floats(
-        self, texels: Texels, at: list[NDArray[Any]], layers: Ints | None
+        self, texels: _Texels, at: list[NDArray[Any]], layers: Ints | None
     ) -> NDArray[np.float64]:
         if at[0].dtype.kind == "f":
-            return sampled(texels, at, layers)
+            return _sampled(texels, at, layers)
         return _as_floats(self._whole(texels, at, layers))
 
-    def _whole(self, texels: Texels, at: list[NDArray[Any]], layers: Ints | None) -> NDArray[Any]:
-        """Texels by their numbers; `tex1Dfetch` beyond the end gives 0."""
+    def _whole(self, texels: _Texels, at: list[NDArray[Any]], layers: Ints | None) -> NDArray[Any]:
+        """_Texels by their numbers; `tex1Dfetch` beyond the end gives 0."""
         if at[0].dtype.kind != "f":
             index = [c.astype(np.int64) for c in reversed(at)]
             extents = texels.extents[-len(index) :]
@@ -211,7 +244,7 @@ class Fetch:
         return texels.at(_with_layer(texels, [tap.index for tap in taps], layers), inside)
 
     def _gathered(
-        self, texels: Texels, at: list[NDArray[Any]], layers: Ints | None
+        self, texels: _Texels, at: list[NDArray[Any]], layers: Ints | None
     ) -> NDArray[Any]:
         """One channel of the four texels that a linear filter would take."""
         linear = replace(texels.texture, is_linear=True)
@@ -230,7 +263,7 @@ class Fetch:
 
 
 @dataclass(frozen=True)
-class SurfaceAccess:
+class _SurfaceAccess:
     """`suld.b` and `sust.b`: x counts bytes; what lies beyond an edge is the mode's business."""
 
     access: _Access
@@ -260,7 +293,7 @@ class SurfaceAccess:
         return True
 
     def _places(
-        self, texels: Texels, lanes: Lanes, chosen: NDArray[np.intp], width: int
+        self, texels: _Texels, lanes: Lanes, chosen: NDArray[np.intp], width: int
     ) -> tuple[Ints, NDArray[np.bool_]]:
         """Where in the surface's bytes each lane's access lies, and whether it lies inside."""
         texel = texels.channels * texels.dtype.itemsize
@@ -305,14 +338,14 @@ def texture_op(decoder: OperandDecoder, instruction: Instruction) -> Op:
     kind = kinds[0]
     if is_store:
         stored = tuple(decoder.table.read(instruction, v, kind) for v in registers)
-        return decoder.action(instruction, SurfaceAccess(access, kind, _mode(modifiers), stored))
+        return decoder.action(instruction, _SurfaceAccess(access, kind, _mode(modifiers), stored))
     types = (kind,) * len(registers)
     if is_surface:
-        load = SurfaceAccess(access, kind, _mode(modifiers), ())
+        load = _SurfaceAccess(access, kind, _mode(modifiers), ())
         return decoder.action(instruction, load, registers, types)
     gathers = instruction.opcode == "tld4"
     channel = next((_CHANNELS.index(m) for m in modifiers if m in _CHANNELS), 0) if gathers else -1
-    return decoder.action(instruction, Fetch(access, kind, channel), registers, types)
+    return decoder.action(instruction, _Fetch(access, kind, channel), registers, types)
 
 
 def _mode(modifiers: tuple[str, ...]) -> str:
@@ -322,9 +355,7 @@ def _mode(modifiers: tuple[str, ...]) -> str:
 def _access(
     decoder: OperandDecoder, instruction: Instruction, where: Address, geometry: str, kind: PtxType
 ) -> _Access:
-    handle = address_reader(
-        decoder.table, instruction, Address(where.base, where.offset), decoder.addresses
-    )
+    handle = decoder.address(instruction, Address(where.base, where.offset), "")
     given: list[Operand] = [e for part in where.coordinates for e in elements(part)]
     layer = None
     if geometry in _LAYERED:

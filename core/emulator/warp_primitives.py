@@ -31,8 +31,9 @@ from core.ptx.types import PRED, TYPES, PtxType
 class WarpSync:
     """Holds lanes until the lanes that their member mask names have come."""
 
-    def __init__(self, state: MachineState, queue: RunQueue, barriers: Barriers) -> None:
-        self.state, self.queue, self.barriers = state, queue, barriers
+    def __init__(self, state: MachineState) -> None:
+        self.state = state
+        self.queue, self.barriers = state.part(RunQueue), state.part(Barriers)
         self.on_exchange: Callable[[Frame, Op], None] | None = None  # told of every exchange
 
     def cross_lane(self, frame: Frame, group: Group, op: Op, pc: int, mask: Mask | None) -> bool:

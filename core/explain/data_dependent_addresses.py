@@ -20,8 +20,8 @@ from core.emulator.geometry import WARP
 from core.explain.value_flow import Aim, Flow, FlowReader, Load, Node, loads_in, values
 from core.ptx import ast
 from core.ptx.dataflow import results
+from core.ptx.loops import back_edges, leaves_loop
 from core.trace.access import SharedArray
-from core.trace.phases import back_edges, leaves_loop
 
 if TYPE_CHECKING:
     from core.trace.access import Array

@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.emulator.geometry import WARP
 from core.rules import shared_memory
 from core.rules.counters import METRICS, UNITS, WAYS, Count, measures_of
 from core.rules.global_memory import LINE, LOCAL_WORD, SECTOR
 from core.rules.shared_memory import BANKS, WORD
-from core.trace.access import WARP, fields_of, label
+from core.trace.access import fields_of, label
 from core.wording import counted, ranges
 
 if TYPE_CHECKING:
-    from core.compiler.compiler import Build
+    from core.compiler.builds import Build
     from core.trace.access import Access, WarpAccess
     from core.trace.block import BlockTrace
 

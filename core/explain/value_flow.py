@@ -163,7 +163,7 @@ def children(node: Node) -> list[Node]:
     return list(node.parts) if isinstance(node, Apply | Choice) else []
 
 
-def first_parts(loads: Sequence[Load]) -> list[int]:
+def _first_parts(loads: Sequence[Load]) -> list[int]:
     """The places of the first register of each element: two may hold one of eight bytes."""
     before = (None, *(load.index for load in loads))
     return [i for i, load in enumerate(loads) if not load.index or load.index != before[i]]
@@ -224,11 +224,11 @@ def _terms(link: Sum, names: Mapping[int, str]) -> list[Term]:
     base, terms = chain(link.term, names)
     if any(t.step < link.step - NEAR for t in terms):  # added up earlier: it gets a name
         return [Term(link.term, link.minus, link.step)]
-    first = [] if is_zero(base) else [Term(base, link.minus, link.step)]
+    first = [] if _is_zero(base) else [Term(base, link.minus, link.step)]
     return first + [Term(t.node, t.minus != link.minus, t.step) for t in terms]
 
 
-def is_zero(node: Node) -> bool:
+def _is_zero(node: Node) -> bool:
     """Whether it is the number 0."""
     return isinstance(node, Constant) and node.value == 0
 
@@ -237,7 +237,7 @@ def text_of(node: Node, names: Mapping[int, str], depth: int = 0) -> str:
     """An expression as the source might write it; empty for the 0 that a sum begins with."""
     if id(node) in names:
         return names[id(node)]
-    if is_zero(node) and not depth:
+    if _is_zero(node) and not depth:
         return ""
     if depth > DEEPEST:
         return OTHER
@@ -255,7 +255,7 @@ def _composed(node: Node, names: Mapping[int, str], depth: int) -> str:
         return f"{_factor(node.left, names, depth)}*{_factor(node.right, names, depth)}"
     if isinstance(node, Sum):
         base, terms = chain(node, names)
-        words = [] if is_zero(base) else [text_of(base, names, depth)]
+        words = [] if _is_zero(base) else [text_of(base, names, depth)]
         for term in terms:
             sign = "-" if term.minus else "+"
             words += (
@@ -286,7 +286,7 @@ def bytes_of(modifiers: Sequence[str]) -> int:
     return int(bits) // 8 if bits.isdecimal() else 0
 
 
-def number_of(operand: ast.Immediate) -> float:
+def _number_of(operand: ast.Immediate) -> float:
     """The number that an operand is."""
     if operand.float_bits:
         code, size = ("<f", 4) if operand.float_bits == 32 else ("<d", 8)
@@ -300,7 +300,7 @@ def number_of(operand: ast.Immediate) -> float:
 # of a thread several times faster.
 
 
-def relevant_pcs(module: ast.Module) -> NDArray[np.bool_]:
+def _relevant_pcs(module: ast.Module) -> NDArray[np.bool_]:
     """For each pc whether the instruction may hand a loaded value on; bool (instructions,)."""
     result = np.zeros(len(module.instructions), bool)
     for function in module.functions.values():
@@ -373,7 +373,7 @@ class FlowReader:
     def __init__(self, trace: Trace, block: BlockTrace, *, aims: bool = False) -> None:
         self.trace, self.block, self.module, self.aims = trace, block, trace.module, aims
         every = np.ones(len(self.module.instructions), bool)
-        self.relevant = every if aims else relevant_pcs(self.module)
+        self.relevant = every if aims else _relevant_pcs(self.module)
         self.accesses: dict[int, Access] = {}
         for step in range(block.n_steps):
             access = block.access(step)
@@ -577,7 +577,7 @@ class _ThreadFlow:
             size = access.width // len(elements)
             return [self.local.get(start + i * size, UNKNOWN) for i in range(len(elements))]
         if access.space in ("global", "shared"):
-            self.loads += [elements[i] for i in first_parts(elements)]
+            self.loads += [elements[i] for i in _first_parts(elements)]
         return list(elements)
 
     def _store(self, instruction: ast.Instruction, access: Access, held: list[Node] | None) -> None:
@@ -593,7 +593,7 @@ class _ThreadFlow:
         update = ""
         if access.kind == "atomic":
             update = update_of(instruction) or "update"
-        for element, node in ((elements[i], nodes[i]) for i in first_parts(elements)):
+        for element, node in ((elements[i], nodes[i]) for i in _first_parts(elements)):
             written = chosen(self._use(node), element.value)
             self.stores.append(Store(element, written, access.step, update))
         if update:
@@ -635,7 +635,7 @@ class _ThreadFlow:
         if isinstance(operand, ast.Register):
             return self.frames[-1].registers.get(operand.name, UNKNOWN)
         if isinstance(operand, ast.Immediate):
-            return Constant(number_of(operand))
+            return Constant(_number_of(operand))
         return UNKNOWN
 
     def _set(self, register: str, node: Node) -> None:
@@ -643,7 +643,7 @@ class _ThreadFlow:
 
 
 def _kernel_arguments(trace: Trace) -> dict[tuple[str, int], Node]:
-    from core.compiler.compiler import find_entry
+    from core.compiler.builds import find_entry
 
     function = trace.module.entry(find_entry(trace.build, trace.workload.kernel))
     pairs = zip(function.parameters, trace.workload.launch.parameters, strict=False)

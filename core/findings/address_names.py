@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.emulator.address_spaces import Region
 from core.emulator.heap import HEAP_NAME
-from core.emulator.memory import Region
 from core.launch import Dim3
 from core.ptx.debug.variables import debug_info
 from core.trace.access import Array, SharedArray, fields_of, label, owner_of

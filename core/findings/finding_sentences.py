@@ -13,8 +13,9 @@ from core.emulator.heap import Piece
 from core.findings.address_names import Place, Places, index_text
 from core.findings.async_copies import Pending
 from core.findings.happens_before import AGENTS
-from core.findings.hazards import UNFENCED, Hazard, manner
+from core.findings.hazards import UNFENCED, Hazard
 from core.findings.hopper_misuse import OVER
+from core.findings.shadow_memory import manner
 from core.ptx.ast import Address, Symbol, elements
 from core.ptx.dataflow import is_used
 from core.ptx.opcodes import opcode_of, operation_of, writes_into

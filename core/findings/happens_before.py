@@ -18,14 +18,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from core.emulator.events import (
-    BarrierEvent,
-    Indices,
-    Ints,
-    Mask,
-    PhaseEvent,
-    SyncEvent,
-)
+from core.emulator.events import BarrierEvent, Indices, Ints, Mask, PhaseEvent, SyncEvent
 from core.emulator.geometry import WARP, Geometry
 
 Stamps = Ints

@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from core.emulator.address_spaces import Region
 from core.emulator.events import (
     AccessEvent,
     AwaitEvent,
@@ -31,7 +32,6 @@ from core.emulator.events import (
     TransferEvent,
 )
 from core.emulator.geometry import WARP, Geometry
-from core.emulator.memory import Region
 from core.findings.async_copies import SHARED, AsyncCopies, Flight, Pending
 from core.findings.happens_before import AGENTS, LOW, Order, Stamps, Timeline
 from core.findings.hopper_misuse import (
@@ -41,39 +41,19 @@ from core.findings.hopper_misuse import (
     RemoteAccesses,
     UnfencedRegisters,
 )
-from core.findings.load_uses import (
-    Copies,
-    Parameters,
-    copying_loads,
-    rechecked_loads,
-    shuffled_parameters,
-    trusting_loads,
+from core.findings.load_uses import LoadUses
+from core.findings.shadow_memory import (
+    Bad,
+    Class,
+    Manner,
+    Shadow,
+    Touch,
+    element_bytes,
+    granule_of,
+    manner,
+    pieces,
 )
-from core.findings.shadow_memory import Bad, Class, Shadow, Touch, element_bytes, granule_of, pieces
-from core.ptx.ast import Instruction, Module
-from core.ptx.opcodes import opcode_of
-
-
-@dataclass(frozen=True)
-class Manner:
-    """How an instruction touches memory, as far as ordering is concerned."""
-
-    how: Class
-    fenced: bool  # publishes what its thread did before, with no fence of its own
-    exchanges: bool  # an atomic whose result does not depend on the old content
-    is_copy: bool = False  # of a thread's asynchronous copy
-
-
-def manner(instruction: Instruction) -> Manner:
-    """Reads it off the modifiers (PTX ISA, "ld", "st", "atom")."""
-    modifiers = instruction.modifiers
-    fenced = "release" in modifiers or "acq_rel" in modifiers
-    if opcode_of(instruction).kind in ("atomic", "reduction"):
-        return Manner("atomic", fenced, "exch" in modifiers)
-    if fenced or "acquire" in modifiers or "relaxed" in modifiers or "mmio" in modifiers:
-        return Manner("atomic", fenced, False)
-    is_copy = opcode_of(instruction).kind == "copy"
-    return Manner("volatile" if "volatile" in modifiers else "plain", False, False, is_copy)
+from core.ptx.ast import Module
 
 
 @dataclass
@@ -94,41 +74,23 @@ class GlobalState:
     agents: int = 0  # asynchronous agents so far
     waited: dict[int, tuple[int, int]] = field(default_factory=dict)  # by who: serial, thread
     manners: dict[int, Manner] = field(default_factory=dict)
-    _copies: dict[str, Copies] = field(default_factory=dict)  # by function
 
     @cached_property
-    def trusting(self) -> frozenset[int]:
-        """The volatile loads for which the fence of another thread matters."""
-        return trusting_loads(self.module)
+    def uses(self) -> LoadUses:
+        """What the kernel's loads are used for."""
+        return LoadUses(self.module)
 
     @cached_property
     def fenced_timeline(self) -> Timeline:
         """What would be published if a fence came before every atomic or volatile store."""
         return Timeline(sites=self.timeline.sites)
 
-    @cached_property
-    def _rechecked(self) -> frozenset[int]:
-        return rechecked_loads(self.module)
-
-    @cached_property
-    def _shuffled(self) -> Parameters:
-        return shuffled_parameters(self.module)
-
-    def copies(self, pc: int) -> Copies:
-        """The loads that only move bytes, in the function that `pc` lies in."""
-        function = self.module.function_at(pc)
-        found = self._copies.get(function.name)
-        if found is None:
-            found = copying_loads(self.module, function, self._shuffled, of_parameters=False)
-            self._copies[function.name] = found
-        return found
-
     def manner(self, pc: int) -> Manner:
         """How the instruction touches memory."""
         found = self.manners.get(pc)
         if found is None:
             found = manner(self.module.instructions[pc])
-            if found.how == "plain" and pc in self._rechecked:
+            if found.how == "plain" and pc in self.uses.rechecked:
                 found = Manner("volatile", False, False)
             self.manners[pc] = found
         return found
@@ -200,7 +162,7 @@ class Hazards(Observer):
         self._geometry, self._state = geometry, state
         self._order = Order(geometry, state.timeline)
         # What would be ordered if a fence came before every atomic or volatile store.
-        self._fenced = Order(geometry, state.fenced_timeline) if state.trusting else None
+        self._fenced = Order(geometry, state.fenced_timeline) if state.uses.trusting else None
         self._orders = (self._order,) if self._fenced is None else (self._order, self._fenced)
         blocks = len(geometry.blocks)
         alone = geometry.cluster.count == 1
@@ -573,7 +535,7 @@ class Hazards(Observer):
         if event.region.space == "cluster":
             self._remote.access(event, stamp, lanes, offset)
         first = offset // shadow.granule
-        if self._fenced is not None and event.pc in self._state.trusting:
+        if self._fenced is not None and event.pc in self._state.uses.trusting:
             stored = shadow.written_by("volatile", first)
             bad = self._order.unordered(stored, lanes) & ~self._fenced.unordered(stored, lanes)
             self._note("race", event, bad, offset, lanes, stored, how=UNFENCED)
@@ -691,7 +653,7 @@ class Hazards(Observer):
             bad = shadow.unwritten(first, max(size // shadow.granule, 1))
             found |= bool(bad.any())
             key = event.pc, start // size
-            if shadow is self._local and key in self._state.copies(event.pc).loads:
+            if shadow is self._local and key in self._state.uses.copies(event.pc).loads:
                 self._carried.pop(key, None)
                 if bad.any():
                     self._carried[key] = _Carried(event, bad, offset + start, lanes)
@@ -704,7 +666,7 @@ class Hazards(Observer):
         if not self._carried or event.kind != "store":
             return
         for element in range(max(len(event.values), 1)):
-            for load in self._state.copies(event.pc).stores.get((event.pc, element), ()):
+            for load in self._state.uses.copies(event.pc).stores.get((event.pc, element), ()):
                 carried = self._carried.get(load)
                 if carried is not None:
                     yield element, carried, carried.among(lanes)

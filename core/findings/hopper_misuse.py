@@ -195,7 +195,7 @@ Unordered = Callable[[Stamps, Indices], Mask]
 
 @dataclass(frozen=True)
 class RemoteAccess:
-    """One lane reaches into `block`, a place in the machine; `stamp` as in `hazards`.
+    """One lane reaches into `block`, a place in the machine; `stamp` as in `happens_before`.
 
     `offset` is in bytes in the block's shared memory; `how`: "reads", "writes", "updates",
     "arrives" or "copies".

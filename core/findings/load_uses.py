@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from core.ptx.ast import (
     Address,
@@ -23,16 +24,11 @@ from core.ptx.ast import (
     registers,
 )
 from core.ptx.dataflow import reads, results
+from core.ptx.loops import back_edges, leaves_loop
 from core.ptx.opcodes import opcode_of
-from core.trace.phases import back_edges, leaves_loop
 
-# Loads that only move bytes, which need not have been written.
-#
-# Unoptimised code copies objects whole, with their holes and members not yet set, and sets a bit
-# field by reading the word around it. A value is *used* where it goes anywhere but into a store: as
-# it is, or, mixed with other bits, back to where it came from. What was copied without having been
-# written counts as unwritten in its new place. What a lane hands to a shuffle is no use of its own:
-# people let one lane set a variable that all lanes then take from there.
+_Parameters = frozenset[tuple[str, int]]
+"""Parameters of functions, each by its function and number."""
 
 
 @dataclass
@@ -41,6 +37,46 @@ class Copies:
 
     loads: set[tuple[int, int]] = field(default_factory=set)
     stores: dict[tuple[int, int], list[tuple[int, int]]] = field(default_factory=dict)
+
+
+class LoadUses:
+    """What the loads of a module are used for, worked out when it is asked for."""
+
+    def __init__(self, module: Module) -> None:
+        self._module = module
+        self._copies: dict[str, Copies] = {}  # by function
+
+    def copies(self, pc: int) -> Copies:
+        """The loads that only move bytes, in the function that `pc` lies in."""
+        function = self._module.function_at(pc)
+        found = self._copies.get(function.name)
+        if found is None:
+            found = _copying_loads(self._module, function, self._shuffled, of_parameters=False)
+            self._copies[function.name] = found
+        return found
+
+    @cached_property
+    def rechecked(self) -> frozenset[int]:
+        """The pcs of plain loads whose value a compare-and-swap checks again."""
+        return _rechecked_loads(self._module)
+
+    @cached_property
+    def trusting(self) -> frozenset[int]:
+        """The pcs of volatile loads for which the fence of another thread matters."""
+        return _trusting_loads(self._module)
+
+    @cached_property
+    def _shuffled(self) -> _Parameters:
+        return _shuffled_parameters(self._module)
+
+
+# Loads that only move bytes, which need not have been written.
+#
+# Unoptimised code copies objects whole, with their holes and members not yet set, and sets a bit
+# field by reading the word around it. A value is *used* where it goes anywhere but into a store: as
+# it is, or, mixed with other bits, back to where it came from. What was copied without having been
+# written counts as unwritten in its new place. What a lane hands to a shuffle is no use of its own:
+# people let one lane set a variable that all lanes then take from there.
 
 
 @dataclass(frozen=True)
@@ -56,11 +92,7 @@ class _Use:
     element: int
 
 
-Parameters = frozenset[tuple[str, int]]
-"""Parameters of functions, each by its function and number."""
-
-
-def shuffled_parameters(module: Module) -> Parameters:
+def _shuffled_parameters(module: Module) -> _Parameters:
     """The parameters that functions, such as those of `__shfl_sync`, only hand to a shuffle."""
     functions = {f.name: f for f in module.functions.values() if not f.is_entry and f.parameters}
     callers: dict[str, set[str]] = {}
@@ -72,7 +104,7 @@ def shuffled_parameters(module: Module) -> Parameters:
             elif instruction.opcode == "call":
                 for callee in filter(None, map(_symbol, instruction.operands)):
                     callers.setdefault(callee, set()).add(function.name)
-    found: Parameters = frozenset()
+    found: _Parameters = frozenset()
     while todo:
         function = functions[todo.pop()]
         more = _handed_on(module, function, found) - found
@@ -82,9 +114,9 @@ def shuffled_parameters(module: Module) -> Parameters:
     return found
 
 
-def _handed_on(module: Module, function: Function, shuffled: Parameters) -> Parameters:
+def _handed_on(module: Module, function: Function, shuffled: _Parameters) -> _Parameters:
     """The parameters that one function only hands to a shuffle, given those of its callees."""
-    moved = copying_loads(module, function, shuffled, of_parameters=True)
+    moved = _copying_loads(module, function, shuffled, of_parameters=True)
     stored = {pc for several in moved.stores.values() for pc, _ in several}
     loads = {
         load.pc: _symbol(load.operands[1])
@@ -97,10 +129,10 @@ def _handed_on(module: Module, function: Function, shuffled: Parameters) -> Para
     return frozenset((function.name, number) for number, p in own if p.name in handed)
 
 
-def copying_loads(
-    module: Module, function: Function, shuffled: Parameters, *, of_parameters: bool
+def _copying_loads(
+    module: Module, function: Function, shuffled: _Parameters, *, of_parameters: bool
 ) -> Copies:
-    """The copying loads of parameters, or of memory; `shuffled` as `shuffled_parameters` has it."""
+    """The copying loads of parameters, or of memory; `shuffled` is from `_shuffled_parameters`."""
     found = Copies()
     instructions = _instructions(module, function)
     calls = (i for i in instructions if i.opcode == "call")
@@ -195,7 +227,7 @@ def _follow(
 
 
 def _objects(function: Function) -> frozenset[str]:
-    """Parameters, of the function and of its calls, that hold objects and not single values."""
+    """_Parameters, of the function and of its calls, that hold objects and not single values."""
     found = (*function.parameters, *function.returns, *function.variables)
     return frozenset(v.name for v in found if v.space == "param" and v.nbytes > v.type.nbytes)
 
@@ -246,7 +278,7 @@ def _reads(
 # another thread change the word after the first load, the swap fails and the loop goes round.
 
 
-def rechecked_loads(module: Module) -> frozenset[int]:
+def _rechecked_loads(module: Module) -> frozenset[int]:
     """The pcs of loads whose value reaches, by moves alone, what a compare-and-swap compares.
 
     Unoptimised code swaps in a function of its own, so that the way may lead through calls, and
@@ -255,7 +287,7 @@ def rechecked_loads(module: Module) -> frozenset[int]:
     if ".cas" not in module.text:
         return frozenset()
     flows = [_Flow(module, f) for f in module.functions.values() if f.end_pc > f.first_pc]
-    compared: Parameters = frozenset()
+    compared: _Parameters = frozenset()
     size = -1
     while len(compared) > size:
         size = len(compared)
@@ -293,7 +325,7 @@ class _Flow:
         } - {""}
         self.loads: list[int] = []
 
-    def compared_parameters(self, known: Parameters) -> Parameters:
+    def compared_parameters(self, known: _Parameters) -> _Parameters:
         """Follows the values back, given what is known of the functions that are called."""
         names = {name for call in self._calls for name in _arguments(call, known)}
         for store in self._given:
@@ -323,7 +355,7 @@ class _Flow:
 _OWN = {"local", "param", "shared"}
 
 
-def trusting_loads(module: Module) -> frozenset[int]:
+def _trusting_loads(module: Module) -> frozenset[int]:
     """The pcs of volatile loads of global memory whose value the kernel takes as it is.
 
     Not those that decide if a loop goes on, nor what a function returns, perhaps to such a loop.
@@ -371,7 +403,7 @@ def _loads_behind(own: Sequence[Instruction], users: Sequence[Instruction]) -> s
 # The operands of an instruction by their names.
 
 
-def _arguments(call: Instruction, known: Parameters) -> list[str]:
+def _arguments(call: Instruction, known: _Parameters) -> list[str]:
     """The variables that a call hands to parameters which are known."""
     callee = next((o.name for o in call.operands if isinstance(o, Symbol)), "")
     groups = [o for o in call.operands if isinstance(o, Group)]

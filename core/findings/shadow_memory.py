@@ -16,17 +16,36 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import (
-    AccessEvent,
-    Indices,
-    Ints,
-    Mask,
-)
+from core.emulator.events import AccessEvent, Indices, Ints, Mask
 from core.findings.happens_before import AGENTS, LOW, Order, Stamps
+from core.ptx.ast import Instruction
+from core.ptx.opcodes import opcode_of
 
 Class = Literal["plain", "volatile", "atomic", "async", "reduced"]
 _OF_COPIES = ("async", "reduced")  # which asynchronous agents do, and no thread
 Bad = Mask
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How an instruction touches memory, as far as ordering is concerned."""
+
+    how: Class
+    fenced: bool  # publishes what its thread did before, with no fence of its own
+    exchanges: bool  # an atomic whose result does not depend on the old content
+    is_copy: bool = False  # of a thread's asynchronous copy
+
+
+def manner(instruction: Instruction) -> Manner:
+    """Reads it off the modifiers (PTX ISA, "ld", "st", "atom")."""
+    modifiers = instruction.modifiers
+    fenced = "release" in modifiers or "acq_rel" in modifiers
+    if opcode_of(instruction).kind in ("atomic", "reduction"):
+        return Manner("atomic", fenced, "exch" in modifiers)
+    if fenced or "acquire" in modifiers or "relaxed" in modifiers or "mmio" in modifiers:
+        return Manner("atomic", fenced, False)
+    is_copy = opcode_of(instruction).kind == "copy"
+    return Manner("volatile" if "volatile" in modifiers else "plain", False, False, is_copy)
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from core.ladder.expressions import IntExpression, MatrixExpression, fill_in
 from core.ladder.input_arrays import poisoned, random_array
 from core.ladder.rung import DEFAULT_SEED
 from core.launch import ArrayArgument, Dim3, Launch, MatrixLayout, Workload
-from core.own_files.file_launch import FileLaunch, file_workload
+from core.own_files.launch_texts import FileLaunch, file_workload
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,14 @@ class FileSubject:
     def workload(self) -> Workload:
         """Builds it; raises TilescopeError (FieldErrors for the launch's texts)."""
         workload = file_workload(
-            self.source, filled_launch(self.launch, self.parameters), self.seed
+            self.source, _filled_launch(self.launch, self.parameters), self.seed
         )
         flops = IntExpression(self.flops).evaluate(self.parameters) if self.flops.strip() else None
         workload = replace(workload, parameters=dict(self.parameters), flops=flops)
-        return with_truth(workload, self.expected) if self.expected.strip() else workload
+        return _with_truth(workload, self.expected) if self.expected.strip() else workload
 
 
-def filled_launch(launch: FileLaunch, values: Mapping[str, int]) -> FileLaunch:
+def _filled_launch(launch: FileLaunch, values: Mapping[str, int]) -> FileLaunch:
     """The launch with every `{expression}` in its texts replaced by its value."""
     return replace(
         launch,
@@ -77,7 +77,7 @@ def filled_launch(launch: FileLaunch, values: Mapping[str, int]) -> FileLaunch:
     )
 
 
-def with_truth(workload: Workload, equation: str) -> Workload:
+def _with_truth(workload: Workload, equation: str) -> Workload:
     """The workload with `C = A @ B` as the truth of its output C, which is poisoned.
 
     Raises TilescopeError where it is not an equation, or names no array of the launch.

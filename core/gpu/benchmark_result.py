@@ -1,15 +1,10 @@
-"""What a benchmark gives back: statistics of its times, its JSON, its share of a ceiling.
-
-Results that were recorded earlier are read from files.
-"""
+"""What a benchmark gives back: statistics of its times, its JSON, its share of a ceiling."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -22,7 +17,6 @@ from core.devices.device_table import (
     tensor_per_clock,
 )
 from core.errors import TilescopeError
-from core.files import replace_file
 from core.gpu.result_check import Check
 from core.plain_data import plain, typed
 
@@ -283,38 +277,6 @@ def _median_ranks(count: int) -> tuple[int, int]:
 def is_stable(samples: Sequence[float], *, minimum: int, relative: float) -> bool:
     """Whether there are `minimum` samples and the median is known to within `relative` (0.002)."""
     return len(samples) >= minimum and summarise(samples).median_uncertainty <= relative
-
-
-# -- files, and what was recorded earlier ---------------------------------------------------------
-
-
-def load_results(path: Path) -> tuple[BenchmarkResult, ...]:
-    """The results in a file that `tilescope bench --json` or `save_results` wrote."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise TilescopeError(f"{path} cannot be read: {error.strerror}.") from error
-    except ValueError as error:
-        raise TilescopeError(f"{path} is not JSON: {error}.") from error
-    except RecursionError:
-        raise TilescopeError(f"{path} holds no results: it is nested too deeply.") from None
-    rows = data.get("results", [data]) if isinstance(data, dict) else [data]
-    if not isinstance(rows, list):
-        raise TilescopeError(f"{path} holds no list of results.")
-    return tuple(BenchmarkResult.from_json(row) for row in rows)
-
-
-def save_results(path: Path, results: tuple[BenchmarkResult, ...]) -> None:
-    """Writes results to a JSON file that `load_results` reads, a result a line."""
-    rows = ",\n".join(json.dumps(r.to_json(), allow_nan=False) for r in results)
-    replace_file(path, f'{{"results": [\n{rows}\n]}}\n')
-
-
-def load_recorded() -> tuple[BenchmarkResult, ...]:
-    """The results measured on other machines, in the order of the files' names."""
-    folder = Path(__file__).resolve().parents[2] / "resources" / "recorded"
-    paths = sorted(folder.glob("*.json"))
-    return tuple(result for path in paths for result in load_results(path))
 
 
 # -- against the ceilings of the same launch on the same device -----------------------------------

@@ -12,8 +12,8 @@ import time
 from dataclasses import dataclass, replace
 from importlib import metadata
 
-from core.compiler import nvrtc_library
-from core.compiler.compiler import workload_cubin
+from core.compiler import nvrtc
+from core.compiler.builds import workload_cubin
 from core.errors import GpuUnavailable
 from core.gpu import driver_session, worker_messages
 from core.gpu.benchmark_job import BenchmarkJob, CublasSubject, Timing
@@ -195,7 +195,7 @@ def build_for(workload: Workload, capability: tuple[int, int]) -> Built:
 
     Raises CompileError, and GpuUnavailable where NVRTC makes nothing that the device runs.
     """
-    chosen = nearest_architecture(capability, nvrtc_library.architectures())
+    chosen = nearest_architecture(capability, nvrtc.architectures())
     cubin, entry = workload_cubin(workload, chosen)
     notes: tuple[str, ...] = ()
     if chosen != capability:
@@ -207,7 +207,7 @@ def build_for(workload: Workload, capability: tuple[int, int]) -> Built:
         cubin=cubin,
         entry=entry,
         architecture=f"sm_{chosen[0]}{chosen[1]}",
-        compiler=nvrtc_library.version(),
+        compiler=nvrtc.version(),
         notes=notes,
     )
 

@@ -14,16 +14,13 @@ import importlib
 import os
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from core.errors import GpuUnavailable
 from core.gpu.benchmark_result import DeviceReport
 from core.gpu.cuda_bindings_driver import BoundDriver
 from core.gpu.sensors import Sensors, SmClock
 from core.gpu.worker_messages import from_driver
-
-if TYPE_CHECKING:
-    from core.gpu.loaded_launch import Launchable
 
 WAY = "TILESCOPE_GPU_DRIVER"
 """Names the package that drives the GPU, one of `WAYS`; the first one installed otherwise."""
@@ -116,6 +113,13 @@ def describe(cuda: Any, ordinal: int) -> DeviceReport:
     )
 
 
+class Releasable(Protocol):
+    """Something that holds device memory."""
+
+    def release(self) -> None:
+        """Frees it."""
+
+
 class Session:
     """A context on one device. Methods raise WorkerFailure for what the driver reports."""
 
@@ -154,7 +158,7 @@ class Session:
             raise from_driver(str(error)) from error
 
     @contextlib.contextmanager
-    def using(self, loaded: Launchable) -> Iterator[None]:
+    def using(self, loaded: Releasable) -> Iterator[None]:
         """Turns the driver's errors into WorkerFailure, and releases at the end."""
         with self.errors():
             try:

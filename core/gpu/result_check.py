@@ -45,7 +45,7 @@ class Check:
     method: str  # what was compared with what, in words
 
 
-def unit_roundoff(dtype: np.dtype[Any]) -> float:
+def _unit_roundoff(dtype: np.dtype[Any]) -> float:
     """Half the distance from 1 to the next number; 0 for integers."""
     return float(np.finfo(dtype).eps) / 2 if dtype.kind == "f" else 0.0
 
@@ -59,7 +59,7 @@ def dot_product_bound(terms: int, unit: float) -> float:
     return min(certain, likely)
 
 
-def product_bound(terms: int, dtype: np.dtype[Any], arithmetic: Arithmetic) -> float:
+def _product_bound(terms: int, dtype: np.dtype[Any], arithmetic: Arithmetic) -> float:
     """g of the module's docstring for an element of a matrix product.
 
     TF32: each factor may be cut after 10 bits, which is an error of up to 2^-10; products of two
@@ -68,7 +68,7 @@ def product_bound(terms: int, dtype: np.dtype[Any], arithmetic: Arithmetic) -> f
     with twice the unit.
     """
     if arithmetic == "float32":
-        return dot_product_bound(terms, unit_roundoff(dtype))
+        return dot_product_bound(terms, _unit_roundoff(dtype))
     cut = TF32_CUT if arithmetic == "tf32" else 0.0
     sums = terms * 2.0**-22
     return (1 + cut) ** 2 * (1 + sums / (1 - sums)) - 1 if sums < 1 else 1.0
@@ -133,7 +133,7 @@ def _check_product(workload: Workload, layout: MatrixLayout, got: NDArray[Any], 
     else:
         truth = some.astype(np.float64) @ top.astype(np.float64)
     scale = np.outer(_norms(some, axis=1), _norms(top, axis=0))
-    bound = product_bound(k, got.dtype, workload.arithmetic)
+    bound = _product_bound(k, got.dtype, workload.arithmetic)
     extent = "all" if rows is None else f"{len(rows)} random rows of"
     method = (
         f"{extent} {layout.result} against float64; |error| <= {bound:.2e} * |row| |column|, "
@@ -156,7 +156,7 @@ def _norms(matrix: NDArray[Any], axis: int) -> Floats:
 
 def _check_elementwise(name: str, got: NDArray[Any], truth: Floats) -> Check:
     wanted = np.asarray(truth, dtype=np.float64)
-    unit = unit_roundoff(got.dtype)
+    unit = _unit_roundoff(got.dtype)
     tolerance = np.full(wanted.shape, 16 * unit * float(np.max(np.abs(wanted), initial=0.0)))
     method = f"all {name} against float64; |error| <= 16 rounding units of the largest element"
     return compare(name, got, wanted, tolerance, None, method)

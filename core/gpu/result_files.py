@@ -1,6 +1,7 @@
 """Results in files, by the name's ending: .json, .jsonl, .csv, .parquet, and .md for people.
 
-All but the last are read again: results exported on one machine are shown on another.
+All but the last are read again: results exported on one machine are shown on another. Some come
+with the program.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import MISSING, fields
 from itertools import groupby
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from core.errors import TilescopeError
 from core.files import replace_file, replacing
@@ -25,28 +26,200 @@ from core.gpu.benchmark_result import (
     BenchmarkResult,
     DeviceReport,
     Readings,
-    load_results,
-    save_results,
 )
-from core.gpu.sweep import Outcome
 from core.wording import assignments
 
-# Benchmark results as rows of plain columns: for CSV and Parquet, both ways.
-#
-# A column is a field's name; those of the device, the sensors and the parameters have the prefixes
-# `device.`, `readings.` and `parameter.`. What a column cannot hold is JSON in it. `effective_gbs`
-# and `ok` are computed, and ignored when read.
+if TYPE_CHECKING:
+    from core.gpu.sweep import Outcome
 
-
+WRITTEN = (".json", ".jsonl", ".csv", ".parquet", ".md")
+READ = (".json", ".jsonl", ".csv", ".parquet")
+_NO_ARROW = (
+    "Parquet needs the package pyarrow: `pip install pyarrow`, or choose .csv or .json instead."
+)
 _JSON = ("checks", "notes", "grid", "block", "software")
 _PARAMETER = "parameter."
 _NESTED = ("device", "readings", "parameters")
 _WORDS = {int: "a whole number", float: "a number", bool: "True or False", str: "text"}
 
 Row = dict[str, Any]
+_HEADS = ("kernel", "parameters", "GFLOPS", "p5 to p95", "median ms", "GB/s", "launches", "result")
 
 
-def to_rows(results: Sequence[BenchmarkResult]) -> list[Row]:
+def write_results(path: Path, results: Sequence[BenchmarkResult]) -> None:
+    """Writes results as the name's ending says; raises TilescopeError."""
+    writers: dict[str, Callable[[Path, tuple[BenchmarkResult, ...]], object]] = {
+        ".json": save_results,
+        ".jsonl": _write_lines,
+        ".csv": _write_csv,
+        ".parquet": _write_parquet,
+        ".md": lambda p, r: replace_file(p, report(r)),
+    }
+    write = writers.get(path.suffix.lower())
+    if write is None:
+        raise TilescopeError(f"{path.name} has an unknown ending: use {', '.join(WRITTEN)}.")
+    write(path, tuple(results))
+
+
+def read_results(path: Path) -> tuple[BenchmarkResult, ...]:
+    """The results in a file that `write_results` or a sweep's journal wrote.
+
+    Raises TilescopeError where it is something else.
+    """
+    ending = path.suffix.lower()
+    if ending not in READ:
+        raise TilescopeError(f"{path.name} has an unknown ending: use {', '.join(READ)}.")
+    try:
+        if ending == ".json":
+            return load_results(path)
+        if ending == ".jsonl":
+            return tuple(result for _, result in read_journal(path) if result is not None)
+        rows = _read_csv(path) if ending == ".csv" else _read_parquet(path)
+        return tuple(_result(row, number) for number, row in enumerate(rows, 1))
+    except OSError as error:
+        raise TilescopeError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        raise TilescopeError(f"{path} is not a text file in UTF-8.") from error
+
+
+def load_recorded() -> tuple[BenchmarkResult, ...]:
+    """The results that come with the program, measured on other machines, by their files' names."""
+    folder = Path(__file__).resolve().parents[2] / "resources" / "recorded"
+    paths = sorted(folder.glob("*.json"))
+    return tuple(result for path in paths for result in load_results(path))
+
+
+class Journal:
+    """A sweep's outcomes, a JSON object a line, each on the disk before the next is measured."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = path.open("a", encoding="utf-8")
+        except OSError as error:
+            raise TilescopeError(f"{path} cannot be written: {error.strerror}.") from error
+        self.path = path
+
+    def keep(self, outcome: Outcome) -> None:
+        """Writes one outcome."""
+        line: dict[str, Any] = {"point": outcome.point.key, "text": outcome.point.text}
+        line |= {"gpu": outcome.lane, "seconds": round(outcome.seconds, 3)}
+        if outcome.failure is not None:
+            line["failure"] = {"kind": outcome.failure.kind, "message": outcome.failure.message}
+        if outcome.result is not None:
+            line["result"] = outcome.result.to_json()
+        self._file.write(json.dumps(line, allow_nan=False) + "\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Nothing more is written; `keep` has told of what could not be."""
+        with suppress(OSError):  # a full disk still has the last line before it
+            self._file.close()
+
+
+def read_journal(path: Path) -> list[tuple[str, BenchmarkResult | None]]:
+    """Each line's point and its result, None where it failed. A last line cut short is left out.
+
+    Lines may also be results alone. Raises TilescopeError for other lines.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise TilescopeError(f"{path} cannot be read: {error.strerror}.") from error
+    found: list[tuple[str, BenchmarkResult | None]] = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            data = json.loads(line)
+        except ValueError as error:
+            if number == len(lines):
+                break  # the machine stopped while it was written
+            raise TilescopeError(f"{path}, line {number} is not JSON: {error}.") from error
+        except RecursionError:
+            raise TilescopeError(
+                f"{path}, line {number} is not a result: it is nested too deeply."
+            ) from None
+        if not isinstance(data, dict):
+            raise TilescopeError(f"{path}, line {number} is not a result.")
+        result = data.get("result") if "point" in data else data
+        key = str(data.get("point", ""))
+        found.append((key, None if result is None else BenchmarkResult.from_json(result)))
+    return found
+
+
+def load_results(path: Path) -> tuple[BenchmarkResult, ...]:
+    """The results in a file that `tilescope bench --json` or `save_results` wrote."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise TilescopeError(f"{path} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise TilescopeError(f"{path} is not JSON: {error}.") from error
+    except RecursionError:
+        raise TilescopeError(f"{path} holds no results: it is nested too deeply.") from None
+    rows = data.get("results", [data]) if isinstance(data, dict) else [data]
+    if not isinstance(rows, list):
+        raise TilescopeError(f"{path} holds no list of results.")
+    return tuple(BenchmarkResult.from_json(row) for row in rows)
+
+
+def save_results(path: Path, results: tuple[BenchmarkResult, ...]) -> None:
+    """Writes results to a JSON file that `load_results` reads, a result a line."""
+    rows = ",\n".join(json.dumps(r.to_json(), allow_nan=False) for r in results)
+    replace_file(path, f'{{"results": [\n{rows}\n]}}\n')
+
+
+def _write_lines(path: Path, results: Sequence[BenchmarkResult]) -> None:
+    replace_file(path, "".join(json.dumps(r.to_json(), allow_nan=False) + "\n" for r in results))
+
+
+def _write_csv(path: Path, results: Sequence[BenchmarkResult]) -> None:
+    rows = _to_rows(results)
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(rows[0]) if rows else [])
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({**row, "samples_ms": json.dumps(row["samples_ms"])})
+    replace_file(path, text.getvalue())
+
+
+def _read_csv(path: Path) -> list[dict[str, Any]]:
+    csv.field_size_limit(1 << 24)  # thousands of samples stand in one cell
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _arrow(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise TilescopeError(_NO_ARROW) from error
+
+
+def _write_parquet(path: Path, results: Sequence[BenchmarkResult]) -> None:
+    table = _arrow("pyarrow").Table.from_pylist(_to_rows(results))
+    with replacing(path) as file:
+        _arrow("pyarrow.parquet").write_table(table, file)
+
+
+def _read_parquet(path: Path) -> list[dict[str, Any]]:
+    try:
+        rows: list[dict[str, Any]] = _arrow("pyarrow.parquet").read_table(str(path)).to_pylist()
+    except _arrow("pyarrow").ArrowInvalid as error:
+        raise TilescopeError(f"{path} is no Parquet file: {error}.") from error
+    return rows
+
+
+# -- results as rows of plain columns: for CSV and Parquet, both ways ------------------------------
+#
+# A column is a field's name; those of the device, the sensors and the parameters have the prefixes
+# `device.`, `readings.` and `parameter.`. What a column cannot hold is JSON in it. `effective_gbs`
+# and `ok` are computed, and ignored when read.
+
+
+def _to_rows(results: Sequence[BenchmarkResult]) -> list[Row]:
     """A row a result, all with the same columns in the same order; None where there is nothing."""
     rows = [_row(result) for result in results]
     columns = dict.fromkeys(name for row in rows for name in row)
@@ -125,10 +298,7 @@ def _convert(value: Any, wanted: type | None, column: str, number: int) -> Any:
         ) from error
 
 
-# Results as a report in Markdown: machine and versions, a table, how it was timed.
-
-
-_HEADS = ("kernel", "parameters", "GFLOPS", "p5 to p95", "median ms", "GB/s", "launches", "result")
+# -- results as a report in Markdown: machine and versions, a table, how it was timed -------------
 
 
 def report(
@@ -239,147 +409,3 @@ def _method(results: Sequence[BenchmarkResult]) -> Iterator[str]:
             "Clock fell: the SM clock was below the GPU's highest while this was timed; that rate "
             "is compared with no ceiling."
         )
-
-
-WRITTEN = (".json", ".jsonl", ".csv", ".parquet", ".md")
-READ = (".json", ".jsonl", ".csv", ".parquet")
-_NO_ARROW = (
-    "Parquet needs the package pyarrow: `pip install pyarrow`, or choose .csv or .json instead."
-)
-
-
-def write_results(path: Path, results: Sequence[BenchmarkResult]) -> None:
-    """Writes results as the name's ending says; raises TilescopeError."""
-    writers: dict[str, Callable[[Path, tuple[BenchmarkResult, ...]], object]] = {
-        ".json": save_results,
-        ".jsonl": _write_lines,
-        ".csv": _write_csv,
-        ".parquet": _write_parquet,
-        ".md": lambda p, r: replace_file(p, report(r)),
-    }
-    write = writers.get(path.suffix.lower())
-    if write is None:
-        raise TilescopeError(f"{path.name} has an unknown ending: use {', '.join(WRITTEN)}.")
-    write(path, tuple(results))
-
-
-def read_results(path: Path) -> tuple[BenchmarkResult, ...]:
-    """The results in a file that `write_results` or a sweep's journal wrote.
-
-    Raises TilescopeError where it is something else.
-    """
-    ending = path.suffix.lower()
-    if ending not in READ:
-        raise TilescopeError(f"{path.name} has an unknown ending: use {', '.join(READ)}.")
-    try:
-        if ending == ".json":
-            return load_results(path)
-        if ending == ".jsonl":
-            return tuple(result for _, result in read_journal(path) if result is not None)
-        rows = _read_csv(path) if ending == ".csv" else _read_parquet(path)
-        return tuple(_result(row, number) for number, row in enumerate(rows, 1))
-    except OSError as error:
-        raise TilescopeError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except UnicodeDecodeError as error:
-        raise TilescopeError(f"{path} is not a text file in UTF-8.") from error
-
-
-class Journal:
-    """A sweep's outcomes, a JSON object a line, each on the disk before the next is measured."""
-
-    def __init__(self, path: Path) -> None:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("a", encoding="utf-8")
-        except OSError as error:
-            raise TilescopeError(f"{path} cannot be written: {error.strerror}.") from error
-        self.path = path
-
-    def keep(self, outcome: Outcome) -> None:
-        """Writes one outcome."""
-        line: dict[str, Any] = {"point": outcome.point.key, "text": outcome.point.text}
-        line |= {"gpu": outcome.lane, "seconds": round(outcome.seconds, 3)}
-        if outcome.failure is not None:
-            line["failure"] = {"kind": outcome.failure.kind, "message": outcome.failure.message}
-        if outcome.result is not None:
-            line["result"] = outcome.result.to_json()
-        self._file.write(json.dumps(line, allow_nan=False) + "\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
-
-    def close(self) -> None:
-        """Nothing more is written; `keep` has told of what could not be."""
-        with suppress(OSError):  # a full disk still has the last line before it
-            self._file.close()
-
-
-def read_journal(path: Path) -> list[tuple[str, BenchmarkResult | None]]:
-    """Each line's point and its result, None where it failed. A last line cut short is left out.
-
-    Lines may also be results alone. Raises TilescopeError for other lines.
-    """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise TilescopeError(f"{path} cannot be read: {error.strerror}.") from error
-    found: list[tuple[str, BenchmarkResult | None]] = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            data = json.loads(line)
-        except ValueError as error:
-            if number == len(lines):
-                break  # the machine stopped while it was written
-            raise TilescopeError(f"{path}, line {number} is not JSON: {error}.") from error
-        except RecursionError:
-            raise TilescopeError(
-                f"{path}, line {number} is not a result: it is nested too deeply."
-            ) from None
-        if not isinstance(data, dict):
-            raise TilescopeError(f"{path}, line {number} is not a result.")
-        result = data.get("result") if "point" in data else data
-        key = str(data.get("point", ""))
-        found.append((key, None if result is None else BenchmarkResult.from_json(result)))
-    return found
-
-
-def _write_lines(path: Path, results: Sequence[BenchmarkResult]) -> None:
-    replace_file(path, "".join(json.dumps(r.to_json(), allow_nan=False) + "\n" for r in results))
-
-
-def _write_csv(path: Path, results: Sequence[BenchmarkResult]) -> None:
-    rows = to_rows(results)
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, list(rows[0]) if rows else [])
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({**row, "samples_ms": json.dumps(row["samples_ms"])})
-    replace_file(path, text.getvalue())
-
-
-def _read_csv(path: Path) -> list[dict[str, Any]]:
-    csv.field_size_limit(1 << 24)  # thousands of samples stand in one cell
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def _arrow(module: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise TilescopeError(_NO_ARROW) from error
-
-
-def _write_parquet(path: Path, results: Sequence[BenchmarkResult]) -> None:
-    table = _arrow("pyarrow").Table.from_pylist(to_rows(results))
-    with replacing(path) as file:
-        _arrow("pyarrow.parquet").write_table(table, file)
-
-
-def _read_parquet(path: Path) -> list[dict[str, Any]]:
-    try:
-        rows: list[dict[str, Any]] = _arrow("pyarrow.parquet").read_table(str(path)).to_pylist()
-    except _arrow("pyarrow").ArrowInvalid as error:
-        raise TilescopeError(f"{path} is no Parquet file: {error}.") from error
-    return rows

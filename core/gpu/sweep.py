@@ -27,9 +27,10 @@ from core.gpu.benchmark_run import run_benchmark
 from core.gpu.sweep_plan import Point
 from core.gpu.worker_messages import Begun, Event, Sample, Sensed, Stage, WorkerFailure
 
-# What a sweep says while it runs: points begun, samples, outcomes, and what went wrong.
+log = logging.getLogger(__name__)
 
-
+# A GPU that cannot be reached twice in a row is given up; the other lanes take its points.
+_TRIES = 2
 FAILURES = {
     "illegal_access": "illegal access",
     "kernel_fault": "kernel fault",
@@ -43,6 +44,10 @@ FAILURES = {
     "refused": "cannot be run",
     "defect": "unexpected error",
 }
+_REFUSALS = {GpuUnavailable: "unavailable", CompileError: "compile", TilescopeError: "refused"}
+
+
+# -- what a sweep says while it runs: points begun, samples, outcomes, and what went wrong ---------
 
 
 @dataclass(frozen=True)
@@ -56,9 +61,6 @@ class Failure:
     def title(self) -> str:
         """The kind in two or three words."""
         return FAILURES.get(self.kind, self.kind)
-
-
-_REFUSALS = {GpuUnavailable: "unavailable", CompileError: "compile", TilescopeError: "refused"}
 
 
 def failure_of(error: BaseException) -> Failure:
@@ -129,10 +131,7 @@ class Progress:
     left_s: float | None
 
 
-log = logging.getLogger(__name__)
-
-# A GPU that cannot be reached twice in a row is given up; the other lanes take its points.
-_TRIES = 2
+# -- running it -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.gpu import worker_messages
 from core.gpu.worker_messages import Event, Stage, WorkerFailure, from_exit, timed_out
@@ -36,6 +36,9 @@ from core.side_process.message_frames import (
     ConnectionLost,
     failure,
 )
+
+if TYPE_CHECKING:
+    from core.gpu.benchmark_result import DeviceReport
 
 _WORKER = (sys.executable, "-P", "-m", "core.gpu.worker_process", "--device")
 _ORPHAN_GRACE_S = 2.0  # that a job may go on after the application is gone
@@ -191,6 +194,15 @@ class GpuWorker(Executor):
         child, self._child = self._child, None
         if child is not None:
             child.kill() if kill else child.close()
+
+
+def devices_here() -> tuple[DeviceReport, ...]:
+    """Every GPU that the driver finds, asked in a process of its own; raises GpuUnavailable."""
+    from core.gpu.driver_session import describe_devices
+
+    with GpuWorker() as worker:
+        found: tuple[DeviceReport, ...] = worker.submit(describe_devices).result()
+        return found
 
 
 def main(arguments: list[str] | None = None) -> int:

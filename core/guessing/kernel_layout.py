@@ -1,4 +1,4 @@
-"""How a kernel that nobody launches is laid out: its dimensions, its block, its macros.
+"""How a kernel that nobody launches is laid out: its dimensions, its block, its shared memory.
 
 Read off the indices that it uses, its shared arrays and its names.
 """
@@ -24,9 +24,6 @@ _THREADED = re.compile(r"Idx\b|Dim\b|thread|lane|warp|%tid|asm|#\s*include\s*\""
 _ALONE = 8  # the length of what one thread goes through
 _BLOCKS_ALONG = 4  # where a dimension of the grid has none of the block
 _MOST_THREADS = 1024
-_NOT_MACROS = re.compile(
-    r"NULL|NAN|INFINITY|TRUE|FALSE|EOF|M_\w+|\w+_(MAX|MIN|EPSILON|DIG)|CUDART_\w+|CUDA\w*|__\w+"
-)
 
 
 @dataclass(frozen=True)
@@ -60,23 +57,6 @@ def _threaded(text: str, dimensions: int) -> int:
     """The dimensions of the block whose indices the body uses; all where it uses none itself."""
     axes = re.findall(r"\b(?:threadIdx|blockDim)\s*\.\s*([xyz])\b", text)
     return min(dimensions, "xyz".index(max(axes)) + 1) if axes else dimensions
-
-
-def guess_defines(names: Mapping[str, bool], dimensions: int) -> dict[str, str]:
-    """Values of names that nothing defines, as TILE_WIDTH; each with whether it is a type."""
-    return {
-        name: "float" if is_type else str(_guess_define(name, dimensions))
-        for name, is_type in names.items()
-        if not _NOT_MACROS.fullmatch(name)
-    }
-
-
-def _guess_define(name: str, dimensions: int) -> int:
-    if "PAD" in name or "RADIUS" in name:
-        return 1
-    if re.search(r"TILE|BLOCK|BLK|THREAD|WIDTH|DIM|^BS$|^TS$", name):
-        return BLOCKS[dimensions][0]
-    return LENGTHS[dimensions] if re.search(r"SIZE|COUNT|LEN|^N", name) else 4
 
 
 def declarations(

@@ -16,9 +16,9 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from core.compiler.kernel_signature import without_spaces
+from core.compiler.kernel_parameters import without_spaces
 from core.host_program.tensor_map_calls import ENUMERATORS, encoded
-from core.host_program.values import (
+from core.host_program.variables_and_memory import (
     POINTS_ON,
     SIZE,
     TENSOR_EXTENT,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from core.compiler.kernel_signature import SignatureParameter
+from core.compiler.kernel_parameters import KernelParameter
 from core.source.c_numbers import Number
 from core.source.cuda_parser import text_of
 from core.source.functions_and_calls import HostSyntax
@@ -29,7 +29,7 @@ _STATEMENT = re.compile(r'(?:"(?:\\.|[^"\\])*"|[^;{}"])+')  # an `asm` has semic
 _STORES = re.compile(r"global\.shared|shared_to_global|store|reduce", re.IGNORECASE)
 
 
-def may_be_map(parameter: SignatureParameter) -> bool:
+def may_be_map(parameter: KernelParameter) -> bool:
     """Whether a parameter may be a tensor map or a pointer to one."""
     dtype = parameter.dtype
     is_as_long = dtype is None or dtype.itemsize * parameter.lanes == BYTES

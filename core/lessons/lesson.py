@@ -70,7 +70,7 @@ Mark = Literal["right", "near", "wrong"]
 
 @dataclass(frozen=True)
 class Number:
-    """Type a number. `tolerance` is how far off is still right; None: see `marking`."""
+    """Type a number. `tolerance` is how far off is still right; None: see `slack_of`."""
 
     answer: Expression
     tolerance: float | None = None

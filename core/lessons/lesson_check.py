@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from core.errors import TilescopeError
-from core.lessons.launches import Recorder
+from core.lessons.launch_cache import Recorder
 from core.lessons.lesson import Click, Edit, Lesson, Order, Setting, Slider
 from core.lessons.lesson_expressions import Element, LessonError, Value, shown
 from core.lessons.posing_and_marking import (

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from core.errors import TilescopeError
 from core.ladder import Ladder
-from core.lessons.launches import Recorder
+from core.lessons.launch_cache import Recorder
 from core.lessons.lesson_expressions import LessonError
 from core.lessons.step_links import Link, parse_link
 from core.lessons.vocabulary import Situation

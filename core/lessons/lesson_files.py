@@ -439,11 +439,11 @@ class _Reader:
         if isinstance(question, Slider):
             known = frozenset(names | {question.name})
             question.goal.check(words, known)
-        for expression in expressions_of(step):
+        for expression in _expressions_of(step):
             expression.check(words, frozenset(names))
 
 
-def expressions_of(step: Step) -> Iterator[Expression]:
+def _expressions_of(step: Step) -> Iterator[Expression]:
     """All expressions of a step, but a slider's goal, which has a name of its own."""
     sentences = [step.ask, step.why, *step.hints]
     for reply in step.replies:

@@ -13,9 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from core.emulator.geometry import WARP
 from core.errors import TilescopeError
 from core.launch import Workload
-from core.lessons.launches import Recorder
+from core.lessons.launch_cache import Recorder
 from core.lessons.lesson import (
     Choice,
     Click,
@@ -37,7 +38,6 @@ from core.lessons.step_links import Link
 from core.lessons.typed_answers import Things
 from core.lessons.vocabulary import Situation
 from core.rules.shared_memory import BANKS
-from core.trace.access import WARP
 from core.wording import listing
 
 NO_VALUES: Mapping[str, Setting] = MappingProxyType({})
@@ -181,7 +181,7 @@ def right_answer(posed: Posed) -> Value:
             found = answer.value(here)
             return found if isinstance(found, list) else [found]
         case Slider():
-            return list[Value](slider_answers(posed, question))
+            return list[Value](_slider_answers(posed, question))
         case Order(_, answer) if answer is not None:
             found = answer.value(here)
             if not isinstance(found, list):
@@ -230,18 +230,18 @@ def _right_choice(posed: Posed) -> str:
     return holding[0]
 
 
-def slider_answers(posed: Posed, slider: Slider) -> list[int]:
+def _slider_answers(posed: Posed, slider: Slider) -> list[int]:
     """The values that are right, ascending."""
     found = []
     for value in range(slider.low, slider.high + 1, slider.every):
-        if slider.goal.holds(at_value(posed.here, slider, value)):
+        if slider.goal.holds(_at_value(posed.here, slider, value)):
             found.append(value)
             if slider.best == "least":
                 break
     return found[-1:] if slider.best == "most" else found
 
 
-def at_value(here: Situation, slider: Slider, value: int) -> Situation:
+def _at_value(here: Situation, slider: Slider, value: int) -> Situation:
     """The situation with a slider at a value."""
     link = here.link.varied({slider.name: value}, here.recorder.ladder)
     return replace(here.of(link), values={**here.values, slider.name: value})
@@ -388,7 +388,7 @@ def _slid(posed: Posed, slider: Slider, answer: Answer, wanted: Value) -> Mark:
         return "right"
     if answer not in range(slider.low, slider.high + 1):
         raise LessonError(f"The slider goes from {slider.low} to {slider.high}.")
-    return "near" if slider.goal.holds(at_value(posed.here, slider, answer)) else "wrong"
+    return "near" if slider.goal.holds(_at_value(posed.here, slider, answer)) else "wrong"
 
 
 def _ordered(given: list[Value], wanted: Value) -> Mark:

@@ -21,7 +21,7 @@ from difflib import ndiff
 from html import escape
 from xml.etree import ElementTree as Xml
 
-from core.lessons.launches import Recorder
+from core.lessons.launch_cache import Recorder
 from core.lessons.lesson import Edit, Lesson, Number, Order, Slider
 from core.lessons.lesson_expressions import Value
 from core.lessons.posing_and_marking import (

@@ -21,13 +21,14 @@ from numpy.typing import NDArray
 
 from core.devices.device_table import find_capability, load_devices
 from core.devices.occupancy import LIMITS, Occupancy, Resources, occupancy
+from core.emulator.geometry import WARP
 from core.errors import ParameterError, TilescopeError
 from core.explain.phase_table import phase_table
-from core.gpu.benchmark_result import load_recorded
 from core.gpu.result_check import Check, check
+from core.gpu.result_files import load_recorded
 from core.ladder import Ladder
 from core.launch import Launch, Workload
-from core.lessons.launches import NOT_WHOLE, Recorder
+from core.lessons.launch_cache import NOT_WHOLE, Recorder
 from core.lessons.lesson_expressions import Element, LessonError, Value
 from core.lessons.step_links import Link, parse_link
 from core.models.ceilings import NAMES, Ceilings
@@ -36,7 +37,7 @@ from core.models.launch_needs import Counts
 from core.ptx.debug.variables import debug_info
 from core.rules.counters import COUNTERS, Count
 from core.rules.global_memory import SECTOR
-from core.trace.access import WARP, Access, Array, SharedState, WarpAccess
+from core.trace.access import Access, Array, SharedState, WarpAccess
 from core.trace.finding import KINDS, Finding
 from core.trace.pipeline import Filling, Pipeline, pipeline
 from core.trace.step_names import step_named

@@ -218,8 +218,8 @@ def machine_needs(counts: Counts, capability: tuple[int, int]) -> MachineNeeds |
 
 
 def _blocks(workload: Workload, capability: tuple[int, int]) -> tuple[tuple[BasicBlock, ...], str]:
-    from core.compiler.compiler import workload_cubin
-    from core.compiler.nvrtc_library import version as nvrtc_version
+    from core.compiler.builds import workload_cubin
+    from core.compiler.nvrtc import version as nvrtc_version
 
     return _blocks_of(*workload_cubin(workload, capability)), nvrtc_version()
 

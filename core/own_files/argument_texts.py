@@ -35,7 +35,7 @@ from core.tensor_maps import BYTES, TensorMap, kind_of
 from core.wording import listing
 
 if TYPE_CHECKING:
-    from core.compiler.kernel_signature import SignatureParameter
+    from core.compiler.kernel_parameters import KernelParameter
 
 # An array from its text: what it is filled with, its type and its shape, or the file it lies in.
 #
@@ -78,7 +78,7 @@ FILLS: Mapping[str, Maker] = {
 
 
 def make_buffer(
-    parameter: SignatureParameter, value: str, generator: np.random.Generator, room: int
+    parameter: KernelParameter, value: str, generator: np.random.Generator, room: int
 ) -> NDArray[Any]:
     """The array of a parameter from its text, of at most `room` bytes; or ArgumentError.
 
@@ -177,7 +177,7 @@ def _texture(value: str) -> tuple[str, Texture]:
 
 
 def _check_texture(
-    parameter: SignatureParameter, value: str, data: NDArray[Any], texture: Texture
+    parameter: KernelParameter, value: str, data: NDArray[Any], texture: Texture
 ) -> None:
     rest = data.shape[texture.dimensions :]
     if data.ndim < texture.dimensions or len(rest) > 1 or (rest and rest[0] not in _CHANNELS):
@@ -191,7 +191,7 @@ _NULL = ("null", "nullptr", "none")
 
 
 def divided(
-    signature: Sequence[SignatureParameter], arguments: Sequence[Argument]
+    signature: Sequence[KernelParameter], arguments: Sequence[Argument]
 ) -> tuple[tuple[Argument, ...], tuple[Argument, ...]]:
     """The kernel's arguments, and what goes into variables of the source."""
     symbols = {parameter.name for parameter in signature if parameter.is_symbol}
@@ -202,7 +202,7 @@ def divided(
 
 
 def bind(
-    kernel: str, signature: Sequence[SignatureParameter], texts: Sequence[str], seed: int
+    kernel: str, signature: Sequence[KernelParameter], texts: Sequence[str], seed: int
 ) -> tuple[Argument, ...]:
     """The launch's arguments from `NAME=VALUE` texts, in the order of the signature.
 
@@ -237,7 +237,7 @@ def array_bytes(argument: Argument) -> int:
 
 
 def make_argument(
-    parameter: SignatureParameter,
+    parameter: KernelParameter,
     value: str,
     generator: np.random.Generator,
     room: int = MAX_ARRAY_BYTES,
@@ -293,7 +293,7 @@ _POINTERS = re.compile(r"pointers\((.*)\)")
 
 
 def _of_pointers(
-    parameter: SignatureParameter,
+    parameter: KernelParameter,
     value: str,
     generator: np.random.Generator,
     room: int,
@@ -322,14 +322,14 @@ _MAP_LISTS = ("box", "steps", "sizes", "strides")
 _LIST = re.compile(r"\d{1,12}(x\d{1,12})*")
 
 
-def _may_map(parameter: SignatureParameter, value: str) -> bool:
+def _may_map(parameter: KernelParameter, value: str) -> bool:
     """Whether a pointer is to lead to a tensor map."""
     nbytes = parameter.dtype.itemsize * parameter.lanes if parameter.dtype is not None else BYTES
     return parameter.is_pointer and nbytes == BYTES and value.strip().startswith("tensormap(")
 
 
 def _mapped(
-    parameter: SignatureParameter,
+    parameter: KernelParameter,
     value: str,
     generator: np.random.Generator,
     room: int,
@@ -373,9 +373,7 @@ def _mapped(
     )
 
 
-def _inline(
-    parameter: SignatureParameter, value: str, generator: np.random.Generator
-) -> NDArray[Any]:
+def _inline(parameter: KernelParameter, value: str, generator: np.random.Generator) -> NDArray[Any]:
     """The numbers of an array of fixed size; a list of them may be typed: `1,2,1`."""
     if re.fullmatch(r"[-+.\deEx,\s]+", value):
         one = replace(parameter, count=1)
@@ -414,7 +412,7 @@ def _unknown(kernel: str, name: str, names: list[str]) -> str:
     return f"{kernel} has no parameter {name}{hint} has {listing(names) if names else 'none'}."
 
 
-def _scalar(parameter: SignatureParameter, text: str) -> np.generic:
+def _scalar(parameter: KernelParameter, text: str) -> np.generic:
     dtype = parameter.dtype
     assert dtype is not None  # only pointers go without
     wrong = ArgumentError(

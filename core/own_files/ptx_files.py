@@ -16,14 +16,14 @@ from pathlib import Path
 
 import numpy as np
 
-from core.compiler.compiler import plain_name, resolve_entry
-from core.compiler.kernel_signature import MAP_ALIGNMENT, MAP_WORDS, TENSOR_MAP, SignatureParameter
+from core.compiler.builds import plain_name, resolve_entry
+from core.compiler.kernel_parameters import MAP_ALIGNMENT, MAP_WORDS, TENSOR_MAP, KernelParameter
 from core.errors import ArgumentError, TilescopeError
 from core.foreign_text import visible
 from core.ladder.rung import DEFAULT_SEED
 from core.launch import Argument, ArrayArgument, InlineArgument, Member, ScalarArgument, Workload
 from core.own_files.argument_texts import make_argument
-from core.own_files.file_launch import FileLaunch, LaunchForm
+from core.own_files.launch_texts import FileLaunch, LaunchForm
 from core.own_files.numba_arrays import NumbaType, numba_arguments, numba_types
 from core.own_files.sources_and_headers import read_source, read_text
 from core.ptx.ast import Function, Module, Variable
@@ -120,7 +120,7 @@ class PtxFile:
         return not used and (behind_map or not is_number)
 
     @cached_property
-    def signature(self) -> tuple[SignatureParameter, ...]:
+    def signature(self) -> tuple[KernelParameter, ...]:
         """The same as a form or a command line asks for it."""
         types: Sequence[NumbaType | None] = self.numba or (None,) * len(self.arguments)
         return tuple(
@@ -128,24 +128,22 @@ class PtxFile:
             for (name, use), kind in zip(self.arguments, types, strict=True)
         )
 
-    def _parameter(
-        self, name: str, use: ParameterUse, kind: NumbaType | None
-    ) -> SignatureParameter:
+    def _parameter(self, name: str, use: ParameterUse, kind: NumbaType | None) -> KernelParameter:
         variable = next(v for v in self.function.parameters if v.name == use.place[0])
         if kind is not None:
             is_array = kind.axes > 0
             text = f"{kind.dtype}[{', '.join(':' * kind.axes)}]" if is_array else str(kind.dtype)
-            return SignatureParameter(name, text, kind.dtype, is_array, not use.is_written)
+            return KernelParameter(name, text, kind.dtype, is_array, not use.is_written)
         is_map = use.is_map or _is_map(variable)
         if is_map:
             words = np.dtype(np.uint64)
-            found = SignatureParameter(name, TENSOR_MAP, words, count=MAP_WORDS)
+            found = KernelParameter(name, TENSOR_MAP, words, count=MAP_WORDS)
         elif use.use == "pointer" or variable.is_pointer:
-            found = SignatureParameter(name, "pointer", None, True, not use.is_written)
+            found = KernelParameter(name, "pointer", None, True, not use.is_written)
         else:
             letter = "f" if use.use == "float" else "u" if variable.type.kind == "u" else "i"
             dtype = np.dtype(f"{letter}{use.nbytes}")
-            found = SignatureParameter(name, f".{variable.type.name}", dtype)
+            found = KernelParameter(name, f".{variable.type.name}", dtype)
         if not is_map and variable.nbytes == variable.type.nbytes:
             return found
         return replace(
@@ -360,7 +358,7 @@ def ptx_workload(file: PtxFile, launch: FileLaunch, seed: int = DEFAULT_SEED) ->
 
 def _argument(
     kinds: Mapping[str, NumbaType],
-    parameter: SignatureParameter,
+    parameter: KernelParameter,
     text: str,
     generator: np.random.Generator,
     room: int,
@@ -372,7 +370,7 @@ def _argument(
     return made
 
 
-def check_axes(parameter: SignatureParameter, kind: NumbaType | None, axes: int) -> None:
+def check_axes(parameter: KernelParameter, kind: NumbaType | None, axes: int) -> None:
     """Raises ArgumentError where an array of Numba's is given another number of axes."""
     if kind is not None and kind.axes != axes:
         example = f"{kind.dtype}[{','.join(['64'] * kind.axes)}]"
@@ -382,7 +380,7 @@ def check_axes(parameter: SignatureParameter, kind: NumbaType | None, axes: int)
         )
 
 
-def parameter_for(parameter: SignatureParameter, text: str) -> SignatureParameter:
+def parameter_for(parameter: KernelParameter, text: str) -> KernelParameter:
     """The parameter as a text takes it: a buffer or `null` makes 64 bits a pointer."""
     is_address = "[" in text or text.strip().startswith("@") or text.strip().lower() == "null"
     whole = parameter.is_pointer or parameter.is_tensor_map

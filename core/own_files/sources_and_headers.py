@@ -295,7 +295,7 @@ class _Roots:
         for folder in candidates:
             if _is_file(folder / name):
                 return folder / name
-        from core.compiler.nvrtc import is_known  # NVRTC, and a parser, which not all read
+        from core.compiler.compile_slice import is_known  # NVRTC, and a parser, which not all read
 
         if is_known(name):
             return None

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.address_spaces import Region
 from core.emulator.block_record import ChunkRecord
-from core.emulator.memory import Region
 from core.errors import LaunchError, ParameterError
 from core.launch import Launch
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from core.assembler.assembled_module import module_of
 from core.assembler.machine_loads import Assembly, assembly_of
 from core.cancelling import check
-from core.compiler.compiler import Build, BuildKind, build_of, find_entry
+from core.compiler.builds import Build, BuildKind, build_of, find_entry
 from core.emulator.affine_dependences import Affine, Dependence, DependsOnData
 from core.emulator.affine_machine import AffineMachine
 from core.emulator.events import AccessEvent, BarrierEvent, Ints, Mask, Observer, SaveEvent

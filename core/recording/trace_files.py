@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core import plain_data
-from core.compiler.compiler import Build
+from core.compiler.builds import Build
 from core.compiler.cubin import MachineAccess
+from core.emulator.address_spaces import LOCAL_WINDOW, SHARED_WINDOW, Region, zeros
 from core.emulator.block_record import ChunkRecord, Log
 from core.emulator.events import (
     AccessEvent,
@@ -33,7 +34,6 @@ from core.emulator.events import (
 )
 from core.emulator.geometry import Geometry
 from core.emulator.launch_image import Image
-from core.emulator.memory import LOCAL_WINDOW, SHARED_WINDOW, Region, zeros
 from core.errors import TilescopeError
 from core.files import replacing
 from core.launch import (
@@ -134,7 +134,7 @@ def layout_header(image: Image) -> dict[str, Any]:
     }
 
 
-def is_laid_out_as(saved: Mapping[str, Any], image: Image) -> bool:
+def _is_laid_out_as(saved: Mapping[str, Any], image: Image) -> bool:
     """Whether buffers and code are here as they were; a heap comes behind them on demand."""
     here = layout_header(image)
     buffers = saved["buffers"][: len(here["buffers"])]
@@ -153,7 +153,7 @@ _TABLES = ("defines", "parameters", "headers")
 _SELDOM = ("start", "pointers", "is_own")  # of an array: written where they are not the default
 
 
-def trace_header(trace: Trace, pool: Pool) -> dict[str, Any]:
+def _trace_header(trace: Trace, pool: Pool) -> dict[str, Any]:
     """All of a trace, its arrays put into the pool.
 
     Buffers of more than 16 MB in all are left out: stepping does not need them, and random numbers
@@ -481,7 +481,7 @@ _AGAIN = "record it again"
 def save_trace(trace: Trace, path: Path) -> None:
     """Writes a trace. Raises `TilescopeError` where the file cannot be written."""
     pool = Pool()
-    header = {"format": FORMAT, "version": VERSION, **trace_header(trace, pool)}
+    header = {"format": FORMAT, "version": VERSION, **_trace_header(trace, pool)}
     text = np.frombuffer(json.dumps(header).encode(), np.uint8)
     with replacing(path) as file:
         np.savez_compressed(file, header=text, **pool.columns())  # type: ignore[arg-type]
@@ -507,7 +507,7 @@ def load_trace(path: Path) -> Trace:
         trace = trace_of(header, Arrays(columns))
         if version < VERSION and _is_asynchronous(trace.image):
             raise _other_version(path, version, _AGAIN)
-        if not is_laid_out_as(header["layout"], trace.image):
+        if not _is_laid_out_as(header["layout"], trace.image):
             raise TilescopeError(
                 f"{path} comes from a Tilescope with another layout of memory or code: {_AGAIN}."
             )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from core.emulator.address_spaces import RANK_BITS, SHARED_WINDOW
 from core.emulator.events import (
     AccessEvent,
     BarrierEvent,
@@ -18,7 +19,6 @@ from core.emulator.events import (
     TransferEvent,
 )
 from core.emulator.geometry import Geometry, active_rows, warp_rows
-from core.emulator.memory import RANK_BITS, SHARED_WINDOW
 from core.ptx.ast import immediate
 from core.rules import atomics, global_memory, shared_memory
 from core.rules.counters import SPACES, Tally, figures

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.address_spaces import Region
 from core.emulator.block_record import ChunkRecord
 from core.emulator.events import AccessEvent, Ints, Mask, Observer, Span, TransferEvent
 from core.emulator.geometry import Geometry, active_rows, warp_rows
 from core.emulator.launch_image import Image
-from core.emulator.memory import Region
 from core.emulator.program import FunctionCode
 from core.ptx.ast import Instruction
 from core.ptx.opcodes import opcode_of, space_of

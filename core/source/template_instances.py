@@ -34,6 +34,7 @@ from core.source.kernels_and_launches import (
     HostLaunch,
     KernelText,
     kernel_of,
+    kernels,
     launches_by_kernel,
     split_instance,
     with_words,
@@ -82,6 +83,20 @@ def instances(source: str, kernel: KernelText) -> tuple[str, ...]:
     return _reader(source).instances(kernel) if kernel.template else (kernel.called,)
 
 
+def kernel_names(source: str, headers: str = "") -> tuple[str, ...]:
+    """The names of the __global__ functions in a source, in order.
+
+    A template counts by its instances: those that the source or the text of its `headers` launches,
+    or one that suggests itself.
+    """
+    whole = f"{headers}\n{source}" if headers else source
+    return tuple(
+        dict.fromkeys(
+            name for kernel in kernels(source, headers) for name in instances(whole, kernel)
+        )
+    )
+
+
 def launched(source: str, launch: HostLaunch) -> KernelText | None:
     """The kernel of a source that a launch in it means; None where the source has none such.
 
@@ -105,6 +120,12 @@ def launches_of(source: str, kernel: KernelText) -> tuple[HostLaunch, ...]:
 def instance_of(source: str, kernel: KernelText, launch: HostLaunch) -> str:
     """The name of the instance of a kernel that a launch asks for; "" where it cannot be told."""
     return _reader(source).instance(kernel, launch) if kernel.template else kernel.called
+
+
+def numbers_of_instance(template: Sequence[str], given: Sequence[str]) -> Mapping[str, int]:
+    """The whole numbers among the arguments that a template's parameters get, by their names."""
+    pairs = zip(template, given, strict=False)
+    return {name: int(text) for name, text in pairs if text.isdecimal()}
 
 
 def class_constants(source: str, launch: HostLaunch, instance: str) -> Mapping[str, str]:

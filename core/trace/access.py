@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.geometry import WARP
 from core.rules import atomics, global_memory, shared_memory
 
 if TYPE_CHECKING:
@@ -117,9 +118,6 @@ def label(name: str, index: tuple[int, ...], fields: tuple[str, ...] = ()) -> st
 def fields_of(array: Array | SharedArray) -> tuple[str, ...]:
     """The fields of an array of structures, none of any other."""
     return array.fields if isinstance(array, Array) else ()
-
-
-WARP = 32
 
 
 @dataclass(frozen=True)

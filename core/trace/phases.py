@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from core.ptx.ast import Function, Module, Symbol
+from core.ptx.loops import Loop
 
 if TYPE_CHECKING:
     from core.emulator.events import Indices, Ints, Mask
@@ -33,88 +33,6 @@ class Phase:
     index: int
     first: int
     last: int
-
-
-@dataclass(frozen=True)
-class Loop:
-    """Instructions from `first` up to `end` (exclusive), entered at `first`.
-
-    `test_end` is where the condition at the loop's head ends, or None if the loop tests at its end.
-    """
-
-    first: int
-    end: int
-    test_end: int | None
-
-
-def outermost_loops(module: Module, function: Function) -> tuple[Loop, ...]:
-    """The loops of a function that lie in no other.
-
-    A loop is a branch backwards and all between its target and itself; NVRTC lays loops out so.
-    """
-    spans = sorted(back_edges(module, function))
-    loops: list[tuple[int, int]] = []
-    for first, end in spans:
-        if loops and first < loops[-1][1]:
-            loops[-1] = (loops[-1][0], max(end, loops[-1][1]))
-        else:
-            loops.append((first, end))
-    return tuple(Loop(first, end, _test_end(module, first, end)) for first, end in loops)
-
-
-def target_of(module: Module, pc: int) -> int | None:
-    """Where a branch leads, by its pc; None for another instruction, or a table of branches."""
-    instruction = module.instructions[pc]
-    if instruction.opcode != "bra" or not isinstance(instruction.operands[0], Symbol):
-        return None
-    return module.labels.get(instruction.operands[0].name)
-
-
-def back_edges(module: Module, function: Function) -> list[tuple[int, int]]:
-    """All loops of a function, those within others too: the pc at which each begins and ends."""
-    found = []
-    for pc in range(function.first_pc, function.end_pc):
-        target = target_of(module, pc)
-        if target is not None and target <= pc:
-            found.append((target, pc + 1))
-    return found
-
-
-def leaves_loop(module: Module, pc: int, first: int, end: int) -> bool:
-    """Whether a branch in a loop, which begins and ends at these pcs, has a way that leads out."""
-    target = target_of(module, pc)
-    if target is None or not first <= pc < end:
-        return False
-    return not all(first <= _arrival(module, way) < end for way in (target, pc + 1))
-
-
-def _arrival(module: Module, pc: int | None) -> int:
-    """The first instruction from here on that is no mere jump; -1 if no one can tell."""
-    for _ in module.instructions:
-        if pc is None or pc >= len(module.instructions):
-            return -1
-        instruction = module.instructions[pc]
-        if instruction.opcode != "bra" or instruction.guard is not None:
-            return pc
-        pc = target_of(module, pc)
-    return -1
-
-
-def _test_end(module: Module, first: int, end: int) -> int | None:
-    """Where the head's test ends: at the first branches, if one of them leaves the loop."""
-    pc = first
-    while pc < end and target_of(module, pc) is None:
-        pc += 1
-    leaves = False
-    while pc < end:
-        target = target_of(module, pc)
-        if target is None:
-            break
-        if target <= pc:
-            return None
-        leaves |= not first <= target < end
-        pc += 1
-    return pc if leaves else None
 
 
 def main_loops(
@@ -215,14 +133,14 @@ def _has_body(pcs: Ints, visit: Indices, visits: int, loop: Loop) -> Mask:
 
 
 @dataclass(frozen=True)
-class Filling:
+class FilledAhead:
     """What a block does ahead of its use: in its first `phases`, and `before` the first of them."""
 
     phases: int = 0
     before: bool = False
 
 
-def filling(phases: tuple[Phase, ...], fetches: Ints, stores: Ints, uses: Ints) -> Filling:
+def filled_ahead(phases: tuple[Phase, ...], fetches: Ints, stores: Ints, uses: Ints) -> FilledAhead:
     """Which phases only fill shared memory for later ones, and whether that begins before them.
 
     The steps, ascending, that load from global memory, store to shared memory and load from it. A
@@ -230,11 +148,11 @@ def filling(phases: tuple[Phase, ...], fetches: Ints, stores: Ints, uses: Ints) 
     nothing itself; before the phases, if something is fetched and stored there.
     """
     if not phases or not len(uses):
-        return Filling()
+        return FilledAhead()
     count = 0
     for phase in phases:
         if phase.last >= uses[0] or not _any_between(stores, phase.first, phase.last):
             break
         count += 1
     end = phases[0].first - 1
-    return Filling(count, _any_between(fetches, 0, end) and _any_between(stores, 0, end))
+    return FilledAhead(count, _any_between(fetches, 0, end) and _any_between(stores, 0, end))

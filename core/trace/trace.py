@@ -25,7 +25,7 @@ from core.trace.variables import VariableReader
 
 if TYPE_CHECKING:
     from core.assembler.machine_loads import Assembly
-    from core.compiler.compiler import Build
+    from core.compiler.builds import Build
     from core.emulator.events import Printed
     from core.emulator.launch_image import Image
 

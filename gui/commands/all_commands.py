@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from gui.commands.editing_and_opening import Workbench
 from gui.commands.explaining import Explaining
-from gui.commands.exporting import Taker
-from gui.commands.focus import focus_page
+from gui.commands.exporting import Exporting
+from gui.commands.keyboard_focus import focus_page
 from gui.commands.large_view import Enlarging
 from gui.commands.lesson_teaching import Teaching
-from gui.commands.moment_commands import Lecture, Moments
+from gui.commands.links_and_moments import Lecture, Moments
 from gui.commands.nsight_profile import Profiling
-from gui.commands.pictures import Exporter
 from gui.commands.presenting import Presenting
-from gui.commands.problem_messages import Reporter
+from gui.commands.saving_pictures import PictureSaver
+from gui.commands.status_messages import Reporter
 from gui.commands.steps_and_breakpoints import Stopping
-from gui.commands.window import Window
+from gui.commands.window_base import Window
 
 
 class Commands:
@@ -26,14 +26,14 @@ class Commands:
         self.moments = Moments(window, bench)
         self.lecture = Lecture(window, self.moments)
         bench.list_wanted.connect(self.lecture.open_list)
-        self.exporter = Exporter(window)
-        bench.waiting.stopped.connect(self.exporter.cancel)
+        self.pictures = PictureSaver(window)
+        bench.waiting.stopped.connect(self.pictures.cancel)
         self.enlarging = Enlarging(window)
         self.explaining = Explaining(window)
         self.stopping = Stopping(window, window.session, window.step_page.source, window.message)
-        self.reporter = Reporter(window, bench)
-        self.taker = Taker(window, self.moments)
-        bench.waiting.stopped.connect(self.taker.cancel)
+        self.reporter = Reporter(window, lambda: bench.run_alone if bench.stands_alone else None)
+        self.exporting = Exporting(window, self.moments)
+        bench.waiting.stopped.connect(self.exporting.cancel)
         self.profiling = Profiling(window)
         bench.waiting.stopped.connect(self.profiling.cancel)
         self.teaching = Teaching(window, self.moments, bench, self.explaining)
@@ -59,5 +59,5 @@ class Commands:
 
     def close(self) -> None:
         """Stop what writes files, and wait for it."""
-        self.exporter.close()
-        self.taker.close()
+        self.pictures.close()
+        self.exporting.close()

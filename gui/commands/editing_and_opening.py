@@ -14,14 +14,14 @@ from PySide6.QtWidgets import QFileDialog
 
 from core.errors import TilescopeError
 from core.foreign_text import visible
-from core.own_files.file_launch import LARGE, FileLaunch, split_defines
+from core.own_files.launch_texts import LARGE, FileLaunch, split_defines
 from core.own_files.sources_and_headers import read_source, write_source
 from core.source.cuda_in_python import ENDINGS
 from core.wording import listing
 from gui.background import Coalescer, Worker, sentence_of
-from gui.commands.busy_and_stop import Waiting
 from gui.commands.recording import Stopped
-from gui.commands.window import Window
+from gui.commands.status_messages import Waiting
+from gui.commands.window_base import Window
 from gui.jobs.opening_work import (
     NO_NUMBER,
     Loaded,
@@ -31,7 +31,7 @@ from gui.jobs.opening_work import (
     open_job,
     turn_job,
 )
-from gui.scenes.launch_edits import Kind, knob_rows, renumbered, turned
+from gui.scenes.launch_form import Kind, knob_rows, renumbered, turned
 from gui.scenes.moment_links import checksum
 from gui.scenes.session_values import UNTITLED, Conditions, Configuration
 from gui.scenes.source_pane import ELSEWHERE, made_elsewhere
@@ -133,7 +133,7 @@ class Workbench(QObject):
         now, draft = self.session.configuration, self.source.draft
         if now is None or now.own is not None or not draft.edited:
             return False
-        from core.compiler.kernel_signature import kernel_names  # loads the compiler
+        from core.source.template_instances import kernel_names  # loads the compiler
 
         return bool(kernel_names(draft.text))
 

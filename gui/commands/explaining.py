@@ -9,7 +9,7 @@ from PySide6.QtCore import QModelIndex, QObject, QPoint, QRect
 from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QApplication, QWidget
 
-from gui.commands.window import Window
+from gui.commands.window_base import Window
 from gui.scenes.counter_table import CounterRow
 from gui.scenes.question_in_views import ANSWER_FIRST
 from gui.scenes.session import Session
@@ -22,7 +22,7 @@ from gui.scenes.why_this_number import (
     topic_of_moment,
     topic_of_row,
 )
-from gui.views.base import SessionView
+from gui.views.session_view import SessionView
 from gui.views.shared_view import SharedView
 from gui.views.why_panel import WhyPanel
 

@@ -17,11 +17,11 @@ from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer
 from core.errors import TilescopeError
 from core.files import must_be_writable
 from gui.background import Worker, sentence_of
-from gui.commands.moment_commands import Moments
-from gui.commands.window import Window
+from gui.commands.links_and_moments import Moments
+from gui.commands.window_base import Window
 from gui.scenes.question_in_views import waits
 from gui.scenes.session import Session
-from gui.views.widgets import ask_choice, ask_where
+from gui.views.dialogs import ask_choice, ask_where
 
 if TYPE_CHECKING:
     from core.lessons.lesson import Lesson
@@ -46,7 +46,7 @@ _ROOT = Path(__file__).resolve().parents[__name__.count(".")]
 _PERCENT = re.compile(r"(\d+) %")
 
 
-class Taker(QObject):
+class Exporting(QObject):
     """Has `tilescope export` make a file of what one window shows; says so, and can be stopped.
 
     It records the launch anew, from the link to it: nothing of it keeps this window's thread, and
@@ -102,7 +102,7 @@ class Taker(QObject):
             return
         from gui.exports.pdf_pages import report_pdf  # is loaded for this alone
 
-        self.worker.submit(report_job, session.trace, session.counted, path, report_pdf)
+        self.worker.submit(_report_job, session.trace, session.counted, path, report_pdf)
 
     def ask_and_export_lessons(self, shown: Lesson | None) -> None:
         """Ask which lesson (at first the one `shown`) and for a file; write its questions."""
@@ -211,7 +211,7 @@ def file_name(session: Session) -> str:
     return f"{re.sub(r'[^0-9A-Za-z_]+', '-', kernel).strip('-')}-step-{session.step}"
 
 
-def report_job(
+def _report_job(
     _: Progress,
     trace: Trace,
     counted: Counted | None,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication
 
-from gui.commands.focus import focus_page
-from gui.commands.window import Window
+from gui.commands.keyboard_focus import focus_page
+from gui.commands.window_base import Window
 
 if TYPE_CHECKING:
     from gui.views.dock_area import ViewDock

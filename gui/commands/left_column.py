@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSplitter, QToolButton, QWidget
 
-from gui.commands.window import Window
-from gui.looks.style_sheet import side_by_side
+from gui.looks.labels_and_layouts import side_by_side
+from gui.scenes.session import Session
 from gui.views.dock_area import units
 from gui.views.lesson_panel import LessonPanel
 
@@ -21,9 +21,12 @@ class LeftColumn(QObject):
     While it is hidden, a narrow button at its place brings it back.
     """
 
-    def __init__(self, window: Window) -> None:
+    def __init__(self, window: QWidget, body: QSplitter, left: QWidget, session: Session) -> None:
+        """`body` is the window's splitter, and `left` the column, which stands first in it."""
         super().__init__(window)
-        self.main = window
+        self._window, self._body, self._left, self._session = window, body, left, session
+        self.lesson_panel: QWidget | None = None
+        """The panel of lessons, once there was one."""
         self.by_hand = False
         self._given_up = False  # to the panel of lessons
         self._was_shown = True
@@ -40,14 +43,14 @@ class LeftColumn(QObject):
         button.setAccessibleName("Show the left column")
         button.clicked.connect(self.toggle)
         button.hide()
-        window.body.splitterMoved.connect(self._on_dragged)
+        body.splitterMoved.connect(self._on_dragged)
         window.installEventFilter(self)
-        window.left.installEventFilter(self)
-        window.session.large_changed.connect(lambda _: QTimer.singleShot(0, self, self._back))
+        left.installEventFilter(self)
+        session.large_changed.connect(lambda _: QTimer.singleShot(0, self, self._back))
 
-    def beside(self, body: QWidget) -> QHBoxLayout:
+    def beside_button(self) -> QHBoxLayout:
         """The window's body with the button left of it."""
-        return side_by_side(None, self.button, (body, 1), gap=4)
+        return side_by_side(None, self.button, (self._body, 1), gap=4)
 
     def kept(self, width: int) -> int:
         """The width to be kept for the next start: 0 if somebody hid it, -1 for want of room."""
@@ -57,19 +60,19 @@ class LeftColumn(QObject):
         self.by_hand = width == 0
         self._fits = self._fits or width > 0
         if self.by_hand:
-            self.main.left.hide()
+            self._left.hide()
         else:
             self.follow()
 
     @property
     def width(self) -> int:
         """Pixels with which the column comes back: those it had, or its usual ones."""
-        return self._width or min(USUAL * units()[0], self.main.width() // 5)
+        return self._width or min(USUAL * units()[0], self._window.width() // 5)
 
     def toggle(self) -> None:
         """Show or hide the column; from now on it stays so."""
         self.by_hand = True
-        self.main.left.setVisible(self.main.left.isHidden())
+        self._left.setVisible(self._left.isHidden())
 
     def make_room(self, on: bool) -> None:
         """Stay hidden while a lesson is shown in its place, unless it is asked for."""
@@ -77,24 +80,24 @@ class LeftColumn(QObject):
             return
         self._given_up = on
         if on:
-            self._was_shown = not self.main.left.isHidden()
-            self._width = self.main.body.sizes()[0] or self._width
-            self.main.left.hide()
+            self._was_shown = not self._left.isHidden()
+            self._width = self._body.sizes()[0] or self._width
+            self._left.hide()
         elif self.by_hand:
-            self.main.left.setVisible(self._was_shown)
+            self._left.setVisible(self._was_shown)
         else:
             self.follow()
         self._offer()
 
     def take_lesson_panel(self, panel: QWidget) -> None:
         """Take up the panel of lessons, right of the column."""
-        self.main.lesson_panel = panel
-        self.main.body.insertWidget(1, panel)
-        self.main.body.setStretchFactor(2, 1)
+        self.lesson_panel = panel
+        self._body.insertWidget(1, panel)
+        self._body.setStretchFactor(2, 1)
 
     def show_lesson(self, on: bool) -> None:
         """Show the panel of lessons in place of the column, or that again."""
-        panel, body = self.main.lesson_panel, self.main.body
+        panel, body = self.lesson_panel, self._body
         if panel is None or on != panel.isHidden():
             return
         panel.setVisible(on)
@@ -106,23 +109,23 @@ class LeftColumn(QObject):
 
     def restyle(self) -> None:
         digit, _ = units()
-        self.main.left.setMinimumWidth(LEAST * digit)
-        self.main.left.setMaximumWidth(MOST * digit)
+        self._left.setMinimumWidth(LEAST * digit)
+        self._left.setMaximumWidth(MOST * digit)
         self._fits = False
-        if not self.main.left.isHidden():
+        if not self._left.isHidden():
             self._take_width()
         self.follow()
 
     def _take_width(self) -> None:
         """The usual width for the type, or as much of it as the window has room for."""
         usual = USUAL * units()[0]
-        left = min(usual, self.main.width() // 5)
+        left = min(usual, self._window.width() // 5)
         self._fits = left == usual
         self.take(left)
 
     def take(self, width: int) -> None:
         """Have a width in pixels; the page gives or gets the rest, and a lesson keeps its own."""
-        body = self.main.body
+        body = self._body
         between = body.sizes()[1:-1]
         rest = body.width() - body.handleWidth() - width - sum(between)
         body.setSizes([width, *between, max(rest, 1)])
@@ -132,20 +135,20 @@ class LeftColumn(QObject):
 
     def follow(self) -> None:
         """Show or hide the column by the window's width; after a change of size or of type."""
-        if self.by_hand or self.main.session.large or self._given_up:
+        if self.by_hand or self._session.large or self._given_up:
             return
-        wide = self.main.width() >= ROOM * units()[0]
-        if wide == self.main.left.isHidden():
-            self.main.left.setVisible(wide)
+        wide = self._window.width() >= ROOM * units()[0]
+        if wide == self._left.isHidden():
+            self._left.setVisible(wide)
         if wide and not self._fits:  # there was less room when its type was chosen
             self._take_width()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Follow the window's size; offer the button while the column is hidden."""
         kind = event.type()
-        if watched is self.main and kind == QEvent.Type.Resize:
+        if watched is self._window and kind == QEvent.Type.Resize:
             self.follow()
-        elif watched is not self.main and kind in (QEvent.Type.Hide, QEvent.Type.Show):
+        elif watched is not self._window and kind in (QEvent.Type.Hide, QEvent.Type.Show):
             self._offer()
         return super().eventFilter(watched, event)
 
@@ -155,5 +158,5 @@ class LeftColumn(QObject):
         self._offer()
 
     def _offer(self) -> None:
-        hidden = self.main.left.isHidden() and not self.main.session.large
+        hidden = self._left.isHidden() and not self._session.large
         self.button.setVisible(hidden and not self._given_up)

@@ -18,8 +18,8 @@ from PySide6.QtWidgets import QFileDialog
 
 from core.errors import ParameterError, TilescopeError
 from gui.background import Worker, sentence_of
-from gui.commands.focus import focus_page
-from gui.commands.window import Window
+from gui.commands.keyboard_focus import focus_page
+from gui.commands.window_base import Window
 from gui.jobs.lesson_work import (
     CourseRead,
     Drafted,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from core.lessons.step_links import Link
     from gui.commands.editing_and_opening import Workbench
     from gui.commands.explaining import Explaining
-    from gui.commands.moment_commands import Moments
+    from gui.commands.links_and_moments import Moments
 
 FILES = "Lessons (*.toml);;All files (*)"
 MOST_SEED = 2**31 - 1

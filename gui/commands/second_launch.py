@@ -10,14 +10,14 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer
 
 from core.errors import TilescopeError
-from core.own_files.file_launch import FileLaunch
+from core.own_files.launch_texts import FileLaunch
 from gui.background import Coalescer, Worker, close_workers, sentence_of
 from gui.commands.editing_and_opening import Workbench
-from gui.commands.moment_commands import Moments
+from gui.commands.links_and_moments import Moments
 from gui.commands.recording import CONDITIONS, Recorder
-from gui.commands.window import Window
+from gui.commands.window_base import Window
 from gui.jobs.opening_work import Opened, open_job
-from gui.scenes.launch_edits import Kind, knob_rows, turned
+from gui.scenes.launch_form import Kind, knob_rows, turned
 from gui.scenes.moment_links import parse_link
 from gui.scenes.paired_sessions import (
     Comparison,

@@ -12,10 +12,10 @@ from gui.scenes.names_and_numbers import grouped, index_text
 from gui.scenes.question_in_views import waits
 from gui.scenes.session import Session
 from gui.scenes.session_values import Breakpoint
-from gui.views.base import go_to_touch
+from gui.views.dialogs import ask_number, ask_text
 from gui.views.message_bar import MessageBar
+from gui.views.session_view import go_to_touch
 from gui.views.source_view import SourceView
-from gui.views.widgets import ask_number, ask_text
 
 
 class Stopping(QObject):

@@ -13,11 +13,12 @@ import shiboken6
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 
-from gui.looks.style_sheet import TEXT_SIZE, dress_icon, size_rules, stylesheet, window_name
+from gui.looks.icons import dress_icon
+from gui.looks.style_sheet import TEXT_SIZE, size_rules, stylesheet, window_name
 from gui.looks.theme import apply_theme
-from gui.views.base import SessionView
 from gui.views.glossary_words import ProseLabel
-from gui.views.page_parts import PageWidget
+from gui.views.page_widgets import PageWidget
+from gui.views.session_view import SessionView
 
 POLISHED = Qt.WidgetAttribute.WA_WState_Polished  # others will be when they are shown
 

@@ -77,7 +77,7 @@ def export(
         with progress_bar("Recording") as said:
             session = opened(what, load_ladder(), theme_names(), said)
         steps: Sequence[int] = replay_page.steps_in(session, first, last)
-        title = title_of(session)
+        title = _title_of(session)
         with _percent() if percent else progress_bar("Drawing") as said:
             if is_page:
                 chapter = replay_page.Chapter(session, steps, title, session.step)
@@ -102,7 +102,7 @@ def _percent() -> Iterator[Callable[[float], None]]:
     yield say
 
 
-def title_of(session: Session) -> str:
+def _title_of(session: Session) -> str:
     """What a launch is called: its rung's title, or its kernel and file."""
     trace = session.trace
     if trace is None:

@@ -20,22 +20,16 @@ from core.cancelling import check
 from core.errors import TilescopeError
 from core.files import replace_file, replacing
 from gui.exports.exported_views import GLOBAL, MEMORY, caption_of, let_go, memory_of
-from gui.looks.style_sheet import (
-    TEXT_SIZE,
-    side_by_side,
-    size_rules,
-    stacked,
-    styled_label,
-    stylesheet,
-    window_name,
-)
+from gui.looks.labels_and_layouts import side_by_side, stacked, styled_label
+from gui.looks.style_sheet import TEXT_SIZE, size_rules, stylesheet, window_name
 from gui.looks.theme import current_theme
 from gui.pictures import png
-from gui.scenes.scrub_bar import event_caption, phase_label, step_label
 from gui.scenes.session import Session
 from gui.scenes.step_views import VIEWS
-from gui.views.base import Caption, Panel, SessionView, view_of
+from gui.scenes.transport_bar import event_caption, phase_label, step_label
+from gui.views.session_view import SessionView, view_of
 from gui.views.transport_bar import ScrubBar
+from gui.views.widgets import Caption, Panel
 
 KINDS = (".mp4", ".gif", ".webp")
 RATE = 10

@@ -82,7 +82,7 @@ class Sheet:
         text = self._text(piece.html)
         height, gap = text.size().height(), 0.0 if piece.close else self._mm(3)
         height += 0 if piece.picture is None else self._mm(2)
-        picture = None if piece.picture is None else trimmed(piece.picture)
+        picture = None if piece.picture is None else _trimmed(piece.picture)
         size = QSizeF() if picture is None else self._size(picture)
         room = self._height - self._y - gap
         if piece.new_page and self._y:
@@ -157,7 +157,7 @@ class Sheet:
         self._painter.restore()
 
 
-def trimmed(picture: QImage) -> QImage:
+def _trimmed(picture: QImage) -> QImage:
     """The picture without the empty edges around what it shows."""
     picture = picture.convertToFormat(QImage.Format.Format_RGB32)
     stride = picture.bytesPerLine() // 4

@@ -20,7 +20,7 @@ from PySide6.QtCore import QSize
 from core.cancelling import check
 from core.errors import Cancelled, TilescopeError
 from core.lessons.course import course_lesson
-from core.lessons.launches import Recorder
+from core.lessons.launch_cache import Recorder
 from core.lessons.lesson import Edit
 from core.lessons.posing_and_marking import Posed, answer_text, pose, right_answer
 from core.lessons.question_banks import solution_lines
@@ -30,10 +30,10 @@ from gui.exports.svg_device import Pool, drawn
 from gui.looks.theme import RESOURCES, Theme, current_theme
 from gui.scenes.names_and_numbers import common_ends, grouped
 from gui.scenes.question_in_views import ANSWER_FIRST
-from gui.scenes.scrub_bar import event_caption, phase_label
 from gui.scenes.session import Session
 from gui.scenes.session_values import UNITS, Configuration, Origin, Unit
 from gui.scenes.source_pane import highlight, language_of, line_totals, source_caption, totals_text
+from gui.scenes.transport_bar import event_caption, phase_label
 from gui.scenes.variables_shown import table_rows, variables_caption
 
 VIEWS = ("Matrices", MEMORY)

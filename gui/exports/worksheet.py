@@ -13,7 +13,7 @@ from pathlib import Path
 from PySide6.QtGui import QImage
 
 from core.files import replace_file
-from core.lessons.launches import Recorder
+from core.lessons.launch_cache import Recorder
 from core.lessons.lesson import Click, Edit, Lesson, Number, Order, Slider
 from core.lessons.posing_and_marking import Posed, pose, things_of
 from core.lessons.question_banks import as_gift, as_qti, key_of, numbered, solution_lines, source_of
@@ -21,9 +21,9 @@ from core.lessons.typed_answers import LETTERS
 from gui.exports.pdf_pages import Piece, Sheet
 from gui.looks.theme import bare_application
 from gui.pictures import image_of, png
-from gui.scenes.lesson_prose import rich
 from gui.scenes.moment_links import go_to, parse_link
 from gui.scenes.session import Session
+from gui.views.glossary_words import rich
 from gui.views.matrix_canvas import MatrixCanvas
 
 PICTURE = 720, 440  # pixels of the window
@@ -44,9 +44,9 @@ def export(lessons: Sequence[Lesson], kind: str, seed: int, out: Path) -> None:
         if kind == "pdf":
             data: str | bytes = pdf_of(lessons, seed)
         elif kind == "gift":
-            data = as_gift(lessons, seed, png_of)
+            data = as_gift(lessons, seed, _png_of)
         else:
-            data = as_qti(lessons, seed, png_of)
+            data = as_qti(lessons, seed, _png_of)
     replace_file(out, data)
 
 
@@ -161,7 +161,7 @@ def picture_of(posed: Posed) -> QImage | None:
     return image
 
 
-def png_of(posed: Posed) -> bytes:
+def _png_of(posed: Posed) -> bytes:
     """The picture as a PNG file; empty where there is none."""
     picture = picture_of(posed)
     return b"" if picture is None else png(picture)

@@ -25,7 +25,7 @@ from gui.scenes.benchmark import size_parameters
 from gui.scenes.session_values import Configuration
 
 if TYPE_CHECKING:
-    from core.compiler.compiler import BuildKind
+    from core.compiler.builds import BuildKind
     from core.devices.device_table import Capability, Device
     from core.devices.occupancy import Resources
     from core.gpu.benchmark_result import BenchmarkResult
@@ -215,7 +215,7 @@ class CeilingCounter(QObject):
         if missing and not self.busy:
             self._tried.update(m.ceiling_key for m in missing)
             missing.sort(key=self._effort)
-            self._worker.submit(result_ceilings_job, self._ladder, missing, self._counted.emit)
+            self._worker.submit(_result_ceilings_job, self._ladder, missing, self._counted.emit)
 
     @property
     def left(self) -> int:
@@ -232,7 +232,7 @@ class CeilingCounter(QObject):
         self.changed.emit()
 
 
-def result_ceilings_job(
+def _result_ceilings_job(
     progress: Progress,
     ladder: Ladder,
     wanted: Sequence[Measured],
@@ -280,8 +280,8 @@ def full_size_job(_: Progress, wanted: Configuration) -> Configuration:
     Where the file does not say its sizes they are large ones. What the form's block and macros are
     stays, where they are no guess. Raises TilescopeError where the launch has no size.
     """
-    from core.guessing.first_launch import completed
-    from core.guessing.fitting_launch import fitted
+    from core.guessing.launch_guess import completed
+    from core.guessing.trial_runs import fitted
     from core.own_files.sources_and_headers import read_source
     from core.side_process.client import apart
 
@@ -431,14 +431,12 @@ def devices_job(_: Progress) -> tuple[Device, ...]:
     GPUs that are alike are one.
     """
     from core.gpu.benchmark_result import reported_device
-    from core.gpu.driver_session import describe_devices
-    from core.gpu.worker_process import GpuWorker
+    from core.gpu.worker_process import devices_here
 
-    with GpuWorker() as worker:
-        try:
-            reports = worker.submit(describe_devices).result()
-        except (GpuUnavailable, GpuFailure):
-            return ()
+    try:
+        reports = devices_here()
+    except (GpuUnavailable, GpuFailure):
+        return ()
     return tuple(dict.fromkeys(reported_device(report) for report in reports))
 
 
@@ -459,7 +457,7 @@ def resources_job(
     _: Progress, ladder: Ladder, wanted: Configuration, capability: Capability
 ) -> Compiled:
     """The work of compiling a launch's kernel for a compute capability; gives a `Compiled`."""
-    from core.compiler.compiler import compiled_resources
+    from core.compiler.builds import compiled_resources
 
     key, workload = key_of(wanted), workload_of(ladder, wanted)
     version, note = capability.name, ""

@@ -17,7 +17,7 @@ from gui.scenes.lesson_sitting import Asked, Reply
 if TYPE_CHECKING:
     from core.ladder import Ladder
     from core.lessons.course import Again, Course
-    from core.lessons.launches import Recorder
+    from core.lessons.launch_cache import Recorder
     from core.lessons.lesson import Lesson, Setting
     from core.lessons.posing_and_marking import Answer, Posed
     from core.lessons.progress import Progress
@@ -61,7 +61,7 @@ class Recorders:
 
     def of(self, ladder: Ladder) -> Recorder:
         """The recorder of a ladder."""
-        from core.lessons.launches import Recorder
+        from core.lessons.launch_cache import Recorder
 
         if id(ladder) not in self._of:
             self._of[id(ladder)] = ladder, Recorder(ladder)

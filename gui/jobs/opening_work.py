@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from core.errors import Cancelled, TilescopeError
 
 if TYPE_CHECKING:
-    from core.compiler.kernel_signature import SignatureParameter
+    from core.compiler.kernel_parameters import KernelParameter
     from core.ladder import Ladder
     from core.launch import Workload
-    from core.own_files.file_launch import FileLaunch
+    from core.own_files.launch_texts import FileLaunch
     from gui.background import Progress
     from gui.jobs.record_work import Recorded
     from gui.scenes.session_values import Configuration
@@ -30,7 +30,7 @@ class Opened:
 
     launch: FileLaunch
     kernels: tuple[str, ...]
-    signature: tuple[SignatureParameter, ...]
+    signature: tuple[KernelParameter, ...]
     edited: str | None
     block: int | None = None
     pasted: str = ""
@@ -62,8 +62,8 @@ def open_job(
     leaves empty is guessed, and what the source has not is an error. `block` and `pasted` go
     along.
     """
-    from core.guessing.first_launch import launch_of
-    from core.guessing.ptx_kernels import opened_ptx
+    from core.guessing.launch_guess import launch_of
+    from core.guessing.ptx_launch_guess import opened_ptx
     from core.own_files.sources_and_headers import must_be_short_enough, read_source
     from core.side_process.client import apart
 
@@ -77,7 +77,7 @@ def open_job(
     if not is_own:  # the kernels lie in a file that this one includes
         source = read_source(Path(found[0].path))
     if known is None or linked:
-        from core.guessing.fitting_launch import tried
+        from core.guessing.trial_runs import tried
 
         found = (tried(source, found[0], known), *found[1:])
     edited = source if text is not None and is_edit and is_own else None
@@ -89,7 +89,7 @@ def follow_job(_: Progress, shown: Configuration, after: FileLaunch) -> Configur
 
     Gives the `Configuration`; what cannot be fitted stays as it is typed, and says so when it runs.
     """
-    from core.guessing.ptx_kernels import followed_ptx
+    from core.guessing.ptx_launch_guess import followed_ptx
     from core.side_process.client import apart
 
     assert shown.own is not None
@@ -119,17 +119,17 @@ def load_job(_: Progress, path: str, ladder: Ladder) -> Loaded:
         edited = source if source != original else None
         shown = Configuration(workload.rung, workload.parameters, edited)
     else:
-        original, form = source, form_of(workload)
+        original, form = source, _form_of(workload)
         shown = Configuration("", {}, source, form.launch, checksum(source))
     prepare(trace, trace.recorded_blocks[0])
     return Loaded(Recorded(trace, Origin(shown, original)), form)
 
 
-def form_of(workload: Workload) -> Opened:
+def _form_of(workload: Workload) -> Opened:
     """The form of a launch whose file may be gone: of a text in no file, its random arrays anew."""
-    from core.guessing.first_launch import launch_of
+    from core.guessing.launch_guess import launch_of
     from core.launch import ArrayArgument, ScalarArgument
-    from core.own_files.file_launch import FileLaunch
+    from core.own_files.launch_texts import FileLaunch
     from core.side_process.client import apart
     from gui.scenes.session_values import UNTITLED
 
@@ -159,7 +159,7 @@ def turn_job(_: Progress, shown: Configuration, text: str, name: str, value: int
     Raises TilescopeError where it is no longer there.
     """
     from core.side_process.client import apart
-    from gui.scenes.launch_edits import turned
+    from gui.scenes.launch_form import turned
 
     try:
         return apart(turned, shown, text, "constant", name, value)
@@ -172,7 +172,7 @@ def file_to_sweep_job(_: Progress, path: Path) -> tuple[str, str, FileLaunch]:
 
     The launch has `{n}` and `{tile}` where they can be made out. Raises TilescopeError.
     """
-    from core.guessing.first_launch import guess_launch
+    from core.guessing.launch_guess import guess_launch
     from core.own_files.sources_and_headers import read_source
     from gui.scenes.benchmark import templated
 

@@ -16,11 +16,11 @@ from gui.scenes.session_values import UNTITLED, Conditions, Configuration, Origi
 if TYPE_CHECKING:
     from core.ladder import Ladder
     from core.launch import Workload
-    from core.own_files.file_launch import FileLaunch
+    from core.own_files.launch_texts import FileLaunch
     from core.recording.count_launch import Counted
     from core.trace import Trace
     from gui.background import Progress
-    from gui.scenes.nsight_rows import Profile
+    from gui.scenes.session_values import Profile
 
 DEFAULT = Conditions()
 WHOLE_LAUNCH_FLOPS = 8_000_000
@@ -30,7 +30,7 @@ COUNTING_S = 30.0
 """Counting the rest of a large launch is given up after so long: every block may have to run."""
 
 
-def runs_whole(workload: Workload) -> bool:
+def _runs_whole(workload: Workload) -> bool:
     """Whether every block of the launch is run, so that the counts are of the whole launch."""
     launch = workload.launch
     size = workload.flops or 64 * launch.grid.count * launch.block.count
@@ -70,7 +70,7 @@ def make_workload(
 
 def _file_workload(launch: FileLaunch, edited: str | None, seed: int) -> tuple[Workload, str]:
     """An edited text is enough: the file itself may be gone by now, or there is none."""
-    from core.own_files.file_launch import file_workload
+    from core.own_files.launch_texts import file_workload
     from core.own_files.sources_and_headers import read_source
 
     if launch.path.endswith(".ptx"):
@@ -122,7 +122,7 @@ def record_job(
     from core.source.constants import knobs
 
     workload, original = make_workload(ladder, wanted, given)
-    whole = runs_whole(workload)
+    whole = _runs_whole(workload)
     block_shown = min(block, workload.launch.grid.count - 1)
     try:
         trace = record(
@@ -154,12 +154,12 @@ def count_job(progress: Progress, trace: Trace) -> Counted:
 
 
 def profile_job(progress: Progress, path: Path, workload: Workload) -> Profile:
-    """Reads a profile, counts the launch and compares; gives a `gui.scenes.nsight_rows.Profile`.
+    """Reads a profile, counts the launch and compares; gives a `gui.scenes.session_values.Profile`.
 
     The build is the one whose counters agree with more of the profile's. Raises TilescopeError.
     """
     from core.nsight import compare, read_profile
-    from gui.scenes.nsight_rows import Profile
+    from gui.scenes.session_values import Profile
 
     launches = read_profile(path)
     with within(2 * COUNTING_S, f"The launch was not counted within {2 * COUNTING_S:.0f} s."):

@@ -9,103 +9,18 @@ every theme and text size; its own name and the property `TEXT_SIZE` say which o
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
 
-import PySide6
-from PySide6 import QtCore, QtGui, QtWidgets
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
-from gui.looks.theme import Theme, current_theme, load_theme, theme_names
+from gui.looks.theme import Theme, load_theme, theme_names
 from gui.scenes.session_values import TEXT_SIZES
-
-if TYPE_CHECKING:
-    from PySide6.QtWidgets import QAbstractButton
 
 TEXT_SIZE = "textSize"
 """The window's property that says its text size in per cent."""
 
 Blocks = list[tuple[str, list[str]]]
 """Rules of a sheet: selectors, and declarations."""
-
-Layout = TypeVar("Layout", bound=QBoxLayout)
-
-ICONS = {
-    "first": "ph.skip-back-fill",
-    "back": "ph.rewind-fill",
-    "play_back": "ph.play-fill",
-    "pause": "ph.pause-fill",
-    "play": "ph.play-fill",
-    "forward": "ph.fast-forward-fill",
-    "last": "ph.skip-forward-fill",
-    "theme": "ph.circle-half-fill",
-    "help": "ph.question",
-    "close": "ph.x",
-    "error": "ph.warning-circle-fill",
-    "info": "ph.info-fill",
-    "run": "ph.lightning-fill",
-    "stop": "ph.stop-fill",
-    "reset": "ph.arrow-counter-clockwise",
-    "enlarge": "ph.arrows-out-simple",
-    "put_back": "ph.arrows-in-simple",
-}
-
-
-@cache
-def _glyphs() -> Any:
-    """qtawesome's icons, of Phosphor alone: it would read ten more fonts.
-
-    It imports Qt by way of qtpy, which takes in every name that Qt has: a tenth of the start. So
-    PySide6 stands in for that.
-    """
-    parts: dict[str, ModuleType] = {"QtCore": QtCore, "QtGui": QtGui, "QtWidgets": QtWidgets}
-    qtpy = ModuleType("qtpy")
-    vars(qtpy).update(parts, PYSIDE_VERSION=PySide6.__version__)
-    stand_ins = {"qtpy": qtpy} | {f"qtpy.{name}": part for name, part in parts.items()}
-    before = {name: sys.modules.get(name) for name in stand_ins}
-    sys.modules.update(stand_ins)
-    try:
-        from qtawesome import iconic_font
-    finally:
-        for name, module in before.items():
-            if module is None:
-                del sys.modules[name]
-            else:
-                sys.modules[name] = module
-    fonts = Path(iconic_font.__file__).with_name("fonts")
-    files = (next(fonts.glob(f"phosphor*{ending}")).name for ending in (".ttf", ".json"))
-    return iconic_font.IconicFont(("ph", *files))
-
-
-@cache
-def _icon(name: str, color: str, disabled: str) -> QIcon:
-    options = {"hflip": True} if name == "play_back" else {}
-    return _glyphs().icon(ICONS[name], color=color, color_disabled=disabled, **options)
-
-
-def set_icon(button: QAbstractButton, name: str, role: str = "text_dim", size: int = 18) -> None:
-    """Give a button one of ICONS in a colour of the theme; `size` is that of 10 pt type."""
-    button.setProperty("sign", [name, role, size])
-    dress_icon(button)
-
-
-def dress_icon(button: QAbstractButton) -> None:
-    """Draw the icon that a button has been given, if any, as the current theme has it."""
-    sign = button.property("sign")
-    if sign is None:
-        return
-    name, role, size = sign
-    theme = current_theme()
-    size = round(size * theme.sizes.body / 10)
-    color, disabled = (theme.color(r).name() for r in (role, "border"))
-    button.setIcon(_icon(name, color, disabled))
-    button.setIconSize(QSize(size, size))
 
 
 def window_name(theme: str) -> str:
@@ -336,102 +251,9 @@ def rules(theme: Theme) -> str:
     """
 
 
-def styled_label(
-    text: str = "", *, role: str = "", wrap: bool = False, plain: bool = False
-) -> QLabel:
-    """A label in the style of a role. `plain`: what it quotes is never taken for HTML."""
-    made = QLabel(text)
-    made.setWordWrap(wrap)
-    if role:
-        made.setProperty("role", role)
-    if plain:
-        made.setTextFormat(Qt.TextFormat.PlainText)
-    return made
-
-
-W = TypeVar("W", bound=QWidget)
-
-
-def named(widget: W, name: str, tip: str = "") -> W:
-    """The widget, with what screen readers call it and what is said of it when it is pointed at."""
-    widget.setAccessibleName(name)
-    if tip:
-        widget.setToolTip(tip)
-    return widget
-
-
 def set_style(widget: QWidget, name: str, value: object) -> None:
     """Give a widget another value of a property that the style sheet asks for."""
     if widget.property(name) != value:
         widget.setProperty(name, value)
         widget.style().unpolish(widget)
         widget.style().polish(widget)
-
-
-def empty(layout: QLayout) -> None:
-    """Take all widgets out of a layout; they go away."""
-    while (item := layout.takeAt(0)) is not None:
-        if (widget := item.widget()) is not None:
-            widget.hide()
-            widget.deleteLater()
-
-
-Part = QWidget | QLayout | int | None
-"""What stands in a row or a column: also pixels of empty room, and None for what room is left.
-
-In a tuple with it stands its share of the room that is left.
-"""
-Edges = tuple[int, int, int, int]
-"""Pixels left of what is laid out, above, right and below."""
-
-
-def side_by_side(
-    whole: QWidget | None,
-    *parts: Part | tuple[Part, int],
-    gap: int = -1,
-    edges: Edges = (0, 0, 0, 0),
-) -> QHBoxLayout:
-    """Lay parts beside one another, over all of a widget if one is given, `gap` pixels apart.
-
-    A gap of -1 is as wide as the style has it.
-    """
-    return _laid(QHBoxLayout(), whole, parts, gap, edges)
-
-
-def stacked(
-    whole: QWidget | None,
-    *parts: Part | tuple[Part, int],
-    gap: int = -1,
-    edges: Edges = (0, 0, 0, 0),
-) -> QVBoxLayout:
-    """Lay parts below one another, as `side_by_side` lays them beside one another."""
-    return _laid(QVBoxLayout(), whole, parts, gap, edges)
-
-
-def fill(whole: QWidget, *parts: QWidget) -> None:
-    """Give all of a widget to its parts, one below the other."""
-    stacked(whole, *parts, gap=0)
-
-
-def _laid(
-    layout: Layout,
-    whole: QWidget | None,
-    parts: Sequence[Part | tuple[Part, int]],
-    gap: int,
-    edges: Edges,
-) -> Layout:
-    if whole is not None:
-        whole.setLayout(layout)
-    layout.setContentsMargins(*edges)
-    layout.setSpacing(gap)
-    for found in parts:
-        part, share = found if isinstance(found, tuple) else (found, int(found is None))
-        if part is None:
-            layout.addStretch(share)
-        elif isinstance(part, int):
-            layout.addSpacing(part)
-        elif isinstance(part, QLayout):
-            layout.addLayout(part, share)
-        else:
-            layout.addWidget(part, share)
-    return layout

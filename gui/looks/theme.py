@@ -23,55 +23,22 @@ from PySide6.QtCore import qInstallMessageHandler
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
 from PySide6.QtWidgets import QApplication, QStyleFactory
 
-# Colour arithmetic in OKLab, where equal distances look equal (Björn Ottosson, 2020).
-#
-# Source of the matrices: https://bottosson.github.io/posts/oklab/ (public domain).
+RESOURCES = Path(__file__).resolve().parents[2] / "resources"
+DEFAULT = "light"
+NORMAL = 100
+"""The text size, in per cent, that leaves type and distances as the theme's file gives them."""
 
+SANS = ("Inter", "Segoe UI Variable", "Segoe UI", "SF Pro Text", "Noto Sans", "DejaVu Sans")
+MONO = ("JetBrains Mono", "Cascadia Mono", "SF Mono", "Menlo", "Consolas", "DejaVu Sans Mono")
 
-_LMS = np.array(
-    [
-        [0.4122214708, 0.5363325363, 0.0514459929],
-        [0.2119034982, 0.6806995451, 0.1073969566],
-        [0.0883024619, 0.2817188376, 0.6299787005],
-    ]
-)
-_LAB = np.array(
-    [
-        [0.2104542553, 0.7936177850, -0.0040720468],
-        [1.9779984951, -2.4285922050, 0.4505937099],
-        [0.0259040371, 0.7827717662, -0.8086757660],
-    ]
-)
-_INVERSE_LMS = np.linalg.inv(_LMS)
-_INVERSE_LAB = np.linalg.inv(_LAB)
+Owner = Literal["thread", "warp", "block"]
+Rgba = NDArray[np.uint8]
 
+FEW_THREADS = 16
+"""Up to this many threads, each has a colour of its own instead of its warp's."""
 
-def parse(text: str) -> NDArray[np.float64]:
-    """`#rrggbb` as float64[3] in 0..255."""
-    return np.array([int(text[i : i + 2], 16) for i in (1, 3, 5)], dtype=np.float64)
-
-
-def to_oklab(color: str | NDArray[np.float64]) -> NDArray[np.float64]:
-    """Convert sRGB (`#rrggbb`, or float[..., 3] in 0..255) to OKLab: float64[..., 3]."""
-    rgb = (parse(color) if isinstance(color, str) else np.asarray(color, np.float64)) / 255.0
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    return np.asarray(np.cbrt(linear @ _LMS.T) @ _LAB.T)
-
-
-def from_oklab(lab: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """OKLab float[..., 3] to sRGB uint8[..., 3]; what lies outside sRGB is clipped."""
-    linear = np.clip((lab @ _INVERSE_LAB.T) ** 3 @ _INVERSE_LMS.T, 0.0, 1.0)
-    rgb = np.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055)
-    return np.asarray(np.rint(rgb * 255), dtype=np.uint8)
-
-
-@cache
-def mix(first: str, second: str, amount: float) -> NDArray[np.uint8]:
-    """The colour `amount` (0..1) of the way from first to second, in OKLab, as uint8[3]."""
-    a, b = to_oklab(first), to_oklab(second)
-    mixed = from_oklab(a + (b - a) * amount)
-    mixed.flags.writeable = False
-    return mixed
+_current = (DEFAULT, NORMAL)
+_WORN = "tilescope_theme"  # the application's property that names the theme on it, and its size
 
 
 @dataclass(frozen=True)
@@ -129,18 +96,6 @@ class Spacing:
     margin: int
     radius: int
     control: int
-
-
-RESOURCES = Path(__file__).resolve().parents[2] / "resources"
-DEFAULT = "light"
-NORMAL = 100
-"""The text size, in per cent, that leaves type and distances as the theme's file gives them."""
-
-SANS = ("Inter", "Segoe UI Variable", "Segoe UI", "SF Pro Text", "Noto Sans", "DejaVu Sans")
-MONO = ("JetBrains Mono", "Cascadia Mono", "SF Mono", "Menlo", "Consolas", "DejaVu Sans Mono")
-
-Owner = Literal["thread", "warp", "block"]
-Rgba = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
@@ -229,10 +184,6 @@ def _font(families: tuple[str, ...], size: float, bold: bool) -> QFont:
     return font
 
 
-FEW_THREADS = 16
-"""Up to this many threads, each has a colour of its own instead of its warp's."""
-
-
 @cache
 def _owner_lut(theme: Theme, kind: Owner, count: int) -> Rgba:
     panel = to_oklab(theme.surfaces.panel)
@@ -297,10 +248,6 @@ def _sized(theme: Theme, text_size: int) -> Theme:
     distances = {name: round(pixels * by) for name, pixels in vars(theme.spacing).items()}
     spacing = Spacing(**{**distances, "radius": theme.spacing.radius})
     return replace(theme, sizes=sizes, spacing=spacing, text_size=text_size)
-
-
-_current = (DEFAULT, NORMAL)
-_WORN = "tilescope_theme"  # the application's property that names the theme on it, and its size
 
 
 def current_theme() -> Theme:
@@ -387,3 +334,53 @@ def palette(theme: Theme) -> QPalette:
         result.setColor(group.Disabled, key, color("text_faint"))
     result.setColor(group.Disabled, role.Highlight, color("border"))
     return result
+
+
+# -- colour arithmetic in OKLab, where equal distances look equal (Björn Ottosson, 2020) ----------
+#
+# Source of the matrices: https://bottosson.github.io/posts/oklab/ (public domain).
+
+_LMS = np.array(
+    [
+        [0.4122214708, 0.5363325363, 0.0514459929],
+        [0.2119034982, 0.6806995451, 0.1073969566],
+        [0.0883024619, 0.2817188376, 0.6299787005],
+    ]
+)
+_LAB = np.array(
+    [
+        [0.2104542553, 0.7936177850, -0.0040720468],
+        [1.9779984951, -2.4285922050, 0.4505937099],
+        [0.0259040371, 0.7827717662, -0.8086757660],
+    ]
+)
+_INVERSE_LMS = np.linalg.inv(_LMS)
+_INVERSE_LAB = np.linalg.inv(_LAB)
+
+
+def parse(text: str) -> NDArray[np.float64]:
+    """`#rrggbb` as float64[3] in 0..255."""
+    return np.array([int(text[i : i + 2], 16) for i in (1, 3, 5)], dtype=np.float64)
+
+
+def to_oklab(color: str | NDArray[np.float64]) -> NDArray[np.float64]:
+    """Convert sRGB (`#rrggbb`, or float[..., 3] in 0..255) to OKLab: float64[..., 3]."""
+    rgb = (parse(color) if isinstance(color, str) else np.asarray(color, np.float64)) / 255.0
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return np.asarray(np.cbrt(linear @ _LMS.T) @ _LAB.T)
+
+
+def from_oklab(lab: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """OKLab float[..., 3] to sRGB uint8[..., 3]; what lies outside sRGB is clipped."""
+    linear = np.clip((lab @ _INVERSE_LAB.T) ** 3 @ _INVERSE_LMS.T, 0.0, 1.0)
+    rgb = np.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055)
+    return np.asarray(np.rint(rgb * 255), dtype=np.uint8)
+
+
+@cache
+def mix(first: str, second: str, amount: float) -> NDArray[np.uint8]:
+    """The colour `amount` (0..1) of the way from first to second, in OKLab, as uint8[3]."""
+    a, b = to_oklab(first), to_oklab(second)
+    mixed = from_oklab(a + (b - a) * amount)
+    mixed.flags.writeable = False
+    return mixed

@@ -22,15 +22,9 @@ from core.cancelling import cancelled_by
 from core.errors import Cancelled, TilescopeError
 from core.files import replace_file
 from core.gpu.benchmark_job import BenchmarkJob, Timing
-from core.gpu.benchmark_result import (
-    BenchmarkResult,
-    DeviceReport,
-    Readings,
-    load_recorded,
-    summarise,
-)
+from core.gpu.benchmark_result import BenchmarkResult, DeviceReport, Readings, summarise
 from core.gpu.benchmark_run import run_benchmark
-from core.gpu.result_files import Journal, read_results
+from core.gpu.result_files import Journal, load_recorded, read_results
 from core.gpu.sweep import Ended, Lane, LaneClosed, Outcome, Progress, Started, Sweep, Told, Update
 from core.gpu.sweep_plan import (
     SIZE,
@@ -51,7 +45,7 @@ from gui.scenes.names_and_numbers import capital, grouped, plural, spaced
 if TYPE_CHECKING:
     from core.gpu.sweep import Failure
     from core.ladder import Ladder, Rung
-    from core.own_files.file_launch import FileLaunch
+    from core.own_files.launch_texts import FileLaunch
     from gui.scenes.session_values import Configuration
 
 # Results: where they come from, and how they are called.

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from core.emulator.events import Ints
 from core.trace import Array, EventKind
 from core.trace.access import SharedArray
-from gui.scenes.names_and_numbers import elements_name, join, numbers_name
+from core.wording import listing
+from gui.scenes.names_and_numbers import elements_name, numbers_name
 from gui.scenes.session_values import WARP_SIZE
 from gui.scenes.weak_memo import last_for_each, once_for_each
 
@@ -700,7 +701,7 @@ def operations_words(block: BlockTrace, step: int, arrays: Iterable[Array]) -> s
     products = [e for e in events if e.kind == "product"]
     if products:
         parts = [(a, multiplied(block, step, a)) for a in arrays]
-        what = join([elements_name(a, flats) for a, flats in parts if len(flats)])
+        what = listing([elements_name(a, flats) for a, flats in parts if len(flats)])
         warps = warps_of(block, products)
         who = f"warp{'s' * (len(warps) > 1)} {numbers_name(warps)}"
         said = f"{who} multipl{'y' if len(warps) > 1 else 'ies'} by wgmma"
@@ -708,4 +709,4 @@ def operations_words(block: BlockTrace, step: int, arrays: Iterable[Array]) -> s
     verbs = {"load": "loads", "store": "stores"}
     found = [(array, *copied(events, array)) for array in arrays]
     moved = [f"{verbs[verb]} {elements_name(a, flats)}" for a, flats, verb in found if verb]
-    return f"the copy engine {join(moved)}" if moved else ""
+    return f"the copy engine {listing(moved)}" if moved else ""

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gui.scenes.names_and_numbers import join, plural, value_text, verb_of
+from core.wording import listing
+from gui.scenes.names_and_numbers import plural, value_text, verb_of
 from gui.scenes.warp_lanes import LANES
 from gui.scenes.weak_memo import last_for_each, once_for_each
 
@@ -130,7 +131,7 @@ def _caption(access: Access, warp: int, words: tuple[OwnWord, ...], lanes: int) 
     if not lanes:
         return f"No lane of warp {warp} takes part in this access."
     names = sorted({word.name for word in words})
-    what = join(names) if len(names) <= 3 else f"{len(names)} places of {access.target}"
+    what = listing(names) if len(names) <= 3 else f"{len(names)} places of {access.target}"
     if access.space == "local":
         whose = "each its own" if lanes > 1 else "its own"
         verb = verb_of(access.kind, lanes)

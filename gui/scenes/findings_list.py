@@ -34,6 +34,11 @@ def finding_rows(trace: Trace | None) -> tuple[FindingRow, ...]:
     return _rows(trace) if trace is not None else ()
 
 
+def findings_of(session: Session) -> tuple[FindingRow, ...]:
+    """The findings that are shown: none while a question is about them."""
+    return () if session.hides("findings") else finding_rows(session.trace)
+
+
 @once_for_each
 def _rows(trace: Trace) -> tuple[FindingRow, ...]:
     said = caveats(trace, "{} in Configuration".format, "{1} at {0}".format)

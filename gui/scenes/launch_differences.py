@@ -15,8 +15,9 @@ import numpy as np
 from core.explain.explanations import Place
 from core.gpu.result_check import Check, check
 from core.rules.counters import SPACES, UNITS, WAYS, measures_of
+from core.wording import listing
 from gui.scenes.findings_list import fault_names
-from gui.scenes.names_and_numbers import capital, grouped, join, plural
+from gui.scenes.names_and_numbers import capital, grouped, plural
 from gui.scenes.weak_memo import once_for_each
 
 if TYPE_CHECKING:
@@ -52,9 +53,9 @@ def verdict(first: Session, second: Session, name: str) -> str:
     new = [fault for fault in faults[1] if fault not in faults[0]]
     if gone:
         are = "is" if len(gone) == 1 else "are"
-        said.append(capital(f"{join([f'the {fault}' for fault in gone])} {are} gone."))
+        said.append(capital(f"{listing([f'the {fault}' for fault in gone])} {are} gone."))
     if new:
-        said.append(f"New: {join(new)}.")
+        said.append(f"New: {listing(new)}.")
     return " ".join([*said, times_text(first, second)]).strip()
 
 
@@ -86,8 +87,8 @@ def _costs(first: Session, second: Session, called: str) -> list[str]:
             and row.winner != total.winner
         ]
     if same:
-        said.append(f"as many {join(same)} as {called}")
-    return [*said, f"but {join(against)}"] if against else said
+        said.append(f"as many {listing(same)} as {called}")
+    return [*said, f"but {listing(against)}"] if against else said
 
 
 def _what(row: Difference) -> str:
@@ -103,7 +104,7 @@ def repaired_text(gone: Sequence[str], before: Outcome | None, after: Outcome | 
     """
     right = after.right if after is not None else None
     joint = {None: "; ", True: ", "}.get(right, ", but ")
-    return f"{capital(join(gone))} gone{joint}{reference_text(after, before)}."
+    return f"{capital(listing(gone))} gone{joint}{reference_text(after, before)}."
 
 
 # What a launch computed, against the reference and against another launch.
@@ -155,10 +156,10 @@ def reference_text(found: Outcome | None, before: Outcome | None) -> str:
     names = [c.array for c in found.checks if c.ok == found.right]
     s = "s" if len(names) == 1 else ""
     if found.right:
-        return f"result right: {join(names)} equal{s} the reference to within rounding"
+        return f"result right: {listing(names)} equal{s} the reference to within rounding"
     errors = [c.max_error for c in found.checks if not c.ok and c.max_error is not None]
     by = f" by up to {max(errors):.3g}" if errors else ""
-    return f"result wrong: {join(names)} differ{s} from the reference{by}"
+    return f"result wrong: {listing(names)} differ{s} from the reference{by}"
 
 
 def result_text(before: Outcome | None, after: Outcome | None) -> str:
@@ -176,7 +177,7 @@ def result_text(before: Outcome | None, after: Outcome | None) -> str:
     if before.given != after.given or before.gave.keys() != after.gave.keys():
         return ""
     names = [name for name in after.gave if after.gave[name] != before.gave[name]]
-    return f"another result in {join(names)}"
+    return f"another result in {listing(names)}"
 
 
 # What two launches cost, side by side, and which is better.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from core.emulator.events import Ints
 from core.trace import EventKind
+from core.wording import listing
 from gui.scenes.block_history import (
     BEFORE,
     EMPTY,
@@ -39,7 +40,6 @@ from gui.scenes.illegal_and_masked_off import (
 from gui.scenes.names_and_numbers import (
     block_name,
     elements_name,
-    join,
     part_name,
     plural,
     value_text,
@@ -104,10 +104,10 @@ def held_words(grids: Sequence[Grid], held: Sequence[SoFar | None], thread: int)
         if mine is None or not len(mine.flats):
             continue
         few = mine.values.tolist() if len(mine.flats) <= FEW_SUMS else []
-        what = f"{join([value_text(v) for v in few])} for " if few else ""
+        what = f"{listing([value_text(v) for v in few])} for " if few else ""
         verb = "hold" if len(mine.used) > 1 else "holds"
         said.append(
-            f"{join(mine.used)} {verb} {what}{elements_name(grid.array, mine.flats)} so far"
+            f"{listing(mine.used)} {verb} {what}{elements_name(grid.array, mine.flats)} so far"
         )
     return ", ".join(said)
 

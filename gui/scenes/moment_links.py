@@ -21,7 +21,7 @@ from core.errors import ParameterError, TilescopeError
 from core.files import replace_file
 from core.ladder.input_arrays import INPUTS
 from core.lessons.step_links import link_pairs
-from core.own_files.file_launch import FileLaunch
+from core.own_files.launch_texts import FileLaunch
 from core.own_files.sources_and_headers import read_plain
 from gui.scenes.question_in_views import LANES
 from gui.scenes.session import Session

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from core.wording import listing
+
 if TYPE_CHECKING:
     from core.trace import Array, BlockTrace, SharedArray, Value
 
@@ -95,13 +97,6 @@ def variable_text(value: Value | None, type_name: str = "") -> str:
     digits = 15 if type_name == "double" else 7
     text = f"{float(value):.{digits}g}"
     return text if any(c in text for c in ".enai") else text + ".0"
-
-
-def join(parts: Sequence[str]) -> str:
-    """A list in a sentence: "A", "A and B", "A, B and C"."""
-    if len(parts) < 2:
-        return "".join(parts)
-    return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def capital(sentence: str) -> str:
@@ -222,7 +217,7 @@ def _of_structures(
     names = list(dict.fromkeys(fields[place] or f"byte {place}" for place in touched))
     if len(names) > MOST_FIELDS:
         return f"{structures}.{names[0]} … {names[-1]}"
-    return f"{structures}.{join(names)}"
+    return f"{structures}.{listing(names)}"
 
 
 def span_name(array: AnyArray, first: int, last: int) -> str:

@@ -17,12 +17,12 @@ from core.cancelling import check
 from core.errors import ParameterError
 from core.wording import assignments
 from gui.scenes.edited_source import Versions
-from gui.scenes.launch_edits import stops
+from gui.scenes.launch_form import stops
 from gui.scenes.matching_steps import Lockstep, course_of, same_place
 from gui.scenes.names_and_numbers import part_name, plural
-from gui.scenes.scrub_bar import step_label
 from gui.scenes.session import Session
 from gui.scenes.session_values import WARP_SIZE, Configuration, Element, Hover, exists
+from gui.scenes.transport_bar import step_label
 
 if TYPE_CHECKING:
     from core.ladder import Ladder, Rung

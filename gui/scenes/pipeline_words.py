@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gui.scenes.names_and_numbers import grouped, join, numbers_name, plural
+from core.wording import listing
+from gui.scenes.names_and_numbers import grouped, numbers_name, plural
 
 if TYPE_CHECKING:
     from core.trace import BlockTrace, Trace
@@ -128,7 +129,7 @@ def pipeline_caption(made: Pipeline, place: int, *, judged: bool = True) -> str:
     """One sentence about the pipeline, and what happens now."""
     stages = made.stages
     kinds = [m.how for m in made.moments if m.kind == "fill"]
-    hows = join([_PLURAL.get(how, how) for how in dict.fromkeys(kinds)])
+    hows = listing([_PLURAL.get(how, how) for how in dict.fromkeys(kinds)])
     sizes = {stage.nbytes for stage in stages}
     each = f" of {stage_name(0, stages[0])[1]}" if len(sizes) == 1 else ""
     head = f"{plural(len(stages), 'stage')}{each}, filled by {hows}"

@@ -16,9 +16,9 @@ from gui.scenes.launch_differences import outcome
 from gui.scenes.matching_steps import Course, Lockstep, course_of
 from gui.scenes.matrices import heat_caption, matrix_scene
 from gui.scenes.ptx_pane import listing_of
-from gui.scenes.scrub_bar import timeline_of
 from gui.scenes.session_values import WARP_SIZE
 from gui.scenes.shared_arrays_and_banks import shared_scene
+from gui.scenes.transport_bar import timeline_of
 from gui.scenes.warp_lanes import warp_scene
 
 if TYPE_CHECKING:

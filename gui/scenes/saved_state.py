@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from core.errors import TilescopeError
 from core.files import replace_file
-from core.own_files.file_launch import FileLaunch
+from core.own_files.launch_texts import FileLaunch
 from core.own_files.sources_and_headers import read_plain
 from core.plain_data import plain, typed
 from gui.scenes.moment_links import Named, checksum

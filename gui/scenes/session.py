@@ -59,8 +59,8 @@ if TYPE_CHECKING:
     from core.recording.count_launch import Counted
     from core.trace import BlockTrace, Trace
     from gui.scenes.matching_steps import Course
-    from gui.scenes.nsight_rows import Profile
     from gui.scenes.question_in_views import Lit, Pick
+    from gui.scenes.session_values import Profile
 
 T = TypeVar("T")
 

@@ -12,7 +12,9 @@ from core.ladder.rung import DEFAULT_SEED
 
 if TYPE_CHECKING:
     from core.emulator.scheduling import WarpOrder
-    from core.own_files.file_launch import FileLaunch
+    from core.launch import Workload
+    from core.nsight import Comparison
+    from core.own_files.launch_texts import FileLaunch
     from core.trace import Trace
 
 WARP_SIZE = 32
@@ -102,6 +104,15 @@ class Origin:
     original: str
     twin: str = ""
     """The rung that does the same with the other mapping; coming from it the place is kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """The shown launch, `workload`, compared with a profile by Nsight Compute, named `file`."""
+
+    comparison: Comparison
+    workload: Workload
+    file: str
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.events import Ints
+from core.rules.shared_memory import BANKS, WORD
 from core.trace.access import SharedArray, owner_of
 from gui.scenes.block_history import accessed_name, all_elements, elements_a_lane, history_of
 from gui.scenes.illegal_and_masked_off import at_fault, faults_in_words
@@ -19,8 +20,6 @@ from gui.scenes.weak_memo import last_for_each
 
 if TYPE_CHECKING:
     from core.trace import Access, Array, BlockTrace, Trace
-
-BANKS, WORD = 32, 4  # banks, bytes
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from gui.scenes.findings_list import FindingRow, finding_rows
+from gui.scenes.findings_list import finding_rows, findings_of
 
 if TYPE_CHECKING:
     from core.trace import Trace
     from gui.scenes.session import Session
-
-
-def findings_of(session: Session) -> tuple[FindingRow, ...]:
-    """The findings that are shown: none while a question is about them."""
-    return () if session.hides("findings") else finding_rows(session.trace)
 
 
 Group = Literal["matrices", "memory", "code", "figures", "lists"]
@@ -68,7 +63,12 @@ VIEWS = (
     StepView("Source", "Source", "code", "gui.views.source_view:SourceView", key="F5"),
     StepView("PTX", "PTX", "code", "gui.views.ptx_view:PtxView", key="F6"),
     StepView(
-        "Phases", "Phase table", "code", "gui.views.phase_view:PhaseView", key="F7", tab="Phases"
+        "Phases",
+        "Phase table",
+        "code",
+        "gui.views.phase_table_view:PhaseView",
+        key="F7",
+        tab="Phases",
     ),
     StepView("Variables", "Variables", "figures", "gui.views.variables_view:VariablesView"),
     StepView("Counters", "Counters", "figures", "gui.views.counters_view:CountersView"),

@@ -10,7 +10,8 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from core.trace.variables import Value, Variable
-from gui.scenes.names_and_numbers import join, name_of_thread, variable_text
+from core.wording import listing
+from gui.scenes.names_and_numbers import name_of_thread, variable_text
 from gui.scenes.session_values import WARP_SIZE
 
 if TYPE_CHECKING:
@@ -171,4 +172,4 @@ def variables_caption(
     else:
         name = name_of_thread(session.block_trace, session.thread)
         who = f"Thread {name}: warp {session.warp}, lane {session.lane}"
-    return f"{who}. {join(names) + ' just changed' if names else 'Nothing changed'}."
+    return f"{who}. {listing(names) + ' just changed' if names else 'Nothing changed'}."

@@ -1,4 +1,7 @@
-"""Starts the window. Compiling and recording begin after the first paint, in the background."""
+"""Starts the window, and closes it when a signal asks for that.
+
+Compiling and recording begin after the first paint, in the background.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,19 @@ import argparse
 import gc
 import os
 import re
+import signal
+import socket
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from core.compiler import choice
+from core.compiler import which_compiler
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from PySide6.QtWidgets import QApplication
 
     from core.ladder import Ladder
@@ -22,6 +29,10 @@ if TYPE_CHECKING:
     from gui.shell.main_window import MainWindow
 
 DEFAULT_RUNG = "tiled"
+SIGNALS = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
+"""Those at which the window closes as its own button has it do: Ctrl-C in the terminal is one."""
 SHOWN_MS = 300
 """How long after the first record its picture is shown, even on a slow machine."""
 FIRST = 180, 56
@@ -56,10 +67,12 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--size", metavar="WxH", type=window_size, help="size of the window, such as 1280x800"
     )
-    parser.add_argument("--compiler", choices=get_args(choice.CompilerName), help=choice.HELP)
+    parser.add_argument(
+        "--compiler", choices=get_args(which_compiler.CompilerName), help=which_compiler.HELP
+    )
     options = parser.parse_args(argv)
     if options.compiler:
-        os.environ[choice.CHOICE] = options.compiler
+        os.environ[which_compiler.CHOICE] = options.compiler
     return options
 
 
@@ -110,7 +123,6 @@ def _opened(options: argparse.Namespace) -> int:
     from gui.shell.main_window import MainWindow
     from gui.shell.pages import read_ahead
     from gui.shell.session_persistence import Keeper, text_size_of, theme_of
-    from gui.shell.terminating import Terminator
 
     if options.theme is not None and options.theme not in theme_names():
         sys.stderr.write(f"There is no theme {options.theme!r}: {', '.join(theme_names())}.\n")
@@ -121,7 +133,7 @@ def _opened(options: argparse.Namespace) -> int:
     except TilescopeError as error:
         sys.stderr.write(f"{error}\n")
         return 2
-    app = QApplication.instance() or open_display()
+    app = QApplication.instance() or _open_display()
     assert isinstance(app, QApplication)
     terminator = Terminator(app)
     app.setApplicationName("Tilescope")
@@ -178,7 +190,7 @@ def _opened(options: argparse.Namespace) -> int:
     return 128 + terminator.got if terminator.got else status
 
 
-def open_display() -> QApplication:
+def _open_display() -> QApplication:
     """Qt's application. Where there is no display it ends the process, and says what works there.
 
     Qt itself would abort: it asks for what it calls a core dump.
@@ -190,7 +202,7 @@ def open_display() -> QApplication:
 
     def hear(kind: QtMsgType, context: object, text: str) -> None:
         if kind == QtMsgType.QtFatalMsg:
-            sys.stderr.write(f"{no_display(said)}\n")
+            sys.stderr.write(f"{_no_display(said)}\n")
             sys.stderr.flush()
             os._exit(2)
         said.append(text)
@@ -203,7 +215,7 @@ def open_display() -> QApplication:
     return app
 
 
-def no_display(said: Sequence[str]) -> str:
+def _no_display(said: Sequence[str]) -> str:
     """Why no window can be opened, from what Qt says of it, and what can be done without one."""
     names = ("QT_QPA_PLATFORM", "WAYLAND_DISPLAY", "DISPLAY")
     shown = next(filter(None, map(os.environ.get, names)), "")
@@ -261,3 +273,53 @@ def parse_start(
             raise ParameterError(NO_SET)
         return Path(text)
     return Moment(ladder[text].name, parameters)
+
+
+class Terminator:
+    """Closes all windows at the first of `SIGNALS`; at a second one the process ends at once.
+
+    Python's own handler would raise KeyboardInterrupt in whatever event was running, and Qt's loop
+    runs no handler before the next event: the signal's number arrives as a byte at a socket that
+    Qt listens to. One that is ignored here, as SIGHUP under nohup, stays so.
+    """
+
+    def __init__(self, app: QApplication) -> None:
+        from PySide6.QtCore import QSocketNotifier
+
+        self.got = 0
+        """The number of the signal that closed the windows, 0 while there was none."""
+        self._read, self._write = socket.socketpair()
+        for end in (self._read, self._write):
+            end.setblocking(False)
+        self._notifier = QSocketNotifier(self._read.fileno(), QSocketNotifier.Type.Read, app)
+        self._notifier.activated.connect(self._close)
+        self._wakeup_before = signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
+        self._before = {
+            number: signal.signal(number, _note)
+            for number in SIGNALS
+            if signal.getsignal(number) is not signal.SIG_IGN
+        }
+
+    def _close(self) -> None:
+        from PySide6.QtWidgets import QApplication
+
+        numbers = [number for number in self._read.recv(64) if number in self._before]
+        if not numbers:
+            return
+        self.got = numbers[0]
+        for number in self._before:
+            signal.signal(number, signal.SIG_DFL)
+        QApplication.closeAllWindows()
+
+    def stop(self) -> None:
+        """Leave the signals to whoever had them before."""
+        self._notifier.setEnabled(False)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(self._wakeup_before)
+        self._read.close()
+        self._write.close()
+
+
+def _note(number: int, frame: FrameType | None) -> None:
+    """Nothing: the byte at the socket says it."""

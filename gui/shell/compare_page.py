@@ -23,8 +23,8 @@ from PySide6.QtWidgets import (
 
 from gui.commands.explaining import Explaining, connect_numbers
 from gui.commands.second_launch import Comparing
-from gui.commands.window import Window
-from gui.looks.style_sheet import fill, named, side_by_side, stacked, styled_label
+from gui.commands.window_base import Window
+from gui.looks.labels_and_layouts import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.edited_source import Changes, changes
 from gui.scenes.launch_differences import Difference, Grouping, differences, verdict
@@ -40,21 +40,18 @@ from gui.scenes.paired_sessions import (
 from gui.scenes.session import Session
 from gui.scenes.session_values import COMPARED_VIEWS
 from gui.scenes.why_this_number import Topic
-from gui.views.base import Caption, Panel, SessionView
 from gui.views.counters_view import CountersView
 from gui.views.matrix_canvas import MatrixCanvas
-from gui.views.page_parts import PageWidget, panels_in, share
+from gui.views.page_widgets import PageWidget, panels_in, share
+from gui.views.question_in_views import Veil
+from gui.views.session_view import SessionView
 from gui.views.shared_view import SharedView
 from gui.views.source_view import SourceView
 from gui.views.tables import Index, RowModel, RowTable
 from gui.views.transport_bar import ScrubBar
-from gui.views.veil import Veil
 from gui.views.warp_view import WarpView
 from gui.views.why_panel import WhyPanel
-from gui.views.widgets import Segmented, action_button
-
-# The buttons above a comparison, as many as there is room for, and the switch of its views.
-
+from gui.views.widgets import Caption, Panel, Segmented, action_button
 
 LEAST = 400  # pixels
 GAP = 8  # pixels that a button needs beside it
@@ -67,6 +64,19 @@ VIEW_TIPS = {
     "Counters": "Counts of each launch, by array or line",
 }
 NEXT = "The next access of the selected warp that moves more or less on one side (D, Shift+D)"
+Side = Literal["a", "b"]
+LEAST_SIDE = 240  # pixels
+ROOM_FOR_HEADINGS, ROOM_FOR_FIT = 52, 44  # digits
+LOW = 18  # lines: a lower side has no room for headings either
+SHARES = (4, 4, 2, 2)  # of a side's height, in the order of its views
+A, B, CHANGE, VERDICT, BARS = 1, 2, 3, 4, 5  # columns
+BAR, ROOM = 6, 420  # pixels: a bar's height, and its length at most
+VERDICTS = {"a": "  ! worse", "b": "  ✓ better"}
+LINES = 19  # of text: the least height of one view
+UPPER, TALL = 68, 82  # per cent of the height that is above the table; with matrices in front
+
+
+# -- the buttons above a comparison, as many as there is room for, and the switch of its views -----
 
 
 class CompareBar(QWidget):
@@ -108,11 +118,7 @@ class CompareBar(QWidget):
         return menu
 
 
-Side = Literal["a", "b"]
-LEAST_SIDE = 240  # pixels
-ROOM_FOR_HEADINGS, ROOM_FOR_FIT = 52, 44  # digits
-LOW = 18  # lines: a lower side has no room for headings either
-SHARES = (4, 4, 2, 2)  # of a side's height, in the order of its views
+# -- one side --------------------------------------------------------------------------------------
 
 
 class SideHead(SessionView):
@@ -266,9 +272,7 @@ class CompareSide(QWidget):
         return {f"{letter}: {name}": view for name, view in views.items()}
 
 
-A, B, CHANGE, VERDICT, BARS = 1, 2, 3, 4, 5  # columns
-BAR, ROOM = 6, 420  # pixels: a bar's height, and its length at most
-VERDICTS = {"a": "  ! worse", "b": "  ✓ better"}
+# -- the table of differences ----------------------------------------------------------------------
 
 
 class DifferenceModel(RowModel[Difference]):
@@ -395,8 +399,7 @@ class DifferenceView(QWidget):
             self.refresh()
 
 
-LINES = 19  # of text: the least height of one view
-UPPER, TALL = 68, 82  # per cent of the height that is above the table; with matrices in front
+# -- the page --------------------------------------------------------------------------------------
 
 
 class ComparePage(PageWidget, QWidget):

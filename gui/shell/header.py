@@ -7,7 +7,8 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QMenuBar, QToolButton, QWidget
 
 from core.wording import assignments
-from gui.looks.style_sheet import set_style, side_by_side, stacked, styled_label
+from gui.looks.labels_and_layouts import side_by_side, stacked, styled_label
+from gui.looks.style_sheet import set_style
 from gui.scenes.names_and_numbers import spaced
 from gui.scenes.session import Session
 from gui.shell.pages import PAGES
@@ -120,7 +121,7 @@ class Header(QWidget):
             self.facts.setText("Nothing has run yet" if failed else "Recording the first launch …")
             return
         launch = trace.workload.launch
-        self._title = launch_name(self.session)
+        self._title = _launch_name(self.session)
         self.title.setText(self._title)
         self.title.setAccessibleName(self._title)
         grid = "?" if self.session.hides("form") else launch.grid
@@ -128,7 +129,7 @@ class Header(QWidget):
         self._fit()
 
 
-def launch_name(session: Session) -> str:
+def _launch_name(session: Session) -> str:
     """The launch's name; a broken kernel's says what is wrong with it, so findings veil it."""
     assert session.trace is not None
     if session.hides("findings"):
@@ -145,4 +146,4 @@ def window_title(session: Session) -> str:
         return "Tilescope"
     values = assignments(trace.workload.parameters)
     values = f" ({values})" if values else ""
-    return f"{launch_name(session)}{values} – Tilescope"
+    return f"{_launch_name(session)}{values} – Tilescope"

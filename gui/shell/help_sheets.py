@@ -18,12 +18,12 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QDialog, QFrame, QLineEdit, QScrollArea, QTextEdit, QWidget
 
-from gui.looks.style_sheet import fill, named, side_by_side, stacked, styled_label
+from gui.looks.labels_and_layouts import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.views.glossary_words import WordDrawing, known_words
 
 if TYPE_CHECKING:
-    from gui.commands.menu_command import Command
+    from gui.shell.menus import Command
 
 Lines = Sequence[tuple[str, str]]
 

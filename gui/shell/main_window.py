@@ -10,30 +10,27 @@ from PySide6.QtWidgets import QApplication, QSplitter, QWidget
 
 from gui.background import close_workers
 from gui.commands.all_commands import Commands
-from gui.commands.focus import FocusKeys, focus_page, in_sight
+from gui.commands.keyboard_focus import FocusKeys, focus_page, in_sight
 from gui.commands.left_column import LeftColumn
 from gui.commands.recording import Recorder
 from gui.commands.theme_applier import Dressing
-from gui.commands.window import Window
-from gui.looks.style_sheet import stacked
+from gui.commands.window_base import Window
+from gui.looks.labels_and_layouts import stacked
 from gui.looks.theme import NORMAL, theme_names
 from gui.scenes.session import Session
 from gui.scenes.session_values import TEXT_SIZES, Configuration
 from gui.shell.header import Header, window_title
 from gui.shell.menus import build_menus
 from gui.shell.pages import PAGES
-from gui.views.base import Panel
 from gui.views.glossary_words import Words
 from gui.views.ladder_panel import LadderPanel
 from gui.views.launch_form import ConfigurationForm, SelectionForm
 from gui.views.lesson_panel import LessonPanel
-from gui.views.message_bar import BusySign, MessageBar
-from gui.views.moment_title import MomentTitle
-from gui.views.page_parts import PageWidget
-from gui.views.page_stack import Page, Pages
+from gui.views.message_bar import BusySign, MessageBar, MomentTitle
+from gui.views.page_widgets import Page, Pages, PageWidget
 from gui.views.step_page import StepPage
 from gui.views.transport_bar import TransportBar
-from gui.views.widgets import name_choices
+from gui.views.widgets import Panel, name_choices
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
@@ -58,7 +55,7 @@ class MainWindow(Window):
         self._lay_out()
         self.commands = do = Commands(self)
         self.workbench, self.moments, self.lecture = do.workbench, do.moments, do.lecture
-        self.exporter, self.enlarging, self.explaining = do.exporter, do.enlarging, do.explaining
+        self.pictures, self.enlarging, self.explaining = do.pictures, do.enlarging, do.explaining
         self.stopping, self.teaching = do.stopping, do.teaching
         sheets = self.show_cheat_sheet, self.show_glossary
         self.menus = build_menus(self, do, self.header.menu_bar, sheets)
@@ -113,8 +110,8 @@ class MainWindow(Window):
         self.body.setHandleWidth(8)
         shell = QWidget()
         shell.setObjectName("shell")
-        self.left_column = LeftColumn(self)
-        inner = stacked(None, self.left_column.beside(self.body), edges=(8, 8, 8, 8))
+        self.left_column = LeftColumn(self, self.body, self.left, self.session)
+        inner = stacked(None, self.left_column.beside_button(), edges=(8, 8, 8, 8))
         self.shell = stacked(shell, self.moment_title, (inner, 1), self.transport, gap=0)
         self.setCentralWidget(shell)
 

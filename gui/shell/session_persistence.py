@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QByteArray, QLockFile, QObject, QTimer
 from PySide6.QtGui import QScreen
 
-from gui.commands.moment_commands import places_of
+from gui.commands.links_and_moments import places_of
 from gui.looks.theme import NORMAL, theme_names
 from gui.scenes.saved_state import LOOKS, Saved, save, selection
 from gui.scenes.session_values import TEXT_SIZES

@@ -25,10 +25,10 @@ from PySide6.QtWidgets import (
 
 from core.errors import ParameterError
 from core.lessons.typed_answers import LETTERS, number_typed, things_typed
-from gui.looks.style_sheet import named, set_style, side_by_side, stacked, styled_label
+from gui.looks.labels_and_layouts import named, side_by_side, stacked, styled_label
+from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
-from gui.scenes.lesson_prose import plain
-from gui.views.glossary_words import ProseLabel
+from gui.views.glossary_words import ProseLabel, plain
 from gui.views.widgets import RETURN, StopSlider, action_button, keeps_key
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class AnswerField(QWidget):
 
 
 class AnswerLine(QLineEdit):
-    """Where an answer is typed; PgUp and PgDown are the window's (`gui.commands.focus`)."""
+    """Where an answer is typed; PgUp and PgDown are the window's (`commands/keyboard_focus.py`)."""
 
 
 class FigureLine(AnswerLine):

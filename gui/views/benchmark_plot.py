@@ -22,7 +22,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QBoxLayout, QWidget
 
-from gui.looks.style_sheet import named, side_by_side, stacked, styled_label
+from gui.looks.labels_and_layouts import named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.benchmark import Measured
 from gui.scenes.benchmark_plot import (
@@ -40,10 +40,9 @@ from gui.scenes.benchmark_plot import (
 )
 from gui.scenes.names_and_numbers import grouped
 from gui.scenes.roofline import spread
-from gui.views.base import Caption
 from gui.views.drawing_tools import LEFT, text
 from gui.views.plots import Chart, HaloText, pg, symbol_size
-from gui.views.widgets import Segmented, fitting_choice, offer
+from gui.views.widgets import Caption, Segmented, fitting_choice, offer
 
 # Parts of the benchmark page's plots: axes with grouped numbers, and the key beside the curves.
 

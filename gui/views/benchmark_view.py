@@ -34,11 +34,13 @@ from core.files import replace_file
 from core.gpu.benchmark_job import Timing
 from core.gpu.result_files import READ, read_results, write_results
 from core.gpu.sweep_plan import SIZE, FileKernel, make_plan
-from core.own_files.file_launch import FileLaunch
+from core.own_files.launch_texts import FileLaunch
 from gui.background import Worker, sentence_of
 from gui.jobs.ceilings_work import CeilingCounter
 from gui.jobs.opening_work import file_to_sweep_job
-from gui.looks.style_sheet import named, set_icon, set_style, side_by_side, stacked, styled_label
+from gui.looks.icons import set_icon
+from gui.looks.labels_and_layouts import named, side_by_side, stacked, styled_label
+from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
 from gui.pictures import Picture, image_of, pdf_of, write_picture
 from gui.scenes.benchmark import (
@@ -73,12 +75,12 @@ from gui.scenes.benchmark import (
 from gui.scenes.benchmark_plot import simple_results, simple_series
 from gui.scenes.names_and_numbers import in_window, plural
 from gui.scenes.question_in_views import waits
-from gui.views.base import Caption, Panel
 from gui.views.benchmark_plot import CurvesPanel, LaunchPlot
-from gui.views.page_parts import Choice, PageView, panels_in, simple_or_all
+from gui.views.dialogs import ask_where
+from gui.views.page_widgets import Choice, PageView, panels_in, simple_or_all
+from gui.views.question_in_views import Veil
 from gui.views.tables import Index, RowModel, RowTable
-from gui.views.veil import Veil
-from gui.views.widgets import action_button, ask_where, fitting_choice, offer, push_button
+from gui.views.widgets import Caption, Panel, action_button, fitting_choice, offer, push_button
 
 if TYPE_CHECKING:
     from core.gpu.benchmark_result import BenchmarkResult

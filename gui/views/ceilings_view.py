@@ -31,7 +31,7 @@ from PySide6.QtWidgets import (
 from gui.background import Worker, sentence_of
 from gui.jobs import ceilings_work as work
 from gui.jobs.ceilings_work import CeilingsModel
-from gui.looks.style_sheet import fill, named, side_by_side, stacked, styled_label
+from gui.looks.labels_and_layouts import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes import ceilings_shown as scene
 from gui.scenes import roofline
@@ -40,8 +40,7 @@ from gui.scenes.ceilings_shown import LegendKey, Row
 from gui.scenes.names_and_numbers import grouped
 from gui.scenes.occupancy_shown import first_order
 from gui.scenes.session_values import Configuration
-from gui.views.base import Caption, Panel
-from gui.views.page_parts import (
+from gui.views.page_widgets import (
     DeviceBox,
     PageView,
     Subject,
@@ -50,9 +49,9 @@ from gui.views.page_parts import (
     simple_or_all,
     subject_row,
 )
+from gui.views.question_in_views import Veil
 from gui.views.roofline_plot import RooflinePlot
-from gui.views.veil import Veil
-from gui.views.widgets import Scrolled, action_button
+from gui.views.widgets import Caption, Panel, Scrolled, action_button
 
 if TYPE_CHECKING:
     from core.devices.device_table import Device

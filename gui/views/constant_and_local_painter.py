@@ -28,7 +28,7 @@ from gui.views.drawing_tools import (
     texts,
     that_fits,
 )
-from gui.views.veil import draw_veil
+from gui.views.question_in_views import draw_veil
 
 MOST_BOXES = 32
 GAP, HIGH, LEAST_GAP, LEAST_HIGH = 4.2, 2.3, 0.9, 1.2  # lines: of the links, and of a box

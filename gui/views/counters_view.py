@@ -8,24 +8,26 @@ from PySide6.QtCore import QModelIndex, QRectF
 from PySide6.QtGui import QPainter, QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QStyledItemDelegate, QStyleOptionViewItem
 
-from gui.looks.style_sheet import fill
+from gui.looks.labels_and_layouts import fill
 from gui.looks.theme import current_theme
-from gui.scenes.counter_table import CounterRow, counter_rows, counters_caption, sections
-from gui.scenes.names_and_numbers import capital, grouped, spaced
-from gui.scenes.nsight_rows import (
-    Profile,
+from gui.scenes.counter_table import (
+    CounterRow,
     ProfileRow,
+    counter_rows,
+    counters_caption,
     first_difference,
     profile_caption,
     profile_rows,
+    sections,
 )
+from gui.scenes.names_and_numbers import capital, grouped, spaced
 from gui.scenes.session import Session
-from gui.scenes.session_values import Hover
-from gui.views.base import Caption, SessionView
+from gui.scenes.session_values import Hover, Profile
 from gui.views.drawing_tools import LEFT, text
+from gui.views.question_in_views import Veil
+from gui.views.session_view import SessionView
 from gui.views.tables import Index, RowModel, RowTable
-from gui.views.veil import Veil
-from gui.views.widgets import Segmented
+from gui.views.widgets import Caption, Segmented
 
 REQUESTS = 2
 BAR = 5
@@ -87,7 +89,7 @@ class RatioBar(QStyledItemDelegate):
 
 
 class ProfileModel(RowModel[ProfileRow]):
-    """The rows of `gui.scenes.nsight_rows` for a table."""
+    """The rows of `gui.scenes.counter_table` for a table."""
 
     HEADS = ("Where", "Counter", "Tilescope", "Nsight", "Nsight − Tilescope")
     RIGHT = frozenset({2, 3})

@@ -25,11 +25,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.looks.style_sheet import empty, fill, named, side_by_side, stacked, styled_label
+from gui.looks.labels_and_layouts import empty, fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.course_shown import EXERCISES, WAYS, CourseShown, LessonRow
 from gui.views.drawing_tools import LEFT, text
-from gui.views.page_parts import PageWidget
+from gui.views.page_widgets import PageWidget
 from gui.views.widgets import RETURN, Scrolled, push_button
 
 if TYPE_CHECKING:

@@ -27,7 +27,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.looks.style_sheet import set_icon, side_by_side, stacked, styled_label
+from gui.looks.icons import set_icon
+from gui.looks.labels_and_layouts import side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.step_views import names_in
 
@@ -557,7 +558,7 @@ class DockArea(QMainWindow):
                 pass
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Leave the menu of views to the window (`gui.commands.pictures`)."""
+        """Leave the menu of views to the window (`gui.commands.saving_pictures`)."""
         event.ignore()
 
     def event(self, event: QEvent) -> bool:

@@ -6,14 +6,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QListWidgetItem, QStackedLayout
 
-from gui.looks.style_sheet import fill, styled_label
+from gui.looks.labels_and_layouts import fill, styled_label
 from gui.scenes.breakpoints import BreakRow, break_rows, breaks_caption
-from gui.scenes.findings_list import findings_caption, go_to
+from gui.scenes.findings_list import findings_caption, findings_of, go_to
 from gui.scenes.session import Session
-from gui.scenes.step_views import findings_of
-from gui.views.base import Caption, SessionView
+from gui.views.session_view import SessionView
 from gui.views.tables import PlaceList, PlaceRow
-from gui.views.widgets import Scrolled, action_button
+from gui.views.widgets import Caption, Scrolled, action_button
 
 TIP = "Click to go to its step, thread and line"
 

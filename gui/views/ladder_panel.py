@@ -15,12 +15,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.looks.style_sheet import named, stacked, styled_label
+from gui.looks.labels_and_layouts import named, stacked, styled_label
 from gui.looks.theme import current_theme
-from gui.views.base import Panel
 from gui.views.drawing_tools import LEFT, RIGHT, text
 from gui.views.launch_form import ConfigurationForm
 from gui.views.tables import Index
+from gui.views.widgets import Panel
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence

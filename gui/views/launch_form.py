@@ -29,22 +29,16 @@ from PySide6.QtWidgets import (
 from core.errors import ParameterError
 from core.ladder.input_arrays import INPUTS, Inputs
 from core.ladder.rung import WAYS
-from core.own_files.file_launch import FieldErrors
+from core.own_files.launch_texts import FieldErrors
 from gui.background import Coalescer, Worker
-from gui.looks.style_sheet import (
-    empty,
-    named,
-    set_icon,
-    set_style,
-    side_by_side,
-    stacked,
-    styled_label,
-)
+from gui.looks.icons import set_icon
+from gui.looks.labels_and_layouts import empty, named, side_by_side, stacked, styled_label
+from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
-from gui.scenes.launch_edits import FILE, FILLS, NULL, KnobRow, array_text, split_array, stops
+from gui.scenes.launch_form import FILE, FILLS, NULL, KnobRow, array_text, split_array, stops
 from gui.scenes.names_and_numbers import clipped, in_window, told_apart
 from gui.scenes.session import Session
-from gui.views.page_parts import Choice
+from gui.views.page_widgets import Choice
 from gui.views.widgets import (
     AtLowerEdge,
     Fields,
@@ -56,9 +50,9 @@ from gui.views.widgets import (
 )
 
 if TYPE_CHECKING:
-    from core.compiler.kernel_signature import SignatureParameter
+    from core.compiler.kernel_parameters import KernelParameter
     from core.ladder import Parameter, Rung
-    from core.own_files.file_launch import FileLaunch
+    from core.own_files.launch_texts import FileLaunch
     from gui.scenes.session_values import Configuration
 
 
@@ -67,7 +61,7 @@ class ArrayField(QWidget):
 
     changed = Signal()
 
-    def __init__(self, parameter: SignatureParameter, text: str) -> None:
+    def __init__(self, parameter: KernelParameter, text: str) -> None:
         super().__init__()
         self._dtype = parameter.dtype.name if parameter.dtype is not None else ""
         holds = f"What {parameter.name} holds at first"
@@ -138,7 +132,7 @@ class LaunchRows(QWidget):
         parent: QWidget,
         launch: FileLaunch,
         kernels: Sequence[str],
-        signature: Sequence[SignatureParameter],
+        signature: Sequence[KernelParameter],
     ) -> None:
         """`parent` is a widget of the window, so that names are measured in its type."""
         super().__init__(parent)
@@ -580,7 +574,7 @@ class FileForm(Fields):
         return QScrollArea.minimumSizeHint(self)
 
     def show_launch(
-        self, launch: FileLaunch, kernels: Sequence[str], signature: Sequence[SignatureParameter]
+        self, launch: FileLaunch, kernels: Sequence[str], signature: Sequence[KernelParameter]
     ) -> None:
         self._timer.stop()
         shown = self.current()

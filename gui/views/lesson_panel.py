@@ -17,7 +17,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractButton, QFrame, QSizePolicy, QVBoxLayout, QWidget
 
-from gui.looks.style_sheet import empty, set_style, side_by_side, stacked, styled_label
+from gui.looks.labels_and_layouts import empty, side_by_side, stacked, styled_label
+from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
 from gui.scenes.names_and_numbers import in_window, plural
 from gui.scenes.question_in_views import covered

@@ -25,9 +25,7 @@ from gui.scenes.matrices import MatrixScene, heat_caption, matrix_scene, veiled_
 from gui.scenes.question_in_views import Lit, Pick
 from gui.scenes.session import Session
 from gui.scenes.session_values import Element, Hover
-from gui.views.base import PointedView
 from gui.views.drawing_tools import Backdrop, nothing
-from gui.views.lit_answers import draw_lit, draw_lit_legend, legend_box
 from gui.views.matrix_drawing import NAME_GAP, MatrixGround, MatrixMarks, mark_side, title_widths
 from gui.views.matrix_layout import (
     READ_FROM,
@@ -37,6 +35,8 @@ from gui.views.matrix_layout import (
     Transform,
     arranged,
 )
+from gui.views.question_in_views import draw_lit, draw_lit_legend, legend_box
+from gui.views.session_view import PointedView
 from gui.views.widgets import Segmented, action_button
 
 STEP_TIP = "What this step loads and stores, and who owns the result"

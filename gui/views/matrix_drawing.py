@@ -12,6 +12,7 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPainterPath
 
 from core.emulator.events import Ints
+from core.wording import listing
 from gui.looks.theme import FEW_THREADS, Theme
 from gui.scenes.block_history import EMPTY, history_of, number_at
 from gui.scenes.grids import Grid, Owned, Rect, bounding_box, rectangles, shares_of
@@ -23,7 +24,6 @@ from gui.scenes.names_and_numbers import (
     element_name,
     elements_name,
     grouped,
-    join,
     name_of_thread,
     plural,
     value_text,
@@ -51,7 +51,7 @@ from gui.views.drawing_tools import (
     write,
 )
 from gui.views.matrix_layout import VALUE_WIDTH, MatrixLayout, Transform
-from gui.views.veil import draw_veil
+from gui.views.question_in_views import draw_veil
 
 GRID_FROM = 6.0  # pixels a cell from which cells have hairlines between them
 VALUE_HEIGHT = 12.0  # pixels a cell from which values are written, if it is wide enough
@@ -918,7 +918,7 @@ class MatrixMarks(MatrixDrawing):
         words += f", warp {thread // 32}, lane {thread % 32}"
         stored = [(grid, _stored_by(thread, grid, own)) for grid in self.layout.grids]
         names = [elements_name(grid.array, mine) for grid, mine in stored if len(mine)]
-        return f"{words}, stores {join(names)}" if names else words
+        return f"{words}, stores {listing(names)}" if names else words
 
     def _about_element(self, grid: Grid, flat: int, known: Sequence[Owned]) -> str:
         words = element_name(grid.array, flat)

@@ -1,4 +1,4 @@
-"""What is said across the window: what went wrong, and that what is shown will be replaced."""
+"""What is said across the window: what went wrong, that work is under way, and a moment's name."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, QRectF, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QHideEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QPushButton, QToolButton, QWidget
 
 from core.foreign_text import visible
-from gui.looks.style_sheet import named, set_icon, set_style, side_by_side, styled_label
+from gui.looks.icons import set_icon
+from gui.looks.labels_and_layouts import named, side_by_side, styled_label
+from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
 from gui.scenes.names_and_numbers import clipped, in_window
 from gui.views.drawing_tools import pen, text
@@ -168,3 +170,32 @@ class BusySign(QWidget):
         painter.setBrush(theme.color("panel"))
         painter.drawRoundedRect(box, theme.spacing.radius, theme.spacing.radius)
         text(painter, box, self.sentence, theme.color("text"), font)
+
+
+class MomentTitle(QFrame):
+    """Above the page while moments are gone through; `moved(by)` and `ended()` are its buttons'."""
+
+    moved = Signal(int)
+    ended = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("momentTitle")
+        self.text = styled_label(role="moment", wrap=True, plain=True)
+        self.place = styled_label(role="dim")
+        self.back = icon_button("Previous moment (Ctrl+PgUp)", icon="play_back")
+        self.forward = icon_button("Next moment (Ctrl+PgDown)", icon="play")
+        self.close_button = icon_button("Hide the moment's title", icon="close", size=14)
+        self.back.clicked.connect(lambda: self.moved.emit(-1))
+        self.forward.clicked.connect(lambda: self.moved.emit(1))
+        self.close_button.clicked.connect(self.ended)
+        ways = (self.back, self.forward, self.close_button)
+        side_by_side(self, (self.text, 1), self.place, *ways, edges=(14, 4, 8, 4))
+        self.hide()
+
+    def show_moment(self, name: str, at: int, count: int) -> None:
+        self.text.setText(name)
+        self.place.setText(f"{at + 1} of {count}")
+        self.back.setEnabled(at > 0)
+        self.forward.setEnabled(at + 1 < count)
+        self.show()

@@ -23,15 +23,14 @@ from core.devices.device_table import Capability, Device, load_devices
 from core.devices.occupancy import Resources, occupancy
 from gui.background import Worker
 from gui.jobs import ceilings_work as work
-from gui.looks.style_sheet import fill, named, side_by_side, stacked, styled_label
+from gui.looks.labels_and_layouts import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes import occupancy_shown as scene
 from gui.scenes.benchmark import launch_title, recorded
 from gui.scenes.ceilings_shown import rate_text
 from gui.scenes.occupancy_shown import TITLES, UNITS, Bar, Curve
-from gui.views.base import Caption, Panel
 from gui.views.ceilings_view import FirstOrderList
-from gui.views.page_parts import (
+from gui.views.page_widgets import (
     Choice,
     DeviceBox,
     PageView,
@@ -42,9 +41,9 @@ from gui.views.page_parts import (
     subject_row,
 )
 from gui.views.plots import Chart, pg
+from gui.views.question_in_views import Veil
 from gui.views.tables import RowModel, RowTable
-from gui.views.veil import Veil
-from gui.views.widgets import Scrolled, Segmented, push_button
+from gui.views.widgets import Caption, Panel, Scrolled, Segmented, push_button
 
 if TYPE_CHECKING:
     from core.explain.explanations import Explanation

@@ -25,7 +25,6 @@ from gui.scenes.pipeline_words import (
     stage_name,
 )
 from gui.scenes.session import Session
-from gui.views.base import Caption, SessionView
 from gui.views.drawing_tools import (
     CENTRE,
     LEFT,
@@ -42,7 +41,9 @@ from gui.views.drawing_tools import (
     text_on,
     that_fits,
 )
-from gui.views.veil import draw_veil
+from gui.views.question_in_views import draw_veil
+from gui.views.session_view import SessionView
+from gui.views.widgets import Caption
 
 if TYPE_CHECKING:
     from core.trace import BlockTrace

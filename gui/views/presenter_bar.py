@@ -11,9 +11,9 @@ from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QWidget
 
 from core.lessons.typed_answers import LETTERS
-from gui.looks.style_sheet import empty, set_style, side_by_side, stacked, styled_label
-from gui.scenes.lesson_prose import plain
-from gui.views.glossary_words import ProseLabel
+from gui.looks.labels_and_layouts import empty, side_by_side, stacked, styled_label
+from gui.looks.style_sheet import set_style
+from gui.views.glossary_words import ProseLabel, plain
 from gui.views.widgets import action_button, icon_button, keeps_key
 
 if TYPE_CHECKING:

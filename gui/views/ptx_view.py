@@ -7,15 +7,16 @@ from collections.abc import Iterable, Sequence
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QTextEdit
 
-from gui.looks.style_sheet import fill, named
+from gui.looks.labels_and_layouts import fill, named
 from gui.looks.theme import current_theme
 from gui.scenes.ptx_pane import PtxListing, current_pc, listing_of, ptx_caption
 from gui.scenes.session import Session
 from gui.scenes.session_values import Hover
 from gui.scenes.source_pane import Span
-from gui.views.base import Caption, SessionView
-from gui.views.coloured_text import ColouredText
-from gui.views.veil import Veil
+from gui.views.code_edit import ColouredText
+from gui.views.question_in_views import Veil
+from gui.views.session_view import SessionView
+from gui.views.widgets import Caption
 
 STYLES = {  # category -> (theme colour, bold)
     "number": ("text_faint", False),

@@ -9,7 +9,8 @@ from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtGui import QFontMetrics, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QLabel, QTextEdit
 
-from gui.looks.style_sheet import fill, set_style, styled_label
+from gui.looks.labels_and_layouts import fill, styled_label
+from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
 from gui.scenes.edited_source import NEVER, Changes, Draft
 from gui.scenes.session import Session
@@ -22,11 +23,10 @@ from gui.scenes.source_pane import (
     next_step_at,
     source_caption,
 )
-from gui.views.base import Caption, SessionView
 from gui.views.code_edit import CHANGED, CodeEdit, GutterHead, current_line_brush
-from gui.views.lit_answers import marks_of
-from gui.views.veil import Veil
-from gui.views.widgets import action_button
+from gui.views.question_in_views import Veil, marks_of
+from gui.views.session_view import SessionView
+from gui.views.widgets import Caption, action_button
 
 if TYPE_CHECKING:
     from core.errors import Diagnostic

@@ -21,11 +21,14 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QSlider, QSpacerItem, QToolButton, QToolTip
 
-from gui.looks.style_sheet import named, set_icon, side_by_side, stacked, styled_label
+from gui.looks.icons import set_icon
+from gui.looks.labels_and_layouts import named, side_by_side, stacked, styled_label
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.names_and_numbers import FILL, grouped, longest_name
 from gui.scenes.question_in_views import ANSWER_FIRST, veil_words
-from gui.scenes.scrub_bar import (
+from gui.scenes.session import Session
+from gui.scenes.session_values import MAX_SPEED, MIN_SPEED, UNITS
+from gui.scenes.transport_bar import (
     MARKS,
     Timeline,
     event_caption,
@@ -34,12 +37,10 @@ from gui.scenes.scrub_bar import (
     step_words,
     timeline_of,
 )
-from gui.scenes.session import Session
-from gui.scenes.session_values import MAX_SPEED, MIN_SPEED, UNITS
-from gui.views.base import Caption, SessionView
 from gui.views.drawing_tools import Backdrop, fill
-from gui.views.veil import draw_veil
-from gui.views.widgets import Segmented
+from gui.views.question_in_views import draw_veil
+from gui.views.session_view import SessionView
+from gui.views.widgets import Caption, Segmented
 
 # The time axis of one block: phases as bands, accesses and barriers as marks, the step as a line.
 #

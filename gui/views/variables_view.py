@@ -6,16 +6,16 @@ from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QHeaderView
 
-from gui.looks.style_sheet import fill
+from gui.looks.labels_and_layouts import fill
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
 from gui.scenes.session_values import WARP_SIZE, Hover
 from gui.scenes.variables_shown import VariableRow, table_rows, variables_caption
-from gui.views.base import Caption, SessionView
 from gui.views.drawing_tools import LEFT
+from gui.views.question_in_views import Veil
+from gui.views.session_view import SessionView
 from gui.views.tables import Index, PlainCells, Role, RowModel, RowTable
-from gui.views.veil import Veil
-from gui.views.widgets import Segmented
+from gui.views.widgets import Caption, Segmented
 
 VALUE = 12  # digits that a value has before types get room
 

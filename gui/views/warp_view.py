@@ -38,7 +38,6 @@ from gui.scenes.warp_lanes import (
     why_empty,
     without_faults,
 )
-from gui.views.base import PointedView
 from gui.views.constant_and_local_painter import OwnMemoryPainter
 from gui.views.drawing_tools import (
     CENTRE,
@@ -66,8 +65,8 @@ from gui.views.drawing_tools import (
     upright_texts,
 )
 from gui.views.drawing_tools import COLOR as FAULT
-from gui.views.lit_answers import PickPad, draw_lit, draw_lit_legend, legend_box
-from gui.views.veil import draw_veil
+from gui.views.question_in_views import PickPad, draw_lit, draw_lit_legend, draw_veil, legend_box
+from gui.views.session_view import PointedView
 from gui.views.widgets import why_button
 
 # Where the parts of the warp view lie for a scene and a size.

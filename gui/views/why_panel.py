@@ -7,11 +7,11 @@ from PySide6.QtGui import QFontMetrics, QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import QFrame, QMainWindow, QSizeGrip, QTextBrowser, QWidget
 
 from core.explain.explanations import Explanation, Place
-from gui.looks.style_sheet import fill, named, side_by_side, stacked, styled_label
+from gui.looks.labels_and_layouts import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
 from gui.scenes.why_this_number import FOLDED, Topic, as_html, explain, heading_of
-from gui.views.base import SessionView
+from gui.views.session_view import SessionView
 from gui.views.widgets import action_button, icon_button
 
 WIDTH, HEIGHT = 104, 26  # digits and lines of text, at most

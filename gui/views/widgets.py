@@ -1,41 +1,45 @@
-"""Small controls: buttons, switches, sliders with stops, fields that scroll, and questions."""
+"""Widgets that views are made of: buttons, switches, sliders with stops, captions, panels."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import TypeVar
+from collections.abc import Callable, Mapping, Sequence
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtGui import (
+    QFontMetricsF,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QApplication,
     QButtonGroup,
     QComboBox,
-    QDialog,
-    QFileDialog,
     QFrame,
     QGridLayout,
     QLabel,
-    QLineEdit,
     QPushButton,
     QScrollArea,
     QSizePolicy,
     QSlider,
     QSpinBox,
     QToolButton,
+    QToolTip,
     QWidget,
 )
 
-from gui.looks.style_sheet import named, set_icon, set_style, side_by_side, stacked, styled_label
+from gui.looks.icons import set_icon
+from gui.looks.labels_and_layouts import named, side_by_side, stacked, styled_label
+from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
-from gui.scenes.launch_edits import moved, place_of, reach_text
-from gui.scenes.names_and_numbers import in_window
+from gui.scenes.launch_form import moved, place_of, reach_text
+from gui.scenes.names_and_numbers import unbroken
 from gui.scenes.session import Session
 
-T = TypeVar("T")
 RETURN = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
@@ -348,6 +352,181 @@ class Fields(Scrolled):
         return super().eventFilter(watched, event)
 
 
+MOST_WORDS = 1000  # whose widths a caption remembers
+
+
+class Caption(QLabel):
+    """One sentence. A narrow caption keeps room for two lines, so that it does not jump.
+
+    It takes more where a sentence needs them, and keeps them while its width stays. What does not
+    fit even so ends in an ellipsis, and the tooltip has it whole.
+    """
+
+    NARROW = 46  # times the width of a digit
+    MOST = 4  # lines; one beside buttons, in their middle, has one unless it `may_take` more
+
+    def __init__(self, text: str = "", role: str = "caption") -> None:
+        super().__init__()
+        self._text = text
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setProperty("role", role)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self._lines = 1
+        self._most: int | None = None
+        self._widths: dict[str, float] = {}
+        """Of words in the caption's font: captions of steps are made of the same ones."""
+
+    def text(self) -> str:
+        return self._text
+
+    def setText(self, text: str) -> None:
+        """Show a sentence; screen readers get it whole.
+
+        QLabel's own setText would lay out the whole window again, at every step of the clock.
+        """
+        if text != self._text:
+            self._text = text
+            self.setAccessibleName(text)
+            self._take(max(self._lines, self._wanted()))
+            self.update()
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            QToolTip.showText(event.globalPos(), self._text, self)
+            return True
+        return super().event(event)
+
+    def sizeHint(self) -> QSize:
+        return QSize(0, self._lines * self.fontMetrics().lineSpacing())
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Take a second line when narrow, and more where the sentence needs them."""
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self._take(self._wanted())
+
+    def may_take(self, lines: int) -> None:
+        self._most = lines
+        self._take(self._wanted())
+
+    def most_lines(self) -> int:
+        if self._most is not None:
+            return self._most
+        return self.MOST if self.alignment() & Qt.AlignmentFlag.AlignTop else 1
+
+    def _wanted(self) -> int:
+        """How many lines the sentence needs here, and a narrow caption has in any case."""
+        most = self.most_lines()
+        if most == 1 or self.width() <= 0:
+            return 1
+        narrow = self.width() < self.NARROW * self._advance("0") * 1.25
+        return max(min(2 if narrow else 1, most), len(self._wrap(most)))
+
+    def _take(self, lines: int) -> None:
+        if lines != self._lines:
+            self._lines = lines
+            self.updateGeometry()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        lines, painter = self.shown_lines(), QPainter(self)
+        painter.setPen(self.palette().windowText().color())
+        spacing, box = self.fontMetrics().lineSpacing(), self.contentsRect()
+        top = box.top()
+        if self._lines == 1 or self.alignment() & Qt.AlignmentFlag.AlignVCenter:
+            top += (box.height() - len(lines) * spacing) // 2
+        across = self.alignment() & Qt.AlignmentFlag.AlignHorizontal_Mask
+        flags = int(Qt.AlignmentFlag.AlignTop | across)
+        for i, line in enumerate(lines):
+            painter.drawText(box.left(), top + i * spacing, box.width(), spacing, flags, line)
+
+    def shown_lines(self) -> list[str]:
+        return self._wrap(self._lines)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._widths.clear()
+            self._take(self._wanted())
+
+    def _wrap(self, most: int) -> list[str]:
+        width, words = self.contentsRect().width(), unbroken(self.text()).split(" ")
+        elided = self.fontMetrics().elidedText
+        lines: list[str] = []
+        while words:
+            count = self._fitting(words, width)
+            if not count and "\u00a0" in words[0]:  # an index that is wider than a line
+                words[:1] = words[0].split("\u00a0")
+                continue
+            if count < len(words) and (len(lines) + 1 == most or not count):
+                rest = elided(" ".join(words), Qt.TextElideMode.ElideRight, width)
+                return [*lines, rest.replace("\u00a0", " ")]
+            lines.append(" ".join(words[:count]).replace("\u00a0", " "))
+            words = words[count:]
+        return lines
+
+    def _fitting(self, words: list[str], width: int) -> int:
+        """How many of the words stand beside each other in a width."""
+        used, space = 0.0, self._advance(" ")
+        for count, word in enumerate(words):
+            used += self._advance(word)
+            if used > width:
+                return count
+            used += space
+        return len(words)
+
+    def _advance(self, word: str) -> float:
+        """In fractions of a pixel: whole ones add up to a line that is cut at the edge."""
+        if len(self._widths) > MOST_WORDS:
+            self._widths.clear()
+        if word not in self._widths:
+            self._widths[word] = QFontMetricsF(self.font()).horizontalAdvance(word)
+        return self._widths[word]
+
+
+class Panel(QFrame):
+    """A framed view: heading, controls to its right, a caption below, and the body."""
+
+    def __init__(
+        self,
+        title: str,
+        body: QWidget,
+        *,
+        caption: QLabel | None = None,
+        controls: Sequence[QWidget] = (),
+        flush: bool = False,
+    ) -> None:
+        super().__init__()
+        self.setProperty("role", "panel")
+        self.body = body
+        space = current_theme().spacing
+        self.heading = styled_label(title, role="heading")
+        self.row = side_by_side(None, self.heading, None, *controls, gap=space.gap)
+        upper = (self.row,) if caption is None else (self.row, caption)
+        edges = (space.margin, space.gap - 2, space.gap, space.gap - 4)
+        self._head, self._caption = stacked(None, *upper, gap=2, edges=edges), caption
+        edge, below = (0, 0) if flush else (space.margin, space.gap)
+        inner = stacked(None, body, edges=(edge, 0, edge, below))
+        stacked(self, self._head, (inner, 1), gap=0, edges=(1, 1, 1, 1))
+
+    def show_heading(self, shown: bool) -> None:
+        """Whether it says its name; else the caption takes that place, beside the controls."""
+        if shown is not self.heading.isHidden():
+            return
+        self.heading.setVisible(shown)
+        if self._caption is None:
+            return
+        if shown:
+            self.row.removeWidget(self._caption)
+            self._head.addWidget(self._caption)
+        else:
+            self._head.removeWidget(self._caption)
+            self.row.insertWidget(0, self._caption, 1000)
+
+
 def name_choices(root: QWidget) -> None:
     """Give each choice in a widget that no label belongs to a hidden one, with its name.
 
@@ -359,127 +538,3 @@ def name_choices(root: QWidget) -> None:
             label = QLabel(box.accessibleName(), box.parentWidget())
             label.hide()
             label.setBuddy(box)
-
-
-WIDTH = 46  # digits
-Check = Callable[[str], str]
-"""Says in a sentence what is wrong with a text; nothing is, where it is empty."""
-
-
-class Question(QDialog):
-    """A heading, a field with a line about it, and two buttons; Return answers, Esc does not."""
-
-    def __init__(self, parent: QWidget, title: str, field: QWidget, hint: str, action: str) -> None:
-        super().__init__(parent)
-        self.setWindowTitle(title)
-        self.setObjectName("question")
-        self.field = field
-        heading = styled_label(title, role="question")
-        about = styled_label(hint, role="dim", wrap=True)
-        about.setVisible(bool(hint))
-        field.setAccessibleName(title)
-        field.setAccessibleDescription(hint)
-        self.error = styled_label(role="error", wrap=True, plain=True)
-        self.error.hide()
-        self.answer, cancel = QPushButton(action), QPushButton("Cancel")
-        self.answer.setProperty("role", "primary")
-        self.answer.setDefault(True)
-        self.answer.clicked.connect(self.take)
-        cancel.clicked.connect(self.reject)
-        row = side_by_side(None, None, cancel, self.answer, gap=8)
-        rows = (heading, about, field, self.error, 4, row)
-        stacked(self, *rows, gap=8, edges=(16, 14, 16, 16))
-        self.setFixedWidth(WIDTH * self.fontMetrics().horizontalAdvance("0"))
-        field.setFocus()
-
-    def take(self) -> None:
-        sentence = self.mistake()
-        self.error.setText(in_window(sentence))
-        self.error.setVisible(bool(sentence))
-        self.adjustSize()
-        if not sentence:
-            self.accept()
-
-    def mistake(self) -> str:
-        return ""
-
-    def ask(self, value: Callable[[], T]) -> T | None:
-        """What `value` gives once it is answered; None where it is cancelled."""
-        found = value() if self.exec() == QDialog.DialogCode.Accepted else None
-        self.deleteLater()
-        return found
-
-
-class TextQuestion(Question):
-    """Asks for a text that passes a check; one of nothing but spaces is no answer."""
-
-    def __init__(
-        self, parent: QWidget, title: str, hint: str, text: str, action: str, check: Check | None
-    ) -> None:
-        self.line = QLineEdit(text)
-        self.line.selectAll()
-        self._check = check
-        super().__init__(parent, title, self.line, hint, action)
-        self.line.textChanged.connect(self._show_whether)
-        self._show_whether()
-
-    def _show_whether(self) -> None:
-        self.answer.setEnabled(bool(self.line.text().strip()))
-        self.error.hide()
-
-    def mistake(self) -> str:
-        return self._check(self.line.text().strip()) if self._check is not None else ""
-
-
-def ask_text(
-    parent: QWidget,
-    title: str,
-    hint: str = "",
-    *,
-    text: str = "",
-    action: str = "OK",
-    check: Check | None = None,
-) -> str | None:
-    """A text without spaces around it, None where the question was cancelled."""
-    question = TextQuestion(parent, title, hint, text, action, check)
-    return question.ask(lambda: question.line.text().strip())
-
-
-def ask_number(
-    parent: QWidget, title: str, hint: str, value: int, most: int, *, action: str = "OK"
-) -> int | None:
-    """A whole number from 0 to `most`, None where the question was cancelled."""
-    box = QSpinBox()
-    box.setRange(0, most)
-    box.setValue(value)
-    box.selectAll()
-    return Question(parent, title, box, hint, action).ask(box.value)
-
-
-def ask_choice(
-    parent: QWidget, title: str, names: Sequence[str], first: int, *, action: str = "OK"
-) -> str | None:
-    """One of the names, None where the question was cancelled."""
-    box = QComboBox()
-    box.addItems(list(names))
-    box.setCurrentIndex(first)
-    return Question(parent, title, box, "", action).ask(box.currentText)
-
-
-def ask_where(
-    parent: QWidget, title: str, first: str, kinds: Iterable[str]
-) -> tuple[Path, str] | None:
-    """Ask for a file to write and its kind, one of `kinds` such as "Report (*.html)".
-
-    A path without an ending gets that of the kind, or of `first`; if there is such a file, the
-    question is asked again with its name, as only then Qt warns of it. None where nobody wants one.
-    """
-    file, kind = QFileDialog.getSaveFileName(parent, title, first, ";;".join(kinds))
-    if not file:
-        return None
-    path, ending = Path(file), re.search(r"\*(\.\w+)\)", kind)
-    suffix = ending[1] if ending else Path(first).suffix
-    if path.suffix:
-        return path, kind
-    path = path.with_suffix(suffix)
-    return ask_where(parent, title, str(path), [kind]) if path.exists() else (path, kind)

@@ -8,7 +8,7 @@ import pytest
 
 from core.cli.app import main
 from core.lessons.course import course_lesson
-from core.lessons.launches import Recorder
+from core.lessons.launch_cache import Recorder
 from core.lessons.lesson_files import read_lesson
 from core.lessons.posing_and_marking import pose
 from tests.core.lessons.lesson_texts import GOOD, KERNEL, write_lesson

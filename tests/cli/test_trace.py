@@ -360,15 +360,15 @@ def test_outputs_that_cannot_be_saved(refused, tmp_path):
 
 
 def test_missing_nvrtc_is_one_sentence(refused, monkeypatch):
-    from core.compiler import compiler, nvrtc_library
+    from core.compiler import builds, nvrtc
     from core.errors import TilescopeError
 
     def refuse():
         raise TilescopeError("NVRTC is missing: pip install nvidia-cuda-nvrtc.")
 
     monkeypatch.setenv("TILESCOPE_CACHE", "")  # what another test compiled is kept there
-    monkeypatch.setattr(nvrtc_library, "library", refuse)
-    monkeypatch.setattr(compiler._builds, "_items", type(compiler._builds._items)())
+    monkeypatch.setattr(nvrtc, "library", refuse)
+    monkeypatch.setattr(builds._builds, "_items", type(builds._builds._items)())
     assert "pip install nvidia-cuda-nvrtc" in refused("trace", "tiled_rect", "--tile", "3")
 
 

@@ -13,8 +13,7 @@ import pytest
 
 from core.errors import TilescopeError
 from core.files import replace_file, replacing
-from core.gpu.benchmark_result import load_recorded
-from core.gpu.result_files import WRITTEN, write_results
+from core.gpu.result_files import WRITTEN, load_recorded, write_results
 from core.ladder import load_ladder
 from core.own_files.sources_and_headers import read_source, write_source
 from core.recording.record_launch import record

@@ -8,7 +8,7 @@ The hashes for machines without a GPU: tests/data/{reference,isa,rungs}/h200_*.j
 import numpy as np
 import pytest
 
-from core.compiler.compiler import compile_kernel
+from core.compiler.builds import compile_kernel
 from core.ladder import all_kernels
 from core.launch import ArrayArgument, Dim3, Launch
 from core.recording.record_launch import record
@@ -22,7 +22,7 @@ from tests.core.emulator.isa_kernels import (
     slots,
     source,
 )
-from tests.core.emulator.test_isa_hardware import CASES as ISA_CASES
+from tests.core.emulator.test_isa_kernels import CASES as ISA_CASES
 from tests.gpu import in_worker
 from tests.hopper_forms import updates
 from tests.reference_set import load_launches

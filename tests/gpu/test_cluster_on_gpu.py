@@ -9,10 +9,10 @@ pytest.importorskip("distributed")
 
 from core.distributed import cluster_workers
 from core.distributed.cluster import gpu_lanes
-from core.distributed.cluster_workers import gpus_here
 from core.gpu.benchmark_job import Timing
 from core.gpu.sweep import Outcome, Sweep
 from core.gpu.sweep_plan import RungKernel, make_plan
+from core.gpu.worker_process import devices_here
 from core.ladder import load_ladder
 
 pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("default")]
@@ -29,7 +29,7 @@ def test_every_point_comes_once_though_a_worker_is_killed(gpu, tmp_path, monkeyp
             found.append(update)
             if len(found) == 8:
                 pids = sorted(client.run(os.getpid).values())
-                assert len(pids) == gpus_here()
+                assert len(pids) == len(devices_here())
                 os.kill(pids[-1], signal.SIGKILL)
                 killed.append(pids[-1])
 

@@ -7,8 +7,8 @@ emulator, except where atomics add floats in an order of their own and where fun
 import numpy as np
 import pytest
 
-from core.compiler.compiler import compile_kernel
-from core.compiler.nvrtc_library import include_folders
+from core.compiler.builds import compile_kernel
+from core.compiler.nvrtc import include_folders
 from tests.core.own_files.own_files import CASES, run
 from tests.gpu import in_worker
 

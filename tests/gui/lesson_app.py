@@ -15,8 +15,8 @@ from PySide6.QtWidgets import QWidget
 
 from gui.shell.main_window import MainWindow
 from gui.views.answer_fields import ChoiceField, ClickField, OrderField, SliderField
-from gui.views.lit_answers import PickPad
 from gui.views.matrix_canvas import MatrixCanvas
+from gui.views.question_in_views import PickPad
 from tests.gui import reported_app
 from tests.gui.test_playing_lessons import built, right
 

@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 
 from gui.shell.help_sheets import CheatSheet, columns
 from gui.shell.pages import PAGES
-from gui.views.base import SessionView
+from gui.views.session_view import SessionView
 
 USED = (
     QAbstractButton, QAbstractSlider, QAbstractSpinBox, QComboBox, QAbstractItemView, QLineEdit,

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 WIDGET = """
-from gui.views.base import Caption, SessionView
+from gui.views.session_view import SessionView
+from gui.views.widgets import Caption
 
 
 class NoteView(SessionView):
@@ -56,10 +57,10 @@ for _ in range(20):
 assert page.in_front("Note")
 assert page.views["Note"].caption.text() == f"step {session.step} of {session.n_steps}"
 assert parse_link("tiled?n=8&tile=4&view=Note", ladder, ("light",)).view == "Note"
-assert "Note of the step" in window.exporter.gallery.places()
+assert "Note of the step" in window.pictures.gallery.places()
 titles = [action.text() for menu in window.findChildren(QMenu) for action in menu.actions()]
 assert "Note of the step" in titles, titles
-window.exporter.save("Note of the step", Path(sys.argv[1]))
+window.pictures.save("Note of the step", Path(sys.argv[1]))
 window.close()
 for _ in range(20):
     app.processEvents()

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMenu
 
-from core.own_files.file_launch import FileLaunch
+from core.own_files.launch_texts import FileLaunch
 from gui.jobs.opening_work import open_job
 from gui.looks.theme import current_theme
 from gui.scenes.launch_differences import factor
@@ -440,13 +440,13 @@ def test_the_copied_link_leads_back(compared, window, qapp, ladder):
 
 @pytest.mark.slow
 def test_pictures_of_the_comparison_can_be_saved(compared, window, qtbot, tmp_path):
-    names = set(window.exporter.views())
+    names = set(window.pictures.views())
     assert {"Compare page", "Differences", "A: Global memory", "B: Global memory"} <= names
     assert "Matrices" not in names
     for name in ("Compare page", "B: Global memory"):
         path = tmp_path / f"{name[0]}.pdf"
-        with qtbot.waitSignal(window.exporter.writer.finished, timeout=MS):
-            window.exporter.save(name, path)
+        with qtbot.waitSignal(window.pictures.writer.finished, timeout=MS):
+            window.pictures.save(name, path)
         assert path.stat().st_size > 2000
 
 

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from core.emulator.machine import Limits
-from core.lessons import launches
+from core.lessons import launch_cache
 from core.lessons.lesson_expressions import LessonError
 from core.lessons.lesson_files import read_lesson
 from gui.looks.theme import apply_theme
@@ -52,8 +52,8 @@ def damaged(folder, seed):
     ],
 )
 def test_a_damaged_lesson_does_not_harm_the_window(window, qtbot, tmp_path, monkeypatch, first):
-    monkeypatch.setattr(launches, "LIMITS", Limits(instructions=20_000, seconds=None))
-    monkeypatch.setattr(launches, "MOST_THREADS", 1 << 12)
+    monkeypatch.setattr(launch_cache, "LIMITS", Limits(instructions=20_000, seconds=None))
+    monkeypatch.setattr(launch_cache, "MOST_THREADS", 1 << 12)
     teaching = window.teaching
 
     def still():

@@ -24,7 +24,7 @@ from gui.scenes.why_this_number import (
     topic_of_row,
     topic_of_step,
 )
-from gui.views.phase_view import PhaseView, folded
+from gui.views.phase_table_view import PhaseView, folded
 from gui.views.ptx_view import PtxView
 from gui.views.why_panel import WhyPanel
 
@@ -133,7 +133,7 @@ def test_a_table_that_cannot_be_made_says_why(qtbot, session, monkeypatch) -> No
     def broken(progress, trace, block):
         raise RuntimeError("out of luck")
 
-    monkeypatch.setattr("gui.views.phase_view.table_job", broken)
+    monkeypatch.setattr("gui.views.phase_table_view.table_job", broken)
     view = PhaseView(session)
     qtbot.addWidget(view)
     with qtbot.waitSignal(view.worker.failed):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from core.explain.explanations import explain_access
-from core.guessing import first_launch
+from core.guessing import launch_guess
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.recording.record_launch import record
@@ -25,8 +25,8 @@ from gui.scenes.illegal_and_masked_off import (
 )
 from gui.scenes.matrices import matrix_scene
 from gui.scenes.prefetch import look_ahead
-from gui.scenes.scrub_bar import event_caption, timeline_of
 from gui.scenes.shared_arrays_and_banks import shared_scene
+from gui.scenes.transport_bar import event_caption, timeline_of
 from gui.scenes.warp_lanes import warp_scene, why_empty
 
 STEP = 31  # block (0, 0) of the broken kernel loads rows 2 and 3 of B, which has 3
@@ -206,7 +206,7 @@ def test_a_source_is_read_once_and_not_on_the_ui_thread(monkeypatch):
         asked.append(given[4].keys())
         return frozenset()
 
-    monkeypatch.setattr(first_launch, "sizes_guessed", read)
+    monkeypatch.setattr(launch_guess, "sizes_guessed", read)
     trace = run("x[threadIdx.x + 100] = y[threadIdx.x + 200];\nx[threadIdx.x + 300] = 1;")
     look_ahead(trace, 0)
     assert asked == [{"x", "y"}]

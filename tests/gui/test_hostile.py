@@ -148,7 +148,7 @@ def test_closed_while_it_works(window, qtbot, qapp, tmp_path, moment):
     elif moment == "playing":
         window.session.update(playing=1, speed=60.0)
     elif moment == "exporting":
-        window.exporter.save("Whole window", tmp_path / "x.png")
+        window.pictures.save("Whole window", tmp_path / "x.png")
     else:
         window.teaching.begin_lesson("1A")
     timers = window.findChildren(QTimer)

@@ -65,7 +65,7 @@ def test_moments_are_saved_and_gone_through(window, qtbot, monkeypatch, tmp_path
     lecture.go(1)
     assert "no moments yet" in window.message.sentence
     names = iter(["First", "Second"])
-    monkeypatch.setattr("gui.commands.moment_commands.ask_text", lambda *a, **k: next(names))
+    monkeypatch.setattr("gui.commands.links_and_moments.ask_text", lambda *a, **k: next(names))
     for link in ("tiled?n=8&tile=4&step=12&thread=3", "uncoalesced?n=16&step=20&heat=1"):
         with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
             window.moments.open_link(link)
@@ -149,7 +149,7 @@ def test_a_moment_returns_to_its_page_and_leaves_the_theme(listed, qtbot, monkey
         listed.workbench.run_alone()
     listed.show_page("occupancy")
     monkeypatch.setattr(
-        "gui.commands.moment_commands.ask_text", lambda *a, **k: "Mine\x1c\u2028here"
+        "gui.commands.links_and_moments.ask_text", lambda *a, **k: "Mine\x1c\u2028here"
     )
     listed.lecture.save_this()
     assert listed.lecture.moments[1].name == "Mine here"

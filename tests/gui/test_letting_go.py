@@ -9,7 +9,7 @@ from core.ladder import load_ladder
 from core.recording.record_launch import record
 from gui.scenes.session import Session
 from gui.scenes.session_values import Breakpoint
-from gui.views.phase_view import PhaseView
+from gui.views.phase_table_view import PhaseView
 
 
 @pytest.fixture

@@ -9,14 +9,14 @@ from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QFileDialog
 
-from core.compiler.kernel_signature import read_signature
+from core.compiler.kernel_parameters import read_signature
 from core.emulator.machine import Limits
 from core.errors import ParameterError
-from core.own_files.file_launch import FileLaunch
+from core.own_files.launch_texts import FileLaunch
 from core.recording import record_launch
 from gui.commands import editing_and_opening
 from gui.jobs.opening_work import open_job
-from gui.scenes.launch_edits import FILE, array_text, split_array
+from gui.scenes.launch_form import FILE, array_text, split_array
 from gui.scenes.session_values import Breakpoint, Configuration
 from gui.views.launch_form import FileForm, LaunchRows
 

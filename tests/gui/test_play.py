@@ -6,12 +6,12 @@ import pytest
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QImage
 
-from gui.commands.pictures import WINDOW
+from gui.commands.saving_pictures import WINDOW
 from gui.pictures import image_of
 from gui.scenes.refresh_queue import LEAST_A_SECOND
 from gui.scenes.session_values import MAX_SPEED
-from gui.views.base import SessionView
 from gui.views.matrix_canvas import MatrixCanvas
+from gui.views.session_view import SessionView
 
 RECORDING_MS = 20_000
 FRAME, LONGEST = frozenset({"step"}), int(MAX_SPEED) // LEAST_A_SECOND  # frames between two turns
@@ -150,12 +150,12 @@ def test_the_end_of_play_and_a_breakpoint_show_everything(window, qapp):
 @pytest.mark.slow
 def test_a_picture_saved_while_the_clock_plays_is_exact(window, qapp, monkeypatch, tmp_path):
     session, jobs = window.session, []
-    monkeypatch.setattr(window.exporter.writer, "submit", lambda *job: jobs.append(job))
+    monkeypatch.setattr(window.pictures.writer, "submit", lambda *job: jobs.append(job))
     monkeypatch.setattr(window.message, "show_message", lambda *a, **k: None)  # takes up room
     session.first()
     play(window, qapp, 9)
     assert session.turns.waiting
-    window.exporter.save(WINDOW, tmp_path / "window.png")
+    window.pictures.save(WINDOW, tmp_path / "window.png")
     assert not session.turns.waiting
     for view in views_of(window):
         view.refresh(view.WATCHES)

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from gui.commands.nsight_profile import NO_LAUNCH
-from gui.scenes.counter_table import CounterRow
-from gui.scenes.nsight_rows import (
-    Profile,
+from gui.scenes.counter_table import (
+    CounterRow,
     ProfileRow,
     first_difference,
     profile_caption,
     profile_rows,
 )
+from gui.scenes.session_values import Profile
 
 DATA = Path(__file__).parents[1] / "data" / "ncu"
 PRINTED = DATA / "as_compiled-printed.csv"

@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 
 from gui.background import PATIENCE_MS, Coalescer
 from gui.looks.theme import apply_theme
-from gui.scenes.launch_edits import stops
+from gui.scenes.launch_form import stops
 from gui.shell.main_window import MainWindow
 from gui.views.launch_form import ConfigurationForm
 from gui.views.widgets import StopSlider, StopSpin

@@ -248,35 +248,35 @@ def test_hovering_another_view_tells_nothing_of_a_veiled_one(window, qtbot):
 @pytest.mark.slow
 def test_no_picture_is_made_of_a_page_that_may_show_what_is_veiled(window, qtbot, tmp_path):
     shown_at(window, qtbot, "occupancy")
-    exporter = window.commands.exporter
-    names = [n for n, place in exporter.gallery.places().items() if place.page == "occupancy"]
+    pictures = window.commands.pictures
+    names = [n for n, place in pictures.gallery.places().items() if place.page == "occupancy"]
     assert names
     window.session.update(veiled={"occupancy"})
     for name in names:
-        exporter.save(name, tmp_path / f"{name}.png")
+        pictures.save(name, tmp_path / f"{name}.png")
         assert ANSWER_FIRST in window.message.sentence
     assert not list(tmp_path.iterdir())
 
 
 def test_no_page_or_film_is_made_while_something_is_veiled(window, qtbot, tmp_path, monkeypatch):
     shown_at(window, qtbot, "warp")
-    taker, session = window.commands.taker, window.session
+    command, session = window.commands.exporting, window.session
     asked = []
     monkeypatch.setattr(
-        "gui.views.widgets.QFileDialog.getSaveFileName",
+        "gui.views.dialogs.QFileDialog.getSaveFileName",
         lambda *a: asked.append(a) or ("", ""),
     )
     session.update(veiled={"warp.figures"})
-    taker.ask_and_export()
+    command.ask_and_export()
     assert window.message.sentence.startswith(f"{ANSWER_FIRST}: a page or film")
     window.message.clear()
     for ending in ("html", "gif", "mp4"):
-        taker.export(tmp_path / f"steps.{ending}")
+        command.export(tmp_path / f"steps.{ending}")
         assert window.message.sentence.startswith(ANSWER_FIRST)
-        assert not taker.busy
+        assert not command.busy
     assert not asked
     session.update(veiled=())
-    taker.ask_and_export()
+    command.ask_and_export()
     assert asked
     assert not list(tmp_path.iterdir())
 
@@ -385,7 +385,7 @@ def test_a_veiled_result_is_neither_drawn_nor_read_out_at_its_store(window, qtbo
 
 def test_a_veil_that_stays_after_the_answer_says_so(window, qtbot):
     """The part is veiled before and after: only the words change, and they are painted anew."""
-    from gui.views.veil import Veil
+    from gui.views.question_in_views import Veil
 
     window.show_page("ceilings")
     window.session.update(veiled=frozenset({"ceilings"}), answered=False)

@@ -15,9 +15,9 @@ import pytest
 
 from core.assembler.assembled_module import module_of
 from core.assembler.machine_loads import assembly_of, attributed
-from core.compiler.compiler import compile_ptx, find_entry
+from core.compiler.builds import compile_ptx, find_entry
 from core.compiler.cubin import ACCESSES
-from core.compiler.nvrtc_library import version as nvrtc_version
+from core.compiler.nvrtc import version as nvrtc_version
 from core.ptx.parser import parse
 from core.recording.count_launch import count
 from core.recording.record_launch import record

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from core.cli.app import carry_out
-from core.compiler import choice, clang, nvrtc_library, request
-from core.compiler.compiler import compile_ptx
+from core.compiler import clang, compile_request, nvrtc, which_compiler
+from core.compiler.builds import compile_ptx
 from core.errors import CompileError, TilescopeError
 from core.ladder import load_ladder
 from core.recording.record_launch import record
@@ -22,7 +22,7 @@ REFUSED = {"clustered": NO_CLUSTERS, "clustered_tf32": NO_CLUSTERS}
 
 @pytest.fixture
 def by_clang(monkeypatch):
-    monkeypatch.setenv(choice.CHOICE, "clang")
+    monkeypatch.setenv(which_compiler.CHOICE, "clang")
 
 
 def counts(trace):
@@ -51,7 +51,7 @@ def launched(name):
 def both(workload, monkeypatch, **options):
     """The records of NVRTC's build and of clang's."""
     theirs = record(workload, **options)
-    monkeypatch.setenv(choice.CHOICE, "clang")
+    monkeypatch.setenv(which_compiler.CHOICE, "clang")
     ours = record(workload, **options)
     assert (theirs.build.compiler, ours.build.compiler) == ("", clang.version())
     return theirs, ours
@@ -132,7 +132,7 @@ def test_templates_structures_and_intrinsics(tmp_path, monkeypatch, capfd):
         assert carry_out(["trace", str(file), *told, "--json", *more]) == 0
         return json.loads(capfd.readouterr().out)
 
-    monkeypatch.setenv(choice.CHOICE, "nvrtc")  # so that what the option sets is undone
+    monkeypatch.setenv(which_compiler.CHOICE, "nvrtc")  # so that what the option sets is undone
     theirs, ours = traced(), traced("--compiler", "clang")
     assert (theirs["compiler"], theirs["is_nvidias_compiler"]) == ("NVRTC", True)
     assert (ours["compiler"], ours["is_nvidias_compiler"]) == (clang.version(), False)
@@ -152,7 +152,7 @@ def test_vectors_are_copied_as_nvrtc_copies_them(tmp_path, monkeypatch, capfd):
     file = tmp_path / "copies.cu"
     file.write_text(f"__global__ void k(int* a, int* b) {{ int t = threadIdx.x;\n{lines}}}\n")
     options = ["--json", "--block", "32", "--arg", "a=int32[256]", "--arg", "b=zeros:int32[256]"]
-    monkeypatch.setenv(choice.CHOICE, "nvrtc")  # so that what the option sets is undone
+    monkeypatch.setenv(which_compiler.CHOICE, "nvrtc")  # so that what the option sets is undone
     found = []
     for compiler in ("nvrtc", "clang"):
         assert carry_out(["trace", str(file), *options, "--compiler", compiler]) == 0
@@ -185,8 +185,8 @@ def test_it_steps_in_where_nvrtc_is_not(monkeypatch, tmp_path):
     def missing():
         raise TilescopeError("NVRTC is not here.")
 
-    monkeypatch.setattr(nvrtc_library, "library_path", missing)
-    monkeypatch.setattr(request, "library_path", missing)
+    monkeypatch.setattr(nvrtc, "library_path", missing)
+    monkeypatch.setattr(compile_request, "library_path", missing)
     source = 'extern "C" __global__ void fresh(int* a) { a[threadIdx.x] = threadIdx.x * 3; }\n'
     assert compile_ptx(source).compiler == clang.version()
     # What comes with the program is NVRTC's all the same.

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from core.compiler import compiler, disk_cache, request
-from core.compiler.compiler import compile_cubin, compile_ptx
+from core.compiler import builds, compile_request, disk_cache
+from core.compiler.builds import compile_cubin, compile_ptx
 from core.errors import CompileError
 
 SOURCE = """
@@ -26,12 +26,14 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def compilations(monkeypatch):
     """The requests that NVRTC itself has carried out; no build is kept in memory."""
-    from core.compiler import nvrtc
+    from core.compiler import compile_slice
 
-    seen, compile_here = [], nvrtc.compile_here
-    monkeypatch.setattr(nvrtc, "compile_here", lambda r: (seen.append(r), compile_here(r))[1])
+    seen, compile_here = [], compile_slice.compile_here
+    monkeypatch.setattr(
+        compile_slice, "compile_here", lambda r: (seen.append(r), compile_here(r))[1]
+    )
     for name in ("_builds", "_cubins"):
-        monkeypatch.setattr(compiler, name, compiler._Cache(0))
+        monkeypatch.setattr(builds, name, builds._Cache(0))
     return seen
 
 
@@ -70,7 +72,7 @@ def test_another_request_is_another_entry(compilations, other):
 
 def test_another_compiler_has_other_entries(compilations, monkeypatch):
     compile_ptx(SOURCE)
-    monkeypatch.setattr(request, "_tools", lambda *_: (("libnvrtc.so", 1, 2),))
+    monkeypatch.setattr(compile_request, "_tools", lambda *_: (("libnvrtc.so", 1, 2),))
     compile_ptx(SOURCE)
     assert len(compilations) == 2
 

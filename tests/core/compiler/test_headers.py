@@ -7,14 +7,14 @@ import re
 import numpy as np
 import pytest
 
-from core.compiler import nvrtc
-from core.compiler.compiler import compile_ptx
-from core.compiler.nvrtc_library import include_folders
-from core.compiler.request import Request
+from core.compiler import compile_slice
+from core.compiler.builds import compile_ptx
+from core.compiler.compile_request import Request
+from core.compiler.nvrtc import include_folders
 from core.errors import CompileError
-from core.guessing.first_launch import completed
-from core.guessing.fitting_launch import fitted
-from core.own_files.file_launch import FileLaunch, file_workload
+from core.guessing.launch_guess import completed
+from core.guessing.trial_runs import fitted
+from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
 from core.source.host_headers import STAND_INS
 from core.source.kernels_and_launches import kernels
@@ -243,12 +243,14 @@ __global__ void fresh(float* a) { static_assert(__cplusplus >= 202002L, ""); a[0
 
 
 def test_a_name_that_nothing_declares_ends_the_search(monkeypatch) -> None:
-    from core.compiler import nvrtc
+    from core.compiler import compile_slice
 
     seen = []
-    compiled = nvrtc._compile_text
+    compiled = compile_slice._compile_text
     monkeypatch.setattr(
-        nvrtc, "_compile_text", lambda *given, **how: seen.append(given) or compiled(*given, **how)
+        compile_slice,
+        "_compile_text",
+        lambda *given, **how: seen.append(given) or compiled(*given, **how),
     )
     source = "struct Beside { int x; };\n__global__ void k(float* a) { a[TILE_OF_NONE] = 1; }\n"
     for _ in range(2):  # the second time what was said is known
@@ -508,7 +510,7 @@ def test_groups_without_libcuxx_have_the_same_code(monkeypatch, body, kind) -> N
 
     ours = compile_ptx(WITH_GROUPS.format(body), kind=kind).ptx
     assert LIBCUXX not in ours
-    monkeypatch.setattr(nvrtc, "_are_alone", lambda *_: False)
+    monkeypatch.setattr(compile_slice, "_are_alone", lambda *_: False)
     whole = compile_ptx(WITH_GROUPS.format(f"{body} "), kind=kind).ptx
     assert LIBCUXX in whole
     assert code(ours) == code(whole)
@@ -516,16 +518,16 @@ def test_groups_without_libcuxx_have_the_same_code(monkeypatch, body, kind) -> N
 
 def test_groups_have_libcuxx_where_it_is_named_or_makes_other_code() -> None:
     for body, alone in (("", True), (SHUFFLE, False), (ATOMIC.replace("CUDA", "cuda"), False)):
-        assert nvrtc._are_alone(WITH_GROUPS.format(body), is_debug=True) == alone
-    assert nvrtc._are_alone(WITH_GROUPS.format(SHUFFLE), is_debug=False)
-    assert not nvrtc._are_alone(SHUFFLE, is_debug=False)
+        assert compile_slice._are_alone(WITH_GROUPS.format(body), is_debug=True) == alone
+    assert compile_slice._are_alone(WITH_GROUPS.format(SHUFFLE), is_debug=False)
+    assert not compile_slice._are_alone(SHUFFLE, is_debug=False)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(len(include_folders()) < 2, reason="CUDA's libraries are not installed")
 def test_groups_have_libcuxx_where_nothing_compiles_without_it() -> None:
     source = f"#define CUDA cuda\n{WITH_GROUPS.format(ATOMIC)}"
-    assert nvrtc._are_alone(source, is_debug=False)
+    assert compile_slice._are_alone(source, is_debug=False)
     assert "atom" in compile_ptx(source, kind="as_compiled").ptx
 
 
@@ -552,17 +554,17 @@ THIS = "cooperative_groups::this_thread_block()"
 def test_a_header_is_read_where_the_kernel_says_its_namespace(monkeypatch, opening, block):
     """NVRTC takes a second for this one."""
     left_out = []
-    whole = nvrtc._compile_text
+    whole = compile_slice._compile_text
 
     def compiled(request, instance="", **how):
         left_out.append(dict(request.headers).get("cooperative_groups.h") == "")
         return whole(request, instance, **how)
 
-    monkeypatch.setattr(nvrtc, "_compile_text", compiled)
+    monkeypatch.setattr(compile_slice, "_compile_text", compiled)
     source = GROUPS.format(opening, block)
     for kernel in ("alone", "group"):
         options = ("--gpu-architecture=compute_90",)
-        made = nvrtc.compile_here(Request(source, "k.cu", (), options, "PTX", kernel))
+        made = compile_slice.compile_here(Request(source, "k.cu", (), options, "PTX", kernel))
         assert f".entry {kernel}".encode() in made.image
     says_it_everywhere = opening.startswith(("using", "#define"))
     assert left_out == [not says_it_everywhere, False]

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.compiler import clang, compiler, disk_cache, nvrtc_library, shipped_ptx
-from core.compiler.compiler import build_of, compile_ptx
-from core.compiler.nvrtc_library import version as nvrtc_version
+from core.compiler import builds, clang, disk_cache, nvrtc, shipped_ptx
+from core.compiler.builds import build_of, compile_ptx
+from core.compiler.nvrtc import version as nvrtc_version
 from core.errors import TilescopeError
 from core.ladder import load_ladder
 from core.lessons.course import course_lesson, load_course
@@ -33,17 +33,17 @@ def no_nvrtc(monkeypatch):
     """As on macOS: no library, and nothing that an earlier run kept."""
 
     def missing():
-        raise nvrtc_library._missing(OSError("no such file"))
+        raise nvrtc._missing(OSError("no such file"))
 
     monkeypatch.setenv(disk_cache.FOLDER, "")
-    for module in (nvrtc_library, sys.modules["core.compiler.request"]):
+    for module in (nvrtc, sys.modules["core.compiler.compile_request"]):
         monkeypatch.setattr(module, "library_path", missing)
-    monkeypatch.setattr(nvrtc_library, "library", missing)
-    sys.modules["core.compiler.request"]._tools.cache_clear()
-    monkeypatch.setattr(compiler, "_builds", compiler._Cache(32))
-    monkeypatch.setattr(compiler, "_cubins", compiler._Cache(32))
+    monkeypatch.setattr(nvrtc, "library", missing)
+    sys.modules["core.compiler.compile_request"]._tools.cache_clear()
+    monkeypatch.setattr(builds, "_builds", builds._Cache(32))
+    monkeypatch.setattr(builds, "_cubins", builds._Cache(32))
     yield
-    sys.modules["core.compiler.request"]._tools.cache_clear()
+    sys.modules["core.compiler.compile_request"]._tools.cache_clear()
 
 
 def as_the_script(monkeypatch):
@@ -57,7 +57,7 @@ def made_by_nvrtc(workload, monkeypatch):
     with monkeypatch.context() as patched:
         as_the_script(patched)
         patched.setattr(shipped_ptx, "find", lambda *_: None)
-        patched.setattr(compiler, "_builds", compiler._Cache(2))
+        patched.setattr(builds, "_builds", builds._Cache(2))
         return compile_ptx(
             workload.source, source_name=workload.source_name, defines=workload.defines,
             kernel=workload.kernel,
@@ -127,7 +127,7 @@ def test_lessons_have_their_ptx_without_nvrtc(no_nvrtc):
 
 @pytest.mark.parametrize("system", ["linux", "darwin"])
 def test_an_edited_text_says_what_is_missing(no_nvrtc, monkeypatch, system):
-    monkeypatch.setattr(nvrtc_library.sys, "platform", system)
+    monkeypatch.setattr(nvrtc.sys, "platform", system)
     monkeypatch.setattr(clang, "executable", lambda: None)
     workload = load_ladder()["tiled"].blank_workload()
     edited = workload.source.replace("0.0f", "1.0f")
@@ -144,7 +144,7 @@ def test_an_edited_text_says_what_is_missing(no_nvrtc, monkeypatch, system):
 
 
 def test_a_frozen_program_stands_for_its_modules(monkeypatch):
-    request = sys.modules["core.compiler.request"]
+    request = sys.modules["core.compiler.compile_request"]
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     files = list(request._tool_files("nvrtc"))
     assert Path(sys.executable) in files

@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.compiler import nvrtc, nvrtc_library
-from core.compiler.compiler import compile_ptx, find_entry
-from core.compiler.kernel_signature import kernel_names, read_signature
-from core.compiler.undefined_macros import switches
+from core.compiler import compile_slice, nvrtc
+from core.compiler.builds import compile_ptx, find_entry
+from core.compiler.kernel_parameters import read_signature
 from core.errors import ArgumentError, CompileError
-from core.guessing.first_launch import completed, guess_launch, guessed
-from core.own_files.file_launch import FileLaunch, file_workload
+from core.guessing.launch_guess import completed, guess_launch, guessed
+from core.guessing.undefined_macros import switches
+from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
+from core.source.template_instances import kernel_names
 
 OVERLOADS = """
 namespace shop {
@@ -118,7 +119,7 @@ void host() { move<<<1, 32>>>(a, b, c, Twice{}, 32); }
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not nvrtc_library.include_folders(), reason="libcu++ is not installed")
+@pytest.mark.skipif(not nvrtc.include_folders(), reason="libcu++ is not installed")
 def test_a_parameter_without_a_name_has_its_place():
     source = "#include <type_traits>\n" + UNNAMED
     found = read_signature(source, "move<Twice>")
@@ -186,14 +187,14 @@ template <> __device__ half twice(half x) { return __hadd(x, x); }
 template <class T, int N> __global__ void all(const T *in, T *out)
 { static_assert(sizeof(T) == 2); out[threadIdx.x] = twice(in[threadIdx.x]); }
 """
-    if not nvrtc_library.include_folders():
+    if not nvrtc.include_folders():
         pytest.skip("cuda_fp16.h is not installed")
     found = guessed(source, FileLaunch(str(tmp_path / "h.cu"), "", "", "", ""))
     assert found.launch.kernel == "all<half, 4>"
 
 
 def test_pytorchs_halves_have_bits_and_compute_as_floats(tmp_path):
-    if not nvrtc_library.include_folders():
+    if not nvrtc.include_folders():
         pytest.skip("cuda_fp16.h is not installed")
     source = """
 #include <torch/extension.h>
@@ -214,7 +215,7 @@ def test_curands_headers_are_taken_where_they_are(tmp_path, monkeypatch):
 #include <curand_kernel.h>
 __global__ void draw(float *out) { curandState state = {7}; out[threadIdx.x] = draw_one(&state); }
 """
-    if any((f / nvrtc_library.CURAND).is_file() for f in nvrtc_library.include_folders()):
+    if any((f / nvrtc.CURAND).is_file() for f in nvrtc.include_folders()):
         pytest.skip("cuRAND's own headers are installed")
     with pytest.raises(CompileError, match="pip install nvidia-curand"):
         compile_ptx(source, kernel="draw")
@@ -223,12 +224,12 @@ __global__ void draw(float *out) { curandState state = {7}; out[threadIdx.x] = d
         '#include "curand.h"\n'
         "static __device__ float draw_one(curandState *s) { return s->x *= 3; }\n"
     )
-    folders = (*nvrtc_library.include_folders(), tmp_path)
-    monkeypatch.setattr(nvrtc, "include_folders", lambda: folders)
-    for cached in (nvrtc.stand_ins, nvrtc.is_known):
+    folders = (*nvrtc.include_folders(), tmp_path)
+    monkeypatch.setattr(compile_slice, "include_folders", lambda: folders)
+    for cached in (compile_slice.stand_ins, compile_slice.is_known):
         cached.cache_clear()
     try:
         assert len(compile_ptx(source, kernel="draw", source_name="other.cu").entries) == 1
     finally:
-        for cached in (nvrtc.stand_ins, nvrtc.is_known):
+        for cached in (compile_slice.stand_ins, compile_slice.is_known):
             cached.cache_clear()

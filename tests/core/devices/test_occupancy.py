@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core.compiler.nvrtc_library import include_folders
+from core.compiler.nvrtc import include_folders
 from core.devices.device_table import (
     capability_of,
     find_capability,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from core.compiler.compiler import BuildKind, compile_ptx
-from core.compiler.nvrtc_library import include_folders
+from core.compiler.builds import BuildKind, compile_ptx
+from core.compiler.nvrtc import include_folders
 from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.recording.record_launch import record
 from core.trace import Trace

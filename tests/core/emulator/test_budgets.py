@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.cancelling import cancelled_by
-from core.compiler.compiler import compile_ptx
+from core.compiler.builds import compile_ptx
 from core.emulator.host_calls import BUFFER_BYTES
 from core.emulator.machine import Limits
 from core.errors import BudgetExceeded, Cancelled

@@ -11,13 +11,11 @@ from core.gpu.benchmark_result import (
     Readings,
     gflops,
     is_stable,
-    load_recorded,
-    load_results,
-    save_results,
     summarise,
 )
 from core.gpu.benchmark_run import nearest_architecture, with_lowest
 from core.gpu.result_check import Check
+from core.gpu.result_files import load_recorded, load_results, save_results
 from core.ladder import load_ladder
 
 DEVICE = DeviceReport(

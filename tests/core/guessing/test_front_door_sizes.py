@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from core.errors import ArgumentError
-from core.guessing.first_launch import completed, first_kernel
-from core.guessing.fitting_launch import fitted
-from core.own_files.file_launch import FileLaunch
+from core.guessing.launch_guess import completed, first_kernel
+from core.guessing.trial_runs import fitted
+from core.own_files.launch_texts import FileLaunch, file_workload
+from core.recording.record_launch import record
 from core.source.preprocessor import taken
 
 SQUARE = """__global__ void square(float *x, int n) {
@@ -167,7 +168,19 @@ def test_contents_are_a_guess_though_their_number_is_said():
         cudaMalloc(&to, n * 4); cudaMalloc(&of, n * wide * 4); cudaMalloc(&label, n * 4);
         losses<<<2, 64>>>(to, of, label, n, wide); }
     """
-    assert dict(launch_of(source).arguments)["label"] == "zeros:int32[64]"
+    assert dict(launch_of(source).arguments)["label"] == "index:int32[64]"
+
+
+def test_elements_that_a_variable_carries_into_a_subscript_are_indices():
+    source = """__global__ void losses(float *to, const float *of, const int *label, int n, int w) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        int mine = label[i];
+        if (i < n) to[i] = of[i * w + mine];
+    }
+    """
+    launch = launch_of(source)
+    assert dict(launch.arguments)["label"].startswith("index:")
+    assert not record(file_workload(source, launch)).findings
 
 
 def test_a_build_of_many_numbers_is_asked_for_them():

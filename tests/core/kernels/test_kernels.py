@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.compiler.nvrtc_library import include_folders
+from core.compiler.nvrtc import include_folders
 from core.trace import Trace
 from tests.core.emulator.machines import trace_of
 from tests.core.kernels import language_cases  # noqa: F401  registers its cases

@@ -7,8 +7,8 @@ from itertools import takewhile
 import numpy as np
 import pytest
 
-from core.compiler.compiler import compile_ptx
-from core.compiler.kernel_signature import read_signature
+from core.compiler.builds import compile_ptx
+from core.compiler.kernel_parameters import read_signature
 from core.errors import ParameterError, TilescopeError
 from core.ladder import KERNELS_FOLDER, load_ladder, rung_of
 from core.launch import ArrayArgument

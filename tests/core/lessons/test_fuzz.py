@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.emulator.machine import Limits
-from core.lessons import launches
+from core.lessons import launch_cache
 from core.lessons.lesson_check import check_lesson
 from core.lessons.lesson_expressions import LessonError
 from core.lessons.lesson_files import read_lesson
@@ -144,8 +144,8 @@ def survives(folder: Path, seed: int) -> str:
 )
 def test_a_damaged_lesson_is_a_lesson_or_a_sentence(tmp_path, monkeypatch, first, count):
     global watching
-    monkeypatch.setattr(launches, "LIMITS", Limits(instructions=20_000, seconds=None))
-    monkeypatch.setattr(launches, "MOST_THREADS", 1 << 12)
+    monkeypatch.setattr(launch_cache, "LIMITS", Limits(instructions=20_000, seconds=None))
+    monkeypatch.setattr(launch_cache, "MOST_THREADS", 1 << 12)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "secret.cu").write_text(KERNEL)
     opened.clear()

@@ -3,7 +3,7 @@
 import pytest
 
 from core.ladder import load_ladder
-from core.lessons.launches import Recorder
+from core.lessons.launch_cache import Recorder
 from core.lessons.lesson_check import check_lesson
 from core.lessons.lesson_draft import lesson_of
 from core.lessons.lesson_expressions import LessonError

@@ -4,7 +4,7 @@ import pytest
 
 from core.emulator.machine import Limits
 from core.ladder import load_ladder
-from core.lessons import launches
+from core.lessons import launch_cache
 from core.lessons.lesson import Choice, Edit, Number
 from core.lessons.lesson_check import check_lesson
 from core.lessons.lesson_expressions import LessonError
@@ -106,7 +106,7 @@ def test_what_only_running_shows(tmp_path, old, new, said):
 
 @pytest.mark.slow
 def test_a_kernel_that_never_ends_is_given_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(launches, "LIMITS", Limits(instructions=5000))
+    monkeypatch.setattr(launch_cache, "LIMITS", Limits(instructions=5000))
     endless = KERNEL.replace("C[i] = 2.0f * A[i];", "while (A[i] < 5.0f) C[i] = A[i];")
     lesson = read_lesson(write_lesson(tmp_path, kernel=endless))
     troubles = [trouble for trouble in check_lesson(lesson) if trouble is not None]
@@ -181,7 +181,7 @@ def test_what_is_no_lesson(tmp_path, text):
 
 
 def test_counting_a_kernel_that_never_ends_is_given_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(launches, "LIMITS", Limits(instructions=5000))
+    monkeypatch.setattr(launch_cache, "LIMITS", Limits(instructions=5000))
     endless = KERNEL.replace("C[i] = 2.0f * A[i];", "while (A[i] < 5.0f) C[i] = A[i] * i;")
     text = GOOD.replace('when = "right()"', 'when = "loads() < 9"')
     file = write_lesson(tmp_path, text)

@@ -3,7 +3,7 @@
 import pytest
 
 from core.lessons.course import course_lesson
-from core.lessons.launches import Recorder
+from core.lessons.launch_cache import Recorder
 from core.lessons.lesson_expressions import Element, LessonError
 from core.lessons.posing_and_marking import mark, pose, right_answer, variant
 

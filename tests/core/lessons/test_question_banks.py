@@ -12,7 +12,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from core.lessons.course import course_lesson
-from core.lessons.launches import Recorder
+from core.lessons.launch_cache import Recorder
 from core.lessons.lesson import Lesson
 from core.lessons.lesson_files import read_lesson
 from core.lessons.posing_and_marking import pose

@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import TilescopeError
 from core.ladder import load_ladder
-from core.lessons.launches import Recorder
+from core.lessons.launch_cache import Recorder
 from core.lessons.lesson import TARGETS
 from core.lessons.lesson_expressions import Element, Expression, LessonError
 from core.lessons.lesson_files import lesson_ladder

@@ -11,7 +11,8 @@ import pytest
 
 from core.devices.device_table import load_devices
 from core.errors import TilescopeError
-from core.gpu.benchmark_result import achieved, load_recorded, reported_device
+from core.gpu.benchmark_result import achieved, reported_device
+from core.gpu.result_files import load_recorded
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.models.ceilings import Ceilings, ceilings

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from core.errors import ParameterError
-from core.gpu.benchmark_result import load_recorded
+from core.gpu.result_files import load_recorded
 from core.ladder import Rung, load_ladder
 from core.launch import Workload
 from core.models.launch_needs import (

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.compiler.kernel_signature import kernel_names
-from core.compiler.nvrtc_library import include_folders
-from core.guessing.first_launch import complete, guess_launch, launch_of
-from core.own_files.file_launch import file_workload
+from core.compiler.nvrtc import include_folders
+from core.guessing.launch_guess import complete, guess_launch, launch_of
+from core.own_files.launch_texts import file_workload
 from core.own_files.sources_and_headers import read_source
 from core.recording.record_launch import record
 from core.recording.trace_files import load_trace, save_trace
+from core.source.template_instances import kernel_names
 from core.trace import Trace
 from tests.core.own_files.own_files import CASES, FOLDER, run, source_of
 

@@ -4,12 +4,13 @@ import time
 
 import pytest
 
-from core.compiler.kernel_signature import kernel_names, read_signature
+from core.compiler.kernel_parameters import read_signature
 from core.errors import ArgumentError
-from core.guessing.first_launch import guess_launch
+from core.guessing.launch_guess import guess_launch
 from core.source.constants import Knob, evaluate, knobs, read_constants, with_defines, with_value
 from core.source.kernels_and_launches import kernels
 from core.source.shared_arrays import shared_arrays
+from core.source.template_instances import kernel_names
 
 KERNEL = "__global__ void twice(float* v, int n) { if (threadIdx.x < n) v[threadIdx.x] *= 2; }\n"
 MOST_S = 30.0  # of a processor, of which slow ones take 15; each grows without end if it may

@@ -24,11 +24,11 @@ def recorded(window, qtbot):
 
 
 def test_the_page_is_what_the_window_shows(recorded, qtbot, tmp_path):
-    taker, out = recorded.commands.taker, tmp_path / "mine é.html"
-    taker.export(out)
-    assert taker.busy
+    command, out = recorded.commands.exporting, tmp_path / "mine é.html"
+    command.export(out)
+    assert command.busy
     assert "Writing mine é.html" in recorded.message.sentence
-    qtbot.waitUntil(lambda: not taker.busy, timeout=120_000)
+    qtbot.waitUntil(lambda: not command.busy, timeout=120_000)
     assert recorded.message.sentence == f"Saved {out}"
     text = out.read_text("utf-8")
     assert "n = 6, tile = 3" in text
@@ -37,44 +37,44 @@ def test_the_page_is_what_the_window_shows(recorded, qtbot, tmp_path):
 
 
 def test_it_can_be_given_up(recorded, qtbot, tmp_path):
-    taker, out = recorded.commands.taker, tmp_path / "x.html"
-    taker.export(out)
-    taker.cancel()
-    assert not taker.busy
+    command, out = recorded.commands.exporting, tmp_path / "x.html"
+    command.export(out)
+    command.cancel()
+    assert not command.busy
     assert "x.html was not written" in recorded.message.sentence
     assert list(tmp_path.iterdir()) == []
 
 
 def test_it_can_be_given_up_while_it_says_something(recorded, qtbot, tmp_path):
-    taker = recorded.commands.taker
-    taker.export(tmp_path / "x.html")
-    assert taker._process.waitForReadyRead(60_000)
+    command = recorded.commands.exporting
+    command.export(tmp_path / "x.html")
+    assert command._process.waitForReadyRead(60_000)
     time.sleep(0.5)  # more is said meanwhile, which is read as the process ends
-    taker.cancel()
-    assert not taker.busy
+    command.cancel()
+    assert not command.busy
     assert "x.html was not written" in recorded.message.sentence
 
 
 def test_a_film_given_up_leaves_nothing(recorded, qtbot, tmp_path, monkeypatch):
     pytest.importorskip("imageio_ffmpeg")
     monkeypatch.setattr(exporting, "LONGEST_MS", 60_000)  # a busy machine is slow to end it
-    taker = recorded.commands.taker
-    taker.export(tmp_path / "x.mp4")
+    command = recorded.commands.exporting
+    command.export(tmp_path / "x.mp4")
     qtbot.waitUntil(lambda: any(tmp_path.iterdir()), timeout=60_000)  # it has begun
-    taker.cancel()
+    command.cancel()
     qtbot.waitUntil(lambda: not any(tmp_path.iterdir()), timeout=60_000)
 
 
 def test_what_goes_wrong_is_said(recorded, qtbot, tmp_path, monkeypatch):
-    taker = recorded.commands.taker
-    taker.export(tmp_path / "no" / "x.html")
+    command = recorded.commands.exporting
+    command.export(tmp_path / "no" / "x.html")
     assert "x.html could not be written" in recorded.message.sentence
-    taker.export(tmp_path / "x.doc")
-    qtbot.waitUntil(lambda: not taker.busy, timeout=120_000)
+    command.export(tmp_path / "x.doc")
+    qtbot.waitUntil(lambda: not command.busy, timeout=120_000)
     assert "neither a page nor a film" in recorded.message.sentence
     monkeypatch.setattr(exporting.sys, "executable", str(tmp_path / "nothing"))
-    taker.export(tmp_path / "x.html")
-    qtbot.waitUntil(lambda: not taker.busy, timeout=10_000)
+    command.export(tmp_path / "x.html")
+    qtbot.waitUntil(lambda: not command.busy, timeout=10_000)
     assert "could not be started" in recorded.message.sentence
 
 
@@ -83,13 +83,13 @@ def test_the_files_name_says_kernel_and_step(recorded):
 
 
 def test_the_report_of_the_launch_is_written(recorded, qtbot, tmp_path, monkeypatch):
-    taker, out = recorded.commands.taker, tmp_path / "r.md"
+    command, out = recorded.commands.exporting, tmp_path / "r.md"
     monkeypatch.setattr(
         QFileDialog,
         "getSaveFileName",
         lambda *given: (str(out.with_suffix("")), "Report, Markdown (*.md)"),
     )
-    taker.ask_and_report()
+    command.ask_and_report()
     qtbot.waitUntil(lambda: recorded.message.sentence == f"Saved {out}", timeout=60_000)
     text = out.read_text("utf-8")
     assert "No fault was found" in text
@@ -99,19 +99,19 @@ def test_the_report_of_the_launch_is_written(recorded, qtbot, tmp_path, monkeypa
         QFileDialog, "getSaveFileName", lambda *given: asked.append(given[2]) or next(answers)
     )
     recorded.message.clear()
-    taker.ask_and_report()
+    command.ask_and_report()
     assert asked == ["tiled.html", str(out)], "a file that is there is asked for by its whole name"
-    assert not taker.worker.busy
+    assert not command.worker.busy
     pdf = tmp_path / "r.pdf"
-    taker.report(pdf)
+    command.report(pdf)
     qtbot.waitUntil(lambda: recorded.message.sentence == f"Saved {pdf}", timeout=60_000)
     assert pdf.read_bytes().startswith(b"%PDF")
-    taker.report(tmp_path / "r.docx")
+    command.report(tmp_path / "r.docx")
     qtbot.waitUntil(lambda: "end its name with" in recorded.message.sentence, timeout=60_000)
     assert not (tmp_path / "r.docx").exists()
     recorded.session.update(veiled={"counters"})
     out.unlink()
-    taker.report(out)
+    command.report(out)
     assert "a report may show what is veiled" in recorded.message.sentence
     assert not out.exists()
 
@@ -131,14 +131,14 @@ def test_questions_of_lessons_are_exported(recorded, qtbot, tmp_path, monkeypatc
         return str(tmp_path / name), kind
 
     monkeypatch.setattr(QFileDialog, "getSaveFileName", file)
-    taker = recorded.commands.taker
-    taker.ask_and_export_lessons(course_lesson("4B"))
+    command = recorded.commands.exporting
+    command.ask_and_export_lessons(course_lesson("4B"))
     assert "Writing q.csv …" in recorded.message.sentence
-    qtbot.waitUntil(lambda: not taker.busy, timeout=120_000)
+    qtbot.waitUntil(lambda: not command.busy, timeout=120_000)
     assert (tmp_path / "q.csv").read_text("utf-8").count("4B.1/") >= 1
     own = read_lesson(write_lesson(tmp_path))
-    taker.ask_and_export_lessons(own)
-    qtbot.waitUntil(lambda: not taker.busy, timeout=120_000)
+    command.ask_and_export_lessons(own)
+    qtbot.waitUntil(lambda: not command.busy, timeout=120_000)
     assert recorded.message.sentence == f"Saved {tmp_path / 'own.gift'}"
     assert "::own-1.1::" in (tmp_path / "own.gift").read_text("utf-8")
     assert [now for _, now in asked] == ["4B", "own-1"]

@@ -10,8 +10,8 @@ from PySide6.QtCore import QPoint
 from PySide6.QtGui import QContextMenuEvent, QImage
 from PySide6.QtWidgets import QApplication, QFileDialog, QMenu
 
-from gui.commands import pictures
-from gui.commands.pictures import WINDOW
+from gui.commands import saving_pictures
+from gui.commands.saving_pictures import WINDOW
 from gui.pictures import Picture, image_of
 
 MS = 20_000
@@ -24,9 +24,9 @@ def window(window, qtbot):
     return window
 
 
-def saved(window, qtbot, name, path, scale=pictures.SCALE):
-    with qtbot.waitSignal(window.exporter.writer.finished, timeout=MS):
-        window.exporter.save(name, path, scale)
+def saved(window, qtbot, name, path, scale=saving_pictures.SCALE):
+    with qtbot.waitSignal(window.pictures.writer.finished, timeout=MS):
+        window.pictures.save(name, path, scale)
     return QImage(str(path))
 
 
@@ -56,7 +56,7 @@ def test_a_view_behind_a_tab_is_had_as_it_would_be_shown(window, qtbot, tmp_path
     window.step_page.front(name)
     qtbot.waitUntil(view.isVisible, timeout=MS)
     QApplication.processEvents()
-    shown = image_of(view, pictures.SCALE)
+    shown = image_of(view, saving_pictures.SCALE)
     assert abs(image.width() - shown.width()) < 16  # a caption may take another line
     assert len({image.pixel(x, y) for x in range(0, 600, 3) for y in range(0, 300, 3)}) > 5
 
@@ -67,7 +67,7 @@ def test_views_of_other_pages_are_had_without_turning_to_them(window, qtbot, tmp
     window.pages.turned.connect(turned.append)
     image = saved(window, qtbot, "Occupancy page", tmp_path / "x.png")
     assert image.width() == 2 * window.pages.width()
-    assert "Devices" in window.exporter.gallery.places()  # its page is made now
+    assert "Devices" in window.pictures.gallery.places()  # its page is made now
     saved(window, qtbot, "Devices", tmp_path / "devices.pdf")
     assert "H200" in words_of(tmp_path / "devices.pdf")
     assert how_it_is(window) == before
@@ -91,11 +91,11 @@ def test_the_step_page_is_had_from_another_page(window, qtbot, tmp_path):
 
 @pytest.mark.slow
 def test_scales(window, qtbot, tmp_path, monkeypatch):
-    for kind, scale in pictures.SCALES.items():
+    for kind, scale in saving_pictures.SCALES.items():
         path = tmp_path / f"x{scale:g}"  # a file that is there is asked about
         monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, k=kind, p=path: (str(p), k))
-        with qtbot.waitSignal(window.exporter.writer.finished, timeout=MS):
-            window.exporter.export("Scrub bar")
+        with qtbot.waitSignal(window.pictures.writer.finished, timeout=MS):
+            window.pictures.export("Scrub bar")
         ratio = scale or window.devicePixelRatioF()
         assert QImage(f"{path}.png").width() == ratio * window.transport.scrub.width()
 
@@ -143,13 +143,13 @@ def test_what_is_written_is_said_and_can_be_stopped(window, qtbot, tmp_path, mon
     path = tmp_path / file
     path.write_bytes(b"what was there")
     gate = Gate(monkeypatch)
-    window.exporter.save(WINDOW, path)
+    window.pictures.save(WINDOW, path)
     assert window.message.sentence == f"Writing {file} …"
     qtbot.waitUntil(gate.reached.is_set, timeout=MS)
     assert window.message.go.text() == "Cancel (Ctrl+.)"
     window.message.go.click()
     gate.open.set()
-    qtbot.waitUntil(lambda: not window.exporter.busy, timeout=MS)
+    qtbot.waitUntil(lambda: not window.pictures.busy, timeout=MS)
     assert window.message.sentence == f"{file} was not written."
     assert path.read_bytes() == b"what was there"
     assert list(tmp_path.iterdir()) == [path]
@@ -159,18 +159,18 @@ def test_what_is_written_is_said_and_can_be_stopped(window, qtbot, tmp_path, mon
 def test_ctrl_full_stop_stops_all_that_is_asked_for(window, qtbot, tmp_path, monkeypatch):
     gate = Gate(monkeypatch)
     for name in (WINDOW, "Matrices", "PTX", "Occupancy page"):
-        window.exporter.save(name, tmp_path / f"{name}.png")
+        window.pictures.save(name, tmp_path / f"{name}.png")
     window.workbench.waiting.stop()
     gate.open.set()
-    qtbot.waitUntil(lambda: not window.exporter.busy, timeout=MS)
+    qtbot.waitUntil(lambda: not window.pictures.busy, timeout=MS)
     assert not list(tmp_path.iterdir())
     monkeypatch.undo()
     assert saved(window, qtbot, "Matrices", tmp_path / "x.png").width() > 0  # the next is written
 
 
 def failure(window, qtbot, path):
-    with qtbot.waitSignal(window.exporter.writer.failed, timeout=MS):
-        window.exporter.save("Scrub bar", path)
+    with qtbot.waitSignal(window.pictures.writer.failed, timeout=MS):
+        window.pictures.save("Scrub bar", path)
     return window.message.sentence
 
 
@@ -221,20 +221,20 @@ def test_a_link_to_a_file_stays_one(window, qtbot, tmp_path):
 def test_a_picture_is_copied(window, qtbot, qapp):
     window.step_page.matrices.setFocus()
     size = window.step_page.matrices.size()  # before the message takes up room
-    with qtbot.waitSignal(window.exporter.writer.finished, timeout=MS):
-        window.exporter.copy_view()
+    with qtbot.waitSignal(window.pictures.writer.finished, timeout=MS):
+        window.pictures.copy_view()
     data = qapp.clipboard().mimeData()
     image = QImage.fromData(data.data("image/png"))
     assert image.size() == 2 * size
     assert data.hasImage()
     assert qapp.clipboard().image().size() == image.size()
     assert window.message.sentence.startswith("Copied Matrices, ")
-    with qtbot.waitSignal(window.exporter.writer.finished, timeout=MS):
-        window.exporter.copy_window()
+    with qtbot.waitSignal(window.pictures.writer.finished, timeout=MS):
+        window.pictures.copy_window()
     size = 2 * window.size()
     assert qapp.clipboard().image().size() == size
     window.close()
-    assert not qapp.clipboard().mimeData().hasFormat(pictures.OURS)
+    assert not qapp.clipboard().mimeData().hasFormat(saving_pictures.OURS)
     assert qapp.clipboard().image().size() == size  # still there for others
 
 
@@ -249,5 +249,5 @@ def test_a_heading_has_a_menu_with_the_picture_of_its_view(window, qtbot):
     texts = [action.text() for action in menu.actions()]
     assert texts == ["Copy a picture of “Matrices”", "Export “Matrices”…", "Views"]
     menu.close()
-    assert window.exporter.gallery.at(window.header) == WINDOW
-    assert window.exporter.gallery.at(window.childAt(QPoint(4, 4))) == WINDOW
+    assert window.pictures.gallery.at(window.header) == WINDOW
+    assert window.pictures.gallery.at(window.childAt(QPoint(4, 4))) == WINDOW

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from core.lessons.course import course_lesson
-from core.lessons.launches import Recorder
+from core.lessons.launch_cache import Recorder
 from core.lessons.posing_and_marking import pose
 from gui.exports import replay_page
 from gui.exports.replay_page import lesson_chapters

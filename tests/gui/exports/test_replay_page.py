@@ -11,7 +11,7 @@ from gui.exports import replay_page
 from gui.exports.export_command import opened
 from gui.exports.exported_views import MEMORY, Stage, chosen
 from gui.looks.theme import apply_theme, theme_names
-from gui.scenes.scrub_bar import event_caption
+from gui.scenes.transport_bar import event_caption
 from tests import chromium
 
 LINK = "tiled?n=6&tile=3&thread=4&step=20"

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from core.errors import TilescopeError
-from core.gpu.benchmark_result import Readings, load_recorded, with_samples
+from core.gpu.benchmark_result import Readings, with_samples
+from core.gpu.result_files import load_recorded
 from core.gpu.sweep import Failure
 from core.gpu.sweep_plan import FileKernel
-from core.own_files.file_launch import FileLaunch
+from core.own_files.launch_texts import FileLaunch
 from gui.scenes.benchmark import (
     CUBLAS,
     RECORDED,

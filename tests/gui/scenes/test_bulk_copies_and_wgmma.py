@@ -10,8 +10,8 @@ from gui.looks.theme import apply_theme
 from gui.scenes.block_history import history_of
 from gui.scenes.grids import bounding_box, grids_of
 from gui.scenes.matrices import matrix_scene
-from gui.scenes.scrub_bar import event_caption, step_words, timeline_of
 from gui.scenes.session import Session
+from gui.scenes.transport_bar import event_caption, step_words, timeline_of
 from gui.scenes.warp_lanes import why_empty
 from gui.views.warp_view import WarpView
 

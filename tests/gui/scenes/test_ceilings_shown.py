@@ -11,10 +11,10 @@ import pytest
 from core.devices.device_table import find_capability, load_devices
 from core.devices.occupancy import Resources, occupancy
 from core.errors import TilescopeError
-from core.gpu.benchmark_result import load_recorded
+from core.gpu.result_files import load_recorded
 from core.models.ceilings import Ceilings, ceilings
 from core.models.launch_needs import measure, measure_rung
-from core.own_files.file_launch import FileLaunch
+from core.own_files.launch_texts import FileLaunch
 from gui.jobs.ceilings_work import choose_device, first_order_job, full_size_job, sized
 from gui.scenes import ceilings_shown as scene
 from gui.scenes import occupancy_shown as sm

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.gpu.benchmark_result import load_recorded
+from core.gpu.result_files import load_recorded
 from core.recording.record_launch import record
 from gui.jobs.record_work import make_workload
 from gui.scenes.findings_list import fault_names

@@ -1,7 +1,7 @@
 """A lesson that is sat: the first answer counts, and what was told can be read again."""
 
 from core.lessons.course import Again, course_lesson
-from core.lessons.launches import Recorder
+from core.lessons.launch_cache import Recorder
 from core.lessons.posing_and_marking import Verdict, pose
 from core.lessons.progress import Progress
 from gui.scenes.lesson_sitting import Asked, Reply, Sitting

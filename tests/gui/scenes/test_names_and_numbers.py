@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from core.trace import Array
+from core.wording import listing
 from gui.scenes.names_and_numbers import (
     compact,
     decimals_of,
     element_name,
     elements_name,
     in_window,
-    join,
     numbers_name,
     percent,
     plural,
@@ -52,7 +52,7 @@ def test_small_words():
     assert plural(2112, "sector") == "2\u202f112 sectors"
     assert ratio(33, 4) == "×8.25"
     assert ratio(5, 0) == ""
-    assert join(["A", "B", "C"]) == "A, B and C"
+    assert listing(["A", "B", "C"]) == "A, B and C"
     assert variable_text(np.float32(1.5)) == "1.5"
     assert variable_text(3.0) == "3.0"
     assert variable_text(None) == "–"

@@ -18,9 +18,9 @@ from gui.scenes.counter_table import (
 from gui.scenes.grids import grids_of
 from gui.scenes.matrices import matrix_scene
 from gui.scenes.names_and_numbers import longest_name, part_name
-from gui.scenes.scrub_bar import Timeline, event_caption, phase_label, step_label, step_words
 from gui.scenes.session import Session
 from gui.scenes.source_pane import highlight, line_totals, source_caption
+from gui.scenes.transport_bar import Timeline, event_caption, phase_label, step_label, step_words
 from tests.gui.fake_trace import SOURCE, fake_trace
 
 

@@ -108,7 +108,7 @@ def test_a_link_carries_an_edit(window, qtbot):
 
 
 def test_wrong_links_are_sentences_in_the_window(window, qtbot, monkeypatch):
-    monkeypatch.setattr("gui.commands.moment_commands.ask_text", lambda *a, **k: "tiled?n=x")
+    monkeypatch.setattr("gui.commands.links_and_moments.ask_text", lambda *a, **k: "tiled?n=x")
     window.moments.ask_for_link()
     assert "link's n is “x”" in window.message.sentence
     with qtbot.waitSignal(window.recorder.failed, timeout=RECORDING_MS):
@@ -236,42 +236,42 @@ def test_a_saved_rung_that_is_gone(open_window, qtbot, tmp_path):
 def test_pictures_of_the_window_and_of_views(window, qtbot, tmp_path, monkeypatch):
     recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
     window.resize(1920, 1080)  # with room for more views at once
-    names = list(window.exporter.views())
+    names = list(window.pictures.views())
     assert {"Whole window", "Matrices", "Source", "Variables", "Scrub bar"} <= set(names)
     for name in names:
         for suffix in (".png", ".pdf"):
             path = tmp_path / f"{name}{suffix}"
-            with qtbot.waitSignal(window.exporter.writer.finished, timeout=RECORDING_MS):
-                window.exporter.save(name, path)
+            with qtbot.waitSignal(window.pictures.writer.finished, timeout=RECORDING_MS):
+                window.pictures.save(name, path)
             if suffix == ".png":
                 image = QImage(str(path))
-                assert image.width() == 2 * window.exporter.views()[name].width()
+                assert image.width() == 2 * window.pictures.views()[name].width()
             else:
                 (sheet,) = PdfReader(path).pages
-                view = window.exporter.views()[name]
+                view = window.pictures.views()[name]
                 assert sheet.mediabox[2:] == [view.width(), view.height()]
-    monkeypatch.setattr("gui.commands.pictures.ask_choice", lambda *a, **k: a[2][0])
+    monkeypatch.setattr("gui.commands.saving_pictures.ask_choice", lambda *a, **k: a[2][0])
     monkeypatch.setattr(
         QFileDialog, "getSaveFileName", lambda *a: (str(tmp_path / "x"), "PDF (*.pdf)")
     )
-    with qtbot.waitSignal(window.exporter.writer.finished, timeout=RECORDING_MS):
-        window.exporter.ask_and_export()
+    with qtbot.waitSignal(window.pictures.writer.finished, timeout=RECORDING_MS):
+        window.pictures.ask_and_export()
     assert (tmp_path / "x.pdf").stat().st_size > 1000
-    monkeypatch.setattr("gui.commands.pictures.ask_choice", lambda *a, **k: "Matrices")
+    monkeypatch.setattr("gui.commands.saving_pictures.ask_choice", lambda *a, **k: "Matrices")
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a: (str(tmp_path / "m.png"), ""))
-    with qtbot.waitSignal(window.exporter.writer.finished, timeout=RECORDING_MS):
-        window.exporter.ask_and_export()
+    with qtbot.waitSignal(window.pictures.writer.finished, timeout=RECORDING_MS):
+        window.pictures.ask_and_export()
     assert (tmp_path / "m.png").exists()
 
 
 def test_pictures_that_cannot_be_written(window, qtbot, tmp_path):
-    window.exporter.save("Whole window", tmp_path / "x.svg")
+    window.pictures.save("Whole window", tmp_path / "x.svg")
     assert window.message.sentence == "x.svg is neither .png nor .pdf. Choose one of the two."
     for suffix in ("png", "pdf"):
-        with qtbot.waitSignal(window.exporter.writer.failed, timeout=RECORDING_MS):
-            window.exporter.save("Whole window", tmp_path / "none" / f"x.{suffix}")
+        with qtbot.waitSignal(window.pictures.writer.failed, timeout=RECORDING_MS):
+            window.pictures.save("Whole window", tmp_path / "none" / f"x.{suffix}")
         assert "could not be written" in window.message.sentence
-    window.exporter.save("Nothing", tmp_path / "x.png")
+    window.pictures.save("Nothing", tmp_path / "x.png")
     assert "no view Nothing" in window.message.sentence
 
 
@@ -279,7 +279,7 @@ def test_pictures_that_cannot_be_written(window, qtbot, tmp_path):
 def test_closing_right_after_saving_keeps_every_picture(window, tmp_path):
     paths = [tmp_path / f"{n}.png" for n in range(3)]
     for path in paths:
-        window.exporter.save("Whole window", path)
+        window.pictures.save("Whole window", path)
     window.close()
     assert all(QImage(str(path)).width() == 2 * window.width() for path in paths)
 

@@ -14,8 +14,9 @@ from PySide6.QtWidgets import QLabel, QWidget
 from core.cancelling import is_cancelled
 from core.devices.occupancy import Resources
 from core.errors import Cancelled
-from core.gpu.benchmark_result import load_recorded, reported_device
-from core.own_files.file_launch import FileLaunch
+from core.gpu.benchmark_result import reported_device
+from core.gpu.result_files import load_recorded
+from core.own_files.launch_texts import FileLaunch
 from gui.jobs import ceilings_work
 from gui.jobs.ceilings_work import key_of
 from gui.looks.theme import apply_theme
@@ -23,7 +24,7 @@ from gui.scenes.session import Session
 from gui.scenes.session_values import Configuration
 from gui.views.ceilings_view import CeilingsView, SizeBox
 from gui.views.occupancy_view import OccupancyView
-from gui.views.page_parts import DeviceBox, Subject, subject_row
+from gui.views.page_widgets import DeviceBox, Subject, subject_row
 
 WAIT_MS = 60_000
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from core.compiler.kernel_signature import MAP_WORDS, TENSOR_MAP, SignatureParameter
-from core.own_files.file_launch import FileLaunch
+from core.compiler.kernel_parameters import MAP_WORDS, TENSOR_MAP, KernelParameter
+from core.own_files.launch_texts import FileLaunch
 from gui.views.launch_form import ArrayField, FileForm, LaunchRows
 
 MAP = "tensormap(float16[256,128], box=64x128, swizzle=128B)"
-HOPPER = SignatureParameter("A", TENSOR_MAP, np.dtype(np.uint64), False, False, count=MAP_WORDS)
-NUMBER = SignatureParameter("n", "int", np.dtype(np.int32), False, False)
-ARRAY = SignatureParameter("x", "float *", np.dtype(np.float32), True, False)
+HOPPER = KernelParameter("A", TENSOR_MAP, np.dtype(np.uint64), False, False, count=MAP_WORDS)
+NUMBER = KernelParameter("n", "int", np.dtype(np.int32), False, False)
+ARRAY = KernelParameter("x", "float *", np.dtype(np.float32), True, False)
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def parent(qtbot):
     return widget
 
 
-def rows(parent, parameter: SignatureParameter, text: str, cluster: str = "") -> LaunchRows:
+def rows(parent, parameter: KernelParameter, text: str, cluster: str = "") -> LaunchRows:
     launch = FileLaunch("k.cu", "k", arguments=((parameter.name, text),), cluster=cluster)
     return LaunchRows(parent, launch, ["k"], [parameter])
 

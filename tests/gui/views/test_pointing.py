@@ -13,7 +13,7 @@ from gui.scenes.session import Session
 from gui.scenes.session_values import Hover
 from gui.views.counters_view import CountersView
 from gui.views.matrix_canvas import MatrixCanvas
-from gui.views.phase_view import PhaseView
+from gui.views.phase_table_view import PhaseView
 from gui.views.ptx_view import PtxView
 from gui.views.source_view import SourceView
 from gui.views.variables_view import VariablesView

@@ -16,9 +16,8 @@ from gui.scenes.question_in_views import Lit
 from gui.scenes.session import Session
 from gui.scenes.shared_arrays_and_banks import SharedGrid, SharedScene
 from gui.scenes.why_this_number import Step, explain
-from gui.views.bank_map_painter import BankMapPainter
 from gui.views.drawing_tools import Cells, Pixmaps
-from gui.views.shared_view import ArrayPicture, SharedView, shared_geometry
+from gui.views.shared_view import ArrayPicture, BankMapPainter, SharedView, shared_geometry
 from tests.core.emulator.machines import trace_of
 
 BOX = QRectF(12, 4, 470, 330)

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication, QComboBox, QLineEdit, QSpinBox
 
-from gui.views.widgets import Question, ask_choice, ask_number, ask_text
+from gui.views.dialogs import Question, ask_choice, ask_number, ask_text
 
 
 def answering(act):

@@ -1,0 +1,215 @@
+"""What is asked of a compiler, and who answers it.
+
+What came with the program is answered first, then what an earlier run kept on disk; last come
+NVRTC, NVIDIA's run-time compiler, here or in another process, and, where it is not or somebody asks
+for it, clang.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import threading
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from core.cancelling import is_cancellable
+from core.compiler import clang, disk_cache, shipped_ptx
+from core.compiler.cubin import MachineFacts
+from core.compiler.nvrtc import include_folders, library_path
+from core.compiler.which_compiler import CompilerName, chosen
+from core.errors import Diagnostic, TilescopeError
+from core.plain_data import plain, typed
+from core.source.host_headers import FIRST, FOLDER, HELD_BY_NVCC
+
+LARGE = 1 << 14  # characters of a source, with its own headers, that may take NVRTC seconds
+_alone = threading.Lock()  # one compilation at a time in this process
+_INT128 = "--device-int128"
+ARCHITECTURE = "--gpu-architecture="
+"""How a request's first option begins: a virtual architecture follows, or a real one, "sm_90"."""
+
+
+Items = tuple[tuple[str, str], ...]  # of a mapping, in an order of its own
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be compiled, and to what. Equal requests give equal results."""
+
+    source: str
+    source_name: str
+    defines: Items
+    options: tuple[str, ...]
+    output: Literal["PTX", "CUBIN"]
+    kernel: str = ""  # as the source names it, with its template arguments; "" for all of them
+    headers: Items = ()  # of the user's own, by name
+    compiler: CompilerName = field(default_factory=chosen)
+
+    @property
+    def all_options(self) -> tuple[str, ...]:
+        """With the macros, and what nvcc knows without being told: types and headers."""
+        text = "\n".join((self.source, *(text for _, text in self.headers)))
+        wide = "__int128" in text and _INT128 not in self.options
+        headers = tuple(f"--pre-include={header}" for header in _held_headers(text))
+        defines = (f"-D{name}={value}" for name, value in self.defines)
+        if FIRST in dict(self.headers):
+            headers = (*headers, f"--pre-include={FIRST}")
+        return (*self.options, *((_INT128,) if wide else ()), *headers, *defines)
+
+
+@lru_cache(maxsize=4)  # of megabytes it takes a while, and each attempt asks again
+def _held_headers(source: str) -> tuple[str, ...]:
+    """Headers that nvcc always includes and of whose macros the source uses one of its own."""
+    own = set(re.findall(r"#[ \t]*define[ \t]+(\w+)", source))
+
+    def uses(name: str) -> bool:
+        there = name in source and name not in own
+        return there and re.search(rf"\b{name}\b", source) is not None
+
+    return tuple(h for h, macros in HELD_BY_NVCC.items() if any(map(uses, macros)))
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What was made. `entry` is the instance's name in it, "" if none was asked for.
+
+    `compiler` is "" for NVRTC. `machine` describes the machine code that NVRTC makes with PTX for a
+    real architecture, such as "sm_90"; what came with the program has it, too.
+    """
+
+    image: bytes
+    diagnostics: tuple[Diagnostic, ...]
+    entry: str = ""
+    compiler: str = ""
+    machine: MachineFacts = field(default_factory=MachineFacts)
+
+
+def define_items(defines: Mapping[str, str]) -> Items:
+    """Macros and their values, in an order of their own."""
+    return tuple(sorted((name, str(value)) for name, value in defines.items()))
+
+
+def compile_request(request: Request) -> Compiled:
+    """Compile, or take what an earlier run made of the same.
+
+    A job that may be cancelled has it done in another process, and so has who brings a large
+    source: NVRTC can be stopped in no other way, and a few lines may keep it for minutes.
+    """
+    _must_be_text(request)
+    if (known := shipped_answer(request)) is not None:
+        return known
+    request = _by_who_is_here(request)
+    # All that an answer follows from: the request, the compiler, CUDA's headers, and our part.
+    key = repr((request, request.all_options, _tools(request.compiler)))
+    if (known := _unpacked(disk_cache.find(key))) is not None:
+        return known
+    from core.compiler.compile_slice import (
+        compile_here,  # what it imports takes as long as to compile
+    )
+    from core.side_process.client import apart
+
+    size = len(request.source) + sum(len(text) for _, text in request.headers)
+    if request.compiler == "clang":  # it is a process of its own
+        made = compile_here(request)
+    elif size > LARGE or is_cancellable():
+        made = apart(compile_here, request)
+    else:
+        with _alone:
+            made = compile_here(request)
+    disk_cache.keep(key, _packed(made))
+    return made
+
+
+def _by_who_is_here(request: Request) -> Request:
+    """For clang what was asked of an NVRTC that is not here, and for NVRTC all machine code."""
+    if request.output == "CUBIN":
+        return replace(request, compiler="nvrtc")
+    if request.compiler == "nvrtc":
+        try:
+            library_path()
+        except TilescopeError:
+            if clang.executable() is None:
+                raise
+            return replace(request, compiler="clang")
+    return request
+
+
+def shipped_answer(request: Request) -> Compiled | None:
+    """What came with the program: a kernel of the ladder or of a lesson, as written."""
+    is_theirs = request.compiler == "nvrtc" and request.output == "PTX"
+    if not is_theirs or request.headers or "-G" not in request.options:
+        return None
+    asked = request.defines, request.options, request.kernel, request.source_name
+    found = shipped_ptx.find(request.source, asked)
+    if found is None:
+        return None
+    ptx, instance, machine = found
+    return Compiled(ptx.encode(), (), instance, machine=machine)
+
+
+def _must_be_text(request: Request) -> None:
+    """Half a character of UTF-16, as a damaged link may have it, is nothing for a compiler."""
+    texts = {
+        "the source": request.source,
+        "its name": request.source_name,
+        "the kernel's name": request.kernel,
+        **{f"-D {name}": value for name, value in request.defines},
+        **dict(request.headers),
+    }
+    for what, text in texts.items():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise TilescopeError(
+                f"{what[0].upper()}{what[1:]} is not text in UTF-8 (character {error.start + 1:,}):"
+                " write it anew."
+            ) from None
+
+
+@cache
+def _tools(compiler: CompilerName) -> tuple[tuple[str, int, int], ...]:
+    """Path, size and date of each file that what is made depends on, besides the request."""
+    found = ((file, file.stat()) for file in _tool_files(compiler))
+    return tuple((str(file), at.st_size, at.st_mtime_ns) for file, at in found)
+
+
+def _tool_files(compiler: CompilerName) -> Iterator[Path]:
+    if compiler == "clang":
+        yield from (clang.program(), clang.WORDS)
+    else:
+        yield library_path()
+        for headers in include_folders():
+            yield headers
+            yield from sorted(headers.glob("cuda_*.h"))
+    if getattr(sys, "frozen", False):  # all modules lie in the program's own file
+        yield Path(sys.executable)
+        return
+    spec = find_spec("tree_sitter_cuda")
+    if spec is not None and spec.origin:
+        yield Path(spec.origin)
+    for package in ("compiler", "ptx/debug", "source"):  # the second reads lines of machine code
+        yield from sorted((Path(__file__).resolve().parents[1] / package).glob("*.py"))
+    yield from sorted(FOLDER.iterdir())
+
+
+def _packed(made: Compiled) -> bytes:
+    said = [(d.severity, d.line, d.column, d.message) for d in made.diagnostics]
+    head = json.dumps((made.entry, said, made.compiler, plain(made.machine))).encode()
+    whole = len(head).to_bytes(4, "little") + head + made.image
+    return zlib.compress(whole, 1)  # to a sixth, so that the folder holds six times as much
+
+
+def _unpacked(content: bytes | None) -> Compiled | None:
+    if content is None:
+        return None
+    content = zlib.decompress(content)
+    start = 4 + int.from_bytes(content[:4], "little")
+    entry, said, compiler, machine = json.loads(content[4:start])
+    diagnostics = tuple(Diagnostic(*row) for row in said)
+    return Compiled(content[start:], diagnostics, entry, compiler, typed(MachineFacts, machine))

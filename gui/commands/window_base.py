@@ -1,0 +1,78 @@
+"""The window as its commands know it: a session, the parts on the screen, and the page in sight."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QMainWindow
+
+from gui.looks.theme import theme_names
+from gui.scenes.session_values import TEXT_SIZES
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
+
+    from gui.commands.left_column import LeftColumn
+    from gui.commands.recording import Recorder
+    from gui.commands.theme_applier import Dressing
+    from gui.scenes.session import Session
+    from gui.views.ladder_panel import LadderPanel
+    from gui.views.launch_form import ConfigurationForm
+    from gui.views.message_bar import BusySign, MessageBar, MomentTitle
+    from gui.views.page_widgets import Pages
+    from gui.views.step_page import StepPage
+    from gui.views.transport_bar import TransportBar
+    from gui.views.widgets import Segmented
+
+
+class Window(QMainWindow):
+    """What a command may use of the window; `gui.shell.main_window` makes the parts."""
+
+    session: Session
+    recorder: Recorder
+    dressing: Dressing
+    header: QWidget
+    tabs: Segmented
+    moment_title: MomentTitle
+    body: QSplitter
+    left: QWidget
+    presenter: QWidget | None = None
+    """The bar of a presented lesson, once there was one."""
+    shell: QVBoxLayout
+    """What stands above each other: the moment's title, that bar, the body, the clock."""
+    left_column: LeftColumn
+    """Shows and hides `left`, and its button brings that back."""
+    ladder_panel: LadderPanel
+    form: ConfigurationForm
+    pages: Pages
+    step_page: StepPage
+    message: MessageBar
+    busy_sign: BusySign
+    transport: TransportBar
+
+    @property
+    def lesson_panel(self) -> QWidget | None:
+        """The panel of lessons, once there was one."""
+        return self.left_column.lesson_panel
+
+    def show_page(self, key: str) -> None:
+        self.session.page = key
+
+    def look_at_page(self, key: str) -> None:
+        """Show a page, and put away what was said of the one before."""
+        if key != self.session.page:
+            self.message.pass_by()
+        self.session.page = key
+
+    def next_theme(self) -> None:
+        """Light, dark, projector, and light again."""
+        names = theme_names()
+        self.session.theme = names[(names.index(self.session.theme) + 1) % len(names)]
+
+    def change_text_size(self, steps: int) -> None:
+        """Make text larger, or smaller with a negative number, by so many of the sizes."""
+        at = TEXT_SIZES.index(self.session.text_size) + steps
+        self.session.text_size = TEXT_SIZES[min(max(at, 0), len(TEXT_SIZES) - 1)]
+
+    def toggle_full_screen(self) -> None:
+        self.showNormal() if self.isFullScreen() else self.showFullScreen()
