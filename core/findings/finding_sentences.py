@@ -65,7 +65,7 @@ class FaultCollector(Observer):
 
 
 class Reporter:
-    """Writes the findings of one machine; `counted` says at the end how many there were."""
+    """Writes the findings of one machine; `with_count` says at the end how many there were."""
 
     def __init__(self, program: ProgramInfo, geometry: Geometry) -> None:
         self._program, self._geometry = program, geometry
@@ -693,7 +693,7 @@ _OF_THREADS = (
 )
 
 
-def counted(finding: Finding) -> Finding:
+def with_count(finding: Finding) -> Finding:
     """The finding, with the number of its repetitions in the message."""
     if finding.count == 1:
         return finding
