@@ -65,7 +65,7 @@ class Loop:
     needed: frozenset[str]  # registers that are read elsewhere
 
 
-def constant_loops(module: Module, function: Function, targets: frozenset[int]) -> Iterator[Loop]:
+def _constant_loops(module: Module, function: Function, targets: frozenset[int]) -> Iterator[Loop]:
     """The loops of a function that load shared memory, and whose turns are known."""
     code = module.instructions[function.first_pc : function.end_pc]
     for jump in code:
@@ -181,7 +181,7 @@ def unrolled(module: Module) -> Module:
     """The module with those loops unrolled."""
     targets, rewriting = jump_targets(module), Rewriting(module)
     for function in module.functions.values():
-        for loop in constant_loops(module, function, targets):
+        for loop in _constant_loops(module, function, targets):
             times = factor(loop)
             if times > 1:
                 _Unrolling(loop, times, function, rewriting).write()

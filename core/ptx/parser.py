@@ -182,7 +182,7 @@ class _Values:
     relocations: list[Relocation]
 
 
-def parse_initialiser(
+def _parse_initialiser(
     cursor: Cursor, kind: PtxType, count: int
 ) -> tuple[bytes, tuple[Relocation, ...]]:
     """The bytes after `=`, at most `count` elements (0: any number), and the addresses to fill in.
@@ -252,7 +252,7 @@ _MOST_BYTES = 1 << 31  # of one variable, as nvcc has it
 def variables(cursor: Cursor, *, extern: bool) -> list[Variable]:
     """`.space .align N .type name[dims] = {…}, …;`"""
     space = SPACES[cursor.take().text]
-    align, kind, vector = alignment_and_type(cursor)
+    align, kind, vector = _alignment_and_type(cursor)
     found = []
     while True:
         found.append(variable(cursor, space, align, kind, vector, extern=extern))
@@ -268,7 +268,7 @@ def parameters(cursor: Cursor) -> tuple[Variable, ...]:
         token = cursor.take("word")
         if token.text not in (".param", ".reg"):
             raise PtxSyntaxError(token.line, f"expected .param, found {token.text!r}.")
-        align, kind, vector = alignment_and_type(cursor)
+        align, kind, vector = _alignment_and_type(cursor)
         is_pointer = _skip_pointer_attributes(cursor)
         one = variable(cursor, token.text[1:], align, kind, vector)
         found.append(replace(one, is_pointer=is_pointer))
@@ -276,7 +276,7 @@ def parameters(cursor: Cursor) -> tuple[Variable, ...]:
     return tuple(found)
 
 
-def alignment_and_type(cursor: Cursor) -> tuple[int, PtxType, int]:
+def _alignment_and_type(cursor: Cursor) -> tuple[int, PtxType, int]:
     """What stands before a name: the alignment (0: the type's own), type and vector length."""
     align, vector = 0, 1
     while True:
@@ -323,7 +323,7 @@ def variable(
     initial: bytes | None = None
     relocations: tuple[Relocation, ...] = ()
     if cursor.accept("="):
-        initial, relocations = parse_initialiser(cursor, kind, 0 if unsized else count)
+        initial, relocations = _parse_initialiser(cursor, kind, 0 if unsized else count)
     nbytes = 0 if unsized and initial is None else count * kind.nbytes
     if initial is not None and unsized:
         nbytes = len(initial)
@@ -415,7 +415,7 @@ class Scope:
         return Register(name)
 
 
-def parse_operand(cursor: Cursor, scope: Scope) -> Operand:
+def _parse_operand(cursor: Cursor, scope: Scope) -> Operand:
     """The operand at the cursor, `p|q` pairs included."""
     operand = _single(cursor, scope)
     if cursor.accept("|"):
@@ -441,7 +441,7 @@ def _single(cursor: Cursor, scope: Scope) -> Operand:
 def _listed_operands(cursor: Cursor, scope: Scope, closing: str) -> tuple[Operand, ...]:
     elements: list[Operand] = []
     while not cursor.accept(closing):
-        elements.append(parse_operand(cursor, scope))
+        elements.append(_parse_operand(cursor, scope))
         if cursor.peek().text != closing:
             cursor.expect(",")
     return tuple(elements)
@@ -513,7 +513,7 @@ def _address(cursor: Cursor, scope: Scope) -> Address:
         offset = cursor.integer_or_bits() + _offset(cursor)
     coordinates: list[Operand] = []
     while cursor.accept(","):
-        coordinates.append(parse_operand(cursor, scope))
+        coordinates.append(_parse_operand(cursor, scope))
     cursor.expect("]")
     return Address(base, offset, tuple(coordinates))
 
@@ -789,7 +789,7 @@ class _Parser:
             self._registers(scope)
         elif token.text == ".param":
             cursor.take()
-            align, kind, vector = alignment_and_type(cursor)
+            align, kind, vector = _alignment_and_type(cursor)
             parameter = variable(cursor, "param", align, kind, vector)
             cursor.expect(";")
             found.append(scope.declare_variable(parameter))
@@ -811,7 +811,7 @@ class _Parser:
         """`.reg .f32 %f<13>, %x;`"""
         cursor = self.cursor
         cursor.take()
-        _, kind, vector = alignment_and_type(cursor)
+        _, kind, vector = _alignment_and_type(cursor)
         while True:
             name = cursor.take("word").text
             if cursor.accept("<"):
@@ -837,7 +837,7 @@ class _Parser:
         opcode, *modifiers = word.text.split(".")
         operands = []
         while not cursor.accept(";"):
-            operands.append(parse_operand(cursor, scope))
+            operands.append(_parse_operand(cursor, scope))
             if cursor.accept(","):
                 if cursor.peek().text == ";":
                     raise PtxSyntaxError(cursor.peek().line, "an operand is missing before the ;.")
