@@ -1,8 +1,8 @@
 """Loops that the assembler unrolls, where that joins loads of shared memory.
 
 ptxas unrolls a loop of a fixed number of turns, and then joins loads of different turns
-(`core/assembler/wide_loads.py`). What it takes for small enough was read off the machine code that
-ptxas 13.0 made of some two hundred loops of different lengths.
+(`core/assembler/wide_shared_loads.py`). What it takes for small enough was read off the machine
+code that ptxas 13.0 made of some two hundred loops of different lengths.
 """
 
 from __future__ import annotations
