@@ -24,12 +24,13 @@ from numpy.typing import NDArray
 from core.compiler.builds import BuildKind
 from core.errors import ArgumentError, ParameterError, TilescopeError
 from core.files import replace_file
-from core.guessing.first_launch import completed
-from core.guessing.fitting_launch import fitted
+from core.guessing.launch_guess import completed
+from core.guessing.trial_runs import fitted
 from core.ladder import load_ladder
 from core.ladder.rung import DEFAULT_SEED
 from core.launch import Argument, ArrayArgument, InlineArgument, Launch, Workload
-from core.own_files.file_launch import FileLaunch, at_its_kernels, file_workload, join_defines
+from core.own_files.launch_texts import FileLaunch, file_workload, join_defines
+from core.own_files.repository_search import at_its_kernels
 from core.own_files.sources_and_headers import read_source
 from core.recording.record_launch import record
 from core.recording.trace_files import load_trace, save_trace

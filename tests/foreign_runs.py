@@ -8,9 +8,9 @@ from functools import cache
 
 import numpy as np
 
-from core.guessing.ptx_kernels import complete_ptx
+from core.guessing.ptx_launch_guess import complete_ptx
 from core.launch import Workload
-from core.own_files.file_launch import FileLaunch
+from core.own_files.launch_texts import FileLaunch
 from core.own_files.ptx_files import ptx_workload, read_ptx
 from core.recording.record_launch import record
 from core.trace import Trace

@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 
 from core.errors import TilescopeError
-from core.guessing.first_launch import guess_launch
+from core.guessing.launch_guess import guess_launch
 from core.launch import Workload
-from core.own_files.file_launch import file_workload
+from core.own_files.launch_texts import file_workload
 from core.own_files.sources_and_headers import read_source
 from core.source.template_instances import kernel_names
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import FrameType
 
-READ_AHEAD = ("core.compiler.compile_slice:warm", "core.guessing.first_launch")
+READ_AHEAD = ("core.compiler.compile_slice:warm", "core.guessing.launch_guess")
 """What a process that compiles and reads a user's source loads while nobody asks it anything."""
 
 SOURCES = (".cu", ".cuh", ".py", ".ipynb")

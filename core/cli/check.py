@@ -185,7 +185,7 @@ def sources(paths: Iterable[Path]) -> Iterator[Path]:
 
 def _check_file(file: _File, found: _Checked) -> None:
     """Checks the launches of a file; one that was only found in a folder may have none."""
-    from core.own_files.file_launch import parse_defines
+    from core.own_files.launch_texts import parse_defines
     from core.own_files.sources_and_headers import read_source
     from core.side_process.client import stoppable
     from core.source.constants import with_defines
@@ -350,7 +350,7 @@ def _here(file: Path) -> Path:
 
 def _as_options(own: OwnLaunch) -> dict[str, Any]:
     """The launch as --expect has it."""
-    from core.own_files.file_launch import split_defines
+    from core.own_files.launch_texts import split_defines
 
     whole = own.launch
     assert whole is not None  # of a file there is always one

@@ -66,7 +66,7 @@ def occupancy(
             raise ParameterError(f"--{wrong.replace('_', '-')} is for a rung: name one.")
         if block is None:
             raise ParameterError("Say how many threads a block has, as in --block 256.")
-        from core.own_files.file_launch import parse_dim3
+        from core.own_files.launch_texts import parse_dim3
 
         threads = parse_dim3(block, "block").count
         resources = Resources(threads, registers or 0, shared or 0, barriers)

@@ -321,7 +321,7 @@ def trace(
         for sentence in removed:
             console.say(sentence, "yellow")
         if own.launch is not None and not result.complete:
-            from core.guessing.first_launch import smaller
+            from core.guessing.launch_guess import smaller
 
             for fewer in smaller(workload.source, own.launch):
                 console.say(Text(f"Smaller: {fewer}"))

@@ -72,7 +72,7 @@ def _guessed(trace: Trace) -> frozenset[str]:
     scalars = (a for a in work.launch.arguments if isinstance(a, ScalarArgument))
     given = {a.name: str(a.value) for a in scalars}
     shapes = {array.name: array.shape for array in trace.arrays}
-    from core.guessing.first_launch import sizes_guessed  # loads the reading of C++
+    from core.guessing.launch_guess import sizes_guessed  # loads the reading of C++
 
     return sizes_guessed(work.source, work.source_name, work.kernel, given, shapes)
 

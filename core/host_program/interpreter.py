@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.compiler.kernel_parameters import without_spaces
 from core.host_program.tensor_map_calls import ENUMERATORS, encoded
-from core.host_program.values import (
+from core.host_program.variables_and_memory import (
     POINTS_ON,
     SIZE,
     TENSOR_EXTENT,

@@ -1,17 +1,25 @@
-"""What a host program has computed when it launches a kernel: sizes, dim3s, and what it allocates.
+"""A host program run up to the launch of a kernel: the sizes, dim3s and arrays that it has then.
 
-The functions on the way to the launch run from their front, the outermost first.
+The functions on the way to the launch run from their front, the outermost first. Of several
+launches of a kernel the first counts that the program comes to.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from core.host_program.interpreter import LONGEST, SIZES, HostCode, Statement, is_whole_number
-from core.host_program.values import (
+from core.host_program.interpreter import (
+    LONGEST,
+    SIZES,
+    HostCode,
+    Statement,
+    is_whole_number,
+)
+from core.host_program.variables_and_memory import (
     AXES,
     NOTHING,
     EnoughError,
@@ -25,82 +33,66 @@ from core.host_program.values import (
 from core.source.c_numbers import Number, Reader
 from core.source.cuda_parser import expression, text_in, text_of, within
 from core.source.functions_and_calls import Step, arguments_of, declared, host_syntax
-from core.source.kernels_and_launches import HostLaunch
-from core.source.preprocessor import plain_text, taken
+from core.source.kernels_and_launches import (
+    HostLaunch,
+    host_launches,
+    kernel_called,
+    kernels,
+    launches_by_kernel,
+    split_instance,
+    unscoped,
+)
+from core.source.preprocessor import plain_text, split_at_commas, taken
+from core.source.template_instances import instance_of, launches_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+
 _MOST_POINTERS = 8  # that lead to pointers
 
 
-class HostValues:
-    """What a program has computed when a launch is reached.
+def first_launch(source: str, kernel: str) -> HostLaunch | None:
+    """The first launch of a kernel, or of an instance, in a source's text; None for none.
 
-    `numbers` are those by name: `n`, `grid.x`, of a caller `main::n`. `roots` are the first values
-    of those that are set to literals, `formals` the names of those that nobody says. `symbols` are
-    the numbers that `cudaMemcpyToSymbol` copies to variables of the device.
+    One that the program does not come to counts where there is no other.
     """
+    given, declared = split_instance(kernel)[1], kernel_called(source, kernel)
+    if declared is not None:
+        found = launches_of(source, declared)
+    else:
+        found = launches_by_kernel(source).get(unscoped(kernel), ())
+    exact = [x for x in found if x.template and x.template == given]
+    if declared is not None and given and not exact:
+        exact = [x for x in found if instance_of(source, declared, x) == kernel]
+    own = exact or found
+    reached = (x for x in own if len(own) == 1 or is_reached(source, x))
+    first = next(reached, next(iter(own), None))
+    return first or _through_a_pointer(source, unscoped(kernel))
 
-    def __init__(self, program: HostProgram, frame: Frame) -> None:
-        self.numbers: Mapping[str, Number] = frame.run.numbers
-        self.roots: Mapping[str, Number] = frame.run.roots
-        self.formals: set[str] = frame.run.formals
-        self.symbols: Mapping[str, Number] = frame.run.symbols
-        self._program, self._frame = program, frame
-        self._found: dict[str, Any] = {}
 
-    def value(self, text: str) -> Number | None:
-        """The value of an expression of the launching function, None where it cannot be told."""
-        found = self._evaluated(text)
-        is_one = isinstance(found, int | float) and abs(found) < 1 << 62
-        return found if is_one else None
+@lru_cache(maxsize=64)
+def is_reached(source: str, launch: HostLaunch) -> bool:
+    """Whether a source's program comes to a launch, as far as its own numbers say.
 
-    def size3(self, text: str) -> tuple[int, int, int] | None:
-        """A grid or block: a number, the name of a dim3, or `dim3(…)`."""
-        found = self._evaluated(text)
-        parts = [found]
-        if isinstance(found, Struct):
-            cells = (
-                found.members.get(axis) or found.members.get(at) for at, axis in enumerate(AXES)
-            )
-            parts = [cell.value if cell is not None else 1 for cell in cells]
-        if not all(isinstance(part, int | float) and part >= 1 for part in parts):
-            return None
-        x, y, z = [*(int(part) for part in parts), 1, 1][:3]
-        return x, y, z
+    Of `case 512:` and `case 128:` the one whose number callers pass.
+    """
+    return HostProgram(source, {}, {}, launch).is_reached
 
-    def pointer(self, text: str) -> tuple[int, int] | None:
-        """The bytes of the array that a pointer leads into, and the element that it leads to."""
-        found = self._evaluated(text)
-        return (found.block.nbytes, found.start) if isinstance(found, Pointer) else None
 
-    def only_set(self, text: str) -> tuple[int, int] | None:
-        """How many bytes of an array the host sets to one value, and that; None for several."""
-        found = self._evaluated(text)
-        if not isinstance(found, Pointer) or found.block.is_filled or found.block.n_set is None:
-            return None
-        return found.block.n_set, found.block.set_to
-
-    def tensor_map(self, text: str) -> str:
-        """The tensor map that an argument is, or leads to, as it is typed; "" for none."""
-        found = self._evaluated(text)
-        for _ in range(_MOST_POINTERS):
-            if (cell := led_to(found)) is None:
-                break
-            found = cell.value
-            if isinstance(found, Struct) and 0 in found.members:
-                found = found.members[0].value
-        return found.text if isinstance(found, MadeMap) else ""
-
-    def _evaluated(self, text: str) -> Any:
-        if text not in self._found:
-            self._frame.run.steps = 0
-            try:
-                self._found[text] = self._program.code.evaluated(text)(self._frame)
-            except (EnoughError, RecursionError):
-                self._found[text] = None
-        return self._found[text]
+def _through_a_pointer(source: str, kernel: str) -> HostLaunch | None:
+    """A launch by a variable, of as many arguments, in a source that assigns the kernel's name."""
+    there = {k.name: k for k in kernels(source)}
+    assigned = rf"[=,{{(?:]\s*&?\s*{re.escape(kernel)}\s*(?:<([^;<>]*)>\s*)?[;,:}})]"
+    where = re.search(assigned, plain_text(source))
+    if kernel not in there or where is None:
+        return None
+    count = len(there[kernel].parameters)
+    others = [x for x in host_launches(source) if x.name not in there and len(x.arguments) == count]
+    behind = [x for x in others if x.position > where.start()]
+    found = next(iter([*behind, *others]), None)
+    template = tuple(split_at_commas(where[1] or ""))
+    return replace(found, template=template) if found is not None else None
 
 
 class HostProgram:
@@ -328,6 +320,75 @@ class HostProgram:
             if cell.value is None and is_whole_number(formal) and formal.name != "argc":
                 open_ones.append(cell)
         made.run.put_unknown(open_ones)
+
+
+class HostValues:
+    """What a program has computed when a launch is reached.
+
+    `numbers` are those by name: `n`, `grid.x`, of a caller `main::n`. `roots` are the first values
+    of those that are set to literals, `formals` the names of those that nobody says. `symbols` are
+    the numbers that `cudaMemcpyToSymbol` copies to variables of the device.
+    """
+
+    def __init__(self, program: HostProgram, frame: Frame) -> None:
+        self.numbers: Mapping[str, Number] = frame.run.numbers
+        self.roots: Mapping[str, Number] = frame.run.roots
+        self.formals: set[str] = frame.run.formals
+        self.symbols: Mapping[str, Number] = frame.run.symbols
+        self._program, self._frame = program, frame
+        self._found: dict[str, Any] = {}
+
+    def value(self, text: str) -> Number | None:
+        """The value of an expression of the launching function, None where it cannot be told."""
+        found = self._evaluated(text)
+        is_one = isinstance(found, int | float) and abs(found) < 1 << 62
+        return found if is_one else None
+
+    def size3(self, text: str) -> tuple[int, int, int] | None:
+        """A grid or block: a number, the name of a dim3, or `dim3(…)`."""
+        found = self._evaluated(text)
+        parts = [found]
+        if isinstance(found, Struct):
+            cells = (
+                found.members.get(axis) or found.members.get(at) for at, axis in enumerate(AXES)
+            )
+            parts = [cell.value if cell is not None else 1 for cell in cells]
+        if not all(isinstance(part, int | float) and part >= 1 for part in parts):
+            return None
+        x, y, z = [*(int(part) for part in parts), 1, 1][:3]
+        return x, y, z
+
+    def pointer(self, text: str) -> tuple[int, int] | None:
+        """The bytes of the array that a pointer leads into, and the element that it leads to."""
+        found = self._evaluated(text)
+        return (found.block.nbytes, found.start) if isinstance(found, Pointer) else None
+
+    def only_set(self, text: str) -> tuple[int, int] | None:
+        """How many bytes of an array the host sets to one value, and that; None for several."""
+        found = self._evaluated(text)
+        if not isinstance(found, Pointer) or found.block.is_filled or found.block.n_set is None:
+            return None
+        return found.block.n_set, found.block.set_to
+
+    def tensor_map(self, text: str) -> str:
+        """The tensor map that an argument is, or leads to, as it is typed; "" for none."""
+        found = self._evaluated(text)
+        for _ in range(_MOST_POINTERS):
+            if (cell := led_to(found)) is None:
+                break
+            found = cell.value
+            if isinstance(found, Struct) and 0 in found.members:
+                found = found.members[0].value
+        return found.text if isinstance(found, MadeMap) else ""
+
+    def _evaluated(self, text: str) -> Any:
+        if text not in self._found:
+            self._frame.run.steps = 0
+            try:
+                self._found[text] = self._program.code.evaluated(text)(self._frame)
+            except (EnoughError, RecursionError):
+                self._found[text] = None
+        return self._found[text]
 
 
 def _settings(body: Node, stop: int) -> Iterator[tuple[str, Node]]:

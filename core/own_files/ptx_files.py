@@ -23,7 +23,7 @@ from core.foreign_text import visible
 from core.ladder.rung import DEFAULT_SEED
 from core.launch import Argument, ArrayArgument, InlineArgument, Member, ScalarArgument, Workload
 from core.own_files.argument_texts import make_argument
-from core.own_files.file_launch import FileLaunch, LaunchForm
+from core.own_files.launch_texts import FileLaunch, LaunchForm
 from core.own_files.numba_arrays import NumbaType, numba_arguments, numba_types
 from core.own_files.sources_and_headers import read_source, read_text
 from core.ptx.ast import Function, Module, Variable

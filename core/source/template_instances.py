@@ -122,6 +122,12 @@ def instance_of(source: str, kernel: KernelText, launch: HostLaunch) -> str:
     return _reader(source).instance(kernel, launch) if kernel.template else kernel.called
 
 
+def numbers_of_instance(template: Sequence[str], given: Sequence[str]) -> Mapping[str, int]:
+    """The whole numbers among the arguments that a template's parameters get, by their names."""
+    pairs = zip(template, given, strict=False)
+    return {name: int(text) for name, text in pairs if text.isdecimal()}
+
+
 def class_constants(source: str, launch: HostLaunch, instance: str) -> Mapping[str, str]:
     """The constants of classes that a launching function names, as other code can write them.
 

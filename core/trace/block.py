@@ -17,18 +17,18 @@ from core.ptx.ast import Instruction
 from core.ptx.debug.mangled_names import source_name
 from core.trace.access import Access, Array, SharedArray, SharedState, owner_of
 from core.trace.memory_history import SharedHistory
-from core.trace.phases import Filling, Phase, filling
+from core.trace.phases import FilledAhead, Phase, filled_ahead
 from core.trace.program_info import ProgramInfo
-from core.trace.running_sums import Moments, SoFar, SumsSoFar
+from core.trace.running_sums import Positions, SoFar, SumsSoFar
 from core.trace.steps import (
     EventKind,
     Executed,
-    Moment,
     Path,
+    Position,
     Segments,
     Steps,
     build_steps,
-    moment_in,
+    position_in,
 )
 from core.trace.variables import Value, Variable, VariableReader, VariableRow
 
@@ -190,13 +190,13 @@ class BlockTrace:
         return tuple(found)
 
     @cached_property
-    def filling(self) -> Filling:
+    def filling(self) -> FilledAhead:
         """Which phases only fill tiles for those that come after them."""
         steps, spaces = self._accesses
         loads, shared = self.kind[steps] == EventKind.LOAD, spaces == "shared"
         stores = steps[shared & (self.kind[steps] == EventKind.STORE)]
         fetches = steps[loads & (spaces == "global")]
-        return filling(self.phases, fetches, stores, steps[shared & loads])
+        return filled_ahead(self.phases, fetches, stores, steps[shared & loads])
 
     def spaces_of(self, line: int) -> frozenset[str]:
         """The memories that a source line accesses: "global", "shared", "local", "const"."""
@@ -261,19 +261,19 @@ class BlockTrace:
 
     def variables(self, step: int, thread: int) -> tuple[Variable, ...]:
         """The variables of a thread in scope at a step."""
-        moment = self._moment(step, thread)
-        if moment is None:
+        position = self._position(step, thread)
+        if position is None:
             return ()
         before: dict[Any, Value | None] = {}
         if step > 0:
-            earlier = self._moment(step - 1, thread)
-            if earlier is not None and moment.goes_on_from(earlier):
-                before = dict(self._read(earlier.at_depth(moment.depth), thread))
+            earlier = self._position(step - 1, thread)
+            if earlier is not None and position.goes_on_from(earlier):
+                before = dict(self._read(earlier.at_depth(position.depth), thread))
         return tuple(
             Variable(
                 info.name, info.type.name, value, value is not None and before.get(info) != value
             )
-            for info, value in self._read(moment, thread)
+            for info, value in self._read(position, thread)
         )
 
     def variable_table(self, step: int, warp: int) -> list[VariableRow]:
@@ -283,28 +283,32 @@ class BlockTrace:
             thread = warp * WARP + lane
             if thread >= self.n_threads:
                 break
-            moment = self._moment(step, thread)
-            for info, value in self._read(moment, thread) if moment is not None else ():
+            position = self._position(step, thread)
+            for info, value in self._read(position, thread) if position is not None else ():
                 row = rows.setdefault(
                     info.name, VariableRow(info.name, info.type.name, [None] * WARP)
                 )
                 row.values[lane] = value
         return list(rows.values())
 
-    def _moment(self, step: int, thread: int) -> Moment | None:
+    def _position(self, step: int, thread: int) -> Position | None:
         """Where a thread is at a step: in its function, or in the caller of a header's function."""
-        moment = moment_in(self._thread_path(thread), self._tick_after(step))
-        while moment is not None and moment.depth and not self._reader.is_of_the_source(moment.pc):
-            moment = moment.at_depth(moment.depth - 1)
-        return moment
+        position = position_in(self._thread_path(thread), self._tick_after(step))
+        while (
+            position is not None
+            and position.depth
+            and not self._reader.is_of_the_source(position.pc)
+        ):
+            position = position.at_depth(position.depth - 1)
+        return position
 
     def _tick_after(self, step: int) -> int:
         """The tick up to which everything has happened at a step."""
         return int(self._steps.tick[step]) + (self.kind_at(step) != EventKind.LINE)
 
-    def _read(self, moment: Moment, thread: int) -> list[tuple[Any, Value | None]]:
+    def _read(self, position: Position, thread: int) -> list[tuple[Any, Value | None]]:
         lane = self.lanes.start + thread
-        return self._reader.at(moment.pc, moment.depth, moment.tick, lane)
+        return self._reader.at(position.pc, position.depth, position.tick, lane)
 
     def executed(self, thread: int) -> Executed:
         """The instructions that a thread executed, in order, and the steps that they belong to."""
@@ -330,17 +334,19 @@ class BlockTrace:
         array = self._program.array(name)
         if array is None:
             raise KeyError(f"the launch has no array {name!r}")
-        return self._sums(array).at(self._tick_after(step), self._moments)
+        return self._sums(array).at(self._tick_after(step), self._positions)
 
     def _sums(self, array: Array) -> SumsSoFar:
         if array.name not in self._so_far:
             self._so_far[array.name] = SumsSoFar(self.record, self.lanes, self._reader, array)
         return self._so_far[array.name]
 
-    def _moments(self, tick: int) -> Moments:
+    def _positions(self, tick: int) -> Positions:
         """Where the threads are in the kernel itself before a tick, those of one way together."""
-        found = ((threads, moment_in(path, tick)) for threads, path in self._ways)
-        return [(threads, moment.at_depth(0)) for threads, moment in found if moment is not None]
+        found = ((threads, position_in(path, tick)) for threads, path in self._ways)
+        return [
+            (threads, position.at_depth(0)) for threads, position in found if position is not None
+        ]
 
     @cached_property
     def _ways(self) -> list[tuple[Any, Path]]:

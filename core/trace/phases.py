@@ -133,14 +133,14 @@ def _has_body(pcs: Ints, visit: Indices, visits: int, loop: Loop) -> Mask:
 
 
 @dataclass(frozen=True)
-class Filling:
+class FilledAhead:
     """What a block does ahead of its use: in its first `phases`, and `before` the first of them."""
 
     phases: int = 0
     before: bool = False
 
 
-def filling(phases: tuple[Phase, ...], fetches: Ints, stores: Ints, uses: Ints) -> Filling:
+def filled_ahead(phases: tuple[Phase, ...], fetches: Ints, stores: Ints, uses: Ints) -> FilledAhead:
     """Which phases only fill shared memory for later ones, and whether that begins before them.
 
     The steps, ascending, that load from global memory, store to shared memory and load from it. A
@@ -148,11 +148,11 @@ def filling(phases: tuple[Phase, ...], fetches: Ints, stores: Ints, uses: Ints) 
     nothing itself; before the phases, if something is fetched and stored there.
     """
     if not phases or not len(uses):
-        return Filling()
+        return FilledAhead()
     count = 0
     for phase in phases:
         if phase.last >= uses[0] or not _any_between(stores, phase.first, phase.last):
             break
         count += 1
     end = phases[0].first - 1
-    return Filling(count, _any_between(fetches, 0, end) and _any_between(stores, 0, end))
+    return FilledAhead(count, _any_between(fetches, 0, end) and _any_between(stores, 0, end))

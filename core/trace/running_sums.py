@@ -19,14 +19,14 @@ from core.ptx.dataflow import results
 from core.ptx.debug.variables import VariableInfo
 from core.trace.access import Array
 from core.trace.memory_history import StackBytes
-from core.trace.steps import Moment
+from core.trace.steps import Position
 from core.trace.variables import VariableReader
 
 if TYPE_CHECKING:
     from core.emulator.block_record import ChunkRecord
     from core.emulator.events import AccessEvent, Ints
 
-Moments = list[tuple[NDArray[np.intp], Moment]]  # threads, and where all of them are in the kernel
+Positions = list[tuple[NDArray[np.intp], Position]]  # threads, and where in the kernel they are
 Held = tuple[NDArray[Any], NDArray[np.bool_]]  # a value for each element, and which are known
 
 
@@ -83,17 +83,17 @@ class SumsSoFar:
         top = max((int(starts.max()) for starts in kept), default=0) + array.dtype.itemsize
         self._stack = StackBytes(record, lanes, self._bottom, top) if kept else None
 
-    def at(self, tick: int, moments: Callable[[int], Moments]) -> SoFar:
+    def at(self, tick: int, positions: Callable[[int], Positions]) -> SoFar:
         """The sums held before `tick`, of elements that are stored later.
 
-        `moments` says of a tick where the threads are.
+        `positions` says of a tick where the threads are.
         """
         none = np.empty(0, np.int64)
         found: list[tuple[NDArray[Any], ...]] = [(none, none, np.empty(0, self._array.dtype), none)]
         for number, share in enumerate(self._shares):
             later = share.ticks >= tick
-            for threads, moment in moments(tick) if later.any() else ():
-                values, known = self._held(share, moment.pc, tick)
+            for threads, position in positions(tick) if later.any() else ():
+                values, known = self._held(share, position.pc, tick)
                 mine = later & known
                 if len(threads) < self._lanes.stop - self._lanes.start:
                     mine &= np.isin(share.threads, threads)

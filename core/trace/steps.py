@@ -40,7 +40,7 @@ class Path:
 
 
 @dataclass(frozen=True)
-class Moment:
+class Position:
     """Before an instruction of a thread's path, in the frame that this belongs to.
 
     `place` is the instruction's, and what happened before `tick` has happened.
@@ -60,26 +60,26 @@ class Moment:
         """How many calls deep it is."""
         return int(self.path.depths[self.place])
 
-    def at_depth(self, depth: int) -> Moment:
-        """The same moment in the frame of a caller, which stands at its call."""
+    def at_depth(self, depth: int) -> Position:
+        """The same position in the frame of a caller, which stands at its call."""
         if depth == self.depth:
             return self
         places = np.flatnonzero(self.path.depths[: self.place + 1] == depth)
         return replace(self, place=int(places[-1])) if len(places) else self
 
-    def goes_on_from(self, earlier: Moment) -> bool:
-        """Whether the frame was there at an earlier moment already."""
+    def goes_on_from(self, earlier: Position) -> bool:
+        """Whether the frame was there at an earlier position already."""
         between = self.path.depths[earlier.place : self.place + 1]
         return bool((between >= self.depth).all())
 
 
-def moment_in(path: Path, tick: int) -> Moment | None:
+def position_in(path: Path, tick: int) -> Position | None:
     """Where a thread that went this way is before a tick; None if it executed nothing."""
     if not len(path.pcs):
         return None
     place = min(int(np.searchsorted(path.ticks, tick)), len(path.pcs) - 1)
     end = min(tick, int(path.ticks[-1]) + 1)  # other threads go on after this one has ended
-    return Moment(path, place, end)
+    return Position(path, place, end)
 
 
 class Segments:

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from core.errors import TilescopeError
 from core.foreign_text import visible
-from core.own_files.file_launch import LARGE, FileLaunch, split_defines
+from core.own_files.launch_texts import LARGE, FileLaunch, split_defines
 from core.own_files.sources_and_headers import read_source, write_source
 from core.source.cuda_in_python import ENDINGS
 from core.wording import listing

@@ -30,6 +30,23 @@ from gui.views.focus_ring import FocusRing
 
 ROW = 6  # pixels: rows of controls are further apart, and those of one row never so much
 REACHED = (QAbstractItemView, QPlainTextEdit)  # by Tab, though only a click should begin in them
+MOST_WIDGETS = 1000  # of a window that Tab goes past: there may be none in sight
+NAVIGATION = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Home, Qt.Key.Key_End}
+SIDEWAYS = {Qt.Key.Key_Left, Qt.Key.Key_Right}
+PAGE_KEYS = {Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
+FIGURELESS = NAVIGATION | SIDEWAYS
+"""Keys that a question's field of a number leaves to the window, beside those of its pages."""
+FIELD = NAVIGATION | SIDEWAYS | PAGE_KEYS | {Qt.Key.Key_Minus}
+KEPT: Mapping[type[QWidget], set[Qt.Key]] = {
+    QAbstractSlider: NAVIGATION | SIDEWAYS,
+    QAbstractItemView: {Qt.Key.Key_Up, Qt.Key.Key_Down},
+    QAbstractSpinBox: FIELD,
+    QComboBox: FIELD,
+    QAbstractButton: {Qt.Key.Key_Space},
+    QPlainTextEdit: set(),  # what is typed
+    QLineEdit: set(),
+}
+"""The keys that widgets keep from the window's shortcuts, by their kind."""
 
 
 def _tab_on(window: Window, *, forward: bool) -> bool:
@@ -125,9 +142,6 @@ def _place(page: DockArea, widget: QWidget) -> tuple[int, int, int]:
     return corner.x(), corner.y(), 2 if in_title else 1
 
 
-MOST_WIDGETS = 1000  # of a window that Tab goes past: there may be none in sight
-
-
 def in_sight(move: Callable[[bool], bool], forward: bool) -> bool:
     """Move the focus until what has it can be seen; what `move` gives when it ends."""
     for _ in range(MOST_WIDGETS):
@@ -146,25 +160,7 @@ def focus_page(window: Window) -> None:
     window.pages.current.main_view().setFocus()
 
 
-# Which keys a widget in focus keeps from the window's shortcuts.
-
-
-NAVIGATION = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Home, Qt.Key.Key_End}
-SIDEWAYS = {Qt.Key.Key_Left, Qt.Key.Key_Right}
-PAGE_KEYS = {Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
-FIGURELESS = NAVIGATION | SIDEWAYS
-"""Keys that a question's field of a number leaves to the window, beside those of its pages."""
-FIELD = NAVIGATION | SIDEWAYS | PAGE_KEYS | {Qt.Key.Key_Minus}
-KEPT: Mapping[type[QWidget], set[Qt.Key]] = {
-    QAbstractSlider: NAVIGATION | SIDEWAYS,
-    QAbstractItemView: {Qt.Key.Key_Up, Qt.Key.Key_Down},
-    QAbstractSpinBox: FIELD,
-    QComboBox: FIELD,
-    QAbstractButton: {Qt.Key.Key_Space},
-    QPlainTextEdit: set(),  # what is typed
-    QLineEdit: set(),
-}
-"""The keys that widgets keep from the window's shortcuts, by their kind."""
+# -- which keys a widget in focus keeps from the window's shortcuts --------------------------------
 
 
 class FocusKeys(QObject):

@@ -27,156 +27,6 @@ from gui.views.session_view import SessionView
 
 WINDOW = "Whole window"
 LEAST = QSize(480, 320)  # of a view that never had a place
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a view is: the key of its page, empty for the window's own, and it, once it is made."""
-
-    page: str
-    view: QWidget | None
-
-
-class Gallery:
-    """Finds the views of one window and has hidden ones ready to be painted, where they are."""
-
-    def __init__(self, window: Window) -> None:
-        self.main = window
-
-    def places(self) -> dict[str, Place]:
-        """All there are; those of the page in sight come first, after the whole window."""
-        main, shown = self.main, self.main.session.page
-        found = {WINDOW: Place("", main)}
-        for page in sorted(main.pages.rows, key=lambda page: page.key != shown):
-            found |= {name: Place(page.key, v) for name, v in self._on_page(page.key).items()}
-            view = main.pages.made(page.key)
-            if view is not None or not page.clock:  # a comparison has to be begun first
-                found[f"{page.title} page"] = Place(page.key, view)
-        return found
-
-    def shown(self) -> dict[str, QWidget]:
-        """Those that are to be seen as they are."""
-        places = self.places().items()
-        return {n: p.view for n, p in places if p.view is not None and p.view.isVisible()}
-
-    def at(self, widget: QWidget | None) -> str:
-        """The name of the smallest view that a widget is in, or that stands in its dock."""
-        for dock in self.main.step_page.docks.values():
-            if widget is not None and (widget is dock or dock.isAncestorOf(widget)):
-                widget = dock.view
-        holding = [
-            (view.width() * view.height(), name)
-            for name, view in self.shown().items()
-            if widget is not None and (view is widget or view.isAncestorOf(widget))
-        ]
-        return min(holding)[1] if holding else WINDOW
-
-    def _on_page(self, key: str) -> dict[str, QWidget]:
-        main, step = self.main, self.main.step_page
-        if key == "step":
-            views = {row.title: step.views[row.name] for row in VIEWS}
-            return {**views, "Scrub bar": main.transport.scrub}
-        page = main.pages.made(key)
-        return page.pictures() if page is not None else {}
-
-    # ---- what is hidden
-
-    def prepare(self, name: str) -> QWidget:
-        """Have a view that is not shown made, and begin to work out what it would show."""
-        pages, key = self.main.pages, self.places()[name].page
-        if key:
-            page = pages.make(key)
-            if page is not pages.current:
-                page.resize(pages.size())
-                page.be_pictured(True)
-        view = self.places()[name].view
-        assert view is not None  # its page is made
-        for part in _parts(view):
-            part.catch_up(hidden=True)
-        return view
-
-    def leave(self, name: str) -> None:
-        """Have the page of a view be hidden again as it was."""
-        page = self.main.pages.made(self.places()[name].page)
-        if page is not None:
-            page.be_pictured(False)
-
-    def workers(self, name: str) -> list[Worker]:
-        view = self.places()[name].view
-        return view.findChildren(Worker) if view is not None else []
-
-    @contextmanager
-    def as_if_shown(self, name: str) -> Iterator[QWidget]:
-        """A view, shown or not, as it is when it is shown; it refreshes when it is shown next."""
-        place = self.places()[name]
-        assert place.view is not None
-        view, least, parts = place.view, place.view.minimumSize(), _parts(place.view)
-        if view.isVisible():
-            yield view
-            return
-        self.main.dressing.dress_hidden(view)
-        _fit(view)
-        try:
-            for part in parts:
-                part.refresh(part.WATCHES)
-            yield view
-        finally:
-            view.setMinimumSize(least)
-            for part in parts:
-                part.miss(part.WATCHES)
-            self.leave(name)
-
-
-def _parts(view: QWidget) -> list[SessionView]:
-    return [p for p in (view, *view.findChildren(QWidget)) if isinstance(p, SessionView)]
-
-
-def _fit(view: QWidget) -> None:
-    """Give a view that has no place of its own the size of one that stands there."""
-    dock = view.parentWidget()
-    while dock is not None and not isinstance(dock, ViewDock):
-        dock = dock.parentWidget()
-    if dock is not None and dock.geometry().right() < 0:  # Qt has covered docks out of sight
-        area = dock.parentWidget()
-        beside = area.tabifiedDockWidgets(dock) if isinstance(area, DockArea) else []
-        front = [other for other in beside if other.geometry().right() >= 0]
-        if front:
-            dock.resize(front[0].size())
-    view.grab(QRect(0, 0, 1, 1))  # has the layouts around it done as if it were shown
-    least = view.minimumSizeHint().expandedTo(LEAST)
-    if view.width() < least.width() // 2 or view.height() < least.height() // 2:
-        view.resize(view.size().expandedTo(least).expandedTo(view.sizeHint()))
-    view.setMinimumSize(view.size())  # or layouts of what is hidden around it may leave it none
-
-
-class PictureMenu(QObject):
-    """Opens where nothing pointed at has a menu of its own: headings, captions, empty places."""
-
-    def __init__(self, saver: PictureSaver) -> None:
-        super().__init__(saver)
-        self._saver, self._window = saver, saver.main
-        self._window.installEventFilter(self)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Take what comes to the window from whatever lies in it."""
-        if not isinstance(event, QContextMenuEvent):
-            return False
-        menu = self.menu_for(self._saver.gallery.at(self._window.childAt(event.pos())))
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.popup(event.globalPos())
-        return True
-
-    def menu_for(self, name: str) -> QMenu:
-        menu, title = QMenu(self._window), "the window" if name == WINDOW else f"“{name}”"
-        menu.addAction(f"Copy a picture of {title}", partial(self._saver.copy, name))
-        menu.addAction(f"Export {title}…", partial(self._saver.export, name))
-        page = self._window.step_page
-        if self._window.pages.currentWidget() is page:
-            views = menu.addMenu("Views")
-            views.addActions([dock.toggleViewAction() for dock in page.docks.values()])
-        return menu
-
-
 TICK_MS = 20
 LEAST_MS, MOST_MS = 100, 1000  # that a hidden view has for what it works out in other threads
 SCALE = 2.0  # pixels of an image for one of the window
@@ -427,3 +277,154 @@ def _unmade(task: Task) -> str:
     if task.path is not None:
         return f"{task.path.name} was not written."
     return f"{task.name} was not copied."
+
+
+# -- finding the views -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a view is: the key of its page, empty for the window's own, and it, once it is made."""
+
+    page: str
+    view: QWidget | None
+
+
+class Gallery:
+    """Finds the views of one window and has hidden ones ready to be painted, where they are."""
+
+    def __init__(self, window: Window) -> None:
+        self.main = window
+
+    def places(self) -> dict[str, Place]:
+        """All there are; those of the page in sight come first, after the whole window."""
+        main, shown = self.main, self.main.session.page
+        found = {WINDOW: Place("", main)}
+        for page in sorted(main.pages.rows, key=lambda page: page.key != shown):
+            found |= {name: Place(page.key, v) for name, v in self._on_page(page.key).items()}
+            view = main.pages.made(page.key)
+            if view is not None or not page.clock:  # a comparison has to be begun first
+                found[f"{page.title} page"] = Place(page.key, view)
+        return found
+
+    def shown(self) -> dict[str, QWidget]:
+        """Those that are to be seen as they are."""
+        places = self.places().items()
+        return {n: p.view for n, p in places if p.view is not None and p.view.isVisible()}
+
+    def at(self, widget: QWidget | None) -> str:
+        """The name of the smallest view that a widget is in, or that stands in its dock."""
+        for dock in self.main.step_page.docks.values():
+            if widget is not None and (widget is dock or dock.isAncestorOf(widget)):
+                widget = dock.view
+        holding = [
+            (view.width() * view.height(), name)
+            for name, view in self.shown().items()
+            if widget is not None and (view is widget or view.isAncestorOf(widget))
+        ]
+        return min(holding)[1] if holding else WINDOW
+
+    def _on_page(self, key: str) -> dict[str, QWidget]:
+        main, step = self.main, self.main.step_page
+        if key == "step":
+            views = {row.title: step.views[row.name] for row in VIEWS}
+            return {**views, "Scrub bar": main.transport.scrub}
+        page = main.pages.made(key)
+        return page.pictures() if page is not None else {}
+
+    # ---- what is hidden
+
+    def prepare(self, name: str) -> QWidget:
+        """Have a view that is not shown made, and begin to work out what it would show."""
+        pages, key = self.main.pages, self.places()[name].page
+        if key:
+            page = pages.make(key)
+            if page is not pages.current:
+                page.resize(pages.size())
+                page.be_pictured(True)
+        view = self.places()[name].view
+        assert view is not None  # its page is made
+        for part in _parts(view):
+            part.catch_up(hidden=True)
+        return view
+
+    def leave(self, name: str) -> None:
+        """Have the page of a view be hidden again as it was."""
+        page = self.main.pages.made(self.places()[name].page)
+        if page is not None:
+            page.be_pictured(False)
+
+    def workers(self, name: str) -> list[Worker]:
+        view = self.places()[name].view
+        return view.findChildren(Worker) if view is not None else []
+
+    @contextmanager
+    def as_if_shown(self, name: str) -> Iterator[QWidget]:
+        """A view, shown or not, as it is when it is shown; it refreshes when it is shown next."""
+        place = self.places()[name]
+        assert place.view is not None
+        view, least, parts = place.view, place.view.minimumSize(), _parts(place.view)
+        if view.isVisible():
+            yield view
+            return
+        self.main.dressing.dress_hidden(view)
+        _fit(view)
+        try:
+            for part in parts:
+                part.refresh(part.WATCHES)
+            yield view
+        finally:
+            view.setMinimumSize(least)
+            for part in parts:
+                part.miss(part.WATCHES)
+            self.leave(name)
+
+
+def _parts(view: QWidget) -> list[SessionView]:
+    return [p for p in (view, *view.findChildren(QWidget)) if isinstance(p, SessionView)]
+
+
+def _fit(view: QWidget) -> None:
+    """Give a view that has no place of its own the size of one that stands there."""
+    dock = view.parentWidget()
+    while dock is not None and not isinstance(dock, ViewDock):
+        dock = dock.parentWidget()
+    if dock is not None and dock.geometry().right() < 0:  # Qt has covered docks out of sight
+        area = dock.parentWidget()
+        beside = area.tabifiedDockWidgets(dock) if isinstance(area, DockArea) else []
+        front = [other for other in beside if other.geometry().right() >= 0]
+        if front:
+            dock.resize(front[0].size())
+    view.grab(QRect(0, 0, 1, 1))  # has the layouts around it done as if it were shown
+    least = view.minimumSizeHint().expandedTo(LEAST)
+    if view.width() < least.width() // 2 or view.height() < least.height() // 2:
+        view.resize(view.size().expandedTo(least).expandedTo(view.sizeHint()))
+    view.setMinimumSize(view.size())  # or layouts of what is hidden around it may leave it none
+
+
+class PictureMenu(QObject):
+    """Opens where nothing pointed at has a menu of its own: headings, captions, empty places."""
+
+    def __init__(self, saver: PictureSaver) -> None:
+        super().__init__(saver)
+        self._saver, self._window = saver, saver.main
+        self._window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Take what comes to the window from whatever lies in it."""
+        if not isinstance(event, QContextMenuEvent):
+            return False
+        menu = self.menu_for(self._saver.gallery.at(self._window.childAt(event.pos())))
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(event.globalPos())
+        return True
+
+    def menu_for(self, name: str) -> QMenu:
+        menu, title = QMenu(self._window), "the window" if name == WINDOW else f"“{name}”"
+        menu.addAction(f"Copy a picture of {title}", partial(self._saver.copy, name))
+        menu.addAction(f"Export {title}…", partial(self._saver.export, name))
+        page = self._window.step_page
+        if self._window.pages.currentWidget() is page:
+            views = menu.addMenu("Views")
+            views.addActions([dock.toggleViewAction() for dock in page.docks.values()])
+        return menu

@@ -10,7 +10,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer
 
 from core.errors import TilescopeError
-from core.own_files.file_launch import FileLaunch
+from core.own_files.launch_texts import FileLaunch
 from gui.background import Coalescer, Worker, close_workers, sentence_of
 from gui.commands.editing_and_opening import Workbench
 from gui.commands.links_and_moments import Moments

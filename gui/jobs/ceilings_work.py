@@ -280,8 +280,8 @@ def full_size_job(_: Progress, wanted: Configuration) -> Configuration:
     Where the file does not say its sizes they are large ones. What the form's block and macros are
     stays, where they are no guess. Raises TilescopeError where the launch has no size.
     """
-    from core.guessing.first_launch import completed
-    from core.guessing.fitting_launch import fitted
+    from core.guessing.launch_guess import completed
+    from core.guessing.trial_runs import fitted
     from core.own_files.sources_and_headers import read_source
     from core.side_process.client import apart
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from core.compiler.kernel_parameters import KernelParameter
     from core.ladder import Ladder
     from core.launch import Workload
-    from core.own_files.file_launch import FileLaunch
+    from core.own_files.launch_texts import FileLaunch
     from gui.background import Progress
     from gui.jobs.record_work import Recorded
     from gui.scenes.session_values import Configuration
@@ -62,8 +62,8 @@ def open_job(
     leaves empty is guessed, and what the source has not is an error. `block` and `pasted` go
     along.
     """
-    from core.guessing.first_launch import launch_of
-    from core.guessing.ptx_kernels import opened_ptx
+    from core.guessing.launch_guess import launch_of
+    from core.guessing.ptx_launch_guess import opened_ptx
     from core.own_files.sources_and_headers import must_be_short_enough, read_source
     from core.side_process.client import apart
 
@@ -77,7 +77,7 @@ def open_job(
     if not is_own:  # the kernels lie in a file that this one includes
         source = read_source(Path(found[0].path))
     if known is None or linked:
-        from core.guessing.fitting_launch import tried
+        from core.guessing.trial_runs import tried
 
         found = (tried(source, found[0], known), *found[1:])
     edited = source if text is not None and is_edit and is_own else None
@@ -89,7 +89,7 @@ def follow_job(_: Progress, shown: Configuration, after: FileLaunch) -> Configur
 
     Gives the `Configuration`; what cannot be fitted stays as it is typed, and says so when it runs.
     """
-    from core.guessing.ptx_kernels import followed_ptx
+    from core.guessing.ptx_launch_guess import followed_ptx
     from core.side_process.client import apart
 
     assert shown.own is not None
@@ -127,9 +127,9 @@ def load_job(_: Progress, path: str, ladder: Ladder) -> Loaded:
 
 def _form_of(workload: Workload) -> Opened:
     """The form of a launch whose file may be gone: of a text in no file, its random arrays anew."""
-    from core.guessing.first_launch import launch_of
+    from core.guessing.launch_guess import launch_of
     from core.launch import ArrayArgument, ScalarArgument
-    from core.own_files.file_launch import FileLaunch
+    from core.own_files.launch_texts import FileLaunch
     from core.side_process.client import apart
     from gui.scenes.session_values import UNTITLED
 
@@ -172,7 +172,7 @@ def file_to_sweep_job(_: Progress, path: Path) -> tuple[str, str, FileLaunch]:
 
     The launch has `{n}` and `{tile}` where they can be made out. Raises TilescopeError.
     """
-    from core.guessing.first_launch import guess_launch
+    from core.guessing.launch_guess import guess_launch
     from core.own_files.sources_and_headers import read_source
     from gui.scenes.benchmark import templated
 

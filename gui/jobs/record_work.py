@@ -16,7 +16,7 @@ from gui.scenes.session_values import UNTITLED, Conditions, Configuration, Origi
 if TYPE_CHECKING:
     from core.ladder import Ladder
     from core.launch import Workload
-    from core.own_files.file_launch import FileLaunch
+    from core.own_files.launch_texts import FileLaunch
     from core.recording.count_launch import Counted
     from core.trace import Trace
     from gui.background import Progress
@@ -70,7 +70,7 @@ def make_workload(
 
 def _file_workload(launch: FileLaunch, edited: str | None, seed: int) -> tuple[Workload, str]:
     """An edited text is enough: the file itself may be gone by now, or there is none."""
-    from core.own_files.file_launch import file_workload
+    from core.own_files.launch_texts import file_workload
     from core.own_files.sources_and_headers import read_source
 
     if launch.path.endswith(".ptx"):

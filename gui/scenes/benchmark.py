@@ -45,7 +45,7 @@ from gui.scenes.names_and_numbers import capital, grouped, plural, spaced
 if TYPE_CHECKING:
     from core.gpu.sweep import Failure
     from core.ladder import Ladder, Rung
-    from core.own_files.file_launch import FileLaunch
+    from core.own_files.launch_texts import FileLaunch
     from gui.scenes.session_values import Configuration
 
 # Results: where they come from, and how they are called.
@@ -227,7 +227,7 @@ class ResultRow:
         return "–" if self.gbs is None else grouped(round(self.gbs))
 
 
-def result_row(measured: Measured) -> ResultRow:
+def _result_row(measured: Measured) -> ResultRow:
     """A result as a row."""
     result = measured.result
     trouble = "wrong result" if result.ok is False else ""
@@ -262,7 +262,7 @@ def _notes(measured: Measured) -> str:
     return "; ".join([*notes, f"GPU {result.device.ordinal}", result.date[:10]])
 
 
-def failure_row(outcome: Outcome) -> ResultRow:
+def _failure_row(outcome: Outcome) -> ResultRow:
     """A point that gave nothing, as a row."""
     assert outcome.failure is not None
     return ResultRow(
@@ -275,8 +275,8 @@ def failure_row(outcome: Outcome) -> ResultRow:
 
 def rows_of(measured: Sequence[Measured], failed: Iterable[Outcome]) -> tuple[ResultRow, ...]:
     """What failed, then results by falling rate."""
-    lost = [failure_row(outcome) for outcome in failed if outcome.result is None]
-    rows = [result_row(m) for m in measured]
+    lost = [_failure_row(outcome) for outcome in failed if outcome.result is None]
+    rows = [_result_row(m) for m in measured]
     return (*lost, *sorted(rows, key=lambda row: -(row.gflops or 0.0)))
 
 
@@ -348,7 +348,7 @@ def choices(ladder: Ladder, configuration: Configuration | None, setup: Setup) -
     return found | {f"file:{i}": kernel.title for i, kernel in enumerate(setup.files)}
 
 
-def configured_kernel(ladder: Ladder, configuration: Configuration, *, tuned: bool) -> Kernel:
+def _configured_kernel(ladder: Ladder, configuration: Configuration, *, tuned: bool) -> Kernel:
     """The kernel that is configured, with its edit; raises TilescopeError for a lost file."""
     own = configuration.own
     if own is None:
@@ -375,7 +375,7 @@ def _chosen(ladder: Ladder, configuration: Configuration | None, setup: Setup) -
             continue
         if key == CONFIGURED:
             if configuration is not None:  # equal points, of a rung chosen twice, are one
-                found.append(configured_kernel(ladder, configuration, tuned=setup.tuned))
+                found.append(_configured_kernel(ladder, configuration, tuned=setup.tuned))
         elif key == CUBLAS:
             found.append(CublasKernel())
         elif key.startswith("file:"):
@@ -510,36 +510,36 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Joined:
+class _Joined:
     """The cluster's GPUs, as lanes of a sweep."""
 
-    by: Joining
+    by: _Joining
     lanes: Sequence[Lane]
 
 
 @dataclass(frozen=True)
-class Refused:
+class _Refused:
     """It cannot be joined, and why, in a sentence."""
 
-    by: Joining
+    by: _Joining
     why: str
 
 
 @dataclass(frozen=True)
-class Said:
+class _Said:
     """What happens to the cluster, in a sentence."""
 
-    by: Joining
+    by: _Joining
     text: str
 
 
-class Joining:
+class _Joining:
     """Joins the cluster at an address, and stays until `leave`.
 
-    `tell` gets `Joined` or `Refused`, and each `Said`, from other threads.
+    `tell` gets `_Joined` or `_Refused`, and each `_Said`, from other threads.
     """
 
-    def __init__(self, address: str, tell: Callable[[Joined | Refused | Said], None]) -> None:
+    def __init__(self, address: str, tell: Callable[[_Joined | _Refused | _Said], None]) -> None:
         self.address = address
         self._tell = tell
         self._left = threading.Event()
@@ -561,21 +561,21 @@ class Joining:
         except Cancelled:
             return
         except TilescopeError as error:
-            self._say(Refused(self, str(error)))
+            self._say(_Refused(self, str(error)))
         except Exception as error:
             log.exception("the cluster at %s", self.address)
-            self._say(Refused(self, f"The cluster at {self.address} failed: {error!r}."))
+            self._say(_Refused(self, f"The cluster at {self.address} failed: {error!r}."))
 
     def _join(self) -> None:
         from core.distributed.cluster import gpu_lanes
 
         with gpu_lanes(
-            self.address, lambda text: self._say(Said(self, text)), patience_s=_PATIENCE_S
+            self.address, lambda text: self._say(_Said(self, text)), patience_s=_PATIENCE_S
         ) as lanes:
-            self._say(Joined(self, lanes))
+            self._say(_Joined(self, lanes))
             self._left.wait()
 
-    def _say(self, what: Joined | Refused | Said) -> None:
+    def _say(self, what: _Joined | _Refused | _Said) -> None:
         if not self._left.is_set():
             self._tell(what)
 
@@ -592,13 +592,13 @@ UNWRITTEN = "Results are not kept beyond this session: make room on the disk, or
 
 
 @dataclass(frozen=True)
-class Unwritten:
+class _Unwritten:
     """What was measured cannot be written down; the sentence that says so."""
 
     why: str
 
 
-News = Update | Joined | Refused | Said | Unwritten
+News = Update | _Joined | _Refused | _Said | _Unwritten
 """What other threads tell of a sweep."""
 
 
@@ -649,7 +649,7 @@ class BenchModel:
         """Why the last sweep could not begin on its cluster, or its results are not kept."""
         self.said = ""
         """What happened last to the cluster, in a sentence."""
-        self._joining: Joining | None = None
+        self._joining: _Joining | None = None
         self._to_run: tuple[Plan, Timing] | None = None
 
     # ---- what there is
@@ -722,7 +722,7 @@ class BenchModel:
         self.stopping, self.refused, self.said = False, "", ""
         if cluster:
             self._to_run = plan, timing
-            self._joining = Joining(cluster, self._told.put)
+            self._joining = _Joining(cluster, self._told.put)
         else:
             lanes = [Lane(f"GPU {number}", self._worker(number)) for number in ordinals]
             self._begin(plan, timing, lanes)
@@ -745,7 +745,7 @@ class BenchModel:
                 journal.keep(outcome)
             except (OSError, TilescopeError) as error:
                 why = error.strerror if isinstance(error, OSError) else str(error)
-                self._told.put(Unwritten(f"{UNWRITTEN} ({journal.path}: {why})."))
+                self._told.put(_Unwritten(f"{UNWRITTEN} ({journal.path}: {why})."))
 
         return keep
 
@@ -834,19 +834,19 @@ class BenchModel:
                 self._close_journal()
                 self._leave()
                 return {"state", "progress", "live", "ended"}
-            case Unwritten(why):
+            case _Unwritten(why):
                 self.refused = why
                 return {"state"}
-            case Joined(by) | Refused(by) | Said(by):
+            case _Joined(by) | _Refused(by) | _Said(by):
                 return self._hear_of_cluster(update) if by is self._joining else set()
 
-    def _hear_of_cluster(self, update: Joined | Refused | Said) -> set[str]:
+    def _hear_of_cluster(self, update: _Joined | _Refused | _Said) -> set[str]:
         match update:
-            case Said(_, text):
+            case _Said(_, text):
                 self.said = text
-            case Refused(_, why):
+            case _Refused(_, why):
                 self._refuse(why)
-            case Joined(_, lanes):
+            case _Joined(_, lanes):
                 assert self._to_run is not None
                 try:
                     self._begin(*self._to_run, lanes)
@@ -905,7 +905,7 @@ def state_sentence(model: BenchModel) -> str:
     if model.cluster:
         return model.said or f"Looking for the workers at {model.cluster} …"
     if model.left or model.failed or model.closed_lanes:
-        return ended_sentence(model)
+        return _ended_sentence(model)
     if model.devices:
         return f"Ready: {_gpus(model.devices)}."
     if model.trouble:
@@ -923,7 +923,7 @@ def _gpus(devices: Sequence[DeviceReport]) -> str:
     )
 
 
-def point_text(point: Point | BenchmarkResult) -> str:
+def _point_text(point: Point | BenchmarkResult) -> str:
     """A kernel and its parameters in short."""
     sizes = parameters_text(point.parameters)
     return f"{point.title} ({sizes})" if sizes else point.title
@@ -950,10 +950,10 @@ def _running(model: BenchModel, progress: Progress) -> str:
         where = f" on {lane}" if len(model.live) > 1 else ""
         parts.append(f"{live.doing}{where}")
     sensed = next((live.readings for live in reversed(model.live.values())), Readings())
-    return capital("; ".join(filter(None, (*parts, readings_text(sensed))))) + "."
+    return capital("; ".join(filter(None, (*parts, _readings_text(sensed))))) + "."
 
 
-def readings_text(readings: Readings) -> str:
+def _readings_text(readings: Readings) -> str:
     """Clocks, temperature and power as they were read, those that were."""
     values = (
         (readings.sm_mhz, "SM {:,.0f} MHz"),
@@ -965,7 +965,7 @@ def readings_text(readings: Readings) -> str:
     return ", ".join([form.format(value).replace(",", "\u202f") for value, form in values if value])
 
 
-def ended_sentence(model: BenchModel) -> str:
+def _ended_sentence(model: BenchModel) -> str:
     """How the last sweep ended."""
     parts = []
     if model.failed:
@@ -988,12 +988,12 @@ def failure_sentence(model: BenchModel) -> str:
     kept = ""
     if last.result is not None:
         kept = f" Its first {plural(len(last.result.samples_ms), 'launch', 'launches')} are kept."
-    return f"{point_text(last.point)}: {last.failure.message}{kept}"
+    return f"{_point_text(last.point)}: {last.failure.message}{kept}"
 
 
 def live_sentence(live: Live) -> str:
     """What the plot of launches shows while they come."""
-    text = point_text(live.point)
+    text = _point_text(live.point)
     if not live.times:
         return f"{text}: {live.doing} …"
     summary = summarise(live.times)
@@ -1006,7 +1006,7 @@ def live_sentence(live: Live) -> str:
 def measured_sentence(measured: Measured) -> str:
     """What the plot of a result's launches shows."""
     result = measured.result
-    title = point_text(result)
+    title = _point_text(result)
     if result.ok is False:
         return f"{title}: a wrong result, so it was not timed."
     where = f"{measured.when} on {result.device.name}"
@@ -1017,7 +1017,7 @@ def measured_sentence(measured: Measured) -> str:
     if measured.failure is not None:
         parts.append(f"cut off: {measured.failure.title}")
     parts += [spaced(result.clock_text)] if result.clock_fell else []
-    told = filter(None, (", ".join(parts), readings_text(result.readings)))
+    told = filter(None, (", ".join(parts), _readings_text(result.readings)))
     return f"{title}, {where}: {'; '.join(told)}."
 
 

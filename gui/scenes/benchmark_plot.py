@@ -61,11 +61,11 @@ class Curve:
     @property
     def library(self) -> bool:
         """Whether it is cuBLAS, which the kernels are compared with."""
-        return any(is_library(p.measured.result) for p in self.points)
+        return any(_is_library(p.measured.result) for p in self.points)
 
     def end_text(self, quantity: str) -> str:
         """Its name and its value at the largest x."""
-        return f"{self.title}  {amount(self.points[-1].y, quantity)}"
+        return f"{self.title}  {_amount(self.points[-1].y, quantity)}"
 
 
 Ceilings = Mapping[CeilingKey, "tuple[str, float] | None"]
@@ -97,7 +97,7 @@ def simple_series(
     """
     known = series_of(measured)
     ladder = [name for name in order if name in known]
-    kept = {m.result.series for m in measured if m.origin != RECORDED or is_library(m.result)}
+    kept = {m.result.series for m in measured if m.origin != RECORDED or _is_library(m.result)}
     return frozenset(kept.union(neighbours(ladder, chosen, NEIGHBOURS)))
 
 
@@ -108,7 +108,7 @@ def simple_results(measured: Sequence[Measured], keys: frozenset[str]) -> tuple[
     return tuple(m for m in found if m.origin != RECORDED or any(m is one for one in best))
 
 
-def is_library(result: BenchmarkResult) -> bool:
+def _is_library(result: BenchmarkResult) -> bool:
     """Whether it is cuBLAS's."""
     return result.architecture == "cuBLAS"
 
@@ -214,10 +214,10 @@ def _work_ratio(m: Measured, base: Measured) -> float | None:
 
 def _text(m: Measured, values: tuple[float, float, float], quantity: str) -> str:
     sizes, fell = parameters_text(m.result.parameters), spaced(m.result.clock_text)
-    return f"{m.result.title}, {sizes}: {amount(values[0], quantity)}" + (fell and f"; {fell}")
+    return f"{m.result.title}, {sizes}: {_amount(values[0], quantity)}" + (fell and f"; {fell}")
 
 
-def amount(value: float, quantity: str) -> str:
+def _amount(value: float, quantity: str) -> str:
     """A value with its unit."""
     if quantity == "speedup":
         return f"×{value:.2f}"

@@ -112,7 +112,7 @@ Rows = NDArray[np.int32]
 TABLE = 256  # accesses that are kept together
 
 
-class Loads:
+class _Loads:
     """Loads of one global array's elements, in order: the step, and each thread's flat element."""
 
     def __init__(self) -> None:
@@ -178,7 +178,7 @@ class _Own:
     known: int = 0
     """Accesses that were read."""
 
-    def read(self, loads: Loads) -> None:
+    def read(self, loads: _Loads) -> None:
         """Bring in the accesses that have been added since the last time."""
         count = len(loads.steps)
         if count == self.known:
@@ -198,7 +198,7 @@ class _Own:
 
 
 @dataclass
-class Tally:
+class _Tally:
     """How often each element was loaded by the first `done` accesses.
 
     Only elements that are loaded at all take room: few of a large array. `read` brings in
@@ -218,7 +218,7 @@ class Tally:
         """How many accesses were read."""
         return len(self._rows)
 
-    def read(self, loads: Loads, upto: int) -> bool:
+    def read(self, loads: _Loads, upto: int) -> bool:
         """Bring in the first `upto` accesses; whether there were any to bring in."""
         new = loads.rows(len(self._rows), upto)
         if not len(new):
@@ -232,7 +232,7 @@ class Tally:
         self.flats = np.insert(self.flats, place[missing], flats[missing])
         return True
 
-    def move(self, loads: Loads, upto: int) -> None:
+    def move(self, loads: _Loads, upto: int) -> None:
         """Count accesses in or out until the first `upto` are counted."""
         self.read(loads, upto)
         first, last = sorted((self.done, upto))
@@ -255,7 +255,7 @@ PIECE = 8  # elements, of which copies mostly keep the order: 16 bytes of F16
 RECENT = 16  # loaded elements of a thread that a value stored to shared memory may have come from
 
 
-class Origins:
+class _Origins:
     """Which element of which global array each cell of shared memory holds a copy of."""
 
     def __init__(self) -> None:
@@ -264,9 +264,9 @@ class Origins:
         self._cells: dict[str, tuple[NDArray[np.int16], Ints]] = {}
         self._arrays: dict[str, Array | SharedArray] = {}
 
-    def copy(self) -> Origins:
+    def copy(self) -> _Origins:
         """As it is now, whatever is stored later."""
-        other = Origins()
+        other = _Origins()
         other._names, other._arrays = list(self._names), dict(self._arrays)
         other._cells = {name: (a.copy(), b.copy()) for name, (a, b) in self._cells.items()}
         return other
@@ -356,14 +356,14 @@ class History:
         self._accesses = np.flatnonzero(np.isin(kind, (_LOAD, _STORE, _ATOMIC)))
         self._visible = block_trace.access_steps
         self._writes = self._visible[kind[self._visible] != _LOAD]
-        self._loads: dict[str, Loads] = {}
-        self._through_shared: dict[str, Loads] = {}
-        self._tallies: dict[str, Tally] = {}
-        self._origins = Origins()
+        self._loads: dict[str, _Loads] = {}
+        self._through_shared: dict[str, _Loads] = {}
+        self._tallies: dict[str, _Tally] = {}
+        self._origins = _Origins()
         self._scanned = 0
         products = [when for when, event in block_trace.operations if event.kind == "product"]
         self._products = sorted(set(products))
-        self._at_products: dict[int, Origins] = {}
+        self._at_products: dict[int, _Origins] = {}
         self._changed = True  # since the last of them
         self._global_writes: dict[str, list[_Write]] | None = None
         self._stored: dict[str, tuple[Ints, Ints, Ints]] = {}
@@ -451,7 +451,7 @@ class History:
         loads = self._loads.get(name)
         if loads is None:
             return EMPTY, EMPTY
-        tally = self._tallies.setdefault(name, Tally())
+        tally = self._tallies.setdefault(name, _Tally())
         tally.move(loads, loads.upto(step))
         return tally.loaded
 
@@ -553,14 +553,14 @@ class History:
         assert access.array is not None
         name = access.array.name
         if access.space == "global" and access.kind == "load":
-            self._loads.setdefault(name, Loads()).add(step, part.elements)
+            self._loads.setdefault(name, _Loads()).add(step, part.elements)
             self._origins.loaded(name, part, step)
         elif access.space == "shared" and access.kind == "store":
             self._origins.stored(access.array, part)
             self._changed = True
         elif access.space == "shared":
             for source, elements in self._origins.read(name, part):
-                self._through_shared.setdefault(source, Loads()).add(step, elements)
+                self._through_shared.setdefault(source, _Loads()).add(step, elements)
 
     def _writes_to(self, name: str) -> list[_Write]:
         if self._global_writes is None:

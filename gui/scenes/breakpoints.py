@@ -115,11 +115,11 @@ def break_rows(
         times = plural(count, "stop") if count else "no stop in this block"
         there = place.line is not None and 0 < place.line <= len(lines)
         code = lines[place.line - 1].strip() if there and place.line is not None else ""
-        rows.append(BreakRow(place, break_title(place), code, times))
+        rows.append(BreakRow(place, _break_title(place), code, times))
     return tuple(rows)
 
 
-def break_title(place: Breakpoint) -> str:
+def _break_title(place: Breakpoint) -> str:
     """A breakpoint in words: `Line 24`, `A[0, 2] touched`."""
     if place.line is not None:
         return f"Line {place.line}"

@@ -283,8 +283,8 @@ def transfers(counts: Counts) -> str:
         return ""
     own, best = counts.flops / counts.transfers, counts.flops / counts.least_transfers
     return (
-        f"FLOP for each element loaded: {brief(counts.flops, 'FLOP')} / "
-        f"{brief(counts.transfers, 'elements')} = {rate_text(own)}; "
+        f"FLOP for each element loaded: {_brief(counts.flops, 'FLOP')} / "
+        f"{_brief(counts.transfers, 'elements')} = {rate_text(own)}; "
         f"if each were loaded only once: {rate_text(best)}."
     )
 
@@ -294,7 +294,7 @@ def exact_transfers(counts: Counts) -> str:
     return f"{grouped(counts.flops)} FLOP, {grouped(counts.transfers)} elements loaded"
 
 
-def brief(value: float, unit: str) -> str:
+def _brief(value: float, unit: str) -> str:
     """A count in four digits: 137.4 GFLOP."""
     return spaced(prefixed(value, unit))
 

@@ -133,7 +133,7 @@ def along(slopes: Slopes, inputs: Ints, anchor: int, place: Ints) -> Ints:
 
 
 @dataclass
-class Pattern:
+class _Pattern:
     """Where threads stand to each other in the accesses of one instruction, as far as was seen.
 
     `broken` when two accesses disagree: then nothing follows from one for another.
@@ -146,7 +146,7 @@ class Pattern:
     """The blocks that were learnt from."""
 
     @classmethod
-    def of(cls, threads: int, axes: int) -> Pattern:
+    def of(cls, threads: int, axes: int) -> _Pattern:
         """One of which nothing is known."""
         return cls(np.zeros((threads, axes), np.int64), np.zeros(threads, bool))
 
@@ -191,7 +191,7 @@ def served(block: BlockTrace, access: Access) -> Ints:
     return np.flatnonzero(part)
 
 
-def stored_after(block: BlockTrace, load: Access) -> Access | None:
+def _stored_after(block: BlockTrace, load: Access) -> Access | None:
     """The store to shared memory that follows a load before the next barrier and copies it.
 
     Every thread that loaded stores what it got (the first element of several), and those of the
@@ -270,7 +270,7 @@ class Guards:
     def __init__(self, trace: Trace) -> None:
         self._first = trace.block(trace.recorded_blocks[0])
         self._slopes: dict[tuple[str, Key], Slopes | None] = {}
-        self._patterns: dict[Key, Pattern] = {}
+        self._patterns: dict[Key, _Pattern] = {}
 
     def outside(
         self, block_trace: BlockTrace, grid: Grid, access: Access
@@ -340,7 +340,7 @@ class Guards:
     def _by_tile(
         self, block: BlockTrace, grid: Grid, access: Access, live: Ints, cells: Ints
     ) -> tuple[Ints, Bools] | None:
-        store = stored_after(block, access)
+        store = _stored_after(block, access)
         if store is None or store.array is None:
             return None
         inputs, known = _tile_places(block, store, store.array)
@@ -360,7 +360,7 @@ class Guards:
         """The line from tile to matrix in the first accesses of the instruction that show it."""
         for record in (self._first, block):
             for other in _others(record, int(block.pc[access.step]), 4):
-                store, live = stored_after(record, other), served(record, other)
+                store, live = _stored_after(record, other), served(record, other)
                 if store is None or store.array is None:
                     continue
                 inputs, _ = _tile_places(record, store, store.array)
@@ -376,12 +376,12 @@ class Guards:
         places = pattern.places(live, cells)
         return None if places is None else (places, pattern.known)
 
-    def _pattern(self, block: BlockTrace, grid: Grid, access: Access) -> Pattern:
+    def _pattern(self, block: BlockTrace, grid: Grid, access: Access) -> _Pattern:
         """What the first accesses of the instruction show, in the first block and in this one."""
         key = _key(block, grid, access)
         pattern = self._patterns.get(key)
         if pattern is None:
-            pattern = self._patterns[key] = Pattern.of(block.n_threads, len(grid.sides))
+            pattern = self._patterns[key] = _Pattern.of(block.n_threads, len(grid.sides))
         for record in (self._first, block):
             if record.block in pattern.seen:
                 continue

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 from core.errors import TilescopeError
 from core.launch import ScalarArgument
 from core.own_files import argument_texts
-from core.own_files.file_launch import LARGE, FileLaunch, join_defines, split_defines
+from core.own_files.launch_texts import LARGE, FileLaunch, join_defines, split_defines
 from gui.scenes.session_values import Configuration
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def follow(launch: FileLaunch, before: str, after: str, name: str = "") -> FileL
 
     Where somebody has set the constant of that `name`, its value counts, and is made no smaller.
     """
-    from core.guessing.first_launch import guess_launch  # loads the reading of C++
+    from core.guessing.launch_guess import guess_launch  # loads the reading of C++
 
     def guess(text: str, name: str = "") -> FileLaunch:
         defines = {k.name: str(k.value) for k in knobs(text) if k.name == name}
@@ -164,7 +164,7 @@ def renumbered(before: FileLaunch, after: FileLaunch, source: str) -> FileLaunch
 
     Nothing follows in a source that takes long to read.
     """
-    from core.guessing.first_launch import guess_launch  # loads the reading of C++
+    from core.guessing.launch_guess import guess_launch  # loads the reading of C++
 
     if before.kernel != after.kernel or before == after or len(source) > LARGE:
         return after
@@ -193,7 +193,7 @@ def _numbers(launch: FileLaunch, plain: FileLaunch) -> set[str]:
 
 def _given(launch: FileLaunch, plain: FileLaunch, source: str) -> Mapping[str, str]:
     """The numbers that were chosen: those that do not follow from the others anyway."""
-    from core.guessing.first_launch import guess_launch  # loads the reading of C++
+    from core.guessing.launch_guess import guess_launch  # loads the reading of C++
 
     texts = dict(launch.arguments)
     given = {name: texts[name] for name in sorted(_numbers(launch, plain))}

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 FEW_SUMS = 2  # that are said one by one
 
 
-def caption_of(
+def _caption_of(
     block_trace: BlockTrace,
     access: Access | None,
     step: int,
@@ -96,7 +96,7 @@ def caption_of(
     return f"{where}{when}: {'; '.join(said)}."
 
 
-def held_words(grids: Sequence[Grid], held: Sequence[SoFar | None], thread: int) -> str:
+def _held_words(grids: Sequence[Grid], held: Sequence[SoFar | None], thread: int) -> str:
     """What a thread holds for what it stores later: `value holds 0.442 for C[0, 1] so far`."""
     said = []
     for grid, so_far in zip(grids, held, strict=True):
@@ -271,10 +271,10 @@ def matrix_scene(
                 for m, place in zip(marks, places, strict=True)
             )
     phase = int(block_trace.phase[step])
-    said = held_words(grids, [mark.so_far for mark in marks], thread)
+    said = _held_words(grids, [mark.so_far for mark in marks], thread)
     arrays = list(dict.fromkeys(grid.array for grid in grids))
     does = operations_words(block_trace, step, arrays) if access is None else ""
-    caption = caption_of(block_trace, access, step, said, does, filled=filled, placed=placed)
+    caption = _caption_of(block_trace, access, step, said, does, filled=filled, placed=placed)
     return MatrixScene(caption, marks, phase, own, owns)
 
 

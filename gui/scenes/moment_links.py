@@ -21,7 +21,7 @@ from core.errors import ParameterError, TilescopeError
 from core.files import replace_file
 from core.ladder.input_arrays import INPUTS
 from core.lessons.step_links import link_pairs
-from core.own_files.file_launch import FileLaunch
+from core.own_files.launch_texts import FileLaunch
 from core.own_files.sources_and_headers import read_plain
 from gui.scenes.question_in_views import LANES
 from gui.scenes.session import Session
@@ -42,7 +42,7 @@ def pack(source: str) -> str:
     return base64.urlsafe_b64encode(zlib.compress(source.encode(), 9)).decode().rstrip("=")
 
 
-def unpack(text: str) -> str:
+def _unpack(text: str) -> str:
     """The text again. Raises ParameterError where it is damaged, or larger than `MOST_SOURCE`."""
     damaged = ParameterError("The link's source is damaged: copy the whole of the link.")
     try:
@@ -135,7 +135,7 @@ def name_of(launch: FileLaunch) -> str:
     return quote(launch.path, safe=PLAIN.replace("=", ""))
 
 
-def pairs_of(launch: FileLaunch, prefix: str = "") -> Iterator[str]:
+def _pairs_of(launch: FileLaunch, prefix: str = "") -> Iterator[str]:
     """`KEY=VALUE` for all that is said of a launch."""
     texts = {key: getattr(launch, field) for key, field in FIELDS.items()}
     texts |= {f"{ARGUMENT}{name}": text for name, text in launch.arguments}
@@ -254,7 +254,7 @@ def parse_link(text: str, ladder: Ladder, themes: tuple[str, ...]) -> Moment:
         "" if own is not None else name,
         MappingProxyType(numbers),
         theme=theme,
-        source=unpack(source) if source is not None else None,
+        source=_unpack(source) if source is not None else None,
         versus=versus,
         own=own,
         check=check,
@@ -364,7 +364,7 @@ def _versus(
     values = dict(pairs)
     own = launch_of(name, values) if name not in ladder and names_file(name) else None
     source = values.pop("source", None)
-    edited = unpack(source) if source is not None else None
+    edited = _unpack(source) if source is not None else None
     if own is not None:
         _refuse_unknown(values, None, prefix=f"{VERSUS}.")
         return Configuration("", {}, edited, own)
@@ -441,7 +441,7 @@ def with_instructions(session: Session, link: str) -> str:
 
 def _launch(shown: Configuration, prefix: str = "") -> Iterator[str]:
     if shown.own is not None:
-        yield from pairs_of(shown.own, prefix)
+        yield from _pairs_of(shown.own, prefix)
     for key, value in shown.parameters.items():
         yield f"{prefix}{key}={value}"
     if shown.source is not None:

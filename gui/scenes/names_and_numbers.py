@@ -344,7 +344,7 @@ def _range(axis: NDArray[np.int64]) -> str:
 FILL = "fill ahead"
 
 
-def phase_name(block: BlockTrace, phase: int) -> str:
+def _phase_name(block: BlockTrace, phase: int) -> str:
     """A phase, counted from 0 as kernels do: "phase 1 (of 0..1)", "phase 0 (of 0..3), fill ahead".
 
     Both ends are named, since "1 of 2" would be taken for the first.
@@ -363,7 +363,7 @@ def part_name(block: BlockTrace, step: int) -> str:
     """The phase of a step, or what it comes before or after; empty where there are no phases."""
     phase = int(block.phase[step])
     if phase >= 0:
-        return phase_name(block, phase)
+        return _phase_name(block, phase)
     if not block.phases:
         return ""
     if step < block.phases[0].first:
@@ -376,5 +376,5 @@ def longest_name(block: BlockTrace) -> str:
     if not block.phases:
         return ""
     last_fill = block.filling.phases - 1
-    names = ["between the phases", phase_name(block, len(block.phases) - 1)]
-    return max([*names, phase_name(block, last_fill)] if last_fill >= 0 else names, key=len)
+    names = ["between the phases", _phase_name(block, len(block.phases) - 1)]
+    return max([*names, _phase_name(block, last_fill)] if last_fill >= 0 else names, key=len)

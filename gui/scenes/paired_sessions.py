@@ -113,7 +113,7 @@ class Cost:
         return self.amount != other.amount
 
 
-def cost_of(access: Access | None, warp: int) -> Cost | None:
+def _cost_of(access: Access | None, warp: int) -> Cost | None:
     """One warp's share of an access; None without one, or where the block has no such warp."""
     if access is None or access.space not in ("global", "shared"):
         return None
@@ -134,7 +134,7 @@ class Pairs:
     def at(self, step: int) -> tuple[Cost | None, Cost | None]:
         """Both costs at a step of A."""
         theirs = self.b.access(self._lock.counterpart(step))
-        return cost_of(self.a.access(step), self.warp), cost_of(theirs, self.warp)
+        return _cost_of(self.a.access(step), self.warp), _cost_of(theirs, self.warp)
 
 
 def next_difference(
@@ -298,7 +298,7 @@ class Comparison:
     def _follow(self, side: str, leader: Session, follower: Session, names: frozenset[str]) -> None:
         wanted: dict[str, Any] = {}
         if names & {"trace", "block"}:
-            block = counterpart_block(leader, follower)
+            block = _counterpart_block(leader, follower)
             if block != follower.block:
                 follower.update(block=block)
                 self._locks.clear()
@@ -308,10 +308,10 @@ class Comparison:
             wanted["thread"] = leader.thread
         if "element" in names and _has(follower.trace, leader.element):
             wanted["element"] = leader.element
-        if "line" in names and same_source(leader.trace, follower.trace):
+        if "line" in names and _same_source(leader.trace, follower.trace):
             wanted["line"] = leader.line
         if "hover" in names:
-            wanted["hover"] = counterpart_hover(leader, follower)
+            wanted["hover"] = _counterpart_hover(leader, follower)
         wanted |= {name: getattr(leader, name) for name in SHARED & names}
         if wanted:
             follower.update(**wanted)
@@ -325,7 +325,7 @@ class Comparison:
         return self._locks[side]
 
 
-def counterpart_block(leader: Session, follower: Session) -> int:
+def _counterpart_block(leader: Session, follower: Session) -> int:
     """The block of the follower's launch at the same relative place of its grid."""
     assert leader.trace is not None
     assert follower.trace is not None
@@ -333,7 +333,7 @@ def counterpart_block(leader: Session, follower: Session) -> int:
     return same_place(leader.block, (here.x, here.y, here.z), (there.x, there.y, there.z))
 
 
-def same_source(one: Trace | None, other: Trace | None) -> bool:
+def _same_source(one: Trace | None, other: Trace | None) -> bool:
     """Whether two traces are of one text, so that a line of the one is that line of the other."""
     return one is not None and other is not None and one.workload.source == other.workload.source
 
@@ -343,7 +343,7 @@ def _has(trace: Trace | None, element: Element | None) -> bool:
     return element is None or (trace is not None and exists(trace, element))
 
 
-def counterpart_hover(leader: Session, follower: Session) -> Hover | None:
+def _counterpart_hover(leader: Session, follower: Session) -> Hover | None:
     """What the pointer rests on, as far as it is there on the other side too."""
     hover, trace = leader.hover, follower.block_trace
     if hover is None or trace is None:
@@ -352,7 +352,7 @@ def counterpart_hover(leader: Session, follower: Session) -> Hover | None:
     return Hover(
         thread=thread if thread is not None and thread < trace.n_threads else None,
         element=hover.element if _has(follower.trace, hover.element) else None,
-        line=hover.line if same_source(leader.trace, follower.trace) else None,
+        line=hover.line if _same_source(leader.trace, follower.trace) else None,
         bank=hover.bank,
     )
 

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from core.errors import TilescopeError
 from core.files import replace_file
-from core.own_files.file_launch import FileLaunch
+from core.own_files.launch_texts import FileLaunch
 from core.own_files.sources_and_headers import read_plain
 from core.plain_data import plain, typed
 from gui.scenes.moment_links import Named, checksum
@@ -98,7 +98,7 @@ def save(saved: Saved, path: Path, base: Saved | None = None) -> None:
             theirs = load(path)
         except TilescopeError as error:
             theirs = None
-            log.warning("%s It is kept as %s.", error, set_aside(path))
+            log.warning("%s It is kept as %s.", error, _set_aside(path))
         if theirs is not None:
             saved, others = merged(base or Saved(), saved, theirs)
             files = [str(_put_aside(path.parent / "drafts", *other)) for other in others.items()]
@@ -181,12 +181,12 @@ def find(path: Path) -> Found:
     except TilescopeError as error:
         why = f"The last session could not be restored ({str(error).rstrip('.')})"
     try:
-        return Found(None, f"{why}; its file is kept as {set_aside(path)}.")
+        return Found(None, f"{why}; its file is kept as {_set_aside(path)}.")
     except OSError:
         return Found(None, f"{why}; nothing of this one will be kept until it is moved.", False)
 
 
-def set_aside(path: Path) -> Path:
+def _set_aside(path: Path) -> Path:
     """Give a file another name beside its own; returns it. Raises OSError for what must stay."""
     mode = path.lstat().st_mode
     if stat.S_ISDIR(mode) or stat.S_ISCHR(mode) or stat.S_ISBLK(mode):

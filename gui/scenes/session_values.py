@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from core.emulator.scheduling import WarpOrder
     from core.launch import Workload
     from core.nsight import Comparison
-    from core.own_files.file_launch import FileLaunch
+    from core.own_files.launch_texts import FileLaunch
     from core.trace import Trace
 
 WARP_SIZE = 32

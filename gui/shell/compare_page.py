@@ -53,9 +53,6 @@ from gui.views.warp_view import WarpView
 from gui.views.why_panel import WhyPanel
 from gui.views.widgets import Caption, Panel, Segmented, action_button
 
-# The buttons above a comparison, as many as there is room for, and the switch of its views.
-
-
 LEAST = 400  # pixels
 GAP = 8  # pixels that a button needs beside it
 VIEW_TIPS = {
@@ -67,6 +64,19 @@ VIEW_TIPS = {
     "Counters": "Counts of each launch, by array or line",
 }
 NEXT = "The next access of the selected warp that moves more or less on one side (D, Shift+D)"
+Side = Literal["a", "b"]
+LEAST_SIDE = 240  # pixels
+ROOM_FOR_HEADINGS, ROOM_FOR_FIT = 52, 44  # digits
+LOW = 18  # lines: a lower side has no room for headings either
+SHARES = (4, 4, 2, 2)  # of a side's height, in the order of its views
+A, B, CHANGE, VERDICT, BARS = 1, 2, 3, 4, 5  # columns
+BAR, ROOM = 6, 420  # pixels: a bar's height, and its length at most
+VERDICTS = {"a": "  ! worse", "b": "  ✓ better"}
+LINES = 19  # of text: the least height of one view
+UPPER, TALL = 68, 82  # per cent of the height that is above the table; with matrices in front
+
+
+# -- the buttons above a comparison, as many as there is room for, and the switch of its views -----
 
 
 class CompareBar(QWidget):
@@ -108,11 +118,7 @@ class CompareBar(QWidget):
         return menu
 
 
-Side = Literal["a", "b"]
-LEAST_SIDE = 240  # pixels
-ROOM_FOR_HEADINGS, ROOM_FOR_FIT = 52, 44  # digits
-LOW = 18  # lines: a lower side has no room for headings either
-SHARES = (4, 4, 2, 2)  # of a side's height, in the order of its views
+# -- one side --------------------------------------------------------------------------------------
 
 
 class SideHead(SessionView):
@@ -266,9 +272,7 @@ class CompareSide(QWidget):
         return {f"{letter}: {name}": view for name, view in views.items()}
 
 
-A, B, CHANGE, VERDICT, BARS = 1, 2, 3, 4, 5  # columns
-BAR, ROOM = 6, 420  # pixels: a bar's height, and its length at most
-VERDICTS = {"a": "  ! worse", "b": "  ✓ better"}
+# -- the table of differences ----------------------------------------------------------------------
 
 
 class DifferenceModel(RowModel[Difference]):
@@ -395,8 +399,7 @@ class DifferenceView(QWidget):
             self.refresh()
 
 
-LINES = 19  # of text: the least height of one view
-UPPER, TALL = 68, 82  # per cent of the height that is above the table; with matrices in front
+# -- the page --------------------------------------------------------------------------------------
 
 
 class ComparePage(PageWidget, QWidget):

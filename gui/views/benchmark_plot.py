@@ -186,7 +186,7 @@ def _font(row: KeyRow) -> QFont:
     return current_theme().font("small", bold=row.bold)
 
 
-def thinned(values: Sequence[int], least: float) -> list[int]:
+def _thinned(values: Sequence[int], least: float) -> list[int]:
     """The values whose labels find room: neighbours at least `least` doublings apart."""
     kept: list[int] = []
     for value in values:
@@ -419,7 +419,7 @@ class SweepPlot(QWidget):
         margin = max((right - left) * 0.06, 0.25)
         self.plot.setXRange(left - margin, right + margin, padding=0)
         room = max(self.plot.width() - 90, 60) / _LABEL
-        self._axis.show_values(thinned(xs, (right - left + 2 * margin) / room))
+        self._axis.show_values(_thinned(xs, (right - left + 2 * margin) / room))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

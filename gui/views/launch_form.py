@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
 from core.errors import ParameterError
 from core.ladder.input_arrays import INPUTS, Inputs
 from core.ladder.rung import WAYS
-from core.own_files.file_launch import FieldErrors
+from core.own_files.launch_texts import FieldErrors
 from gui.background import Coalescer, Worker
 from gui.looks.icons import set_icon
 from gui.looks.labels_and_layouts import empty, named, side_by_side, stacked, styled_label
@@ -52,7 +52,7 @@ from gui.views.widgets import (
 if TYPE_CHECKING:
     from core.compiler.kernel_parameters import KernelParameter
     from core.ladder import Parameter, Rung
-    from core.own_files.file_launch import FileLaunch
+    from core.own_files.launch_texts import FileLaunch
     from gui.scenes.session_values import Configuration
 
 

@@ -196,7 +196,7 @@ class MatrixDrawing:
         there are.
         """
         seen = self._seen(grid, flats)
-        font, digits = value_type(self.theme, self.across, self.scale)
+        font, digits = _value_type(self.theme, self.across, self.scale)
         font.setItalic(slanted)
         decimals = decimals_of(values[seen], digits)
         if len(but):
@@ -242,7 +242,7 @@ def picture_of(grid: Grid, flats: Ints, colors: NDArray[np.uint8]) -> CellPictur
     return CellPicture(box, image.copy())  # as the pixels go
 
 
-def value_type(theme: Theme, wide: float, high: float) -> tuple[QFont, int]:
+def _value_type(theme: Theme, wide: float, high: float) -> tuple[QFont, int]:
     """The type of values in cells of a size in pixels, and how many digits they have."""
     font, digits = theme.mono(), 2 if wide < BRIEF * theme.sizes.mono / 10 else 3
     metrics = QFontMetricsF(font)
@@ -257,7 +257,7 @@ def mark_side(theme: Theme) -> float:
     return 1.5 * QFontMetricsF(theme.font("body", bold=True)).height()
 
 
-def size_words(grid: Grid) -> str:
+def _size_words(grid: Grid) -> str:
     """A grid's size as its title says it."""
     if len(grid.array.shape) == 1:
         return plural(grid.size, "element")
@@ -268,20 +268,20 @@ def size_words(grid: Grid) -> str:
 def title_widths(grid: Grid, theme: Theme) -> tuple[float, float]:
     """Pixels that a grid's name and its size take, the gap before the size included."""
     name = QFontMetricsF(theme.font("caption", bold=True)).horizontalAdvance(grid.label) + 2
-    return name, QFontMetricsF(theme.font("small")).horizontalAdvance(size_words(grid)) + 8
+    return name, QFontMetricsF(theme.font("small")).horizontalAdvance(_size_words(grid)) + 8
 
 
-def flat_of(grid: Grid, index: tuple[int, ...]) -> int:
+def _flat_of(grid: Grid, index: tuple[int, ...]) -> int:
     """The flat element at an index of the grid's array."""
     return int(np.ravel_multi_index(index, grid.array.shape))
 
 
-def one_of(grid: Grid, index: tuple[int, ...]) -> Ints:
+def _one_of(grid: Grid, index: tuple[int, ...]) -> Ints:
     """The flat element at an index, alone in an array."""
-    return np.array([flat_of(grid, index)], np.int64)
+    return np.array([_flat_of(grid, index)], np.int64)
 
 
-def tick_step(room: float, scale: float) -> int:
+def _tick_step(room: float, scale: float) -> int:
     """The smallest power of two whose labels have `room` pixels each."""
     step = 1
     while step * scale < room:
@@ -488,7 +488,7 @@ class MatrixGround(MatrixDrawing):
         product = self.layout.grids[-1].place == (1, 1)
         for grid in self.layout.grids:
             box = self.layout.around(grid, self.view)
-            size, (name, wide) = size_words(grid), title_widths(grid, self.theme)
+            size, (name, wide) = _size_words(grid), title_widths(grid, self.theme)
             if product and grid.place != (1, 1):
                 top = box.top() - (index + line) / 2 - 2
                 left = box.left() - NAME_GAP - name - wide
@@ -544,7 +544,7 @@ class MatrixGround(MatrixDrawing):
                 self._draw_numbers(grid, side, line, color)
 
     def _draw_numbers(self, grid: Grid, side: float, line: float, color: QColor) -> None:
-        across, down = tick_step(TICK_ROOM, self.across), tick_step(line * 1.15, self.scale)
+        across, down = _tick_step(TICK_ROOM, self.across), _tick_step(line * 1.15, self.scale)
         box, cells = self.layout.around(grid, self.view), self.layout.cells(grid, self.view)
         top, left, rows, columns = self._visible(grid)
         shown = np.arange(-(-left // across) * across, left + columns, across)
@@ -871,9 +871,9 @@ class MatrixMarks(MatrixDrawing):
         chosen, hover = self.session.element, self.session.hover
         for grid in self.layout.grids:
             if chosen is not None and chosen[0] == grid.array.name:
-                self._outline(grid, one_of(grid, chosen[1]), "accent", 2.0)
+                self._outline(grid, _one_of(grid, chosen[1]), "accent", 2.0)
             if hover is not None and hover.element and hover.element[0] == grid.array.name:
-                self._outline(grid, one_of(grid, hover.element[1]), "hover", 2.0)
+                self._outline(grid, _one_of(grid, hover.element[1]), "hover", 2.0)
             elif hover is not None and hover.thread is not None:
                 self._outline(grid, self._of_thread(grid, hover.thread, own), "hover", 2.0)
         words = self._about(own, others)
@@ -888,7 +888,7 @@ class MatrixMarks(MatrixDrawing):
         shape = grid.array.shape
         if len(index) != len(shape) or (np.array(index) >= shape).any():
             return []
-        flats = one_of(grid, index)
+        flats = _one_of(grid, index)
         return self._cells(grid, flats[self._seen(grid, flats)])
 
     def cells_of_thread(self, grid: Grid, thread: int, own: Sequence[Owned]) -> list[QRectF]:
@@ -912,7 +912,7 @@ class MatrixMarks(MatrixDrawing):
         for grid in self.layout.grids:
             if element is not None and element[0] == grid.array.name:
                 known = shares_of([*own, *others], grid)
-                return self._about_element(grid, flat_of(grid, element[1]), known)
+                return self._about_element(grid, _flat_of(grid, element[1]), known)
         thread = self.session.thread
         words = f"Thread {thread} = {name_of_thread(block, thread)}"  # the clock has its number
         words += f", warp {thread // 32}, lane {thread % 32}"

@@ -27,7 +27,7 @@ AMPLE_WIDTH = 4.4  # pixels a point beyond which a cell need not be wider than i
 MOST_STRETCH = 2.4
 
 
-def largest_cell() -> float:
+def _largest_cell() -> float:
     """The height of a cell, in pixels, beyond which nothing would be gained."""
     return MAX_CELL * current_theme().sizes.body
 
@@ -105,7 +105,7 @@ class MatrixLayout:
         fixed_y = self.extent(0.0)[1]
         down = max(1, sum(self._heights))
         room = self._cell_for(width)
-        scale = max(min(room, (height - fixed_y) / down, largest_cell()), MIN_CELL)
+        scale = max(min(room, (height - fixed_y) / down, _largest_cell()), MIN_CELL)
         if scale > WHOLE_FROM:
             scale = float(int(scale))
         stretch = _stretch(scale, room)
@@ -192,7 +192,7 @@ class MatrixLayout:
 
     def zoomed(self, view: Transform, factor: float, about: QPointF, least: float) -> Transform:
         """The view scaled about a pixel that stays where it is, as nearly as the gaps allow."""
-        scale = min(max(view.scale * factor, least), 1.5 * largest_cell())
+        scale = min(max(view.scale * factor, least), 1.5 * _largest_cell())
         grid, row, column = self.anchor(view, about)
         return self.placed(grid.place, (row, column), about, replace(view, scale=scale))
 

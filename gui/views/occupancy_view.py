@@ -266,7 +266,7 @@ class SmView(QWidget):
         return super().event(event)
 
 
-def cells(device: Device) -> tuple[str, ...]:
+def _cells(device: Device) -> tuple[str, ...]:
     """A row's texts."""
     tensor = device.tensor_gflops / 1e3
     return (
@@ -308,7 +308,7 @@ class _Model(RowModel[Device]):
 
     def text(self, row: Device, column: int) -> str:
         here = column == 0 and row in self.plain_rows[: self.live]
-        return f"{row.name} (this machine)" if here else cells(row)[column]
+        return f"{row.name} (this machine)" if here else _cells(row)[column]
 
     def tip(self, row: Device) -> str:
         return f"{row.source}; {row.checked}."

@@ -97,7 +97,7 @@ class PipelineLayout:
         return place if place < self.first + self.shown else -1
 
 
-def column_width(theme: Theme) -> float:
+def _column_width(theme: Theme) -> float:
     """Wide enough for the longest usual word."""
     return QFontMetricsF(theme.font("small")).horizontalAdvance("wait ph 10") + 8
 
@@ -126,7 +126,7 @@ def pipeline_layout(
         at += GAP if number == len(made.stages) else 0
         rows.append(QRectF(left, at, width, high - 2))
         at += high
-    wide = column_width(theme)
+    wide = _column_width(theme)
     shown = max(1, int((width - gutter) // wide))
     wide = (width - gutter) / shown if len(made.moments) > shown else wide
     last = max(0, len(made.moments) - shown)
@@ -413,7 +413,7 @@ class PipelineView(SessionView):
         painter.end()
 
     def _draw_readout(self, p: QPainter, theme: Theme, made: Pipeline, lay: PipelineLayout) -> None:
-        room = lay.readout.adjusted(0, 0, -column_width(theme) - 20, 0)
+        room = lay.readout.adjusted(0, 0, -_column_width(theme) - 20, 0)
         words = that_fits(HINTS, theme.font("small"), room.width())
         ink = theme.color("text_faint")
         if 0 <= self._hovered < len(made.moments):

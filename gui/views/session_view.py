@@ -130,7 +130,7 @@ class PointedView(SessionView):
         hover = self.hover_at(point)
         if hover is None or hover.element is None:
             return None
-        return element_menu(self.session, hover.element, self)
+        return _element_menu(self.session, hover.element, self)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         self.point_at(event.position())
@@ -148,7 +148,7 @@ class PointedView(SessionView):
             menu.popup(event.globalPos())
 
 
-def element_menu(session: Session, element: Element, parent: QWidget) -> QMenu:
+def _element_menu(session: Session, element: Element, parent: QWidget) -> QMenu:
     """Its name, and what can be done: stop where it is touched, go to touches, explain, select."""
     menu = named(QMenu(parent), index_text(*element))
     place = Breakpoint(element=element)

@@ -322,7 +322,7 @@ class ArrayPicture:
         values = self.grid.values
         few = decimals_of(values[self.grid.written])
         words = [value_text(value, decimals=few) for value in values[rows, columns].tolist()]
-        font = value_font(self.theme, self.cells)
+        font = _value_font(self.theme, self.cells)
         write(p, self.cells.sides(rows, columns), words, ink, font)
 
     def draw_lines(self, p: QPainter) -> None:
@@ -339,7 +339,7 @@ class ArrayPicture:
             p.drawLines([QLineF(box.left(), y, box.right(), y) for y in down[every - 1 :: every]])
 
 
-def value_font(theme: Theme, cells: Cells) -> QFont:
+def _value_font(theme: Theme, cells: Cells) -> QFont:
     """The type of the values in cells of a size."""
     font = theme.mono()
     sample = QFontMetricsF(font).horizontalAdvance("−0.00")
@@ -352,7 +352,7 @@ STALE_BANKS = 0.5  # strength of the colour of words that an earlier step asked 
 LEAST_BANK = 0.6  # of the theme's small type: words that would be smaller are left out
 
 
-def hovered_lane(session: Session) -> int | None:
+def _hovered_lane(session: Session) -> int | None:
     """The lane of the selected warp that the pointer rests on."""
     hover = session.hover
     if hover is None or hover.thread is None or hover.thread // LANES != session.warp:
@@ -464,7 +464,7 @@ class BankPainter:
             upright_texts(p, [(body, label)], ink, small, CENTRE)
 
     def _draw_marks(self, banks: BankScene) -> None:
-        marks = {"selected": self.session.lane, "hover": hovered_lane(self.session)}
+        marks = {"selected": self.session.lane, "hover": _hovered_lane(self.session)}
         for name, lane in marks.items():
             places = banks.of_lane.get(lane, []) if lane is not None else []
             rects = [self.g.words(banks, bank)[number] for bank, number in places]
@@ -582,7 +582,7 @@ class SharedPainter:
             )
             if every == 1 or all(follows):  # a large name reaches over its neighbours, as theirs
                 write(p, cells.sides(rows, columns), names, ink, font if every == 1 else large)
-        lanes_lit = {self.session.lane: "selected", hovered_lane(self.session): "hover"}
+        lanes_lit = {self.session.lane: "selected", _hovered_lane(self.session): "hover"}
         for lane, name in lanes_lit.items():
             mine = [divmod(flat, grid.columns) for flat, lanes in lit.items() if lane in lanes]
             framed = [cells.rect((*place, 1, 1)) for place in mine]
@@ -632,7 +632,7 @@ class BankMapLayout:
         return line * LINE + min(bank, BANKS - 1) * WORD
 
 
-def bank_map_layout(found: BankMap, box: QRectF, theme: Theme) -> BankMapLayout:
+def _bank_map_layout(found: BankMap, box: QRectF, theme: Theme) -> BankMapLayout:
     """The layout in a box: lines from the top, as many as can be read."""
     metrics = QFontMetricsF(theme.font("small"))
     line = metrics.height()
@@ -651,7 +651,7 @@ def bank_map_layout(found: BankMap, box: QRectF, theme: Theme) -> BankMapLayout:
     return BankMapLayout(heads, cells, numbers, passes, readout, shown)
 
 
-def piece_at(found: BankMap, offset: int) -> Piece | None:
+def _piece_at(found: BankMap, offset: int) -> Piece | None:
     """The piece of the round that a byte belongs to."""
     for piece in found.round.pieces:
         if piece.offset <= offset < piece.offset + max(piece.nbytes, WORD):
@@ -659,7 +659,7 @@ def piece_at(found: BankMap, offset: int) -> Piece | None:
     return None
 
 
-def words_at(found: BankMap, offset: int) -> str:
+def _words_at(found: BankMap, offset: int) -> str:
     """What lies at a byte, in words."""
     bank = offset // WORD % BANKS
     said = f"Byte {grouped(offset)}: line {offset // LINE}, bank {bank}"
@@ -667,7 +667,7 @@ def words_at(found: BankMap, offset: int) -> str:
         row, piece = found.place_in_tile(offset)
         if row >= 0:
             said += f", row {row} and piece {piece} of the tile"
-    piece_here = piece_at(found, offset)
+    piece_here = _piece_at(found, offset)
     if piece_here is not None and piece_here.lane >= 0:
         said += f", lane {piece_here.lane}"
     return said
@@ -860,7 +860,7 @@ class SharedView(PointedView):
         if self.map is None:
             return None
         gap = current_theme().spacing.margin
-        return bank_map_layout(
+        return _bank_map_layout(
             self.map, QRectF(self.rect()).adjusted(gap, 4, -gap, -6), current_theme()
         )
 
@@ -878,7 +878,7 @@ class SharedView(PointedView):
         said = f"Round {self.map.chosen + 1} of {len(self.map.rounds)}: {self.map.round.name}"
         hint = "; the wheel turns" if len(self.map.rounds) > 1 else ""
         if self._pointed >= 0:
-            said, hint = words_at(self.map, self._pointed), ""
+            said, hint = _words_at(self.map, self._pointed), ""
         small = theme.font("small")
         said = that_fits((spaced(said + hint), spaced(said)), small, lay.readout.width())
         text(painter, lay.readout, said, theme.color("text"), small, LEFT)
@@ -904,7 +904,7 @@ class SharedView(PointedView):
         self.update()
         if self._pointed < 0:
             return None
-        piece = piece_at(self.map, self._pointed)
+        piece = _piece_at(self.map, self._pointed)
         known = piece is not None and piece.lane >= 0
         thread = self.session.warp * LANES + piece.lane if known and piece else None
         return Hover(thread=thread, bank=self._pointed // WORD % BANKS)

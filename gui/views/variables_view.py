@@ -70,7 +70,7 @@ class VariableModel(RowModel[VariableRow]):
         if role == Role.ToolTipRole:
             value = row.lanes[column - 2] if self.across and row.lanes and column > 1 else row.value
             return f"{row.type} {row.name} = {value}"
-        if role == Role.TextAlignmentRole and self.across and is_spanned(row):
+        if role == Role.TextAlignmentRole and self.across and _is_spanned(row):
             return LEFT
         if role == Role.BackgroundRole and (column >= 2 or not self.across):
             selected = not self.across or column - 2 == self.lane
@@ -83,7 +83,7 @@ class VariableModel(RowModel[VariableRow]):
     def text(self, row: VariableRow, column: int) -> str:
         if column < 2:
             return (row.name, row.type)[column]
-        if self.across and is_spanned(row):
+        if self.across and _is_spanned(row):
             return next(text for text in row.lanes if text not in ("", "–"))
         return row.lanes[column - 2] if self.across and row.lanes else row.value
 
@@ -96,7 +96,7 @@ class VariableModel(RowModel[VariableRow]):
         return theme.font() if column == 1 else theme.mono(bold=column > 1 and row.changed)
 
 
-def is_spanned(row: VariableRow) -> bool:
+def _is_spanned(row: VariableRow) -> bool:
     """Whether one cell says what all lanes hold: an address is wider than any value."""
     return row.pointer and row.uniform
 
@@ -180,7 +180,7 @@ class VariablesView(SessionView):
     def _span(self) -> None:
         """Give an address that all lanes hold one cell."""
         rows = self.model.rows if self.model.across else ()
-        places = [place for place, row in enumerate(rows) if is_spanned(row)]
+        places = [place for place, row in enumerate(rows) if _is_spanned(row)]
         if places != self._spans:
             self._spans = places
             self.table.clearSpans()

@@ -10,7 +10,7 @@ from core.emulator.address_spaces import copied
 from core.errors import TilescopeError
 from core.ladder.input_arrays import random_array
 from core.large_arrays import available_bytes, unset, zeroed
-from core.own_files.file_launch import FileLaunch, file_workload
+from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
 
 KERNEL = "__global__ void twice(float* v, int n) { if (threadIdx.x < n) v[threadIdx.x] *= 2; }\n"

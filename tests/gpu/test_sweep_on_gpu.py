@@ -16,7 +16,7 @@ from core.gpu.sweep_plan import FileKernel, RungKernel, make_plan
 from core.gpu.worker_messages import Sample
 from core.gpu.worker_process import GpuWorker
 from core.ladder import load_ladder
-from core.own_files.file_launch import FileLaunch
+from core.own_files.launch_texts import FileLaunch
 
 pytestmark = pytest.mark.gpu
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from core.launch import Dim3
 from core.trace import EventKind, SoFar
-from core.trace.phases import Filling
+from core.trace.phases import FilledAhead
 
 AS_WRITTEN = SimpleNamespace(kind="as_written")
 """In place of a build."""
@@ -243,8 +243,8 @@ class BlockTrace:
         return SoFar(flats, who, np.asarray(now[1]), ("sum",), np.zeros_like(who))
 
     @property
-    def filling(self) -> Filling:
-        return Filling()
+    def filling(self) -> FilledAhead:
+        return FilledAhead()
 
     @property
     def phases(self) -> tuple[Phase, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from core.explain.explanations import explain_access
-from core.guessing import first_launch
+from core.guessing import launch_guess
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.recording.record_launch import record
@@ -206,7 +206,7 @@ def test_a_source_is_read_once_and_not_on_the_ui_thread(monkeypatch):
         asked.append(given[4].keys())
         return frozenset()
 
-    monkeypatch.setattr(first_launch, "sizes_guessed", read)
+    monkeypatch.setattr(launch_guess, "sizes_guessed", read)
     trace = run("x[threadIdx.x + 100] = y[threadIdx.x + 200];\nx[threadIdx.x + 300] = 1;")
     look_ahead(trace, 0)
     assert asked == [{"x", "y"}]

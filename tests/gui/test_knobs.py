@@ -5,7 +5,7 @@ import time
 import pytest
 from PySide6.QtCore import Qt
 
-from core.guessing.first_launch import guess_launch
+from core.guessing.launch_guess import guess_launch
 from gui.jobs.record_work import make_workload
 from gui.looks.theme import apply_theme
 from gui.scenes.launch_form import follow, knob_rows, knob_stops, turned

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 from core.compiler.kernel_parameters import read_signature
 from core.emulator.machine import Limits
 from core.errors import ParameterError
-from core.own_files.file_launch import FileLaunch
+from core.own_files.launch_texts import FileLaunch
 from core.recording import record_launch
 from gui.commands import editing_and_opening
 from gui.jobs.opening_work import open_job

@@ -5,8 +5,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from core.guessing.first_launch import guess_launch
-from core.own_files.file_launch import FileLaunch, file_workload
+from core.guessing.launch_guess import guess_launch
+from core.own_files.launch_texts import FileLaunch, file_workload
 from core.own_files.ptx_files import ptx_workload, read_ptx
 from core.recording.record_launch import record
 from core.recording.trace_files import save_trace

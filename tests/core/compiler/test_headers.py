@@ -12,9 +12,9 @@ from core.compiler.builds import compile_ptx
 from core.compiler.compile_request import Request
 from core.compiler.nvrtc import include_folders
 from core.errors import CompileError
-from core.guessing.first_launch import completed
-from core.guessing.fitting_launch import fitted
-from core.own_files.file_launch import FileLaunch, file_workload
+from core.guessing.launch_guess import completed
+from core.guessing.trial_runs import fitted
+from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
 from core.source.host_headers import STAND_INS
 from core.source.kernels_and_launches import kernels

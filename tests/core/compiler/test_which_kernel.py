@@ -9,9 +9,9 @@ from core.compiler import compile_slice, nvrtc
 from core.compiler.builds import compile_ptx, find_entry
 from core.compiler.kernel_parameters import read_signature
 from core.errors import ArgumentError, CompileError
-from core.guessing.first_launch import completed, guess_launch, guessed
+from core.guessing.launch_guess import completed, guess_launch, guessed
 from core.guessing.undefined_macros import switches
-from core.own_files.file_launch import FileLaunch, file_workload
+from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
 from core.source.template_instances import kernel_names
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from core.errors import TilescopeError
-from core.guessing.first_launch import guess_launch
-from core.own_files.file_launch import FileLaunch, file_workload
+from core.guessing.launch_guess import guess_launch
+from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
 
 FETCH = """

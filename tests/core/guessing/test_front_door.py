@@ -11,9 +11,10 @@ import pytest
 
 from core.cli.app import main
 from core.compiler.builds import compile_ptx
-from core.guessing.first_launch import completed, first_kernel, guess_launch
-from core.guessing.fitting_launch import fitted
-from core.own_files.file_launch import FileLaunch, at_its_kernels, file_workload, split_defines
+from core.guessing.launch_guess import completed, first_kernel, guess_launch
+from core.guessing.trial_runs import fitted
+from core.own_files.launch_texts import FileLaunch, file_workload, split_defines
+from core.own_files.repository_search import at_its_kernels
 from core.own_files.sources_and_headers import local_headers
 from core.recording.record_launch import record
 from core.source.kernels_and_launches import kernels

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from core.errors import ArgumentError
-from core.guessing.first_launch import completed, first_kernel
-from core.guessing.fitting_launch import fitted
-from core.own_files.file_launch import FileLaunch, file_workload
+from core.guessing.launch_guess import completed, first_kernel
+from core.guessing.trial_runs import fitted
+from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
 from core.source.preprocessor import taken
 

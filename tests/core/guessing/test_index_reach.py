@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from core.guessing.first_launch import completed, guess_launch
-from core.guessing.fitting_launch import fitted
-from core.own_files.file_launch import FileLaunch, file_workload
+from core.guessing.launch_guess import completed, guess_launch
+from core.guessing.trial_runs import fitted
+from core.own_files.launch_texts import FileLaunch, file_workload
 from core.own_files.sources_and_headers import read_source
 from core.recording.record_launch import record
 from core.source.index_expressions import indexed_alike, only_axis

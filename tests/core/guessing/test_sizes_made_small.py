@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from core.cli.named_launch import chosen_workload, named_launch
-from core.guessing.first_launch import completed
-from core.guessing.fitting_launch import fitted
-from core.own_files.file_launch import FileLaunch, file_workload
+from core.guessing.launch_guess import completed
+from core.guessing.trial_runs import fitted
+from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
 from core.trace.finding import Finding
 

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from core.guessing.first_launch import completed, smaller
-from core.guessing.fitting_launch import fitted
-from core.host_program.launches import is_legal_block
-from core.own_files.file_launch import FileLaunch, file_workload, join_defines, split_defines
+from core.guessing.launch_guess import completed, smaller
+from core.guessing.trial_runs import fitted
+from core.host_program.scaled_down_launch import is_legal_block
+from core.own_files.launch_texts import FileLaunch, file_workload, join_defines, split_defines
 from core.recording.record_launch import record
 
 TILED = """#define TILE_WIDTH 16

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core.compiler.kernel_parameters import constants
-from core.guessing.first_launch import completed
-from core.own_files.file_launch import FileLaunch
+from core.guessing.launch_guess import completed
+from core.own_files.launch_texts import FileLaunch
 from core.source.kernels_and_launches import host_launches, kernels
 from core.source.template_instances import class_constants, instances
 

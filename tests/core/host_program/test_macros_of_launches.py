@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.guessing.first_launch import completed
-from core.own_files.file_launch import FileLaunch
+from core.guessing.launch_guess import completed
+from core.own_files.launch_texts import FileLaunch
 
 KERNEL = """
 template <int ROWS, int COLUMNS>

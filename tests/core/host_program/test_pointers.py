@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from core.errors import ArgumentError
-from core.guessing.first_launch import complete, guess_launch, refit
-from core.own_files.file_launch import FileLaunch, file_workload
+from core.guessing.launch_guess import complete, guess_launch, refit
+from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
 from core.recording.trace_files import load_trace, save_trace
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from core.errors import TilescopeError
-from core.guessing.first_launch import completed
-from core.own_files.file_launch import FileLaunch, file_workload
+from core.guessing.launch_guess import completed
+from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
 
 STENCIL = """

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from core.compiler.kernel_parameters import read_signature
-from core.guessing.first_launch import guess_launch
-from core.host_program.launches import Given, KernelInHost
-from core.own_files.file_launch import file_workload
+from core.guessing.launch_guess import guess_launch
+from core.host_program.scaled_down_launch import Given, KernelInHost
+from core.own_files.launch_texts import file_workload
 from core.own_files.sources_and_headers import read_source
 from core.recording.record_launch import record
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from core.guessing.first_launch import guess_launch
-from core.own_files.file_launch import file_workload
+from core.guessing.launch_guess import guess_launch
+from core.own_files.launch_texts import file_workload
 from core.own_files.sources_and_headers import read_source
 from core.recording.record_launch import record
 from core.trace import Trace

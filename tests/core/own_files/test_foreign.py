@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import ArgumentError
-from core.guessing.ptx_kernels import complete_ptx
-from core.own_files.file_launch import FileLaunch
+from core.guessing.ptx_launch_guess import complete_ptx
+from core.own_files.launch_texts import FileLaunch
 from core.own_files.ptx_files import ptx_workload, read_ptx
 from core.recording.count_launch import count
 from core.recording.record_launch import record

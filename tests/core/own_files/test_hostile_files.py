@@ -10,7 +10,7 @@ from core.compiler.kernel_parameters import read_signature
 from core.errors import ArgumentError, LaunchError, TilescopeError
 from core.launch import Dim3
 from core.own_files.argument_texts import bind
-from core.own_files.file_launch import (
+from core.own_files.launch_texts import (
     FieldErrors,
     FileLaunch,
     check_launch,
@@ -111,7 +111,7 @@ def test_an_array_file_is_taken_as_it_was_saved(tmp_path, order):
 
 
 def test_memory_is_counted_over_all_arrays(monkeypatch):
-    for module in ("argument_texts", "sources_and_headers", "file_launch"):
+    for module in ("argument_texts", "sources_and_headers", "launch_texts"):
         monkeypatch.setattr(f"core.own_files.{module}.MAX_ARRAY_BYTES", 1000)
     assert len(bound("float32[125]", "zeros:float32[125]")) == 3
     words = "takes, with the arrays before it, 0.0 GB: at most"

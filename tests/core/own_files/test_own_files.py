@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from core.compiler.nvrtc import include_folders
-from core.guessing.first_launch import complete, guess_launch, launch_of
-from core.own_files.file_launch import file_workload
+from core.guessing.launch_guess import complete, guess_launch, launch_of
+from core.own_files.launch_texts import file_workload
 from core.own_files.sources_and_headers import read_source
 from core.recording.record_launch import record
 from core.recording.trace_files import load_trace, save_trace

@@ -8,8 +8,9 @@ import pytest
 
 from core.compiler.builds import compile_ptx
 from core.errors import CompileError, TilescopeError
-from core.guessing.first_launch import complete, launch_of
-from core.own_files.file_launch import FileLaunch, at_its_kernels, file_workload, headers_of
+from core.guessing.launch_guess import complete, launch_of
+from core.own_files.launch_texts import FileLaunch, file_workload, headers_of
+from core.own_files.repository_search import at_its_kernels
 from core.own_files.sources_and_headers import local_headers
 from core.recording.record_launch import record
 

@@ -9,9 +9,9 @@ import pytest
 
 from core.compiler.builds import compile_ptx
 from core.errors import ArgumentError, PtxSyntaxError, TilescopeError
-from core.guessing.ptx_kernels import complete_ptx
+from core.guessing.ptx_launch_guess import complete_ptx
 from core.launch import ArrayArgument, Dim3, ScalarArgument
-from core.own_files.file_launch import FieldErrors, FileLaunch
+from core.own_files.launch_texts import FieldErrors, FileLaunch
 from core.own_files.ptx_files import ptx_workload, read_ptx
 from core.recording.record_launch import record
 

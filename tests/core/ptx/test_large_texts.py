@@ -10,7 +10,7 @@ from core.assembler import assembled_module
 from core.assembler.assembled_module import module_of
 from core.compiler.builds import compile_ptx, find_entry, plain_name
 from core.gc_control import uncollected
-from core.own_files.file_launch import FileLaunch, file_workload
+from core.own_files.launch_texts import FileLaunch, file_workload
 from core.ptx.debug import variables
 from core.ptx.debug.variables import debug_info
 from core.ptx.lexer import sections, without_sections

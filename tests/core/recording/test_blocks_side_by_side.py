@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from core.errors import LaunchError
-from core.guessing.first_launch import complete
+from core.guessing.launch_guess import complete
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
-from core.own_files.file_launch import FileLaunch
+from core.own_files.launch_texts import FileLaunch
 from core.recording.blocks_side_by_side import MOST_BLOCKS, MOST_THREADS
 from core.recording.count_launch import count
 from core.recording.record_launch import record

@@ -17,10 +17,10 @@ from core.cancelling import cancelled_by, check, is_cancellable
 from core.compiler.builds import compile_ptx
 from core.compiler.compile_request import LARGE
 from core.errors import ArgumentError, Cancelled, CompileError, TilescopeError, TooMuchWork
-from core.guessing.first_launch import completed
-from core.guessing.fitting_launch import tried
+from core.guessing.launch_guess import completed
+from core.guessing.trial_runs import tried
 from core.ladder.input_arrays import POISON_BYTE, filled, poisoned, random_array
-from core.own_files.file_launch import FileLaunch, NoKernel, file_workload
+from core.own_files.launch_texts import FileLaunch, NoKernel, file_workload
 from core.side_process.client import apart, end_kept, prepare, stoppable
 
 KERNEL = "__global__ void twice(float* v, int n) { if (threadIdx.x < n) v[threadIdx.x] *= 2; }\n"

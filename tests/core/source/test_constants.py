@@ -6,7 +6,7 @@ import pytest
 
 from core.compiler.kernel_parameters import read_signature
 from core.errors import ArgumentError
-from core.guessing.first_launch import guess_launch
+from core.guessing.launch_guess import guess_launch
 from core.source.constants import Knob, evaluate, knobs, read_constants, with_defines, with_value
 from core.source.kernels_and_launches import kernels
 from core.source.shared_arrays import shared_arrays

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from core.compiler.builds import compile_ptx
-from core.own_files.file_launch import FileLaunch, file_workload
+from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
 from core.source.declarations import macros_of, syntax
 from core.source.kernel_slice import Program, without

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.compiler.builds import compile_ptx
-from core.own_files.file_launch import FileLaunch, file_workload
+from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
 from core.source.declarations import syntax
 from core.source.kernels_and_launches import kernels

@@ -9,7 +9,7 @@ from core.ladder import load_ladder
 from core.ptx.loops import Loop
 from core.recording.record_launch import record
 from core.trace import EventKind
-from core.trace.phases import Filling, filling, main_loops, phase_of
+from core.trace.phases import FilledAhead, filled_ahead, main_loops, phase_of
 from tests.core.emulator.machines import trace_of
 
 LADDER = load_ladder()
@@ -20,13 +20,13 @@ NONE = np.empty(0, np.int64)
 @pytest.mark.parametrize(
     ("rung", "sizes", "count", "ahead"),
     [
-        ("tiled", {"n": 12, "tile": 4}, 3, Filling()),
-        ("tile_1d", {"k": 20}, 3, Filling()),
-        ("double_buffered", {"k": 24}, 4, Filling(phases=1)),
-        ("tensor_core", {"k": 64}, 3, Filling(phases=1)),
-        ("tuned", {"k": 24}, 3, Filling(before=True)),
-        ("tensor_tuned", {"k": 4}, 1, Filling(before=True)),
-        ("vector_add", {}, 0, Filling()),
+        ("tiled", {"n": 12, "tile": 4}, 3, FilledAhead()),
+        ("tile_1d", {"k": 20}, 3, FilledAhead()),
+        ("double_buffered", {"k": 24}, 4, FilledAhead(phases=1)),
+        ("tensor_core", {"k": 64}, 3, FilledAhead(phases=1)),
+        ("tuned", {"k": 24}, 3, FilledAhead(before=True)),
+        ("tensor_tuned", {"k": 4}, 1, FilledAhead(before=True)),
+        ("vector_add", {}, 0, FilledAhead()),
     ],
 )
 def test_phases_of_the_ladder(rung, sizes, count, ahead):
@@ -107,13 +107,13 @@ def test_filling_needs_a_later_use():
 
     phases = Phase(0, 5, 9), Phase(1, 10, 19), Phase(2, 20, 29)
     at = np.array
-    assert filling(phases, at([6]), at([7, 11, 21]), at([22])) == Filling(2)
-    assert filling(phases, at([6]), at([7]), at([12])) == Filling(1)
-    assert filling(phases, at([6]), at([7]), at([9])) == Filling()
-    assert filling(phases, at([1]), at([2, 7]), at([8])) == Filling(before=True)
-    assert filling(phases, NONE, at([2, 7]), at([8])) == Filling(), "zeros are no tile"
-    assert filling(phases, at([1]), at([2]), NONE) == Filling()
-    assert filling((), at([1]), at([2]), at([3])) == Filling()
+    assert filled_ahead(phases, at([6]), at([7, 11, 21]), at([22])) == FilledAhead(2)
+    assert filled_ahead(phases, at([6]), at([7]), at([12])) == FilledAhead(1)
+    assert filled_ahead(phases, at([6]), at([7]), at([9])) == FilledAhead()
+    assert filled_ahead(phases, at([1]), at([2, 7]), at([8])) == FilledAhead(before=True)
+    assert filled_ahead(phases, NONE, at([2, 7]), at([8])) == FilledAhead(), "zeros are no tile"
+    assert filled_ahead(phases, at([1]), at([2]), NONE) == FilledAhead()
+    assert filled_ahead((), at([1]), at([2]), at([3])) == FilledAhead()
 
 
 @pytest.mark.slow

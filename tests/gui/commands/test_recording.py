@@ -7,7 +7,7 @@ import pytest
 
 from core.cancelling import is_cancelled
 from core.errors import Cancelled
-from core.guessing.first_launch import guess_launch
+from core.guessing.launch_guess import guess_launch
 from core.ladder import load_ladder
 from gui.commands.recording import Recorder
 from gui.scenes.session import Session

@@ -5,7 +5,7 @@ import pytest
 
 from core.ladder import all_kernels, load_ladder
 from core.launch import MatrixLayout
-from core.own_files.file_launch import FileLaunch, file_workload
+from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
 from core.trace.step_names import step_named
 from gui.scenes.grids import grids_of, product_of

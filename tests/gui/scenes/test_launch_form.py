@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from core.errors import ParameterError
-from core.guessing.first_launch import guess_launch
+from core.guessing.launch_guess import guess_launch
 from gui.scenes.launch_form import (
     candidates,
     moved,

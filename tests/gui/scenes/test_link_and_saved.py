@@ -13,7 +13,7 @@ import pytest
 
 from core.errors import ParameterError, TilescopeError
 from core.lessons.step_links import parse_link as parse_lesson_link
-from core.own_files.file_launch import FileLaunch
+from core.own_files.launch_texts import FileLaunch
 from gui.scenes.moment_links import (
     LONGEST,
     LONGEST_READ,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from core.ladder import load_ladder
-from core.own_files.file_launch import FileLaunch, file_workload
+from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
 from gui.scenes.grids import bounding_box, close_up, grids_of, owned_by, rectangles
 from gui.scenes.matrices import heat_caption, heat_levels, matrix_scene

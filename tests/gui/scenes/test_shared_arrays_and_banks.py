@@ -98,7 +98,7 @@ def test_labels_of_lanes():
 
 
 def scene_of(source, block=128):
-    from core.own_files.file_launch import FileLaunch, file_workload
+    from core.own_files.launch_texts import FileLaunch, file_workload
     from core.recording.record_launch import record
 
     launch = FileLaunch("x.cu", "k", "1", str(block), "0", "", (("a", f"random:float32[{block}]"),))

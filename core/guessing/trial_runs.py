@@ -2,6 +2,14 @@
 
 An array whose size nothing says becomes as large as the kernel reaches, and a number with which no
 thread touches memory gets another value. Nothing is recorded, and a run that takes long is left.
+
+Then the checkers look on, as findings that another guess ends are no faults. A kernel whose tiles
+do not divide a guessed size, or that needs more elements than were guessed, reads what nobody
+wrote, and its threads meet where they would not. So other values are tried: small sizes grow and
+strides of one array keep its rows apart; or, where an access is out of bounds, random indices
+become zeros. A fault of the kernel's own is found with all of them, and stays. Where the guess has
+a part of the grid alone, the last blocks of all of it are looked at, too: that they are where the
+arrays end shows which of them reach too far.
 """
 
 from __future__ import annotations
@@ -10,7 +18,7 @@ import itertools
 import math
 import re
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -22,13 +30,195 @@ from core.emulator.events import AccessEvent, FaultEvent, Observer
 from core.emulator.geometry import Geometry
 from core.emulator.launch_image import Image
 from core.emulator.machine import Machine
-from core.errors import ArgumentError, BudgetExceeded, Cancelled, TilescopeError, TooMuchWork
-from core.guessing.argument_values import has_one_more, is_pitch
-from core.guessing.first_launch import Guess, completed, with_host_grid
+from core.errors import (
+    ArgumentError,
+    BudgetExceeded,
+    Cancelled,
+    LaunchError,
+    TilescopeError,
+    TooMuchWork,
+)
+from core.guessing.argument_guesses import has_one_more, is_pitch
+from core.guessing.launch_guess import Guess, completed, with_host_grid
+from core.ladder.rung import DEFAULT_SEED
 from core.launch import MAX_SHARED_BYTES, Dim3, Workload
-from core.own_files.file_launch import FileLaunch, dim3_text, file_workload, parse_dim3
+from core.own_files.launch_texts import FileLaunch, dim3_text, file_workload, parse_dim3
 from core.ptx.ast import Function
 from core.ptx.parser import kept
+from core.recording.record_launch import run_part
+from core.side_process.client import stoppable
+from core.trace.finding import Finding
+
+
+class PointersWithin(LaunchError):
+    """The kernel follows pointers in structures in memory, which no guess can make."""
+
+
+def fitted(source: str, guess: Guess, seed: int = DEFAULT_SEED) -> FileLaunch:
+    """The guess put right by trials, with values at which the checkers find least.
+
+    What is given, or what the host's code says, stays. So does a launch that cannot be run. Raises
+    PointersWithin for a kernel that follows pointers of structures in memory.
+    """
+    launch = trial_of(source, guess, seed)
+    if guess.open or guess.holding or any(_with_classes(guess)):
+        launch = _with_least_found(source, guess, launch, seed)
+    return _with_last_blocks(source, guess, launch, seed)
+
+
+def tried(source: str, launch: FileLaunch, known: FileLaunch | None) -> FileLaunch:
+    """`fitted` of a launch that was guessed, in which what is `known` stays."""
+    asked = known or replace(launch, grid="", block="", shared="", arguments=())
+    guess = stoppable(completed, source, asked)
+    try:
+        return fitted(source, guess) if guess.launch == launch else launch
+    except PointersWithin:  # the window shows where it goes astray
+        return guess.launch
+
+
+# With values at which the checkers find least.
+
+
+_CHECKED_INSTRUCTIONS = 30_000  # of the blocks that are looked at
+_TO_THE_END = 400_000  # instructions that a launch whose arrays have grown may take
+_CHECKED_LANES = 512
+_MOST_THREADS = 1 << 22  # of a grid that is shown whole for what its last blocks do
+_SECONDS_FOR_SIZES = 8.0  # after which no further size is tried
+_AT_LEAST = (128, 256, 512)  # sizes that tiles of most kernels divide
+_INNERMOST, _RATIO = 128, 64  # elements of the innermost stride; how many of it the next one is
+
+
+def _with_least_found(source: str, guess: Guess, launch: FileLaunch, seed: int) -> FileLaunch:
+    """The launch, or one of other values in whose first blocks less is found."""
+    start = time.thread_time()
+    try:
+        found = _found(source, launch, seed)
+        _must_not_lead_astray(guess, found)
+        outside = any(finding.kind == "out_of_bounds" for finding in found)
+        others = _with_classes(guess) if outside else _of_other_sizes(source, guess, launch)
+        left = _places(found)
+        for other in others if left else ():
+            again = trial_of(source, other, seed)
+            if again != other.launch and not _ends(source, again, seed):
+                continue  # its arrays are as long as a part of the run has reached
+            places = _places(_found(source, again, seed))
+            if places < left:  # what is gone was the guess's, and what stays is the kernel's
+                launch, left = again, places
+            if not left or time.thread_time() - start > _SECONDS_FOR_SIZES:
+                break
+    except (Cancelled, TooMuchWork, PointersWithin):
+        raise
+    except TilescopeError:  # whoever runs the launch says what is wrong with it
+        pass
+    return launch
+
+
+def _with_last_blocks(source: str, guess: Guess, launch: FileLaunch, seed: int) -> FileLaunch:
+    """The launch with all of its grid, where only the last blocks go beyond an array.
+
+    Not beyond one whose size is a guess: it was made for the part of the grid.
+    """
+    if not guess.uncut or launch.grid != guess.launch.grid:
+        return launch
+    whole = replace(launch, grid=guess.uncut)
+    try:
+        size = file_workload(source, whole, seed).launch
+        if size.grid.count * size.block.count > _MOST_THREADS:
+            return launch
+        xs, ys, zs = ({0, extent - 1} for extent in size.grid)
+        corners = sorted(
+            x + size.grid.x * (y + size.grid.y * z) for x, y, z in itertools.product(xs, ys, zs)
+        )
+        found = _found(source, whole, seed, corners[1:])
+        outside = _places(f for f in found if f.kind == "out_of_bounds" and f.array)
+        outside = {place for place in outside if place[2] not in guess.open}
+        return whole if outside and outside - _places(_found(source, launch, seed)) else launch
+    except (Cancelled, TooMuchWork):
+        raise
+    except TilescopeError:  # whoever runs the launch says what is wrong with it
+        return launch
+
+
+def _must_not_lead_astray(guess: Guess, found: Iterable[Finding]) -> None:
+    if guess.holding and any(f.kind == "out_of_bounds" and not f.array for f in found):
+        name = min(guess.holding)
+        raise PointersWithin(
+            f"`{guess.launch.kernel}` follows pointers in the structures that `{name}` points to, "
+            "and nothing says where these lead: have what they point to as parameters, or the "
+            f"structure by value. `{name}` given by hand runs as it is given."
+        )
+
+
+def _found(
+    source: str, launch: FileLaunch, seed: int, blocks: Sequence[int] = ()
+) -> tuple[Finding, ...]:
+    """What is found in these blocks, or in the first, as far as they are run."""
+    workload = file_workload(source, launch, seed)
+    size = workload.launch
+    blocks = blocks or range(min(size.grid.count, max(1, _CHECKED_LANES // size.block.count)))
+    limits = Limits(instructions=_CHECKED_INSTRUCTIONS)
+    return run_part(workload, blocks, limits=limits, may_be_cut=True).findings
+
+
+def _ends(source: str, launch: FileLaunch, seed: int) -> bool:
+    """Whether the launch runs to its end, and within its arrays."""
+    reach = reach_of(file_workload(source, launch, seed), instructions=_TO_THE_END)
+    return reach.ended and not reach.sizes
+
+
+def _places(found: Iterable[Finding]) -> set[tuple[str, int, str]]:
+    """What the findings are of: kind, line and array."""
+    return {(finding.kind, finding.line, finding.array) for finding in found}
+
+
+def _of_other_sizes(source: str, guess: Guess, launch: FileLaunch) -> Iterator[Guess]:
+    """The guess with other strides, then with larger sizes.
+
+    Not where an access is out of bounds: `if (i <= n)` would go unseen with a larger n.
+    """
+    sizes = {
+        name: int(text)
+        for name, text in launch.arguments
+        if text.isdecimal() and (name in guess.sizes or (name in guess.open and is_pitch(name)))
+    }
+    grown = [{n: max(least, value) for n, value in sizes.items()} for least in _AT_LEAST]
+    for numbers in filter(None, [_nested(sizes), *(one for one in grown if one != sizes)]):
+        given = tuple((name, str(value)) for name, value in numbers.items())
+        try:
+            yield completed(source, replace(guess.asked, arguments=given + guess.asked.arguments))
+        except TilescopeError:  # so large it cannot be
+            continue
+
+
+def _with_classes(guess: Guess) -> Iterator[Guess]:
+    """The guess with zeros for random whole numbers: they may be places, or numbers of classes.
+
+    The host's code may say how many there are, but hardly which.
+    """
+    given = dict(guess.asked.arguments)
+    changed = {
+        name: text.replace("random:", "zeros:")
+        for name, text in guess.launch.arguments
+        if name not in given and re.match(r"random:u?int(16|32|64)\[", text)
+    }
+    if changed:
+        yield replace(guess, launch=_with_arguments(guess.launch, changed))
+
+
+def _nested(names: Iterable[str]) -> dict[str, int]:
+    """Strides of arrays that have several (`stride_bz_x`, `stride_h_x`), the last one smallest."""
+    found: dict[str, int] = {}
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        if name.startswith("stride_"):
+            groups.setdefault(name.rpartition("_")[2], []).append(name)
+    for group in groups.values():
+        found |= {name: _INNERMOST * _RATIO**i for i, name in enumerate(reversed(group))}
+    return found
+
+
+# With sizes and numbers at which the kernel keeps within its arrays.
+
 
 _INSTRUCTIONS = 50_000  # of the blocks that run together
 _SECONDS = 1.0
@@ -55,6 +245,67 @@ _WARP = 32
 _BUFFER = re.compile(
     r"(?P<front>(?P<pointers>pointers\()?\w+:\w+)\[(?P<shape>[\d,]+)\](?P<behind>(?:\+\d+|\))?)"
 )
+
+
+def trial_of(source: str, guess: Guess, seed: int) -> FileLaunch:
+    """The guess, with the sizes and numbers that a trial shows to be wrong put right.
+
+    What is given, or what the host's code says, stays. So does a launch that cannot be run.
+    """
+    launch = guess.launch
+    if guess.asked.grid and guess.asked.block and not _is_open(source, guess):
+        return launch  # arrays of gigabytes take many seconds to fill
+    try:
+        function, block = _kernel_of(source, launch, seed)
+        if not guess.asked.block and (let := _block_that_is_let(function, block)):
+            guess = completed(source, replace(guess.asked, block=let))
+        if not guess.asked.grid and function.cluster:
+            if guess.is_refused(function.cluster):
+                return with_host_grid(guess, function.cluster).launch
+            grid = parse_dim3(guess.launch.grid, "grid")
+            if (whole := grid.in_clusters(function.cluster)) != grid:
+                guess = completed(source, replace(guess.asked, grid=dim3_text(whole)))
+        launch = guess.launch
+        return _with_trials(_Trials(source, guess, seed)) if _is_open(source, guess) else launch
+    except (Cancelled, TooMuchWork):  # whoever runs the launch would wait for as long again
+        raise
+    except TilescopeError:  # whoever runs the launch says what is wrong with it
+        return launch
+
+
+def _is_open(source: str, guess: Guess) -> bool:
+    """Whether there is something that a trial may change."""
+    sizes = _guessed_sizes(guess, guess.launch)
+    is_long = any(value >= _LONG for value in sizes.values()) and not guess.asked.grid
+    halved = guess.halved and _ASSERTS.search(source)
+    return bool(guess.open or guess.shared_open or is_long or halved)
+
+
+def _guessed_sizes(guess: Guess, launch: FileLaunch) -> Mapping[str, int]:
+    """The whole numbers among the arguments that nobody gave."""
+    given = dict(guess.asked.arguments)
+    return {n: int(t) for n, t in launch.arguments if n not in given and t.isdecimal()}
+
+
+def _kernel_of(source: str, launch: FileLaunch, seed: int) -> tuple[Function, Dim3]:
+    """The kernel, and the block that the launch has."""
+    workload = file_workload(source, launch, seed)
+    build = build_of(workload)
+    entry = find_entry(build, workload.kernel)
+    return kept(build.ptx).functions[entry], workload.launch.block
+
+
+def _block_that_is_let(function: Function, block: Dim3) -> str:
+    """A block of as many threads as the kernel itself lets it have; "" where the launch's may be.
+
+    `__launch_bounds__` and `__block_size__` say so. Rows have the threads of a warp.
+    """
+    if function.wanted_threads:
+        return ",".join(map(str, function.wanted_threads))
+    most = math.prod(function.most_threads)
+    if not function.most_threads or block.count <= most:
+        return ""
+    return f"{most}" if block.y == block.z == 1 or most % _WARP else f"{_WARP},{most // _WARP}"
 
 
 @dataclass
@@ -133,67 +384,6 @@ def reach_of(
     return found
 
 
-def trial_of(source: str, guess: Guess, seed: int) -> FileLaunch:
-    """The guess, with the sizes and numbers that a trial shows to be wrong put right.
-
-    What is given, or what the host's code says, stays. So does a launch that cannot be run.
-    """
-    launch = guess.launch
-    if guess.asked.grid and guess.asked.block and not _is_open(source, guess):
-        return launch  # arrays of gigabytes take many seconds to fill
-    try:
-        function, block = _kernel_of(source, launch, seed)
-        if not guess.asked.block and (let := _block_that_is_let(function, block)):
-            guess = completed(source, replace(guess.asked, block=let))
-        if not guess.asked.grid and function.cluster:
-            if guess.is_refused(function.cluster):
-                return with_host_grid(guess, function.cluster).launch
-            grid = parse_dim3(guess.launch.grid, "grid")
-            if (whole := grid.in_clusters(function.cluster)) != grid:
-                guess = completed(source, replace(guess.asked, grid=dim3_text(whole)))
-        launch = guess.launch
-        return _fitted(_Trials(source, guess, seed)) if _is_open(source, guess) else launch
-    except (Cancelled, TooMuchWork):  # whoever runs the launch would wait for as long again
-        raise
-    except TilescopeError:  # whoever runs the launch says what is wrong with it
-        return launch
-
-
-def _is_open(source: str, guess: Guess) -> bool:
-    """Whether there is something that a trial may change."""
-    sizes = _guessed_sizes(guess, guess.launch)
-    is_long = any(value >= _LONG for value in sizes.values()) and not guess.asked.grid
-    halved = guess.halved and _ASSERTS.search(source)
-    return bool(guess.open or guess.shared_open or is_long or halved)
-
-
-def _guessed_sizes(guess: Guess, launch: FileLaunch) -> Mapping[str, int]:
-    """The whole numbers among the arguments that nobody gave."""
-    given = dict(guess.asked.arguments)
-    return {n: int(t) for n, t in launch.arguments if n not in given and t.isdecimal()}
-
-
-def _kernel_of(source: str, launch: FileLaunch, seed: int) -> tuple[Function, Dim3]:
-    """The kernel, and the block that the launch has."""
-    workload = file_workload(source, launch, seed)
-    build = build_of(workload)
-    entry = find_entry(build, workload.kernel)
-    return kept(build.ptx).functions[entry], workload.launch.block
-
-
-def _block_that_is_let(function: Function, block: Dim3) -> str:
-    """A block of as many threads as the kernel itself lets it have; "" where the launch's may be.
-
-    `__launch_bounds__` and `__block_size__` say so. Rows have the threads of a warp.
-    """
-    if function.wanted_threads:
-        return ",".join(map(str, function.wanted_threads))
-    most = math.prod(function.most_threads)
-    if not function.most_threads or block.count <= most:
-        return ""
-    return f"{most}" if block.y == block.z == 1 or most % _WARP else f"{_WARP},{most // _WARP}"
-
-
 @dataclass
 class _Trials:
     """Runs variants of a guess, only their first blocks once that took long in all."""
@@ -221,52 +411,52 @@ class _Trials:
             return Reach(touched=True, astray=True)
 
 
-def _fitted(tried: _Trials) -> FileLaunch:
-    guess, launch = tried.guess, tried.guess.launch
-    found = tried(launch)
-    if found.asserted and (more := _that_holds(tried)):
+def _with_trials(trials: _Trials) -> FileLaunch:
+    guess, launch = trials.guess, trials.guess.launch
+    found = trials(launch)
+    if found.asserted and (more := _that_holds(trials)):
         return more
     if not found.touched:
-        launch, found = _touching(launch, tried) or (launch, found)
-    for side, square in _alike(tried) if found.astray or found.sizes else ():
-        again = tried(square)
+        launch, found = _touching(launch, trials) or (launch, found)
+    for side, square in _alike(trials) if found.astray or found.sizes else ():
+        again = trials(square)
         is_clean = again.touched and not again.astray and not again.sizes
         if is_clean and (again.ended or side <= _MODEST):
             return square
-    launch, found = _grown(launch, tried, found)
+    launch, found = _grown(launch, trials, found)
     if found.beyond_own or any(need > _MOST_ELEMENTS for need in found.sizes.values()):
-        launch, found = _reaching_less(launch, tried) or (launch, found)
+        launch, found = _reaching_less(launch, trials) or (launch, found)
     if found.astray or found.sizes:  # elements that nobody knew to be indices may be
         indices = _with_indices(launch, guess)
         if indices != launch:
-            again = tried(indices)
+            again = trials(indices)
             larger = _larger(indices, guess, again)
             if larger != indices:
-                indices, again = larger, tried(larger)
+                indices, again = larger, trials(larger)
             if not again.astray and not again.sizes:
-                return _to_its_end(indices, again, tried)
+                return _to_its_end(indices, again, trials)
         numbers = _small_numbers(launch, guess)
         meant = any(n in guess.tied and s <= _meant(guess, n) for n, s in found.sizes.items())
         for other in (launch, indices) if numbers and not meant else ():
-            small, again = _grown(with_arguments(other, numbers), tried)
+            small, again = _grown(_with_arguments(other, numbers), trials)
             if again.touched and not again.astray and not again.sizes:
                 return small
     elif launch != guess.launch:
-        return _to_its_end(launch, found, tried)
-    elif not (found.ended or guess.asked.grid) and _takes_long(launch, tried):
-        return _with_less(launch, tried, _guessed_sizes(guess, launch), _LONG) or launch
+        return _to_its_end(launch, found, trials)
+    elif not (found.ended or guess.asked.grid) and _takes_long(launch, trials):
+        return _with_less(launch, trials, _guessed_sizes(guess, launch), _LONG) or launch
     return launch
 
 
-def _takes_long(launch: FileLaunch, tried: _Trials) -> bool:
+def _takes_long(launch: FileLaunch, trials: _Trials) -> bool:
     """Whether somebody would wait for the launch: it runs some seconds, without the checkers."""
     start = time.thread_time()
-    found = tried(launch, _MORE_OF_FEW * _INSTRUCTIONS)
+    found = trials(launch, _MORE_OF_FEW * _INSTRUCTIONS)
     return not found.ended or time.thread_time() - start > _SECONDS_TO_WAIT
 
 
 def _with_less(
-    launch: FileLaunch, tried: _Trials, names: Collection[str], least: int
+    launch: FileLaunch, trials: _Trials, names: Collection[str], least: int
 ) -> FileLaunch | None:
     """The guess anew with parts of these sizes from `least` on, if it ends within bounds then."""
     sizes = {n: int(t) for n, t in launch.arguments if n in names and t.isdecimal()}
@@ -275,19 +465,19 @@ def _with_less(
     groups = [longest, *([sizes] if longest != sizes else [])] if sizes else []
     for some, part in itertools.product(groups, _PARTS):
         parts = {name: str(max(value // part, least // 2, _SMALL)) for name, value in some.items()}
-        other = replace(tried, guess=_anew(tried, parts))
+        other = replace(trials, guess=_anew(trials, parts))
         less, again = _grown(other.guess.launch, other, instructions=_MORE_OF_FEW * _INSTRUCTIONS)
         if again.touched and again.ended and not again.astray and not again.sizes:
             return less
     return None
 
 
-def _that_holds(tried: _Trials) -> FileLaunch | None:
+def _that_holds(trials: _Trials) -> FileLaunch | None:
     """The guess anew with larger sizes, if with these the kernel's assertions hold.
 
     Each that need not be larger stays as it is. None where no such sizes are found.
     """
-    guess, given = tried.guess, dict(tried.guess.asked.arguments)
+    guess, given = trials.guess, dict(trials.guess.asked.arguments)
     sizes = {
         name: int(text)
         for name, text in guess.launch.arguments
@@ -298,12 +488,12 @@ def _that_holds(tried: _Trials) -> FileLaunch | None:
         texts = {**given, **{name: str(value) for name, value in larger.items()}}
         try:
             asked = replace(guess.asked, arguments=tuple(texts.items()))
-            other = completed(tried.source, asked).launch
+            other = completed(trials.source, asked).launch
         except (Cancelled, TooMuchWork):
             raise
         except TilescopeError:
             return None
-        found = tried(other)
+        found = trials(other)
         return None if found.asserted or found.astray else other
 
     for times in _LARGER if len(sizes) <= _MOST_ALIKE else ():
@@ -316,44 +506,44 @@ def _that_holds(tried: _Trials) -> FileLaunch | None:
     return None
 
 
-def _to_its_end(launch: FileLaunch, found: Reach, tried: _Trials) -> FileLaunch:
+def _to_its_end(launch: FileLaunch, found: Reach, trials: _Trials) -> FileLaunch:
     """The launch, or one with smaller numbers if only that ends: what did not run may reach far.
 
     Sizes become parts of what they are, with the grid that follows. Where that does not help all
     numbers are made small, and then each that ends a loop alone.
     """
-    numbers = _small_numbers(launch, tried.guess)
+    numbers = _small_numbers(launch, trials.guess)
     if found.ended or not numbers:
         return launch
-    if less := _with_less(launch, tried, numbers.keys() & tried.guess.sizes, _SMALL + 1):
+    if less := _with_less(launch, trials, numbers.keys() & trials.guess.sizes, _SMALL + 1):
         return less
-    alone = ({name: str(_FEW)} for name in numbers.keys() & set(_LOOP_ENDS.findall(tried.source)))
+    alone = ({name: str(_FEW)} for name in numbers.keys() & set(_LOOP_ENDS.findall(trials.source)))
     longer = _MORE_OF_FEW * _INSTRUCTIONS
     for changed, most in ((numbers, _INSTRUCTIONS), *((one, longer) for one in alone)):
-        small, again = _grown(with_arguments(launch, changed), tried, instructions=most)
+        small, again = _grown(_with_arguments(launch, changed), trials, instructions=most)
         if again.touched and again.ended and not again.astray and not again.sizes:
             return small
     return launch
 
 
-def _alike(tried: _Trials) -> Iterator[tuple[int, FileLaunch]]:
+def _alike(trials: _Trials) -> Iterator[tuple[int, FileLaunch]]:
     """The guess anew with one value for all sizes: a kernel may be meant for square matrices.
 
     Small ones are none of these: channels, heads.
     """
-    guess = tried.guess
+    guess = trials.guess
     texts = {n: t for n, t in guess.launch.arguments if n in guess.sizes and not is_pitch(n)}
     values = {n: int(t) for n, t in texts.items() if t.isdecimal() and int(t) >= _SMALL}
     several = sorted(set(values.values()))
     for value in several if len(several) > 1 and len(values) <= _MOST_ALIKE else ():
-        yield value, _anew(tried, dict.fromkeys(values, str(value))).launch
+        yield value, _anew(trials, dict.fromkeys(values, str(value))).launch
 
 
-def _anew(tried: _Trials, numbers: Mapping[str, str]) -> Guess:
+def _anew(trials: _Trials, numbers: Mapping[str, str]) -> Guess:
     """The guess anew, with these numbers given."""
-    asked = tried.guess.asked
+    asked = trials.guess.asked
     given = (*numbers.items(), *asked.arguments)
-    return completed(tried.source, replace(asked, arguments=given))
+    return completed(trials.source, replace(asked, arguments=given))
 
 
 def _small_numbers(launch: FileLaunch, guess: Guess) -> dict[str, str]:
@@ -367,7 +557,7 @@ def _small_numbers(launch: FileLaunch, guess: Guess) -> dict[str, str]:
 
 def _grown(
     launch: FileLaunch,
-    tried: _Trials,
+    trials: _Trials,
     found: Reach | None = None,
     instructions: int = _INSTRUCTIONS,
 ) -> tuple[FileLaunch, Reach]:
@@ -375,37 +565,37 @@ def _grown(
 
     Dynamic shared memory grows with them. `found` is what the launch reaches, where that is known.
     """
-    found = found or tried(launch, instructions)
+    found = found or trials(launch, instructions)
     for _ in range(_ROUNDS):
-        larger = _larger(launch, tried.guess, found)
-        if tried.guess.shared_open and 0 < found.shared <= MAX_SHARED_BYTES:
+        larger = _larger(launch, trials.guess, found)
+        if trials.guess.shared_open and 0 < found.shared <= MAX_SHARED_BYTES:
             larger = replace(larger, shared=str(found.shared))
         if larger == launch:
             break
-        launch, found = larger, tried(larger, instructions)
+        launch, found = larger, trials(larger, instructions)
     return launch, found
 
 
-def _touching(launch: FileLaunch, tried: _Trials) -> tuple[FileLaunch, Reach] | None:
+def _touching(launch: FileLaunch, trials: _Trials) -> tuple[FileLaunch, Reach] | None:
     """The launch with another value of one guessed number, if that makes threads touch memory."""
     for name, text in launch.arguments:
-        if name not in tried.guess.open or not re.fullmatch(r"-?\d+", text):
+        if name not in trials.guess.open or not re.fullmatch(r"-?\d+", text):
             continue
         for other in dict.fromkeys(("1", "4", "0", str(4 * abs(int(text))))):
             if other != text:
-                changed = with_arguments(launch, {name: other})
-                found = tried(changed)
+                changed = _with_arguments(launch, {name: other})
+                found = trials(changed)
                 if found.touched:
                     return changed, found
     return None
 
 
-def _reaching_less(launch: FileLaunch, tried: _Trials) -> tuple[FileLaunch, Reach] | None:
+def _reaching_less(launch: FileLaunch, trials: _Trials) -> tuple[FileLaunch, Reach] | None:
     """The launch with one guessed number so small that arrays hold what the kernel reaches."""
     for name, text in launch.arguments:
-        if name not in tried.guess.open or not text.isdecimal() or int(text) <= _FEW:
+        if name not in trials.guess.open or not text.isdecimal() or int(text) <= _FEW:
             continue
-        less, found = _grown(with_arguments(launch, {name: str(_FEW)}), tried)
+        less, found = _grown(_with_arguments(launch, {name: str(_FEW)}), trials)
         if found.touched and not found.sizes and not found.astray:
             return less, found
     return None
@@ -444,7 +634,7 @@ def _larger(launch: FileLaunch, guess: Guess, found: Reach) -> FileLaunch:
         others = (shape[0] - 1) * math.prod(shape[1:]) if grows else 0
         shape[grows] = -(-(need - others) * shape[grows] // (have - others))
         changed[name] = f"{buffer['front']}[{','.join(map(str, shape))}]{buffer['behind']}"
-    return with_arguments(launch, changed)
+    return _with_arguments(launch, changed)
 
 
 def _is_window(launch: FileLaunch, have: int, need: int) -> bool:
@@ -465,7 +655,7 @@ def _meant(guess: Guess, name: str) -> float:
 
 def _with_indices(launch: FileLaunch, guess: Guess) -> FileLaunch:
     """The launch with `index` in place of random whole numbers."""
-    return with_arguments(
+    return _with_arguments(
         launch,
         {
             name: text.replace("random:", "index:")
@@ -475,6 +665,6 @@ def _with_indices(launch: FileLaunch, guess: Guess) -> FileLaunch:
     )
 
 
-def with_arguments(launch: FileLaunch, changed: Mapping[str, str]) -> FileLaunch:
+def _with_arguments(launch: FileLaunch, changed: Mapping[str, str]) -> FileLaunch:
     """The launch with other texts for some of its arguments."""
     return replace(launch, arguments=tuple((n, changed.get(n, t)) for n, t in launch.arguments))

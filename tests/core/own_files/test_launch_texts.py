@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from core.errors import ArgumentError, TilescopeError
-from core.guessing.first_launch import complete, guess_launch, refit
-from core.own_files.file_launch import (
+from core.guessing.launch_guess import complete, guess_launch, refit
+from core.own_files.launch_texts import (
     FieldErrors,
     FileLaunch,
     file_workload,

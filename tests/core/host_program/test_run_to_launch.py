@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from core.compiler.builds import compile_ptx
-from core.guessing.first_launch import guess_launch
+from core.guessing.launch_guess import guess_launch
 from core.host_program.run_to_launch import HostProgram
 from core.source.c_numbers import parsed
 from core.source.kernels_and_launches import HostLaunch, host_launches

@@ -11,28 +11,17 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 from core.compiler.kernel_parameters import KernelParameter
 from core.host_program.interpreter import LEAST, SIZES
-from core.host_program.run_to_launch import HostProgram, HostValues
+from core.host_program.run_to_launch import HostProgram, HostValues, first_launch
 from core.host_program.tensor_map_calls import as_argument, may_be_map
-from core.host_program.values import own_name
+from core.host_program.variables_and_memory import own_name
 from core.launch import MAX_BLOCK, MAX_SHARED_BYTES, MAX_THREADS_PER_BLOCK, Dim3
 from core.source.c_numbers import Number
 from core.source.index_expressions import divisors
-from core.source.kernels_and_launches import (
-    HostLaunch,
-    KernelText,
-    host_launches,
-    kernel_called,
-    kernels,
-    launches_by_kernel,
-    split_instance,
-    unscoped,
-)
-from core.source.preprocessor import plain_text, split_at_commas
-from core.source.template_instances import instance_of, launches_of
+from core.source.kernels_and_launches import HostLaunch, KernelText, kernel_called, split_instance
+from core.source.template_instances import numbers_of_instance
 
 _THREADS = {1: 256, 2: 1024, 3: 1024}  # to look at, by the dimensions of the block
 _BLOCKS_AT_LEAST = 4
@@ -179,12 +168,6 @@ def _sizes_of_template(kernel: KernelText | None, given: Sequence[str]) -> dict[
     return {p.name: SIZES[text] for p, text in pairs if p.kind == "type" and text in SIZES}
 
 
-def numbers_of_instance(template: Sequence[str], given: Sequence[str]) -> Mapping[str, int]:
-    """The whole numbers among the arguments that a template's parameters get, by their names."""
-    pairs = zip(template, given, strict=False)
-    return {name: int(text) for name, text in pairs if text.isdecimal()}
-
-
 def null_arguments(
     source: str, kernel: str, signature: Sequence[KernelParameter]
 ) -> frozenset[str]:
@@ -200,49 +183,6 @@ def _null(parameters: Sequence[KernelParameter], texts: Mapping[str, str]) -> fr
     pointers = [p.name for p in parameters if p.is_pointer and p.name in texts]
     nulls = {n for n in pointers if texts[n] in ("nullptr", "NULL", "0")}
     return frozenset(nulls if len(nulls) < len(pointers) else ())
-
-
-def first_launch(source: str, kernel: str) -> HostLaunch | None:
-    """The first launch of a kernel, or of an instance, in a source's text; None for none.
-
-    One that the program does not come to counts where there is no other.
-    """
-    given, declared = split_instance(kernel)[1], kernel_called(source, kernel)
-    if declared is not None:
-        found = launches_of(source, declared)
-    else:
-        found = launches_by_kernel(source).get(unscoped(kernel), ())
-    exact = [x for x in found if x.template and x.template == given]
-    if declared is not None and given and not exact:
-        exact = [x for x in found if instance_of(source, declared, x) == kernel]
-    own = exact or found
-    reached = (x for x in own if len(own) == 1 or is_reached(source, x))
-    first = next(reached, next(iter(own), None))
-    return first or _through_a_pointer(source, unscoped(kernel))
-
-
-@lru_cache(maxsize=64)
-def is_reached(source: str, launch: HostLaunch) -> bool:
-    """Whether a source's program comes to a launch, as far as its own numbers say.
-
-    Of `case 512:` and `case 128:` the one whose number callers pass.
-    """
-    return HostProgram(source, {}, {}, launch).is_reached
-
-
-def _through_a_pointer(source: str, kernel: str) -> HostLaunch | None:
-    """A launch by a variable, of as many arguments, in a source that assigns the kernel's name."""
-    there = {k.name: k for k in kernels(source)}
-    assigned = rf"[=,{{(?:]\s*&?\s*{re.escape(kernel)}\s*(?:<([^;<>]*)>\s*)?[;,:}})]"
-    where = re.search(assigned, plain_text(source))
-    if kernel not in there or where is None:
-        return None
-    count = len(there[kernel].parameters)
-    others = [x for x in host_launches(source) if x.name not in there and len(x.arguments) == count]
-    behind = [x for x in others if x.position > where.start()]
-    found = next(iter([*behind, *others]), None)
-    template = tuple(split_at_commas(where[1] or ""))
-    return replace(found, template=template) if found is not None else None
 
 
 class _Small:

@@ -29,7 +29,7 @@ from core.launch import (
     ScalarArgument,
 )
 from core.own_files.argument_texts import MAP_EXAMPLE, make_argument
-from core.own_files.file_launch import FileLaunch, cluster_of, dim3_text, parse_dim3
+from core.own_files.launch_texts import FileLaunch, cluster_of, dim3_text, parse_dim3
 from core.own_files.ptx_files import (
     PtxFile,
     check_axes,

@@ -17,14 +17,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from core.compiler.builds import compile_ptx, plain_name
-from core.compiler.kernel_parameters import (
-    KernelParameter,
-    constants,
-    read_signature,
-    type_sizes,
-)
+from core.compiler.kernel_parameters import KernelParameter, constants, read_signature, type_sizes
 from core.errors import ArgumentError, Cancelled, CompileError, TilescopeError, TooMuchWork
-from core.guessing.argument_values import (
+from core.guessing.argument_guesses import (
     UNEVEN,
     Extents,
     guess_array,
@@ -37,24 +32,18 @@ from core.guessing.argument_values import (
 from core.guessing.kernel_layout import Shape, declarations, dimensions_of, dynamic_bytes, laid_out
 from core.guessing.undefined_macros import guess_defines, switches, undefined_macros
 from core.host_program.interpreter import LEAST
-from core.host_program.launches import (
-    Given,
-    KernelInHost,
-    Size,
-    first_launch,
-    is_reached,
-    null_arguments,
-    numbers_of_instance,
-)
+from core.host_program.run_to_launch import first_launch, is_reached
+from core.host_program.scaled_down_launch import Given, KernelInHost, Size, null_arguments
 from core.launch import MAX_SHARED_BYTES, Dim3
-from core.own_files.file_launch import (
-    FileLaunch,
+from core.own_files.launch_texts import FileLaunch, headers_of, join_defines, split_defines
+from core.own_files.repository_search import (
+    User,
     at_its_kernels,
-    headers_of,
-    join_defines,
-    split_defines,
+    callers_of,
+    defined_apart,
+    program_of,
+    user_of,
 )
-from core.own_files.launching_files import User, callers_of, defined_apart, program_of, user_of
 from core.own_files.sources_and_headers import BAD_HEADER, promised
 from core.source.c_numbers import Number
 from core.source.constants import knobs, with_defines
@@ -78,6 +67,7 @@ from core.source.template_instances import (
     instances,
     kernel_names,
     launched,
+    numbers_of_instance,
 )
 from core.wording import listing
 

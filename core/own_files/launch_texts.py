@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from types import MappingProxyType
@@ -34,7 +34,7 @@ from core.launch import (
     Workload,
 )
 from core.own_files.argument_texts import array_bytes, divided, make_argument
-from core.own_files.sources_and_headers import local_files, local_headers, read_source
+from core.own_files.sources_and_headers import local_headers
 from core.side_process.client import stoppable
 
 if TYPE_CHECKING:
@@ -200,40 +200,6 @@ def headers_of(source: str, launch: FileLaunch) -> Mapping[str, str]:
     )
 
 
-def at_its_kernels(source: str, asked: FileLaunch) -> tuple[str, FileLaunch]:
-    """The source, or the file that has the kernel which is asked for, or any.
-
-    That is a file that the source includes, or one near it that defines a kernel which the source
-    declares or launches alone. A file of headers alone is launched as they are, with the source
-    before them, as the source may have the types that a kernel takes, and launches it.
-    """
-    from core.own_files.launching_files import definition_of
-    from core.source.kernels_and_launches import kernels, launches_by_kernel, unscoped
-
-    wanted = unscoped(asked.kernel)
-
-    def has(text: str, headers: str = "") -> bool:
-        return any(k.is_defined and wanted in ("", k.name) for k in kernels(text, headers))
-
-    if has(source):
-        return source, asked
-    files = local_files(source, asked.path, shlex.split(asked.folders)).values()
-    if has(source, "\n".join(text for _, text in files if "__global__" in text)):
-        return source, asked
-    there = [(path, text) for path, text in files if "__global__" in text and has(text)]
-    launched = launches_by_kernel(source)
-    there.sort(key=lambda file: not any(kernel.name in launched for kernel in kernels(file[1])))
-    for path, text in there:
-        included = shlex.join([*shlex.split(asked.included), asked.path])
-        return text, replace(asked, path=str(path), included=included)
-    for name in dict.fromkeys((*launched, *(kernel.name for kernel in kernels(source)))):
-        elsewhere = definition_of(asked.path, name) if wanted in ("", name) else None
-        if elsewhere is not None:
-            kernel = asked.kernel or name
-            return read_source(elsewhere), replace(asked, path=str(elsewhere), kernel=kernel)
-    return source, asked
-
-
 class FieldErrors(ArgumentError):
     """What is wrong with a form: a sentence by field.
 
@@ -342,7 +308,7 @@ def _is_portable(source: str, headers: Mapping[str, str], kernel: str) -> bool:
     whole = "\n".join((*headers.values(), source))
     if "cluster" not in whole.lower():
         return False
-    from core.host_program.launches import first_launch  # loads the reading of C++
+    from core.host_program.run_to_launch import first_launch  # loads the reading of C++
     from core.source.preprocessor import without_comments
 
     launches = first_launch(whole, kernel) is not None

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from core.guessing.first_launch import completed
-from core.own_files.file_launch import FileLaunch
-from core.own_files.launching_files import program_of, user_of
+from core.guessing.launch_guess import completed
+from core.own_files.launch_texts import FileLaunch
+from core.own_files.repository_search import program_of, user_of
 
 KERNEL = """
 __global__ void scale(const float *from, float *to, int n, int times) {

@@ -1,25 +1,27 @@
-"""The file of a repository that launches another file's kernel, or calls what launches it.
+"""Other files of the repository that a file lies in, which say what it does not.
 
 A header of kernels, or a source whose host code lies apart, says nothing of grids and sizes; the
-file that launches its kernels does, and the one that calls the launching function. Both are looked
-for in the folders of the file's own repository.
+file that launches its kernels does, and the one that calls the launching function. Others include
+it, or define the kernels and device functions that it only declares. The nearest count.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
 from core.errors import TilescopeError
+from core.own_files.launch_texts import FileLaunch
 from core.own_files.sources_and_headers import local_files, read_source, repository_of
 from core.source.functions_and_calls import host_syntax
-from core.source.kernels_and_launches import kernels, launches_by_kernel
+from core.source.kernels_and_launches import kernels, launches_by_kernel, unscoped
 from core.source.preprocessor import includes, plain_text, without_comments
 
 _SUFFIXES = {".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".inl", ".inc"}
@@ -72,6 +74,26 @@ def _user_of(own: Path, root: Path, kernel: str, state: int) -> User | None:
     return others[0] if others else None
 
 
+def _user(place: Path, own: Path, kernel: str) -> User | None:
+    try:
+        text = read_source(place)
+    except TilescopeError:
+        return None
+    if kernel not in launches_by_kernel(text):
+        return None
+    named = any(name.rpartition("/")[2] == own.name for name, _ in includes(text))
+    headers = dict(local_files(text, str(place)))
+    includes_it = named and any(path.resolve() == own for path, _ in headers.values())
+    if not includes_it and any(k.name == kernel and k.is_defined for k in kernels(text)):
+        return None
+    texts, room = [], _MOST_TEXT
+    for file, header in headers.values():
+        if file.resolve() != own and len(header) <= room:
+            texts.append(header)
+            room -= len(header)
+    return User(place, text, includes_it, "\n".join(texts))
+
+
 def callers_of(path: str, function: str) -> str:
     """The text of the file nearest to the one at `path` that calls a function.
 
@@ -108,14 +130,6 @@ def _callers_of(own: Path, root: Path, function: str, state: int) -> str:
     return ""
 
 
-def _read(place: Path) -> str:
-    """A file's text; "" for one that cannot be read."""
-    try:
-        return read_source(place)
-    except TilescopeError:
-        return ""
-
-
 def program_of(path: str) -> Path | None:
     """The file that includes the one at `path`, or what includes that, as far up as there is one.
 
@@ -135,6 +149,48 @@ def _program_of(own: Path, root: Path, state: int) -> Path | None:
             break
         found = above
     return found
+
+
+def _includer(root: Path, own: Path) -> Path | None:
+    name = own.name.encode()
+    for place, raw in _texts(root, own):
+        if name not in raw:
+            continue
+        for wanted, _ in includes(raw.decode("utf-8", "replace")):
+            if wanted.endswith(own.name) and (place.parent / wanted).resolve() == own:
+                return place
+    return None
+
+
+def at_its_kernels(source: str, asked: FileLaunch) -> tuple[str, FileLaunch]:
+    """The source, or the file that has the kernel which is asked for, or any.
+
+    That is a file that the source includes, or one near it that defines a kernel which the source
+    declares or launches alone. A file of headers alone is launched as they are, with the source
+    before them, as the source may have the types that a kernel takes, and launches it.
+    """
+    wanted = unscoped(asked.kernel)
+
+    def has(text: str, headers: str = "") -> bool:
+        return any(k.is_defined and wanted in ("", k.name) for k in kernels(text, headers))
+
+    if has(source):
+        return source, asked
+    files = local_files(source, asked.path, shlex.split(asked.folders)).values()
+    if has(source, "\n".join(text for _, text in files if "__global__" in text)):
+        return source, asked
+    there = [(path, text) for path, text in files if "__global__" in text and has(text)]
+    launched = launches_by_kernel(source)
+    there.sort(key=lambda file: not any(kernel.name in launched for kernel in kernels(file[1])))
+    for path, text in there:
+        included = shlex.join([*shlex.split(asked.included), asked.path])
+        return text, replace(asked, path=str(path), included=included)
+    for name in dict.fromkeys((*launched, *(kernel.name for kernel in kernels(source)))):
+        elsewhere = definition_of(asked.path, name) if wanted in ("", name) else None
+        if elsewhere is not None:
+            kernel = asked.kernel or name
+            return read_source(elsewhere), replace(asked, path=str(elsewhere), kernel=kernel)
+    return source, asked
 
 
 def definition_of(path: str, kernel: str) -> Path | None:
@@ -181,33 +237,16 @@ def defined_apart(path: str, source: str, headers: str) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def _state(root: Path, own: Path) -> int:
-    """Another number once a source of the repository is written, added or removed."""
-    seen = []
-    for place in _files(root, own):
-        with suppress(OSError):
-            about = place.stat()
-            seen.append((str(place), about.st_mtime_ns, about.st_size))
-    return hash(tuple(seen))
-
-
-def _includer(root: Path, own: Path) -> Path | None:
-    name = own.name.encode()
-    for place, raw in _texts(root, own):
-        if name not in raw:
-            continue
-        for wanted, _ in includes(raw.decode("utf-8", "replace")):
-            if wanted.endswith(own.name) and (place.parent / wanted).resolve() == own:
-                return place
-    return None
+# The sources of a repository.
 
 
 def _texts(root: Path, own: Path, most: int = _MOST_READ) -> Iterator[tuple[Path, bytes]]:
     """The sources of a repository as far as they may be read, those nearest to a file first."""
     read = 0
-    for place in _files(root, own):
+    for file in _files(root, own):
+        place = Path(file.path)
         try:
-            if place.stat().st_size > _MOST_BYTES:
+            if file.stat().st_size > _MOST_BYTES:
                 continue
             raw = place.read_bytes()
         except OSError:
@@ -218,40 +257,57 @@ def _texts(root: Path, own: Path, most: int = _MOST_READ) -> Iterator[tuple[Path
         yield place, raw
 
 
-def _files(root: Path, own: Path) -> Iterator[Path]:
+def _files(root: Path, own: Path) -> Iterator[os.DirEntry[str]]:
     """The sources of a repository, those nearest to a file first."""
-    seen: set[Path] = set()
+    seen: set[str] = set()
     count = 0
-    for top in (own.parent, *own.parent.parents):
-        for folder, names, files in os.walk(top):
-            here = Path(folder)
-            names[:] = sorted(n for n in names if n[:1] != "." and here / n not in seen)
-            for name in sorted(files):
-                if Path(name).suffix in _SUFFIXES and here / name != own:
-                    count += 1
-                    if count > _MOST_FILES:
-                        return
-                    yield here / name
+    for top in map(str, (own.parent, *own.parent.parents)):
+        for file in _below(top, seen):
+            if file.path == str(own):
+                continue
+            count += 1
+            if count > _MOST_FILES:
+                return
+            yield file
         seen.add(top)
-        if top == root:
+        if top == str(root):
             return
 
 
-def _user(place: Path, own: Path, kernel: str) -> User | None:
+def _below(folder: str, seen: set[str]) -> Iterator[os.DirEntry[str]]:
+    """The sources in a folder and in those below it, but for hidden ones and those `seen`.
+
+    Many thousands of other files may lie there: no Path is made of them, and they are not sorted.
+    """
+    files, folders = [], []
     try:
-        text = read_source(place)
+        with os.scandir(folder) as found:
+            for entry in found:
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name[:1] != "." and entry.path not in seen:
+                        folders.append(entry)
+                elif os.path.splitext(entry.name)[1] in _SUFFIXES:  # noqa: PTH122
+                    files.append(entry)
+    except OSError:
+        return
+    yield from sorted(files, key=lambda file: file.name)
+    for below in sorted(folders, key=lambda one: one.name):
+        yield from _below(below.path, seen)
+
+
+def _read(place: Path) -> str:
+    """A file's text; "" for one that cannot be read."""
+    try:
+        return read_source(place)
     except TilescopeError:
-        return None
-    if kernel not in launches_by_kernel(text):
-        return None
-    named = any(name.rpartition("/")[2] == own.name for name, _ in includes(text))
-    headers = dict(local_files(text, str(place)))
-    includes_it = named and any(path.resolve() == own for path, _ in headers.values())
-    if not includes_it and any(k.name == kernel and k.is_defined for k in kernels(text)):
-        return None
-    texts, room = [], _MOST_TEXT
-    for file, header in headers.values():
-        if file.resolve() != own and len(header) <= room:
-            texts.append(header)
-            room -= len(header)
-    return User(place, text, includes_it, "\n".join(texts))
+        return ""
+
+
+def _state(root: Path, own: Path) -> int:
+    """Another number once a source of the repository is written, added or removed."""
+    seen = []
+    for file in _files(root, own):
+        with suppress(OSError):
+            about = file.stat()
+            seen.append((file.path, about.st_mtime_ns, about.st_size))
+    return hash(tuple(seen))

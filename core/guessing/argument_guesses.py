@@ -1,7 +1,8 @@
 """First guesses at a kernel's arguments: what a person would type to try it.
 
 Random inputs, zeros where the kernel only writes, a matrix where rows and columns are named, and
-numbers in order where a kernel takes an element for an index.
+numbers in order where a kernel takes an element for an index. Of a texture what kernels fetch says
+its dimensions and texels, and what the host writes into a `cudaTextureDesc` how it is read.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from core.compiler.kernel_parameters import EMPTY, KernelParameter
-from core.guessing.texture_values import guess_texture
-from core.host_program.launches import HostGuess
-from core.host_program.values import RADIUS, TENSOR_EXTENT, WINDOW
+from core.compiler.kernel_parameters import EMPTY, SURFACE, KernelParameter
+from core.host_program.scaled_down_launch import HostGuess
+from core.host_program.variables_and_memory import RADIUS, TENSOR_EXTENT, WINDOW
+from core.source.c_numbers import NUMBERS
 from core.source.index_expressions import is_row_pitch, only_axis, only_bound, strides
 from core.source.preprocessor import closing
 
@@ -87,6 +88,81 @@ class Extents:
     def length(self) -> int:
         """Elements along x."""
         return self.lengths[0]
+
+
+def with_names(extents: Extents, parameters: Sequence[KernelParameter], text: str) -> Extents:
+    """The extents with what the parameters' names and the kernel's body tell."""
+    names = [p.name.rpartition(".")[2] for p in parameters]
+    widest: dict[str, int] = {}
+    for one in parameters:
+        if one.is_pointer and one.whole and one.dtype is not None:
+            nbytes = one.dtype.itemsize * one.lanes
+            widest[one.whole] = max(widest.get(one.whole, 0), nbytes)
+    return replace(
+        extents,
+        text=text,
+        element_bytes=widest,
+        has_start=any(_STARTS.fullmatch(name) for name in names),
+        has_end=any(_ENDS.fullmatch(name) for name in names),
+        ranks={p.whole: p.count for p in parameters if p.name == f"{p.whole}.{_SIZES}"},
+    )
+
+
+# What names say.
+
+
+def is_size(parameter: KernelParameter, text: str = "") -> bool:
+    """Whether a scalar is a whole number that may be a size; `k` is one that ends a loop."""
+    name = parameter.name.rpartition(".")[2]
+    return (
+        not parameter.is_array
+        and not parameter.is_symbol
+        and parameter.dtype is not None
+        and parameter.dtype.kind in "iu"
+        and (name not in _LOOP or re.search(_ENDS_LOOP.format(name), text) is not None)
+        and not any(p.fullmatch(name) for p in (_FEW, _ZERO, _ONE, _ENDS, WINDOW))
+        and not parameter.type.startswith("enum ")
+    )
+
+
+def is_pitch(name: str) -> bool:
+    """Whether a name speaks of the distance between rows."""
+    return _PITCHES.fullmatch(name.rpartition(".")[2]) is not None
+
+
+def has_one_more(name: str) -> bool:
+    """Whether an array's name speaks of starts of rows, with an end behind the last one's."""
+    return _ORDERED.fullmatch(name.rpartition(".")[2]) is not None
+
+
+def named_axis(name: str) -> int | None:
+    """The dimension that a name speaks of in two: 1 of rows, 0 of columns."""
+    last = name.rpartition(".")[2].lower()
+    return 1 if last in _ROWS else 0 if last in _COLUMNS else None
+
+
+def product_names(name: str, scalars: Collection[str]) -> tuple[str, str] | None:
+    """The names of rows and columns of A, B or C where there are M, N and K."""
+    sizes = {n.lower(): n for n in scalars}
+    dims = {"a": "mk", "b": "kn", "c": "mn"}.get(name.lower().removeprefix("d_"))
+    if dims is None or not all(axis in sizes for axis in "mnk"):
+        return None
+    return sizes[dims[0]], sizes[dims[1]]
+
+
+def _rows_and_columns(scalars: Mapping[str, int]) -> list[int] | None:
+    """Rows and columns by the names of a kernel's numbers; None where none are named so."""
+    lowered = {name.rpartition(".")[2].lower(): value for name, value in scalars.items()}
+    rows = [lowered[name] for name in _ROWS if name in lowered]
+    columns = [lowered[name] for name in _COLUMNS if name in lowered]
+    pitches = [value for name, value in lowered.items() if _PITCHES.fullmatch(name)]
+    if rows and columns:
+        return [rows[0], max([columns[0], *pitches])]
+    sizes = [value for name, value in scalars.items() if "." not in name and value > 1]
+    return sizes if len(sizes) == 2 and len(lowered) == 2 else None  # (N, C): rows of C
+
+
+# Numbers.
 
 
 def guess_scalar(parameter: KernelParameter, extents: Extents, has_size: bool) -> str:
@@ -172,52 +248,19 @@ def _is_guard(name: str, text: str) -> bool:
     return bool(re.search(_GUARDED.format(re.escape(name)), text))
 
 
-def with_names(extents: Extents, parameters: Sequence[KernelParameter], text: str) -> Extents:
-    """The extents with what the parameters' names and the kernel's body tell."""
-    names = [p.name.rpartition(".")[2] for p in parameters]
-    widest: dict[str, int] = {}
-    for one in parameters:
-        if one.is_pointer and one.whole and one.dtype is not None:
-            nbytes = one.dtype.itemsize * one.lanes
-            widest[one.whole] = max(widest.get(one.whole, 0), nbytes)
-    return replace(
-        extents,
-        text=text,
-        element_bytes=widest,
-        has_start=any(_STARTS.fullmatch(name) for name in names),
-        has_end=any(_ENDS.fullmatch(name) for name in names),
-        ranks={p.whole: p.count for p in parameters if p.name == f"{p.whole}.{_SIZES}"},
-    )
+def _of_accessor(name: str, rank: int) -> str:
+    """Sizes and strides of a PyTorch tensor without gaps; alike, as tensors share dimensions."""
+    powers = [1] * rank if name == _SIZES else range(rank - 1, -1, -1)
+    return ",".join(str(TENSOR_EXTENT**power) for power in powers)
 
 
-def is_size(parameter: KernelParameter, text: str = "") -> bool:
-    """Whether a scalar is a whole number that may be a size; `k` is one that ends a loop."""
-    name = parameter.name.rpartition(".")[2]
-    return (
-        not parameter.is_array
-        and not parameter.is_symbol
-        and parameter.dtype is not None
-        and parameter.dtype.kind in "iu"
-        and (name not in _LOOP or re.search(_ENDS_LOOP.format(name), text) is not None)
-        and not any(p.fullmatch(name) for p in (_FEW, _ZERO, _ONE, _ENDS, WINDOW))
-        and not parameter.type.startswith("enum ")
-    )
+def _number(value: float, kind: str) -> str:
+    if kind == "f":
+        return repr(float(value))
+    return str(int(bool(value)) if kind == "b" else int(value))
 
 
-def is_pitch(name: str) -> bool:
-    """Whether a name speaks of the distance between rows."""
-    return _PITCHES.fullmatch(name.rpartition(".")[2]) is not None
-
-
-def has_one_more(name: str) -> bool:
-    """Whether an array's name speaks of starts of rows, with an end behind the last one's."""
-    return _ORDERED.fullmatch(name.rpartition(".")[2]) is not None
-
-
-def named_axis(name: str) -> int | None:
-    """The dimension that a name speaks of in two: 1 of rows, 0 of columns."""
-    last = name.rpartition(".")[2].lower()
-    return 1 if last in _ROWS else 0 if last in _COLUMNS else None
+# Arrays.
 
 
 def guess_array(parameter: KernelParameter, text: str, extents: Extents) -> str:
@@ -228,8 +271,8 @@ def guess_array(parameter: KernelParameter, text: str, extents: Extents) -> str:
     if parameter.name in host.maps:
         return host.maps[parameter.name]
     if parameter.is_texture:
-        named = rows_and_columns(extents.scalars)
-        return guess_texture(parameter, extents.program, named or extents.lengths[::-1])
+        named = _rows_and_columns(extents.scalars)
+        return _guess_texture(parameter, extents.program, named or extents.lengths[::-1])
     dtype = _dtype(parameter)
     last = parameter.name.rpartition(".")[2]
     if last in _ACCESSOR and not parameter.is_pointer:
@@ -252,12 +295,6 @@ def guess_array(parameter: KernelParameter, text: str, extents: Extents) -> str:
     filled = host.fills.get(parameter.name)
     fill = filled if filled and not parameter.is_const else _fill(parameter, text, extents)
     return f"{fill}:{dtype}[{sizes}]"
-
-
-def _of_accessor(name: str, rank: int) -> str:
-    """Sizes and strides of a PyTorch tensor without gaps; alike, as tensors share dimensions."""
-    powers = [1] * rank if name == _SIZES else range(rank - 1, -1, -1)
-    return ",".join(str(TENSOR_EXTENT**power) for power in powers)
 
 
 def _dtype(parameter: KernelParameter) -> str:
@@ -360,7 +397,7 @@ def _elements(parameter: KernelParameter, text: str, extents: Extents) -> list[i
         return [one]
     if nbytes:
         count = max(1, nbytes // (size * parameter.lanes))
-        for shape in (product, rows_and_columns(extents.scalars)):
+        for shape in (product, _rows_and_columns(extents.scalars)):
             if shape and math.prod(shape) == count:
                 return shape
         sizes = [v for v in extents.scalars.values() if v > 1]
@@ -372,7 +409,7 @@ def _elements(parameter: KernelParameter, text: str, extents: Extents) -> list[i
         return [root, root] if len(extents.lengths) > 1 and root * root == count else [count]
     if product:
         return product
-    if extents.host is not None and (shape := rows_and_columns(extents.scalars)):
+    if extents.host is not None and (shape := _rows_and_columns(extents.scalars)):
         return shape
     axis = only_axis(parameter.name.rpartition(".")[2], text) if extents.host is None else None
     if axis is not None and axis < len(extents.lengths) > 1:
@@ -416,33 +453,6 @@ def _matrix(name: str, text: str, extents: Extents) -> list[int] | None:
     return [rows if isinstance(rows, int) else max(rows[0], 1), scalars[names[1]]]
 
 
-def product_names(name: str, scalars: Collection[str]) -> tuple[str, str] | None:
-    """The names of rows and columns of A, B or C where there are M, N and K."""
-    sizes = {n.lower(): n for n in scalars}
-    dims = {"a": "mk", "b": "kn", "c": "mn"}.get(name.lower().removeprefix("d_"))
-    if dims is None or not all(axis in sizes for axis in "mnk"):
-        return None
-    return sizes[dims[0]], sizes[dims[1]]
-
-
-def rows_and_columns(scalars: Mapping[str, int]) -> list[int] | None:
-    """Rows and columns by the names of a kernel's numbers; None where none are named so."""
-    lowered = {name.rpartition(".")[2].lower(): value for name, value in scalars.items()}
-    rows = [lowered[name] for name in _ROWS if name in lowered]
-    columns = [lowered[name] for name in _COLUMNS if name in lowered]
-    pitches = [value for name, value in lowered.items() if _PITCHES.fullmatch(name)]
-    if rows and columns:
-        return [rows[0], max([columns[0], *pitches])]
-    sizes = [value for name, value in scalars.items() if "." not in name and value > 1]
-    return sizes if len(sizes) == 2 and len(lowered) == 2 else None  # (N, C): rows of C
-
-
-def _number(value: float, kind: str) -> str:
-    if kind == "f":
-        return repr(float(value))
-    return str(int(bool(value)) if kind == "b" else int(value))
-
-
 # `reinterpret_cast<float4 *>(&` or `*(float4 *)&`: the element is read or stored as another type.
 _CAST = re.compile(r"(?<!\w)(?:reinterpret_cast\s*<[^<>;]*>\s*\(|\(\s*[\w\s:]+\*\s*\)\s*\(?)\s*&\Z")
 _LONGEST_CAST = 80  # characters
@@ -466,3 +476,84 @@ def _is_read(name: str, text: str) -> bool:
     return bool(
         re.search(read, text) or re.search(passed, re.sub(r"atomic\w*\s*\([^;]*", "", text))
     )
+
+
+# Textures.
+
+
+_DEFAULTS = {1: (256,), 2: (64, 64), 3: (16, 16, 16)}
+_LAYERS = 4
+_FETCH = r"\btex([123])D(?:fetch|Lod|Grad|gather)?(Layered)?\w*\s*<\s*([\w ]+?)\s*>\s*\("
+_SURFACE = r"\bsurf([123])D(Layered)?(?:read|write)\s*(?:<\s*([\w ]+?)\s*>\s*)?\("
+_ELEMENT = re.compile(r"(unsigned char|unsigned short|unsigned|u?char|u?short|u?int|float)([124])?")
+_DESCRIPTION = re.compile(r"\bcudaCreateChannelDesc\s*<\s*([\w ]+?)\s*>")
+_BITS = re.compile(
+    r"\bcudaCreateChannelDesc\s*\(\s*(8|16|32)\s*,\s*(\d+)\s*,\s*(\d+)\s*,\s*\d+\s*,"
+    r"\s*cudaChannelFormatKind(Unsigned|Signed|Float)"
+)
+_MODE = re.compile(r"\baddressMode\s*\[\s*0\s*\]\s*=\s*cudaAddressMode(Clamp|Wrap|Mirror|Border)")
+_VECTOR_TYPE = r"(u?(?:char|short|int)[124]?|float[124]?)"
+
+
+def _guess_texture(parameter: KernelParameter, source: str, sizes: Sequence[int]) -> str:
+    """The argument of a texture, as `random:uint8[64,64,4]:2d:linear`.
+
+    `source` is the program's text, `sizes` are the extents that suggest themselves, x last.
+    """
+    surface = parameter.type == SURFACE
+    pattern = _SURFACE if surface else _FETCH
+    found = re.search(rf"{pattern}[^;()]*\b{re.escape(parameter.name)}\b", source)
+    call = found or re.search(pattern, source)
+    dimensions = int(call[1]) if call else 2
+    layers = (_LAYERS,) if call and call[2] else ()
+    told = call[3] if call else None
+    if call and surface and not told:
+        told = _written(source, call)
+    dtype, channels = _texel(told, source, is_surface=surface)
+    extents = tuple(sizes) if len(sizes) == dimensions else _DEFAULTS[dimensions]
+    shape = (*layers, *extents, *((channels,) if channels > 1 else ()))
+    words = [f"{len(layers) + dimensions}d"] if channels > 1 else []
+    if not surface and call and "fetch" not in call[0]:
+        words += _reading(source, call[3])
+    return ":".join([f"random:{dtype}[{','.join(map(str, shape))}]", *words])
+
+
+def _written(source: str, call: re.Match[str]) -> str | None:
+    """The type of what a call of surf2Dwrite without one writes."""
+    value = source[source.index("(", call.start()) + 1 :].lstrip()
+    if made := re.match(rf"make_{_VECTOR_TYPE}\b", value):
+        return made[1]
+    name = re.match(r"[A-Za-z_]\w*", value)
+    declared = rf"\b{_VECTOR_TYPE}\s+{name[0]}\b" if name else r"(?!)"
+    types = re.findall(declared, source[: call.start()])
+    return types[-1] if types else None
+
+
+def _texel(fetched: str | None, source: str, *, is_surface: bool) -> tuple[str, int]:
+    """The type of a texel's numbers, and how many there are."""
+    element = _ELEMENT.fullmatch(fetched or "")
+    if element and (
+        is_surface or "cudaReadModeNormalizedFloat" not in source or element[1] != "float"
+    ):
+        return NUMBERS[element[1]], int(element[2] or 1)
+    described = _DESCRIPTION.search(source)
+    if described and (whole := _ELEMENT.fullmatch(described[1])):
+        return NUMBERS[whole[1]], int(whole[2] or 1)
+    if bits := _BITS.search(source):
+        kind = {"Unsigned": "uint", "Signed": "int", "Float": "float"}[bits[4]]
+        return f"{kind}{bits[1]}", 4 if int(bits[3]) else 2 if int(bits[2]) else 1
+    return ("uint8" if not is_surface and element else "float32"), int(
+        element[2] or 1 if element else 1
+    )
+
+
+def _reading(source: str, fetched: str) -> list[str]:
+    """The words for filter, edges and coordinates."""
+    words = []
+    if re.search(r"\bfilterMode\s*=\s*cudaFilterModeLinear", source) and "float" in fetched:
+        words.append("linear")
+    normalized = re.search(r"\bnormalizedCoords\s*=\s*(true|1)\b", source)
+    mode = _MODE.search(source)
+    if mode and mode[1] != "Clamp" and (normalized or mode[1] == "Border"):
+        words.append(mode[1].lower())
+    return [*words, "normalized"] if normalized else words
