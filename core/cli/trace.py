@@ -43,7 +43,7 @@ from core.rules.counters import SPACES, UNITS, WAYS, Count, measures_of
 from core.wording import assignments
 
 if TYPE_CHECKING:
-    from core.assembler.machine_loads import Assembly
+    from core.assembler.machine_accesses import Assembly
     from core.compiler.builds import BuildKind
     from core.launch import Workload
     from core.recording.count_launch import Counted
