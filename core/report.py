@@ -13,9 +13,9 @@ from html import escape
 
 import numpy as np
 
+from core.control_characters import visible
 from core.devices.device_table import Device
 from core.errors import TilescopeError
-from core.foreign_text import visible
 from core.gpu.benchmark_result import BenchmarkResult
 from core.gpu.result_files import load_recorded
 from core.guessing.findings_in_doubt import caveats, in_doubt, left_open
@@ -29,7 +29,7 @@ from core.rules.global_memory import SECTOR
 from core.trace import Trace
 from core.trace.access import Access, WarpAccess
 from core.trace.finding import KINDS, Finding
-from core.wording import assignments, counted
+from core.wording import assignments, counted, ranges
 
 MOST_PICTURES = 6
 
@@ -374,12 +374,11 @@ def _would_do(count: int, ideal: int) -> str:
 
 def _at_fault(access: Access, one: WarpAccess) -> str:
     """Which lanes are at fault, and in what way."""
-    lanes = np.flatnonzero(one.faulty)
-    if not len(lanes):
+    lanes = np.flatnonzero(one.faulty).tolist()
+    if not lanes:
         return ""
-    runs = np.split(lanes, np.flatnonzero(np.diff(lanes) > 1) + 1)
-    told = ", ".join(f"{r[0]}" if len(r) == 1 else f"{r[0]} to {r[-1]}" for r in runs)
-    return f"; lane{'s' * (len(lanes) > 1)} {told}: {access.fault.replace('_', ' ')}"
+    told = f"lane{'s' * (len(lanes) > 1)} {ranges(lanes, ' to ')}"
+    return f"; {told}: {access.fault.replace('_', ' ')}"
 
 
 _STYLE = """

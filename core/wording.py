@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 
@@ -21,7 +21,7 @@ def assignments(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in values.items())
 
 
-def ranges(numbers: list[int]) -> str:
+def ranges(numbers: Iterable[int], to: str = "–") -> str:
     """Ascending numbers: `0–3, 8, 12–15`."""
     runs: list[list[int]] = []
     for number in numbers:
@@ -29,7 +29,7 @@ def ranges(numbers: list[int]) -> str:
             runs[-1][1] = number
         else:
             runs.append([number, number])
-    return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in runs)
+    return ", ".join(str(a) if a == b else f"{a}{to}{b}" for a, b in runs)
 
 
 def number(value: float) -> str:

@@ -27,7 +27,7 @@ from core.emulator.geometry import Geometry
 from core.emulator.heap import HEAP_NAME
 from core.emulator.launch_image import Image
 from core.emulator.machine import Limits
-from core.findings.finding_sentences import counted
+from core.findings.finding_sentences import with_count
 from core.gpu.benchmark_job import FileSubject, RungSubject, WorkloadSubject
 from core.launch import Workload
 from core.recording.record_launch import Part, image_of, merge_finding, run_part
@@ -218,7 +218,7 @@ def _joined(
         build,
         MappingProxyType({}),
         tally.counters(lambda pc: int(program.lines[pc])),
-        tuple(counted(finding) for finding in findings.values()),
+        tuple(with_count(finding) for finding in findings.values()),
         True,
         note,
         sum(one.part.issued for one in parts),

@@ -10,7 +10,6 @@ import numpy as np
 
 from core.emulator.address_spaces import Region
 from core.emulator.heap import HEAP_NAME
-from core.launch import Dim3
 from core.ptx.debug.variables import debug_info
 from core.trace.access import Array, SharedArray, fields_of, label, owner_of
 from core.trace.program_info import ProgramInfo
@@ -121,9 +120,3 @@ def _in_array(array: Array | SharedArray, offset: int) -> Place:
         index = array.index(flat)
         return Place(array.name, index, label(array.name, index, fields_of(array)))
     return Place(array.name, (flat,), f"element {flat} of {array.name}, which has {size}")
-
-
-def index_text(linear: int, size: Dim3) -> str:
-    """`(1,0)`: an index in x and y, and z where the size has it."""
-    parts = size.at(linear)[: 3 if size.z > 1 else 2]
-    return f"({','.join(map(str, parts))})"

@@ -10,12 +10,13 @@ import numpy as np
 from core.emulator.events import FaultEvent, Observer
 from core.emulator.geometry import WARP, Geometry
 from core.emulator.heap import Piece
-from core.findings.address_names import Place, Places, index_text
+from core.findings.address_names import Place, Places
 from core.findings.async_copies import Pending
 from core.findings.happens_before import AGENTS
 from core.findings.hazards import UNFENCED, Hazard
 from core.findings.hopper_misuse import OVER
 from core.findings.shadow_memory import manner
+from core.launch import Dim3
 from core.ptx.ast import Address, Symbol, elements
 from core.ptx.dataflow import is_used
 from core.ptx.opcodes import opcode_of, operation_of, writes_into
@@ -64,7 +65,7 @@ class FaultCollector(Observer):
 
 
 class Reporter:
-    """Writes the findings of one machine; `counted` says at the end how many there were."""
+    """Writes the findings of one machine; `with_count` says at the end how many there were."""
 
     def __init__(self, program: ProgramInfo, geometry: Geometry) -> None:
         self._program, self._geometry = program, geometry
@@ -94,10 +95,15 @@ class Reporter:
         return self._named(*self._where(lane))
 
     def _named(self, block: int, thread: int) -> str:
-        return (
-            f"thread {index_text(thread, self._geometry.block)} of block "
-            f"{index_text(block, self._geometry.grid)}"
-        )
+        return f"{self._in_block(thread)}{self._of_block(block)}"
+
+    def _in_block(self, thread: int) -> str:
+        """`thread (1,0)`."""
+        return f"thread {_index_text(thread, self._geometry.block)}"
+
+    def _of_block(self, block: int) -> str:
+        """` of block (0,2)`."""
+        return f" of block {_index_text(block, self._geometry.grid)}"
 
     def _line(self, pc: int) -> int:
         """The source line; that of the code before where the instruction has none."""
@@ -194,9 +200,9 @@ class Reporter:
         if event.detail:
             number, mine, theirs, first, pc = map(int, event.detail.split("|"))
             return (
-                f"{who} comes to barrier {number} with a count of {mine} threads, to which thread "
-                f"{self._short(first)} came{self._in_line(pc)} with {theirs}; give all that meet "
-                "there the same count."
+                f"{who} comes to barrier {number} with a count of {mine} threads, to which "
+                f"{self._thread_alone(first)} came{self._in_line(pc)} with {theirs}; give all that "
+                "meet there the same count."
             )
         other = self._other(event)
         if other < 0 and event.others is not None and len(event.others):  # a cluster's barrier
@@ -212,7 +218,7 @@ class Reporter:
         else:
             rest = f"waits at the barrier of line {self._line(event.other_pc)}"
         return (
-            f"{who} waits at this barrier while thread {self._short(other)} {rest}; "
+            f"{who} waits at this barrier while {self._thread_alone(other)} {rest}; "
             "every thread of a block must come to the same barrier."
         )
 
@@ -226,21 +232,21 @@ class Reporter:
         chosen = near if event.kind != "divergent_warp" or not len(warp) else warp
         return int(chosen[0]) if len(chosen) else -1
 
-    def _short(self, lane: int) -> str:
-        return index_text(self._where(lane)[1], self._geometry.block)
+    def _thread_alone(self, lane: int) -> str:
+        return self._in_block(self._where(lane)[1])
 
     def _divergent_warp(self, event: FaultEvent, _: Place, who: str) -> str:
         other = self._other(event)
         if event.detail:  # "warpgroup"
             rest = "which its block does not have"
             if other >= 0:
-                rest = f"such as that of thread {self._short(other)}, which never come to it"
+                rest = f"such as that of {self._thread_alone(other)}, which never come to it"
             return (
                 f"{who} waits with this matrix product for warps of its warpgroup, {rest}; all "
                 "four must execute it."
             )
         return (
-            f"{who} waits here for thread {self._short(other)} of its warp, which "
+            f"{who} waits here for {self._thread_alone(other)} of its warp, which "
             "the mask names and which never comes; name only the lanes that execute it."
         )
 
@@ -259,7 +265,7 @@ class Reporter:
         count, *pool = map(int, event.detail.split("|"))
         if not pool:
             return (
-                f"{who} executes setmaxnreg, and thread {self._short(self._other(event))} of its "
+                f"{who} executes setmaxnreg, and {self._thread_alone(self._other(event))} of its "
                 f"warpgroup does not; all {count} warps must execute the same one. A GPU would "
                 "hang."
             )
@@ -274,7 +280,7 @@ class Reporter:
         if event.detail:
             return self._registers(event, who)
         other = self._other(event)
-        rest = f", such as thread {self._short(other)}" if other >= 0 else ""
+        rest = f", such as {self._thread_alone(other)}" if other >= 0 else ""
         if other < 0 and event.others is not None and len(event.others):  # a cluster's barrier
             rest = f", such as {self._thread(int(event.others[0]))}"
         return (
@@ -310,11 +316,11 @@ class Reporter:
         """What has become of a thread that came to the mbarrier before."""
         if event.others is None or not len(event.others):
             return ""
-        other = self._short(int(event.others[0]))
+        other = self._thread_alone(int(event.others[0]))
         if event.other_pc < 0:
-            return f"; thread {other}, which arrived before, has left the kernel"
+            return f"; {other}, which arrived before, has left the kernel"
         line = self._line(event.other_pc)
-        return f"; thread {other}, which arrived before, itself waits in line {line}"
+        return f"; {other}, which arrived before, itself waits in line {line}"
 
     def _bad_descriptor(self, event: FaultEvent, _: Place, who: str) -> str:
         name, *offsets = event.detail.split("|")
@@ -423,7 +429,7 @@ class Reporter:
         missing = "__syncthreads()"
         other = self._writer(hazard)
         if block != self._where(hazard.lane)[0]:
-            other += f" of block {index_text(block, self._geometry.grid)}"
+            other += self._of_block(block)
             missing = "cluster.sync() (barrier.cluster; after .relaxed, fence.mbarrier_init too)"
         return f"{act} with no barrier after {other} {what}; a {missing} between them is missing."
 
@@ -439,7 +445,7 @@ class Reporter:
         """`thread (3,0) (line 12)`, whose access the hazard clashes with."""
         thread = hazard.other_thread % self._geometry.threads
         line = self._line(hazard.other_pc)
-        return f"thread {index_text(thread, self._geometry.block)} (line {line})"
+        return f"{self._in_block(thread)} (line {line})"
 
     def _not_awaited(self, hazard: Hazard, who: str, place: Place) -> str:
         """An access to what an operation, which nobody has waited for, still uses."""
@@ -485,7 +491,7 @@ class Reporter:
         block, thread = divmod(hazard.other_thread, self._geometry.threads)
         mine = self._where(hazard.lane)
         is_own = (block, thread) == mine and not hazard.begins
-        issuer = f"thread {index_text(thread, self._geometry.block)}"
+        issuer = self._in_block(thread)
         verb = "writes" if hazard.is_store else "reads"
         whose = "its" if is_own else f"{issuer}'s"
         use = "read" if hazard.space == "global" else "write"
@@ -526,10 +532,10 @@ class Reporter:
     def _telling(self, hazard: Hazard) -> str:
         """How a thread learns of the end of an operation that another has waited for."""
         block, thread = divmod(hazard.waited_by, self._geometry.threads)
-        waiter = f"thread {index_text(thread, self._geometry.block)}"
+        waiter = self._in_block(thread)
         if block == self._where(hazard.lane)[0]:
             return f"{waiter} has waited for it, and a __syncthreads() after that wait is missing"
-        waiter += f" of block {index_text(block, self._geometry.grid)}"
+        waiter += self._of_block(block)
         if hazard.space in ("shared", "cluster"):
             return f"{waiter} has waited for it, and a cluster.sync() after that wait is missing"
         return (
@@ -548,11 +554,11 @@ class Reporter:
         verb = "reads" if loads else "uses" if is_called and hazard.is_store else "writes"
         verb = self._atomic(hazard.other_pc) or verb
         plain = self._plain_beside_atomic(hazard)
-        other = f"thread {index_text(thread, self._geometry.block)}"
+        other = self._in_block(thread)
         line = self._line(hazard.other_pc)
         where = f"line {line}" if line else f"`{instruction.text.strip()}`"
         if block != mine:
-            other = f"{other} of block {index_text(block, self._geometry.grid)}"
+            other += self._of_block(block)
         if hazard.how == UNFENCED:
             return (
                 f", which {other} stores ({where}) before the flag or count by which this thread "
@@ -625,6 +631,12 @@ class Reporter:
         return same_line and hazard.copy is None and bool(one) and one == other
 
 
+def _index_text(linear: int, size: Dim3) -> str:
+    """`(1,0)`: an index in x and y, and z where the size has it."""
+    parts = size.at(linear)[: 3 if size.z > 1 else 2]
+    return f"({','.join(map(str, parts))})"
+
+
 def _verb(event: FaultEvent) -> str:
     return {"load": "reads", "store": "writes"}.get(event.access, "updates")
 
@@ -681,7 +693,7 @@ _OF_THREADS = (
 )
 
 
-def counted(finding: Finding) -> Finding:
+def with_count(finding: Finding) -> Finding:
     """The finding, with the number of its repetitions in the message."""
     if finding.count == 1:
         return finding

@@ -21,9 +21,9 @@ from core.emulator.launch_image import Image
 from core.emulator.machine import Limits, Machine
 from core.emulator.scheduling import Schedule, WarpOrder
 from core.errors import BudgetExceeded
-from core.findings.finding_sentences import FaultCollector, Reporter, counted
+from core.findings.finding_sentences import FaultCollector, Reporter, with_count
 from core.findings.hazards import GlobalState, Hazards
-from core.gc_control import uncollected
+from core.garbage_collection import uncollected
 from core.launch import Workload
 from core.ptx.debug.variables import debug_info
 from core.recording.blocks_side_by_side import (
@@ -354,7 +354,7 @@ class _Recording:
             self.image,
             tuple(self.records),
         )
-        findings = tuple(with_step(counted(f), trace) for f in trace.findings)
+        findings = tuple(with_step(with_count(f), trace) for f in trace.findings)
         return replace(
             trace,
             findings=findings,

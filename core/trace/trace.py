@@ -22,9 +22,10 @@ from core.trace.finding import Finding
 from core.trace.program_info import ProgramInfo
 from core.trace.steps import Segments
 from core.trace.variables import VariableReader
+from core.wording import ranges
 
 if TYPE_CHECKING:
-    from core.assembler.machine_loads import Assembly
+    from core.assembler.machine_accesses import Assembly
     from core.compiler.builds import Build
     from core.emulator.events import Printed
     from core.emulator.launch_image import Image
@@ -99,7 +100,7 @@ class Trace:
         """How far the counts are those of the machine code; None for the build as written."""
         if self.build.kind == "as_written":
             return None
-        from core.assembler.machine_loads import assembly_of
+        from core.assembler.machine_accesses import assembly_of
 
         return assembly_of(self.build, self.module, self.image.function.name)
 
@@ -119,9 +120,8 @@ class Trace:
     def block(self, block: int) -> BlockTrace:
         """The record of a block; `TilescopeError` if it was not recorded."""
         if block not in self._places:
-            raise TilescopeError(
-                f"Block {block} was not recorded; recorded are {_ranges(self.recorded_blocks)}."
-            )
+            recorded = ranges(self.recorded_blocks, " to ") or "none"
+            raise TilescopeError(f"Block {block} was not recorded; recorded are {recorded}.")
         if block not in self._blocks:
             number, place = self._places[block]
             self._blocks[block] = BlockTrace(
@@ -143,17 +143,6 @@ class Trace:
 
         debug = debug_info(self.program.module)
         return tuple(VariableReader(record, self.image, debug) for record in self.records)
-
-
-def _ranges(numbers: tuple[int, ...]) -> str:
-    """`0 to 3, 7`."""
-    parts: list[list[int]] = []
-    for number in numbers:
-        if parts and number == parts[-1][-1] + 1:
-            parts[-1] = [parts[-1][0], number]
-        else:
-            parts.append([number, number])
-    return ", ".join(f"{a} to {b}" if a != b else f"{a}" for a, b in parts) or "none"
 
 
 _LOOK_BACK = 64  # steps of its line among which one is sought in which the thread takes part

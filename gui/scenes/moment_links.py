@@ -17,8 +17,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, unquote
 
+from core.atomic_files import replace_file
 from core.errors import ParameterError, TilescopeError
-from core.files import replace_file
 from core.ladder.input_arrays import INPUTS
 from core.lessons.step_links import link_pairs
 from core.own_files.launch_texts import FileLaunch
