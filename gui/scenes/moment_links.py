@@ -1,7 +1,7 @@
-"""A link to one moment: `tiled?n=4&tile=2&step=12`.
+"""A link to one moment: `tiled?n=4&tile=2&step=12`; and lists of such links, in files.
 
-A path in place of the rung leads to a kernel in a file (`gui.scenes.moment_links`). `vs` names what
-it is compared with, and `vs.` stands before its parameters; those left out are the first launch's:
+A path in place of the rung leads to a kernel in a file. `vs` names what it is compared with, and
+`vs.` stands before its parameters; those left out are the first launch's:
 `tiled?n=64&tile=8&vs=tiled&vs.tile=16`. `source` is an edited text, `check` a sum over the file's.
 """
 
