@@ -8,6 +8,8 @@ import gc
 import os
 from pathlib import Path
 
+import pytest
+
 # A pool of OpenBLAS that a fork has ended starts again in the thread that multiplies next. Its
 # threads stay, with that thread's name: a test would seem to leave its own behind.
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
@@ -27,3 +29,20 @@ def pytest_collection_finish():
     gc.collect()
     gc.freeze()
     gc.set_threshold(*gc.get_threshold()[:2], 50)
+
+
+@pytest.fixture(scope="session")
+def no_repository(tmp_path_factory):
+    return tmp_path_factory.mktemp("no_repository")
+
+
+@pytest.fixture
+def in_no_repository(no_repository, monkeypatch):
+    """A source that is called `k.cu` lies in an empty folder.
+
+    In this checkout a guess would look through all files, more each day, for one that launches its
+    kernels; one that happens to be there would change the guess.
+    """
+    monkeypatch.chdir(no_repository)
+    yield
+    assert not any(no_repository.iterdir())

@@ -68,7 +68,7 @@ def _assembled(module: Module, made: _Made) -> Module:
         module = _without_unused_loads(passing(module))
     else:
         from core.assembler.fused_multiply_add import contracted
-        from core.assembler.machine_loads import assembled
+        from core.assembler.machine_accesses import assembled
         from core.assembler.unrolling import unrolled
 
         module = unrolled(contracted(assembled(module, made.kernel, made.accesses)))

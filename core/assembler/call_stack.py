@@ -116,11 +116,11 @@ def saving(module: Module, saves: Sequence[tuple[str, int]]) -> Module:
 
 # Which functions call which, and what of the stack the optimiser removes.
 
-CallGraph = Mapping[str, Mapping[str, int]]
+_CallGraph = Mapping[str, Mapping[str, int]]
 """By function: those that it calls by name, and the source line of the first call of each."""
 
 
-def call_graph(module: Module) -> CallGraph:
+def call_graph(module: Module) -> _CallGraph:
     """The calls of all functions of a module."""
     return {name: _calls(module, function) for name, function in module.functions.items()}
 
@@ -135,7 +135,7 @@ def _calls(module: Module, function: Function) -> Mapping[str, int]:
     return found
 
 
-def _reached(graph: CallGraph, start: str) -> Mapping[str, int]:
+def _reached(graph: _CallGraph, start: str) -> Mapping[str, int]:
     """The functions that may be called from one, itself only if it is called again."""
     found: dict[str, int] = {}
     left = [start]
@@ -147,12 +147,12 @@ def _reached(graph: CallGraph, start: str) -> Mapping[str, int]:
     return found
 
 
-def recursive(graph: CallGraph) -> frozenset[str]:
+def recursive(graph: _CallGraph) -> frozenset[str]:
     """The functions that may come to call themselves."""
     return frozenset(name for name in graph if name in _reached(graph, name))
 
 
-def _recursive_from(graph: CallGraph, kernel: str) -> Mapping[str, int]:
+def _recursive_from(graph: _CallGraph, kernel: str) -> Mapping[str, int]:
     """Those of them that a kernel may come to, with the line of a call."""
     return {
         name: _reached(graph, name)[name]
@@ -188,7 +188,7 @@ def removed_faults(
     return tuple(found)
 
 
-def _largest_frame(module: Module, graph: CallGraph, kernel: str) -> int:
+def _largest_frame(module: Module, graph: _CallGraph, kernel: str) -> int:
     """Bytes of the largest local frame of the kernel and what it calls."""
     return max(
         sum(v.nbytes for v in module.functions[name].variables if v.space == "local")

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from core.assembler.machine_loads import Loop, around, attributed, loops_of
+from core.assembler.machine_accesses import Loop, around, attributed, loops_of
 from core.compiler.cubin import MachineAccess
 from core.ptx.ast import Instruction, Module
 from core.ptx.opcodes import opcode_of

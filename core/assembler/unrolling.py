@@ -1,8 +1,8 @@
 """Loops that the assembler unrolls, where that joins loads of shared memory.
 
 ptxas unrolls a loop of a fixed number of turns, and then joins loads of different turns
-(`core/assembler/wide_loads.py`). What it takes for small enough was read off the machine code that
-ptxas 13.0 made of some two hundred loops of different lengths.
+(`core/assembler/wide_shared_loads.py`). What it takes for small enough was read off the machine
+code that ptxas 13.0 made of some two hundred loops of different lengths.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Loop:
     needed: frozenset[str]  # registers that are read elsewhere
 
 
-def constant_loops(module: Module, function: Function, targets: frozenset[int]) -> Iterator[Loop]:
+def _constant_loops(module: Module, function: Function, targets: frozenset[int]) -> Iterator[Loop]:
     """The loops of a function that load shared memory, and whose turns are known."""
     code = module.instructions[function.first_pc : function.end_pc]
     for jump in code:
@@ -181,7 +181,7 @@ def unrolled(module: Module) -> Module:
     """The module with those loops unrolled."""
     targets, rewriting = jump_targets(module), Rewriting(module)
     for function in module.functions.values():
-        for loop in constant_loops(module, function, targets):
+        for loop in _constant_loops(module, function, targets):
             times = factor(loop)
             if times > 1:
                 _Unrolling(loop, times, function, rewriting).write()

@@ -166,7 +166,7 @@ def _stored(frame: Frame, deps: list[Dependence], value: Operand, kind: PtxType)
 
 
 # Actions of which the addresses are followed; what they give is data.
-FOLLOWED = (
+_FOLLOWED = (
     copy,
     tell_groups,
     load_matrix,
@@ -291,10 +291,10 @@ class AffineMachine(Machine):
         self._follows.put(self._follows.of(frame), op, Mark.UNKNOWN, None)
 
     def action(self, lanes: Lanes) -> bool:
-        """Tells of the addresses; raises `DependsOnData` for what is not `FOLLOWED`."""
+        """Tells of the addresses; raises `DependsOnData` for what is not `_FOLLOWED`."""
         frame, group, op = lanes.frame, lanes.group, lanes.op
         what = getattr(op.payload, "func", None)
-        if what not in FOLLOWED:
+        if what not in _FOLLOWED:
             raise self._not_followed(op)
         deps = self._follows.of(frame)
         self._follows.check_guard(group, op, deps)

@@ -50,7 +50,7 @@ from core.ptx.opcodes import operation_of, update_of
 from core.ptx.types import PRED, TYPES, PtxType
 from core.tensor_maps import TensorMap
 
-Land = Callable[[], None]
+_Land = Callable[[], None]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class _Copy:
     lane: int
     agent: Hashable
     nbytes: int
-    land: Land | None
+    land: _Land | None
     place: int = -1
     writes: tuple[Span, ...] = ()
 
@@ -119,7 +119,7 @@ class Copies(MachinePart):
         kind: str,
         reads: tuple[Span, ...],
         writes: tuple[Span, ...],
-        land: Land,
+        land: _Land,
         nbytes: int,
         place: int = -1,
         outside: Ints | None = None,
@@ -403,7 +403,7 @@ def _reduction(instruction: Instruction, kind: str, space: str) -> _Reduction:
     return _Reduction(TYPES[kind], update(name, TYPES[kind], "shared"))
 
 
-def _moves(source: _End, target: _End, reduction: _Reduction | None = None) -> Land:
+def _moves(source: _End, target: _End, reduction: _Reduction | None = None) -> _Land:
     """What moves the elements when the copy lands; those that lie nowhere become zero."""
     kind = np.dtype(f"u{source.width}") if source.width < _CHUNK else np.dtype("V16")
     if reduction is not None:
@@ -652,7 +652,7 @@ class _TensorCopy:
             )
 
 
-def _stores(source: _End, target: _End, reduction: _Reduction | None) -> Land:
+def _stores(source: _End, target: _End, reduction: _Reduction | None) -> _Land:
     """As `_moves`, of the elements that lie inside the map."""
     there = target.place >= 0
     return _moves(

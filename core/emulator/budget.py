@@ -9,13 +9,13 @@ from core.cancelling import check
 from core.emulator.block_record import ChunkRecord
 from core.errors import BudgetExceeded
 
-PATIENCE = 200_000  # instructions before the time is looked at: more than most kernels take
+_PATIENCE = 200_000  # instructions before the time is looked at: more than most kernels take
 _PAUSE = 0.02  # seconds that may pass between two looks
 _FIRST, _MOST = 64, 1024  # instructions between two looks, at the start and at most
 _LOOK_AT_RECORD = 1 << 15  # instructions before the record is first measured
 _ENTRY = 200  # bytes of an access or value that is noted, beside its arrays
 STACK_BYTES = 512 << 10  # a thread's (CUDA C++ Programming Guide, "Technical Specifications")
-CALLS = 4096  # how deep calls may be: a GPU's stack would have overflown long before
+_CALLS = 4096  # how deep calls may be: a GPU's stack would have overflown long before
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Limits:
     instructions: int = 2_000_000
     seconds: float | None = 6.0
     memory: int = 2 << 30
-    patience: int = PATIENCE
+    patience: int = _PATIENCE
 
 
 DEFAULTS = Limits()
@@ -101,9 +101,9 @@ class Budget:
                 f"{function} needs a stack of {stack:,} bytes a thread; CUDA has at most "
                 f"{STACK_BYTES:,}. Take smaller local arrays, or call less deeply."
             )
-        if depth >= CALLS:
+        if depth >= _CALLS:
             raise BudgetExceeded(
-                f"{function} is called {CALLS:,} calls deep: its recursion does not seem to end, "
+                f"{function} is called {_CALLS:,} calls deep: its recursion does not seem to end, "
                 "and a GPU's stack would have overflown."
             )
         self._stacks += registers * lanes

@@ -44,8 +44,7 @@ from core.ptx.ast import (
     Symbol,
     elements,
 )
-from core.ptx.opcodes import OPCODES, opcode_of, space_of, update_of
-from core.ptx.parser import unknown_modifier
+from core.ptx.opcodes import OPCODES, opcode_of, space_of, unknown_modifier, update_of
 from core.ptx.types import PRED, TYPES, PtxType
 
 # Decodes loads, stores, atomics, accesses of parameters, and conversions of addresses.

@@ -35,7 +35,7 @@ NEVER = -1  # in place of the count of memory's changes: no change can end the l
 class _Seen:
     """A jump back that was seen: how often since the last look, and the state at that look."""
 
-    decides: Deciders | None = None
+    decides: _Deciders | None = None
     count: int = 0
     registers: list[NDArray[Any]] | None = None
     mask: Mask | None = None
@@ -71,7 +71,7 @@ class Spinning:
         loop.count += 1
         if loop.count < _PERIOD:
             return None
-        decides = loop.decides = loop.decides or deciders(code, target)
+        decides = loop.decides = loop.decides or _deciders(code, target)
         now = [registers[slot] for slot in decides.slots]
         if loop.registers is None or not _same_lanes(loop.mask, group.mask):
             loop.registers, loop.mask, loop.changes = now, group.mask, changes
@@ -139,7 +139,7 @@ _FOLLOWED = (
 
 
 @dataclass(frozen=True)
-class Deciders:
+class _Deciders:
     """The slots that a loop's exits depend on, whether they depend on loads too, and its pcs."""
 
     slots: tuple[int, ...]
@@ -147,16 +147,16 @@ class Deciders:
     body: frozenset[int]
 
 
-def deciders(code: FunctionCode, head: int) -> Deciders:
+def _deciders(code: FunctionCode, head: int) -> _Deciders:
     """What decides about the loop whose iterations begin at pc `head`; in doubt, every register."""
     ops, first = code.ops, code.first_pc
     places = loop_body(ops, first, head - first)
     body = frozenset(first + i for i in places)
     found = _deciding(_Loop(code, head - first, {i: ops[i] for i in sorted(places)}))
     if found is None:
-        return Deciders(tuple(range(len(code.dtypes))), memory=True, body=body)
+        return _Deciders(tuple(range(len(code.dtypes))), memory=True, body=body)
     slots, memory = found
-    return Deciders(tuple(sorted(slots)), memory, body)
+    return _Deciders(tuple(sorted(slots)), memory, body)
 
 
 @dataclass(frozen=True)

@@ -31,12 +31,12 @@ _CONVERSION = re.compile(
 BUFFER_BYTES = 1 << 20  # that a launch may print: CUDA's default size of the buffer for it
 LONGEST = 1 << 16  # of a string
 _DIGITS = 20  # of a width or precision; more cannot matter
-Fetch = Callable[[int, int], bytes]  # offset and size in the buffer
+_Fetch = Callable[[int, int], bytes]  # offset and size in the buffer
 Text = Callable[[int], str]  # the string at an address
 
 
 class _Arguments:
-    def __init__(self, fetch: Fetch) -> None:
+    def __init__(self, fetch: _Fetch) -> None:
         self._fetch, self._offset, self.count = fetch, 0, 0
 
     def take(self, nbytes: int) -> bytes:
@@ -47,7 +47,7 @@ class _Arguments:
         return raw
 
 
-def formatted(form: str, fetch: Fetch, text: Text, most: int = BUFFER_BYTES) -> tuple[str, int]:
+def formatted(form: str, fetch: _Fetch, text: Text, most: int = BUFFER_BYTES) -> tuple[str, int]:
     """What `printf` writes, at most `most` characters, and how many arguments it took.
 
     Greater widths and precisions are cut to that.
@@ -157,7 +157,7 @@ _FULL = "… what is printed beyond 1 MB, CUDA's default buffer, is left out\n"
 
 
 @dataclass(frozen=True)
-class HostCall:
+class _HostCall:
     """A call: the state, the calling lanes, and the arguments by position."""
 
     state: MachineState
@@ -189,7 +189,7 @@ class HostCall:
         self.frame.parameters[call.results[0], 0] = value
 
 
-def memory_at(state: MachineState, lane: int, address: int, nbytes: int) -> bytes:
+def _memory_at(state: MachineState, lane: int, address: int, nbytes: int) -> bytes:
     """Up to `nbytes` bytes at a generic address of a lane; fewer at the end of the memory."""
     regions = (*state.image.memory.regions, state.unit.shared, state.unit.local)
     region = next((r for r in regions if r.base <= address < r.end), None)
@@ -204,11 +204,11 @@ def memory_at(state: MachineState, lane: int, address: int, nbytes: int) -> byte
 
 def string_at(state: MachineState, lane: int, address: int) -> str:
     """The zero-terminated text at an address."""
-    raw = memory_at(state, lane, address, LONGEST)
+    raw = _memory_at(state, lane, address, LONGEST)
     return raw.split(b"\0")[0].decode("utf-8", errors="replace")
 
 
-def _print(call: HostCall) -> bool:
+def _print(call: _HostCall) -> bool:
     """`vprintf(format, arguments)`."""
     state, image = call.state, call.state.image
     if image.printed_bytes > BUFFER_BYTES:
@@ -221,7 +221,7 @@ def _print(call: HostCall) -> bool:
         base = int(buffers[lane])
 
         def fetch(offset: int, size: int, lane: int = int(lane), base: int = base) -> bytes:
-            return memory_at(state, lane, base + offset, size).ljust(size, b"\0")
+            return _memory_at(state, lane, base + offset, size).ljust(size, b"\0")
 
         def text(address: int, lane: int = int(lane)) -> str:
             return string_at(state, lane, address)
@@ -240,14 +240,14 @@ def _print(call: HostCall) -> bool:
     return True
 
 
-def _assertion(call: HostCall) -> bool:
+def _assertion(call: _HostCall) -> bool:
     """`__assertfail(message, file, line, function, size)`: the threads end here."""
     text = string_at(call.state, int(call.lanes[0]), int(call.argument(0)[call.lanes[0]]))
     call.state.report("assert", call.op.instruction.pc, call.group, text)
     return False
 
 
-def _allocate(call: HostCall) -> bool:
+def _allocate(call: _HostCall) -> bool:
     """`malloc(size)`: from a heap of CUDA's default size; 0 when it is full."""
     state, pc, depth = call.state, call.op.instruction.pc, call.group.depth
     sizes = call.argument(0).view(np.uint64)
@@ -266,7 +266,7 @@ def _allocate(call: HostCall) -> bool:
     return True
 
 
-def _free(call: HostCall) -> bool:
+def _free(call: _HostCall) -> bool:
     """`free(pointer)`; a pointer that a lane may not free is a fault."""
     state, pc, depth = call.state, call.op.instruction.pc, call.group.depth
     pointers, heap = call.argument(0), state.image.heap
@@ -283,7 +283,7 @@ def _free(call: HostCall) -> bool:
     return True
 
 
-_FUNCTIONS: dict[str, Callable[[HostCall], bool]] = {
+_FUNCTIONS: dict[str, Callable[[_HostCall], bool]] = {
     "vprintf": _print,
     "__assertfail": _assertion,
     "malloc": _allocate,
@@ -297,4 +297,4 @@ def host_call(state: MachineState, frame: Frame, group: Group, op: Op, name: str
     if function is None:
         where = "name the file that defines it with --include"
         raise unsupported(op.instruction, f"calls {name}, which is not there: {where}")
-    return function(HostCall(state, frame, group, op))
+    return function(_HostCall(state, frame, group, op))

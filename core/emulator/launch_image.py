@@ -29,9 +29,9 @@ from core.launch import (
 from core.ptx.ast import Function, Module, Variable
 from core.ptx.debug.mangled_names import source_name
 
-MOST_OF_CLUSTER = 16  # blocks, and that only where the host asks for more than the portable ones
+_MOST_OF_CLUSTER = 16  # blocks, and that only where the host asks for more than the portable ones
 _PORTABLE = 8  # blocks of a cluster (CUDA C++ Programming Guide, "Thread Block Clusters")
-CODE_WINDOW = 1 << 43  # addresses of functions, apart from those of data
+_CODE_WINDOW = 1 << 43  # addresses of functions, apart from those of data
 _CODE_STEP = 16
 _WORKSPACE_BYTES = 64
 _PARAMETERS = 4096  # bytes: parameters lie so far apart that an index beyond one hits none
@@ -103,7 +103,7 @@ class Image:
                 addresses[variable.name] = region.base
         self._callable = [name for name in self.module.functions if name not in addresses]
         for number, name in enumerate(self._callable):
-            addresses[name] = CODE_WINDOW + _CODE_STEP * number
+            addresses[name] = _CODE_WINDOW + _CODE_STEP * number
         self._relocate(addresses)
         return addresses
 
@@ -124,7 +124,7 @@ class Image:
 
     def function_at(self, address: int) -> Function | None:
         """The function whose address this is."""
-        number, rest = divmod(address - CODE_WINDOW, _CODE_STEP)
+        number, rest = divmod(address - _CODE_WINDOW, _CODE_STEP)
         if rest or not 0 <= number < len(self._callable):
             return None
         return self.module.functions[self._callable[number]]
@@ -305,10 +305,10 @@ def _cluster(function: Function, launch: Launch) -> Dim3:
             f"A cluster is {cluster} blocks; {source_name(function.name)} wants {own} exactly by "
             "its __cluster_dims__: take that, or none."
         )
-    if cluster.count > MOST_OF_CLUSTER:
+    if cluster.count > _MOST_OF_CLUSTER:
         raise LaunchError(
             f"A cluster of {cluster} has {cluster.count} blocks; CUDA allows at most "
-            f"{MOST_OF_CLUSTER}."
+            f"{_MOST_OF_CLUSTER}."
         )
     if cluster.count > _PORTABLE and launch.is_portable:
         raise LaunchError(

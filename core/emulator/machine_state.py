@@ -34,6 +34,8 @@ from core.ptx.arithmetic.operation import type_of
 from core.ptx.ast import Instruction, Special
 from core.ptx.types import PtxType
 
+_T = TypeVar("_T")
+
 _NO_ADDRESS = np.zeros(0, np.int64)
 _FRAME_GAP = 256  # bytes between two stack frames, so that what runs off one hits nothing
 
@@ -113,7 +115,7 @@ class Frame:
             )
 
 
-def stack_bytes(code: FunctionCode) -> int:
+def _stack_bytes(code: FunctionCode) -> int:
     """Bytes of the function's objects in local memory."""
     nbytes = {v.name: v.nbytes for v in code.function.variables}
     return max((o + nbytes[name] for name, o in code.local_offsets.items()), default=0)
@@ -132,9 +134,6 @@ class Watcher(Protocol):
         self, source: Frame, source_name: str, to: Frame, to_name: str, mask: Mask | None
     ) -> None:
         """A parameter goes from one frame to another, as a call or its end passes it."""
-
-
-_T = TypeVar("_T")
 
 
 class MachineState:
@@ -164,11 +163,11 @@ class MachineState:
         self._stack_end = 0  # bytes of stack that the frames so far take
         self.exclusive = True  # whether the group that runs has its frame to itself
         self.printed: list[Printed] = []
-        self.watcher: Watcher | None = None
+        self.watcher: Watcher | None = None  # while something that has begun uses registers
         self.parts: dict[Callable[[MachineState], Any], Any] = {}  # by their classes
 
     def part(self, kind: Callable[[MachineState], _T]) -> _T:
-        """The part of the machine of a class, made when it is first asked for."""
+        """The machine's part of that class, made when it is first asked for."""
         found = self.parts.get(kind)
         if found is None:
             found = self.parts[kind] = kind(self)
@@ -187,7 +186,7 @@ class MachineState:
             if code.local_bytes:
                 self._stack_end = end + _FRAME_GAP
             self.unit.need_local(end)
-            self.unit.open_frame(base, stack_bytes(code))
+            self.unit.open_frame(base, _stack_bytes(code))
             frame = self.frames[key] = self._new_frame(code, group.depth, base)
         return frame
 
@@ -446,7 +445,7 @@ True if the whole group goes on to the next instruction.
 # the number of instructions that the blocks which run together have issued.
 
 
-def tell_clock(shift: int, bits: int, lanes: Lanes) -> bool:
+def _tell_clock(shift: int, bits: int, lanes: Lanes) -> bool:
     """`mov` from a clock register; `shift` is 32 for its upper half."""
     now = (lanes.state.tick >> shift) & ((1 << bits) - 1)
     lanes.write(np.array([now], f"u{bits // 8}"))
@@ -458,5 +457,5 @@ def read_clock(decoder: OperandDecoder, instruction: Instruction) -> Op:
     kind = type_of(instruction)
     source = instruction.operands[1]
     assert isinstance(source, Special)
-    action = partial(tell_clock, 32 if source.name.endswith("_hi") else 0, kind.bits)
+    action = partial(_tell_clock, 32 if source.name.endswith("_hi") else 0, kind.bits)
     return decoder.action(instruction, action, (instruction.operands[0],), (kind,))

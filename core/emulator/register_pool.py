@@ -27,7 +27,7 @@ _OF_SM = 1 << 16  # registers (CUDA C++ Programming Guide, compute capability 9.
 _STEP, _MOST = 8, 256  # registers of a thread come in eights
 
 
-def at_launch(function: Function) -> int:
+def _at_launch(function: Function) -> int:
     """The most registers that a thread of a kernel with `setmaxnreg` has as the launch begins.
 
     NVIDIA's assembler gives it all that the bounds of its block allow, and ignores the instruction
@@ -70,7 +70,7 @@ class RegisterPool(MachinePart):
 
         Where they are `stuck`, some may not have come to their change yet.
         """
-        launched = at_launch(self.state.image.function)
+        launched = _at_launch(self.state.image.function)
         if stuck or not self.changes or not launched:
             return
         each = self.state.geometry.warps

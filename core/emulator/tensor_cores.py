@@ -31,7 +31,7 @@ from core.ptx.types import TYPES, bits_of
 # The sum is cut off to float32, or rounded to nearest float16. Products of 8-bit floats are cut off
 # 13 bits below instead, and so is a sum that becomes a float32; but so does `wgmma` alone. For
 # `mma.sync` NVIDIA's assembler makes 8-bit floats halves on compute capability 9.0, see
-# `small_floats`. `wmma` of tf32 is done as two halves, one after the other. float64 goes through a
+# `_small_floats`. `wmma` of tf32 is done as two halves, one after the other. float64 goes through a
 # chain of fused multiply-adds in order of depth. Integers are exact.
 
 
@@ -66,7 +66,7 @@ def floats(
     return c
 
 
-def small_floats(left: Matrices, right: Matrices, c: Matrices, result: str) -> Matrices:
+def _small_floats(left: Matrices, right: Matrices, c: Matrices, result: str) -> Matrices:
     """Factors of 8 bits in `mma.sync`: two products of halves one after the other, then C is added.
 
     The first takes the lower two of the four depths in each register, the second the others (the
@@ -194,7 +194,7 @@ ELEMENTS = {
 }
 
 
-def operand_places(rows: int, depth: int, elements: int) -> tuple[NDArray[Any], NDArray[Any]]:
+def _operand_places(rows: int, depth: int, elements: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Row and depth of every element: int arrays of shape (registers, 32, elements)."""
     blocks = rows // 8
     count = blocks * depth // (4 * elements)
@@ -204,7 +204,7 @@ def operand_places(rows: int, depth: int, elements: int) -> tuple[NDArray[Any], 
     return row, inner + np.arange(elements)[None, None, :]
 
 
-def result_places(shape: Shape) -> tuple[NDArray[Any], NDArray[Any]]:
+def _result_places(shape: Shape) -> tuple[NDArray[Any], NDArray[Any]]:
     """Row and column of every element of C or D: int arrays of shape (pairs, 32, 2)."""
     blocks = shape.m // 8
     pair = np.arange(blocks * shape.n // 8)[:, None, None]
@@ -215,7 +215,7 @@ def result_places(shape: Shape) -> tuple[NDArray[Any], NDArray[Any]]:
 
 def gather(registers: list[NDArray[Any]], element: Element, rows: int, depth: int) -> NDArray[Any]:
     """The matrix (warps, rows, depth) in registers given as rows of warps."""
-    row, inner = operand_places(rows, depth, element.in_register)
+    row, inner = _operand_places(rows, depth, element.in_register)
     values = np.stack([element.decode(r) for r in registers[: len(row)]], 1)
     matrix = np.zeros((len(values), rows, depth), values.dtype)
     matrix[:, row, inner] = values
@@ -224,7 +224,7 @@ def gather(registers: list[NDArray[Any]], element: Element, rows: int, depth: in
 
 def gather_result(registers: list[NDArray[Any]], element: Element, shape: Shape) -> NDArray[Any]:
     """The matrix C (warps, m, n)."""
-    row, column = result_places(shape)
+    row, column = _result_places(shape)
     values = np.concatenate([element.decode(r) for r in registers], 2)  # (warps, 32, all)
     values = values.reshape(len(values), 32, -1, 2).swapaxes(1, 2)
     matrix = np.zeros((len(values), shape.m, shape.n), values.dtype)
@@ -234,7 +234,7 @@ def gather_result(registers: list[NDArray[Any]], element: Element, shape: Shape)
 
 def scatter_result(matrix: NDArray[Any], element: Element, shape: Shape) -> list[NDArray[Any]]:
     """D as registers, rows of warps; the values are of the element's type already."""
-    row, column = result_places(shape)
+    row, column = _result_places(shape)
     values = matrix[:, row, column]  # (warps, pairs, 32, 2)
     if element.name == "f16":
         pairs = codec(TYPES["f16x2"]).encode(values.reshape(-1, 2))
@@ -398,7 +398,7 @@ def product(
     elif d.name == "f64":
         total = doubles(left, right, addend)
     elif a.name in BYTES[0]:
-        total = small_floats(left, right, addend, d.name)
+        total = _small_floats(left, right, addend, d.name)
     else:
         total = floats(left, right, addend, d.name, block)
     found = scatter_result(total, d, shape)
@@ -470,7 +470,7 @@ def _registers(
 
 
 @dataclass(frozen=True)
-class Fragment:
+class _Fragment:
     """A matrix in memory and its registers.
 
     `row`, `inner` are the places of the elements, (registers, 32, elements); `row_stride` says that
@@ -498,7 +498,7 @@ class Fragment:
         return places
 
 
-def load_fragment(part: Fragment, lanes: Lanes) -> bool:
+def load_fragment(part: _Fragment, lanes: Lanes) -> bool:
     """`wmma.load`; registers beyond the matrix repeat it, as in the documented fragment sizes."""
     kind = TYPES[part.element.register]
     found = []
@@ -511,7 +511,7 @@ def load_fragment(part: Fragment, lanes: Lanes) -> bool:
     return True
 
 
-def _load_across(part: Fragment, lanes: Lanes, register: int) -> list[NDArray[Any]]:
+def _load_across(part: _Fragment, lanes: Lanes, register: int) -> list[NDArray[Any]]:
     """Loads 8 x 8 halves as pairs that lie together, and transposes them (`LDG`, `MOVM`)."""
     warp = np.arange(32)
     quad, inside = warp // 4, warp % 4
@@ -526,7 +526,7 @@ def _load_across(part: Fragment, lanes: Lanes, register: int) -> list[NDArray[An
     return [np.ascontiguousarray(halves).view(np.int32).reshape(-1)]
 
 
-def _load(part: Fragment, lanes: Lanes, register: int) -> list[NDArray[Any]]:
+def _load(part: _Fragment, lanes: Lanes, register: int) -> list[NDArray[Any]]:
     address = part.addresses(lanes, register)
     kind = bits_of(part.nbytes)
     count = address.shape[1]
@@ -540,7 +540,7 @@ def _load(part: Fragment, lanes: Lanes, register: int) -> list[NDArray[Any]]:
     return [np.stack(single, 1).view(np.int32).reshape(-1)]
 
 
-def store_fragment(part: Fragment, registers: tuple[Reader, ...], lanes: Lanes) -> bool:
+def store_fragment(part: _Fragment, registers: tuple[Reader, ...], lanes: Lanes) -> bool:
     """`wmma.store`."""
     values = [lanes.read(r) for r in registers]
     packed = part.element.in_register
@@ -563,7 +563,7 @@ def store_fragment(part: Fragment, registers: tuple[Reader, ...], lanes: Lanes) 
 
 def _fragment(
     decoder: OperandDecoder, instruction: Instruction, role: str, address: Address, stride: Any
-) -> Fragment:
+) -> _Fragment:
     shape = shape_of(instruction.modifiers)
     name = next((m for m in instruction.modifiers if m in ELEMENTS), "")
     if shape is None or not name:
@@ -574,16 +574,16 @@ def _fragment(
     row_major = "row" in instruction.modifiers
     if role in "ab":
         rows = shape.m if role == "a" else shape.n
-        row, inner = operand_places(rows, shape.k, element.in_register)
+        row, inner = _operand_places(rows, shape.k, element.in_register)
         row_stride = row_major == (role == "a")
         default = shape.k if row_stride else rows
     else:
-        row, inner = result_places(shape)
+        row, inner = _result_places(shape)
         row_stride = row_major
         default = shape.n if row_major else shape.m
     space = space_of(instruction)
     pitch = stride if stride is not None else Immediate(default)
-    return Fragment(
+    return _Fragment(
         element,
         element.bits // 8,
         row,

@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from core.control_characters import visible
 from core.errors import TilescopeError
-from core.foreign_text import visible
 from core.ladder.expressions import ARITHMETIC, COMPARISON
 from core.trace.access import label
 from core.wording import counted, listing, number

@@ -97,7 +97,7 @@ def measure(
     Without `written` the counts of the build that runs stand for both, which saves most of the
     time; this is right where the compiler drops no loads from global memory. In the optimised build
     neighbouring loads of shared memory count as the wide loads that the assembler makes of them
-    (`core.assembler.wide_loads`).
+    (`core.assembler.wide_shared_loads`).
     """
     probes: dict[BuildKind, WorkProbe] = {}
     counted: dict[BuildKind, Counted] = {}

@@ -243,9 +243,10 @@ def defined_apart(path: str, source: str, headers: str) -> tuple[Path, ...]:
 def _texts(root: Path, own: Path, most: int = _MOST_READ) -> Iterator[tuple[Path, bytes]]:
     """The sources of a repository as far as they may be read, those nearest to a file first."""
     read = 0
-    for place in _files(root, own):
+    for file in _files(root, own):
+        place = Path(file.path)
         try:
-            if place.stat().st_size > _MOST_BYTES:
+            if file.stat().st_size > _MOST_BYTES:
                 continue
             raw = place.read_bytes()
         except OSError:
@@ -256,23 +257,42 @@ def _texts(root: Path, own: Path, most: int = _MOST_READ) -> Iterator[tuple[Path
         yield place, raw
 
 
-def _files(root: Path, own: Path) -> Iterator[Path]:
+def _files(root: Path, own: Path) -> Iterator[os.DirEntry[str]]:
     """The sources of a repository, those nearest to a file first."""
-    seen: set[Path] = set()
+    seen: set[str] = set()
     count = 0
-    for top in (own.parent, *own.parent.parents):
-        for folder, names, files in os.walk(top):
-            here = Path(folder)
-            names[:] = sorted(n for n in names if n[:1] != "." and here / n not in seen)
-            for name in sorted(files):
-                if Path(name).suffix in _SUFFIXES and here / name != own:
-                    count += 1
-                    if count > _MOST_FILES:
-                        return
-                    yield here / name
+    for top in map(str, (own.parent, *own.parent.parents)):
+        for file in _below(top, seen):
+            if file.path == str(own):
+                continue
+            count += 1
+            if count > _MOST_FILES:
+                return
+            yield file
         seen.add(top)
-        if top == root:
+        if top == str(root):
             return
+
+
+def _below(folder: str, seen: set[str]) -> Iterator[os.DirEntry[str]]:
+    """The sources in a folder and in those below it, but for hidden ones and those `seen`.
+
+    Many thousands of other files may lie there: no Path is made of them, and they are not sorted.
+    """
+    files, folders = [], []
+    try:
+        with os.scandir(folder) as found:
+            for entry in found:
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name[:1] != "." and entry.path not in seen:
+                        folders.append(entry)
+                elif os.path.splitext(entry.name)[1] in _SUFFIXES:  # noqa: PTH122
+                    files.append(entry)
+    except OSError:
+        return
+    yield from sorted(files, key=lambda file: file.name)
+    for below in sorted(folders, key=lambda one: one.name):
+        yield from _below(below.path, seen)
 
 
 def _read(place: Path) -> str:
@@ -286,8 +306,8 @@ def _read(place: Path) -> str:
 def _state(root: Path, own: Path) -> int:
     """Another number once a source of the repository is written, added or removed."""
     seen = []
-    for place in _files(root, own):
+    for file in _files(root, own):
         with suppress(OSError):
-            about = place.stat()
-            seen.append((str(place), about.st_mtime_ns, about.st_size))
+            about = file.stat()
+            seen.append((file.path, about.st_mtime_ns, about.st_size))
     return hash(tuple(seen))

@@ -1,4 +1,4 @@
-"""PTX tokens to a `Module`: directives, declarations and labels; statements are in `operands`."""
+"""PTX tokens to a `Module`: directives, declarations, labels, statements and their operands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from core.cancelling import check
 from core.errors import PtxSyntaxError, UnsupportedPtx
-from core.gc_control import uncollected
+from core.garbage_collection import uncollected
 from core.ptx.ast import (
     Address,
     Function,
@@ -33,66 +33,6 @@ from core.ptx.ast import (
 from core.ptx.lexer import Cursor, Token, number, tokens, without_sections
 from core.ptx.opcodes import OPCODES, opcode_of
 from core.ptx.types import TYPES, PtxType
-
-# The words that may follow an opcode (PTX ISA): any other is a mistake, or newer than all this.
-#
-# Which of them an instruction can have is its decoder's business; that none is skipped for want of
-# being known is this file's.
-
-
-_GROUPS = (
-    # types that are no register types of their own
-    "b128 e4m3 e5m2 e2m1 e3m2 e2m3 ue8m0 b4x16 b4x16_p64 b6x16_p32 b8 s4 u4 b1",
-    # rounding and results
-    "rn rz rm rp rni rzi rmi rpi rna rs lo hi wide sat ftz approx full cc relu NaN xorsign abs "
-    "satfinite noftz scaled",
-    # comparisons and what is done with them
-    "eq ne lt le gt ge ls hs equ neu ltu leu gtu geu num nan and or xor popc",
-    # state spaces, order, scope, caches, vectors
-    "global shared local const param generic volatile relaxed acquire release acq_rel weak mmio "
-    "cta cluster gpu sys gl sc nc unified ca cg cs lu cv wb wt v2 v4 v8 proxy alias async "
-    "mbarrier_init to",
-    # atomics, warps and barriers
-    "add min max inc dec exch cas sync red arrive aligned warp uni all any ballot up down bfly idx",
-    # fields and bytes
-    "clamp wrap l r shiftamt f4e b4e rc8 ecl ecr rc16 b0 b1 b2 b3 b10 b32 b210 b3210 shiftr7 "
-    "shiftr15 po pack finite infinite number notanumber normal subnormal",
-    # matrices
-    "row col sp m8n8 m8n16 m16n16 m16n8 x1 x2 x4 trans load store mma a b c d num",
-    # asynchronous copies and their barriers
-    "commit_group wait_group wait_all mbarrier noinc init inval arrive_drop test_wait try_wait "
-    "pending_count noComplete parity expect_tx complete_tx bulk bulk_group tensor tile read "
-    "reduce 1d 2d 3d 4d 5d cp_mask prefetch im2col",
-    # products of warpgroups
-    "mma_async fence",
-    # textures and surfaces
-    "a1d a2d cube acube 2dms a2dms base level grad trap zero r g",
-    # hints
-    "L1 L2 launch_dependents wait mask tensormap fractional range cvt",
-)
-_NOT_32 = (
-    "is not supported: use 64; NVIDIA's assembler takes no other for compute capability 9.0, which "
-    "is emulated"
-)
-_KNOWN = frozenset(TYPES) | frozenset(" ".join(_GROUPS).split())
-_QUALIFIERS = (
-    "shared:: param:: L1:: L2:: level:: tensormap:: sync_restrict:: mbarrier:: proxy:: async:: "
-    "cluster:: op_restrict:: multicast::"
-)
-_QUALIFIED = tuple(_QUALIFIERS.split())
-_SHAPE = re.compile(r"m\d+n\d+k\d+")
-
-
-def unknown_modifier(modifiers: tuple[str, ...]) -> str:
-    """The first of the modifiers that PTX does not have, or ""."""
-    if _KNOWN.issuperset(modifiers):
-        return ""
-    for modifier in modifiers:
-        known = modifier in _KNOWN or modifier.startswith(_QUALIFIED)
-        if not known and not _SHAPE.fullmatch(modifier):
-            return modifier or "."
-    return ""
-
 
 # Labels, whose names are local to the `{ … }` they stand in (PTX ISA, "Labels").
 
@@ -182,7 +122,7 @@ class _Values:
     relocations: list[Relocation]
 
 
-def parse_initialiser(
+def _parse_initialiser(
     cursor: Cursor, kind: PtxType, count: int
 ) -> tuple[bytes, tuple[Relocation, ...]]:
     """The bytes after `=`, at most `count` elements (0: any number), and the addresses to fill in.
@@ -252,7 +192,7 @@ _MOST_BYTES = 1 << 31  # of one variable, as nvcc has it
 def variables(cursor: Cursor, *, extern: bool) -> list[Variable]:
     """`.space .align N .type name[dims] = {…}, …;`"""
     space = SPACES[cursor.take().text]
-    align, kind, vector = alignment_and_type(cursor)
+    align, kind, vector = _alignment_and_type(cursor)
     found = []
     while True:
         found.append(variable(cursor, space, align, kind, vector, extern=extern))
@@ -268,7 +208,7 @@ def parameters(cursor: Cursor) -> tuple[Variable, ...]:
         token = cursor.take("word")
         if token.text not in (".param", ".reg"):
             raise PtxSyntaxError(token.line, f"expected .param, found {token.text!r}.")
-        align, kind, vector = alignment_and_type(cursor)
+        align, kind, vector = _alignment_and_type(cursor)
         is_pointer = _skip_pointer_attributes(cursor)
         one = variable(cursor, token.text[1:], align, kind, vector)
         found.append(replace(one, is_pointer=is_pointer))
@@ -276,7 +216,7 @@ def parameters(cursor: Cursor) -> tuple[Variable, ...]:
     return tuple(found)
 
 
-def alignment_and_type(cursor: Cursor) -> tuple[int, PtxType, int]:
+def _alignment_and_type(cursor: Cursor) -> tuple[int, PtxType, int]:
     """What stands before a name: the alignment (0: the type's own), type and vector length."""
     align, vector = 0, 1
     while True:
@@ -323,7 +263,7 @@ def variable(
     initial: bytes | None = None
     relocations: tuple[Relocation, ...] = ()
     if cursor.accept("="):
-        initial, relocations = parse_initialiser(cursor, kind, 0 if unsized else count)
+        initial, relocations = _parse_initialiser(cursor, kind, 0 if unsized else count)
     nbytes = 0 if unsized and initial is None else count * kind.nbytes
     if initial is not None and unsized:
         nbytes = len(initial)
@@ -415,7 +355,7 @@ class Scope:
         return Register(name)
 
 
-def parse_operand(cursor: Cursor, scope: Scope) -> Operand:
+def _parse_operand(cursor: Cursor, scope: Scope) -> Operand:
     """The operand at the cursor, `p|q` pairs included."""
     operand = _single(cursor, scope)
     if cursor.accept("|"):
@@ -441,7 +381,7 @@ def _single(cursor: Cursor, scope: Scope) -> Operand:
 def _listed_operands(cursor: Cursor, scope: Scope, closing: str) -> tuple[Operand, ...]:
     elements: list[Operand] = []
     while not cursor.accept(closing):
-        elements.append(parse_operand(cursor, scope))
+        elements.append(_parse_operand(cursor, scope))
         if cursor.peek().text != closing:
             cursor.expect(",")
     return tuple(elements)
@@ -513,11 +453,15 @@ def _address(cursor: Cursor, scope: Scope) -> Address:
         offset = cursor.integer_or_bits() + _offset(cursor)
     coordinates: list[Operand] = []
     while cursor.accept(","):
-        coordinates.append(parse_operand(cursor, scope))
+        coordinates.append(_parse_operand(cursor, scope))
     cursor.expect("]")
     return Address(base, offset, tuple(coordinates))
 
 
+_NOT_32 = (
+    "is not supported: use 64; NVIDIA's assembler takes no other for compute capability 9.0, which "
+    "is emulated"
+)
 _LINKAGE = {".visible", ".extern", ".weak", ".common"}
 # Performance directives that change nothing we model (PTX ISA, "Performance-Tuning Directives").
 _TUNING = (
@@ -789,7 +733,7 @@ class _Parser:
             self._registers(scope)
         elif token.text == ".param":
             cursor.take()
-            align, kind, vector = alignment_and_type(cursor)
+            align, kind, vector = _alignment_and_type(cursor)
             parameter = variable(cursor, "param", align, kind, vector)
             cursor.expect(";")
             found.append(scope.declare_variable(parameter))
@@ -811,7 +755,7 @@ class _Parser:
         """`.reg .f32 %f<13>, %x;`"""
         cursor = self.cursor
         cursor.take()
-        _, kind, vector = alignment_and_type(cursor)
+        _, kind, vector = _alignment_and_type(cursor)
         while True:
             name = cursor.take("word").text
             if cursor.accept("<"):
@@ -837,7 +781,7 @@ class _Parser:
         opcode, *modifiers = word.text.split(".")
         operands = []
         while not cursor.accept(";"):
-            operands.append(parse_operand(cursor, scope))
+            operands.append(_parse_operand(cursor, scope))
             if cursor.accept(","):
                 if cursor.peek().text == ";":
                     raise PtxSyntaxError(cursor.peek().line, "an operand is missing before the ;.")

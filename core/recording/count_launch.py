@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.assembler.assembled_module import module_of
-from core.assembler.machine_loads import Assembly, assembly_of
+from core.assembler.machine_accesses import Assembly, assembly_of
 from core.cancelling import check
 from core.compiler.builds import Build, BuildKind, build_of, find_entry
 from core.emulator.affine_dependences import Affine, Dependence, DependsOnData

@@ -141,7 +141,7 @@ def _winners(offset: Ints, lanes: Indices, width: int) -> list[int]:
 # `l1tex__t_output_wavefronts_…`).
 
 
-TAG_BANKS = 4
+_TAG_BANKS = 4
 # What each bit of an address from bit 7 on does to the number of its line's tag bank: it is flipped
 # by so much. Bits from 21 on matter, too, but are the driver's choice: it hands out whole 2 MiB.
 _FLIPS = (1, 2, 1, 2, 3, 1, 2, 3, 2, 1, 2, 1, 3, 1)
@@ -180,9 +180,9 @@ def passes(address: Rows, active: Mask, width: int, *, exchange_if_equal: bool =
     rows = np.flatnonzero(left.any(axis=1))
     while rows.size:
         here = left[rows]
-        leader = _first(bank[rows], here, TAG_BANKS)
+        leader = _first(bank[rows], here, _TAG_BANKS)
         picked = np.take_along_axis(unit[rows], leader, axis=1) == unit[rows]
-        first = _first(column[rows], here, TAG_BANKS * LINE) == np.arange(_LANES)
+        first = _first(column[rows], here, _TAG_BANKS * LINE) == np.arange(_LANES)
         served = here & picked & first
         total[0, rows] += 1
         total[1, rows] += distinct(address[rows] // LINE, served)
@@ -223,7 +223,7 @@ def _crowded(address: Rows, active: Mask) -> Mask:
     line = address // LINE
     found = np.zeros(len(address), bool)
     bank = tag_bank(address)
-    for one in range(TAG_BANKS):
+    for one in range(_TAG_BANKS):
         here = active & (bank == one)
         low = np.where(here, line, np.iinfo(np.int64).max).min(axis=1)
         found |= here.any(axis=1) & (np.where(here, line, 0).max(axis=1) > low)

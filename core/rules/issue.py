@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from core.assembler.wide_loads import WideLoad, wide_loads
+from core.assembler.wide_shared_loads import WideLoad, wide_loads
 from core.ptx.ast import Function, Immediate, Instruction, Module, registers
 from core.ptx.opcodes import opcode_of, space_of
 from core.rules.shared_memory import Sharing

@@ -25,7 +25,7 @@ from core.trace.variables import VariableReader
 from core.wording import ranges
 
 if TYPE_CHECKING:
-    from core.assembler.machine_loads import Assembly
+    from core.assembler.machine_accesses import Assembly
     from core.compiler.builds import Build
     from core.emulator.events import Printed
     from core.emulator.launch_image import Image
@@ -100,7 +100,7 @@ class Trace:
         """How far the counts are those of the machine code; None for the build as written."""
         if self.build.kind == "as_written":
             return None
-        from core.assembler.machine_loads import assembly_of
+        from core.assembler.machine_accesses import assembly_of
 
         return assembly_of(self.build, self.module, self.image.function.name)
 

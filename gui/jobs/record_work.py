@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.cancelling import within
 from core.errors import TilescopeError
-from core.gc_control import uncollected
+from core.garbage_collection import uncollected
 from gui.scenes.prefetch import Looks, Standpoint, look_ahead
 from gui.scenes.session import source_key
 from gui.scenes.session_values import UNTITLED, Conditions, Configuration, Origin

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from core.cancelling import check
+from core.devices.device_table import WARP
 from core.errors import ParameterError
 from core.wording import assignments
 from gui.scenes.edited_source import Versions
@@ -21,7 +22,7 @@ from gui.scenes.launch_form import stops
 from gui.scenes.matching_steps import Lockstep, course_of, same_place
 from gui.scenes.names_and_numbers import part_name, plural
 from gui.scenes.session import Session
-from gui.scenes.session_values import WARP_SIZE, Configuration, Element, Hover, exists
+from gui.scenes.session_values import Configuration, Element, Hover, exists
 from gui.scenes.transport_bar import step_label
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def _cost_of(access: Access | None, warp: int) -> Cost | None:
     """One warp's share of an access; None without one, or where the block has no such warp."""
     if access is None or access.space not in ("global", "shared"):
         return None
-    if warp * WARP_SIZE >= len(access.active):
+    if warp * WARP >= len(access.active):
         return None
     share = access.warp(warp)
     amount = share.wavefronts if access.space == "shared" else share.n_sectors

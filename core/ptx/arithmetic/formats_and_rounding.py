@@ -183,7 +183,7 @@ def canonical(x: Array) -> Array:
     return np.where(bad, pattern, x)
 
 
-def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     """The rounded sum and its exact error (Knuth)."""
     s = a + b
     t = s - a
@@ -214,11 +214,11 @@ def fma32(a: Array, b: Array, c: Array) -> Array:
     if np.abs(result).min() < _SMALLEST_NORMAL:
         between |= (np.abs(total) < _SMALLEST_NORMAL) & (total != 0)
     if between.any():
-        return to_odd(*two_sum(product, c.astype(np.float64))).astype(np.float32)
+        return to_odd(*_two_sum(product, c.astype(np.float64))).astype(np.float32)
     return result
 
 
-def two_product(a: Array, b: Array) -> tuple[Array, Array]:
+def _two_product(a: Array, b: Array) -> tuple[Array, Array]:
     """The rounded product and its exact error (Dekker), barring overflow and underflow."""
     product = a * b
     (ah, al), (bh, bl) = _split(a), _split(b)
@@ -238,10 +238,10 @@ def fma64(a: Array, b: Array, c: Array) -> Array:
     Their algorithm needs room for the parts of the product; lanes that lack it, because a part
     would overflow or become subnormal, are computed with exact fractions.
     """
-    product, low = two_product(a, b)
-    upper, upper_error = two_sum(c, low)
-    high, high_error = two_sum(upper, product)
-    tail, tail_error = two_sum(high_error, upper_error)
+    product, low = _two_product(a, b)
+    upper, upper_error = _two_sum(c, low)
+    high, high_error = _two_sum(upper, product)
+    tail, tail_error = _two_sum(high_error, upper_error)
     exact = high + to_odd(tail, tail_error)
     plain = product + c
     if np.isinf(c).any():  # finite factors whose rounded product overflows do not matter then
@@ -317,12 +317,12 @@ def round_to(x: Array, form: Format, mode: str) -> Array:
 
 def sum_to_odd(a: Array, b: Array) -> Array:
     """a + b."""
-    return to_odd(*two_sum(a, b))
+    return to_odd(*_two_sum(a, b))
 
 
 def fma_to_odd(a: Array, b: Array, c: Array) -> Array:
     """a * b + c."""
-    return to_odd(*two_sum(a * b, c))
+    return to_odd(*_two_sum(a * b, c))
 
 
 def quotient_to_odd(a: Array, b: Array) -> Array:
@@ -370,7 +370,7 @@ def _nearest_integer(x: Array) -> tuple[Array, Array]:
     wide = x.astype(np.uint64 if x.dtype.kind == "u" else np.int64)
     high = (wide >> wide.dtype.type(32)).astype(np.float64) * 2.0**32
     low = (wide & wide.dtype.type(0xFFFFFFFF)).astype(np.float64)
-    return two_sum(high, low)
+    return _two_sum(high, low)
 
 
 # float64 in the directed rounding modes.
@@ -385,22 +385,22 @@ _Exact = Callable[..., Fraction]
 
 
 def _quotient_error(quotient: Array, a: Array, b: Array) -> Array:
-    product, low = two_product(quotient, b)
+    product, low = _two_product(quotient, b)
     return np.asarray(((a - product) - low) * np.where(b < 0, -1.0, 1.0))
 
 
 def _root_error(root: Array, a: Array) -> Array:
-    product, low = two_product(root, root)
+    product, low = _two_product(root, root)
     return np.asarray((a - product) - low)
 
 
 def _fma_parts(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
     """a*b+c as its nearest float64 and what is missing from it, rounded to odd."""
-    product, low = two_product(a, b)
-    upper, upper_error = two_sum(c, low)
-    high, high_error = two_sum(upper, product)
-    tail = to_odd(*two_sum(high_error, upper_error))
-    return two_sum(high, tail)
+    product, low = _two_product(a, b)
+    upper, upper_error = _two_sum(c, low)
+    high, high_error = _two_sum(upper, product)
+    tail = to_odd(*_two_sum(high_error, upper_error))
+    return _two_sum(high, tail)
 
 
 def _extreme(x: Array) -> Array:
@@ -462,9 +462,9 @@ _NEAREST: dict[str, Callable[..., Array]] = {
     "fma": fma64,
 }
 _ERRORS: dict[str, Callable[..., Array]] = {
-    "add": lambda s, a, b: two_sum(a, b)[1],
-    "sub": lambda s, a, b: two_sum(a, -b)[1],
-    "mul": lambda s, a, b: two_product(a, b)[1],
+    "add": lambda s, a, b: _two_sum(a, b)[1],
+    "sub": lambda s, a, b: _two_sum(a, -b)[1],
+    "mul": lambda s, a, b: _two_product(a, b)[1],
     "div": _quotient_error,
     "sqrt": _root_error,
     "fma": lambda s, a, b, c: _fma_parts(a, b, c)[1],

@@ -20,7 +20,7 @@ def wider(kind: PtxType) -> PtxType:
     return TYPES[f"{kind.kind}{2 * kind.bits}"]
 
 
-def high_product(a: Array, b: Array, kind: PtxType) -> Array:
+def _high_product(a: Array, b: Array, kind: PtxType) -> Array:
     """The upper half of the exact product, as `mul.hi` gives it."""
     if kind.bits < 64:
         big = wider(kind).dtype
@@ -42,7 +42,7 @@ def product(instruction: Instruction, kind: PtxType) -> tuple[object, PtxType]:
         big = wider(kind)
         return (lambda a, b: a.astype(big.dtype) * b.astype(big.dtype)), big
     if "hi" in instruction.modifiers:
-        return (lambda a, b: high_product(a, b, kind)), kind
+        return (lambda a, b: _high_product(a, b, kind)), kind
     return np.multiply, kind
 
 
@@ -125,7 +125,7 @@ def mad(instruction: Instruction) -> Operation:
     a, b, c = instruction.operands[1:4]
     if "sat" in instruction.modifiers:  # mad.hi.sat.s32 is the only form
         return same_type(
-            instruction, lambda x, y, z: saturated(high_product(x, y, kind).astype("i8") + z)
+            instruction, lambda x, y, z: saturated(_high_product(x, y, kind).astype("i8") + z)
         )
     return Operation(
         lambda x, y, z: multiply(x, y) + z,  # type: ignore[operator]
@@ -357,7 +357,7 @@ def multiply_with_carry(instruction: Instruction) -> Operation:
     def function(a: Array, b: Array, c: Array, carry: Array) -> tuple[Array, Array]:
         if high:
             x, y = a.view(kind.dtype), b.view(kind.dtype)
-            return _add(high_product(x, y, kind).view(unsigned.dtype), c, carry)
+            return _add(_high_product(x, y, kind).view(unsigned.dtype), c, carry)
         return _add(a * b, c, carry)
 
     return _operation(instruction, function)

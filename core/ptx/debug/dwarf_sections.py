@@ -3,7 +3,7 @@
 NVRTC writes DWARF as data directives (`.b8 1,2`, `.b32 .debug_abbrev`, `.b64 $L__tmp3`); see PTX
 ISA, "Debugging Directives: .section". A code label becomes the address pc + 1, so that no label
 has address 0, which ends a location list. Any other symbol (a `__local_depot0`, a variable) gets
-an address of its own above `SYMBOL_BASE` and can be named again from it.
+an address of its own above `_SYMBOL_BASE` and can be named again from it.
 
 This module reads DWARF by pyelftools. Older versions of it carry no types, and loading
 it takes longer than reading a kernel's DWARF: so it is imported by name, when first needed.
@@ -24,7 +24,7 @@ from typing import Any
 from core.cancelling import check
 from core.ptx.lexer import sections
 
-SYMBOL_BASE = 1 << 62
+_SYMBOL_BASE = 1 << 62
 _SYMBOL_STRIDE = 1 << 32  # leaves room for the offset in `symbol + offset`
 
 _DATA = {".b8": 1, ".b16": 2, ".b32": 4, ".b64": 8}
@@ -48,7 +48,7 @@ class _Symbols:
             return self.offsets[name]
         if name.startswith(".debug"):
             return 0  # the start of a section
-        return SYMBOL_BASE + self.others.setdefault(name, len(self.others)) * _SYMBOL_STRIDE
+        return _SYMBOL_BASE + self.others.setdefault(name, len(self.others)) * _SYMBOL_STRIDE
 
     def value(self, expression: str) -> int:
         """A sum of terms: `$L__a-$L__b`, `.debug_loc+131`, `generic(x)`."""
@@ -68,13 +68,13 @@ class DebugSections:
 
     def pc(self, address: int) -> int | None:
         """The instruction that a code address stands for; None where it is none."""
-        return address - 1 if 0 < address < SYMBOL_BASE else None
+        return address - 1 if 0 < address < _SYMBOL_BASE else None
 
     def symbol(self, address: int) -> tuple[str, int] | None:
         """The symbol and byte offset that a data address stands for; None where it is none."""
-        if address < SYMBOL_BASE:
+        if address < _SYMBOL_BASE:
             return None
-        index, offset = divmod(address - SYMBOL_BASE, _SYMBOL_STRIDE)
+        index, offset = divmod(address - _SYMBOL_BASE, _SYMBOL_STRIDE)
         return (self.symbols[index], offset) if index < len(self.symbols) else None
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from core.assembler.unrolling import unrolled
-from core.assembler.wide_loads import wide_loads
+from core.assembler.wide_shared_loads import wide_loads
 from core.emulator.geometry import Geometry
 from core.emulator.launch_image import Image
 from core.emulator.machine import Limits, Machine

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from core.assembler.machine_loads import Assembly
+from core.assembler.machine_accesses import Assembly
 from core.explain.explanations import Place, explain_access, explain_total
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, Workload

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.assembler.wide_loads import wide_loads
+from core.assembler.wide_shared_loads import wide_loads
 from core.ptx.parser import parse
 from core.rules import atomics
 

@@ -14,7 +14,7 @@ from functools import cache
 import pytest
 
 from core.assembler.assembled_module import module_of
-from core.assembler.machine_loads import assembly_of, attributed
+from core.assembler.machine_accesses import assembly_of, attributed
 from core.compiler.builds import compile_ptx, find_entry
 from core.compiler.cubin import ACCESSES
 from core.compiler.nvrtc import version as nvrtc_version

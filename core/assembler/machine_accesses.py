@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from core.assembler.rewriting import Rewriting
 from core.assembler.warp_aggregated_atomics import leading
-from core.assembler.wide_loads import wide_loads
+from core.assembler.wide_shared_loads import wide_loads
 from core.compiler.cubin import ACCESSES, MachineAccess
 from core.ptx.ast import Address, Function, Immediate, Instruction, Module, Register, Symbol
 from core.ptx.dataflow import results
