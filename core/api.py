@@ -21,9 +21,9 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from core.atomic_files import replace_file
 from core.compiler.builds import BuildKind
 from core.errors import ArgumentError, ParameterError, TilescopeError
-from core.files import replace_file
 from core.guessing.launch_guess import completed
 from core.guessing.trial_runs import fitted
 from core.ladder import load_ladder

@@ -13,9 +13,9 @@ from html import escape
 
 import numpy as np
 
+from core.control_characters import visible
 from core.devices.device_table import Device
 from core.errors import TilescopeError
-from core.foreign_text import visible
 from core.gpu.benchmark_result import BenchmarkResult
 from core.gpu.result_files import load_recorded
 from core.guessing.findings_in_doubt import caveats, in_doubt, left_open

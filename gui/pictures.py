@@ -44,8 +44,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
+from core.atomic_files import replacing
 from core.cancelling import check
-from core.files import replacing
 
 SUFFIXES = (".png", ".pdf")
 _QUALITY = 80  # half the time of Qt's usual compression, and a tenth more bytes

@@ -25,13 +25,13 @@ from core.compiler import disk_cache, shipped_ptx
 from core.compiler.builds import compile_ptx
 from core.compiler.cubin import MachineFacts
 from core.compiler.nvrtc import version as nvrtc_version
+from core.dataclasses_as_json import plain
 from core.errors import TilescopeError
 from core.ladder import load_ladder
 from core.ladder.rung import Rung
 from core.launch import Workload
 from core.lessons.course import course_lesson, load_course
 from core.lessons.lesson import Edit
-from core.plain_data import plain
 
 MOST = 64
 """Of more builds than so many, those are made in which one parameter is not the default."""

@@ -14,7 +14,7 @@ from bench_figures import Figure
 from PySide6.QtCore import QEvent, Qt, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication, QTabBar
 
-from core.gc_control import keep_pauses_short
+from core.garbage_collection import keep_pauses_short
 from core.ladder import load_ladder
 from gui.looks.theme import apply_theme
 from gui.shell.main_window import MainWindow

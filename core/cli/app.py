@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status. Without arguments the window opens."""
     try:
         _fill_closed_streams()
-        from core.gc_control import seldom_collected
+        from core.garbage_collection import seldom_collected
 
         with quietly_interrupted(), seldom_collected(ends=argv is None):
             arguments = list(sys.argv[1:] if argv is None else argv)

@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from core.atomic_files import must_be_writable, replace_file
 from core.cli.console import FOUND, MISTAKE, progress_bar, show_error, standard_console, tell
 from core.cli.named_launch import OwnLaunch, faults, file_launch
 from core.cli.options import Compiler, cluster_option
 from core.cli.trace import verdict
 from core.errors import Cancelled, TilescopeError
-from core.files import must_be_writable, replace_file
 from core.findings.sarif import Result, sarif
 from core.own_files.sources_and_headers import read_plain
 from core.rules.counters import COUNTERS

@@ -16,8 +16,8 @@ from rich.console import Console, ConsoleOptions
 from rich.segment import Segment
 from rich.text import Text
 
+from core.control_characters import visible
 from core.errors import CompileError, Diagnostic, TilescopeError
-from core.foreign_text import visible
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -129,7 +129,7 @@ def _check(lessons: Sequence[Lesson | TilescopeError]) -> bool:
 
 def _export(names: Sequence[str], kinds: Sequence[str], out: Path | None, seed: int) -> None:
     """Write a file, or text without pictures to the terminal."""
-    from core.files import replace_file
+    from core.atomic_files import replace_file
     from core.lessons.question_banks import as_csv, as_gift, as_qti
 
     if len(kinds) > 1:

@@ -34,8 +34,8 @@ def report(
     device: Annotated[str, typer.Option(help="Whose ceilings; none for none.")] = "NVIDIA H200",
 ) -> None:
     """Write a report: launch, counters, findings, ceilings and recorded times."""
+    from core.atomic_files import must_be_writable, replace_file
     from core.devices.device_table import load_devices
-    from core.files import must_be_writable, replace_file
     from core.report import as_html, as_markdown, report_of
 
     suffix = out.suffix.lower()

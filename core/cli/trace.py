@@ -16,6 +16,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from core.atomic_files import must_be_writable, replacing
 from core.cli.console import (
     FOUND,
     Terminal,
@@ -38,7 +39,6 @@ from core.cli.options import (
     option,
 )
 from core.errors import ArgumentError, TilescopeError
-from core.files import must_be_writable, replacing
 from core.rules.counters import SPACES, UNITS, WAYS, Count, measures_of
 from core.wording import assignments
 

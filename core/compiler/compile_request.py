@@ -24,8 +24,8 @@ from core.compiler import clang, disk_cache, shipped_ptx
 from core.compiler.cubin import MachineFacts
 from core.compiler.nvrtc import include_folders, library_path
 from core.compiler.which_compiler import CompilerName, chosen
+from core.dataclasses_as_json import plain, typed
 from core.errors import Diagnostic, TilescopeError
-from core.plain_data import plain, typed
 from core.source.host_headers import FIRST, FOLDER, HELD_BY_NVCC
 
 LARGE = 1 << 14  # characters of a source, with its own headers, that may take NVRTC seconds

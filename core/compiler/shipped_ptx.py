@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from core.compiler.cubin import MachineFacts
-from core.plain_data import typed
+from core.dataclasses_as_json import typed
 
 FILE = Path(__file__).resolve().parents[2] / "resources" / "compiled.zip"
 ABOUT = "about.json"

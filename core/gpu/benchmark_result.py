@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from core.dataclasses_as_json import plain, typed
 from core.devices.device_table import (
     Device,
     bandwidth_gbs,
@@ -18,7 +19,6 @@ from core.devices.device_table import (
 )
 from core.errors import TilescopeError
 from core.gpu.result_check import Check
-from core.plain_data import plain, typed
 
 if TYPE_CHECKING:
     from core.ladder import Ladder

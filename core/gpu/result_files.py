@@ -19,8 +19,8 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
+from core.atomic_files import replace_file, replacing
 from core.errors import TilescopeError
-from core.files import replace_file, replacing
 from core.gpu.benchmark_result import (
     FORMAT,
     BenchmarkResult,

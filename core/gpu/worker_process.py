@@ -26,12 +26,12 @@ from typing import TYPE_CHECKING, Any
 
 from core.gpu import worker_messages
 from core.gpu.worker_messages import Event, Stage, WorkerFailure, from_exit, timed_out
-from core.side_process.child import Child
-from core.side_process.message_frames import (
+from core.side_process.connection import (
     CALL,
     DONE,
     EVENT,
     STOP,
+    Child,
     Connection,
     ConnectionLost,
     failure,

@@ -15,11 +15,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
+from core.atomic_files import replace_file
+from core.dataclasses_as_json import plain, typed
 from core.errors import TilescopeError
-from core.files import replace_file
 from core.lessons.lesson import Mark, Setting
 from core.own_files.sources_and_headers import read_plain
-from core.plain_data import plain, typed
 
 Origin = Literal["lesson", "review", "before", "after"]
 """Where a question was asked: in its lesson, a review, or the test before or after the course."""

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from core.control_characters import visible
 from core.errors import ArgumentError, Cancelled, LaunchError, TilescopeError, TooMuchWork
-from core.foreign_text import visible
 from core.ladder.rung import DEFAULT_SEED
 from core.launch import (
     MAX_ARRAY_BYTES,

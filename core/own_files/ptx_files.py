@@ -18,8 +18,8 @@ import numpy as np
 
 from core.compiler.builds import plain_name, resolve_entry
 from core.compiler.kernel_parameters import MAP_ALIGNMENT, MAP_WORDS, TENSOR_MAP, KernelParameter
+from core.control_characters import visible
 from core.errors import ArgumentError, TilescopeError
-from core.foreign_text import visible
 from core.ladder.rung import DEFAULT_SEED
 from core.launch import Argument, ArrayArgument, InlineArgument, Member, ScalarArgument, Workload
 from core.own_files.argument_texts import make_argument

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from core.atomic_files import replace_file
 from core.errors import ArgumentError, TilescopeError
-from core.files import replace_file
 from core.ladder.input_arrays import filled
 from core.launch import MAX_ARRAY_BYTES
 from core.source.cuda_in_python import ENDINGS, cuda_within

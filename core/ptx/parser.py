@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from core.cancelling import check
 from core.errors import PtxSyntaxError, UnsupportedPtx
-from core.gc_control import uncollected
+from core.garbage_collection import uncollected
 from core.ptx.ast import (
     Address,
     Function,

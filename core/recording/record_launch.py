@@ -23,7 +23,7 @@ from core.emulator.scheduling import Schedule, WarpOrder
 from core.errors import BudgetExceeded
 from core.findings.finding_sentences import FaultCollector, Reporter, with_count
 from core.findings.hazards import GlobalState, Hazards
-from core.gc_control import uncollected
+from core.garbage_collection import uncollected
 from core.launch import Workload
 from core.ptx.debug.variables import debug_info
 from core.recording.blocks_side_by_side import (

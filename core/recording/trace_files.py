@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core import plain_data
+from core import dataclasses_as_json
+from core.atomic_files import replacing
 from core.compiler.builds import Build
 from core.compiler.cubin import MachineAccess
 from core.emulator.address_spaces import LOCAL_WINDOW, SHARED_WINDOW, Region, zeros
@@ -35,7 +36,6 @@ from core.emulator.events import (
 from core.emulator.geometry import Geometry
 from core.emulator.launch_image import Image
 from core.errors import TilescopeError
-from core.files import replacing
 from core.launch import (
     MAX_ARRAY_BYTES,
     Argument,
@@ -164,12 +164,12 @@ def _trace_header(trace: Trace, pool: Pool) -> dict[str, Any]:
         "build": _build(trace.build, trace.image.function.name),
         "layout": layout_header(trace.image),
         "counters": _counters(trace.counters),
-        "findings": plain_data.plain(trace.findings),
+        "findings": dataclasses_as_json.plain(trace.findings),
         "complete": trace.complete,
         "note": trace.note,
         "cut": trace.cut,
         "checked": trace.checked,
-        "prints": plain_data.plain(trace.prints),
+        "prints": dataclasses_as_json.plain(trace.prints),
         "issued": trace.instructions_issued,
         "outputs": {name: pool.add(data) for name, data in _kept(trace.outputs).items()},
         "records": [_record(record, pool) for record in trace.records],
@@ -179,7 +179,7 @@ def _trace_header(trace: Trace, pool: Pool) -> dict[str, Any]:
 def _build(build: Build, kernel: str) -> dict[str, Any]:
     accesses = build.accesses.get(kernel, ())
     return {
-        **plain_data.plain(build),
+        **dataclasses_as_json.plain(build),
         "accesses": {kernel: [astuple(access) for access in accesses]},
     }
 
@@ -349,7 +349,7 @@ def trace_of(header: Mapping[str, Any], arrays: Arrays) -> Trace:
     # An earlier program knew where lanes meet, but not where they begin to part.
     pairs = [one if isinstance(one, list) else (one, 0) for one in met]
     made = {**header["build"], "ways": (targets, pairs)}
-    build = plain_data.typed(Build, made, MachineAccess)
+    build = dataclasses_as_json.typed(Build, made, MachineAccess)
     if not build.options:  # no compiler of ours made it
         workload = replace(workload, ptx=build.ptx)
     image = image_of(workload, build)
@@ -360,7 +360,7 @@ def trace_of(header: Mapping[str, Any], arrays: Arrays) -> Trace:
         build,
         {name: arrays[number] for name, number in header["outputs"].items()},
         _read_counters(header["counters"]),
-        plain_data.typed(tuple[Finding, ...], header["findings"]),
+        dataclasses_as_json.typed(tuple[Finding, ...], header["findings"]),
         header["complete"],
         header["note"],
         header["issued"],

@@ -24,8 +24,7 @@ from typing import ParamSpec, TypeVar
 
 from core.cancelling import check, is_cancellable
 from core.errors import TilescopeError, TooMuchWork
-from core.side_process.child import Child
-from core.side_process.message_frames import CALL, DONE, ConnectionLost, failure
+from core.side_process.connection import CALL, DONE, Child, ConnectionLost, failure
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")

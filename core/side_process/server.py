@@ -16,7 +16,7 @@ import signal
 import sys
 from queue import SimpleQueue
 
-from core.side_process.message_frames import Connection
+from core.side_process.connection import Connection
 
 
 def _load(name: str) -> None:

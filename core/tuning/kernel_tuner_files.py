@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from core.atomic_files import replace_file
 from core.errors import TilescopeError
-from core.files import replace_file
 
 OBJECTIVE = "time"
 _T4_VERSION = "1.0.0"

@@ -12,8 +12,8 @@ from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QFileDialog
 
+from core.control_characters import visible
 from core.errors import TilescopeError
-from core.foreign_text import visible
 from core.own_files.launch_texts import LARGE, FileLaunch, split_defines
 from core.own_files.sources_and_headers import read_source, write_source
 from core.source.cuda_in_python import ENDINGS

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer
 
+from core.atomic_files import must_be_writable
 from core.errors import TilescopeError
-from core.files import must_be_writable
 from gui.background import Worker, sentence_of
 from gui.commands.links_and_moments import Moments
 from gui.commands.window_base import Window
@@ -223,7 +223,7 @@ def _report_job(
     `pdf_of` makes a PDF of HTML and a title. Raises TilescopeError for another ending, and where
     it cannot be written.
     """
-    from core.files import replace_file
+    from core.atomic_files import replace_file
     from core.report import as_html, as_markdown, report_of
 
     suffix = path.suffix.lower()

@@ -165,7 +165,7 @@ class Teaching(QObject):
 
     def export(self, path: Path, kind: str) -> None:
         """Write all answers to a file, without a name and without times of day."""
-        from core.files import replace_file
+        from core.atomic_files import replace_file
         from core.lessons.lesson import load_concepts
         from core.lessons.progress import export_csv, export_json
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from core.atomic_files import must_be_writable, replace_file
 from core.cli.console import progress_bar
 from core.errors import ParameterError
-from core.files import must_be_writable, replace_file
 from core.ladder import load_ladder
 from core.lessons.course import load_course
 from gui.exports import film, replay_page

@@ -16,9 +16,9 @@ from PySide6.QtCore import QEvent, QPoint, QSize, Qt
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtWidgets import QApplication, QGridLayout, QHBoxLayout, QLabel, QWidget
 
+from core.atomic_files import replace_file, replacing
 from core.cancelling import check
 from core.errors import TilescopeError
-from core.files import replace_file, replacing
 from gui.exports.exported_views import GLOBAL, MEMORY, caption_of, let_go, memory_of
 from gui.looks.labels_and_layouts import side_by_side, stacked, styled_label
 from gui.looks.style_sheet import TEXT_SIZE, size_rules, stylesheet, window_name

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from PySide6.QtGui import QImage
 
-from core.files import replace_file
+from core.atomic_files import replace_file
 from core.lessons.launch_cache import Recorder
 from core.lessons.lesson import Click, Edit, Lesson, Number, Order, Slider
 from core.lessons.posing_and_marking import Posed, pose, things_of

@@ -130,7 +130,7 @@ def draft_job(
     """Makes a lesson of moments, writes it, and checks it."""
     import re
 
-    from core.files import replace_file
+    from core.atomic_files import replace_file
     from core.lessons.lesson_check import check_lesson
     from core.lessons.lesson_draft import lesson_of
     from core.lessons.lesson_files import read_lesson

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.cancelling import within
 from core.errors import TilescopeError
-from core.gc_control import uncollected
+from core.garbage_collection import uncollected
 from gui.scenes.prefetch import Looks, Standpoint, look_ahead
 from gui.scenes.session import source_key
 from gui.scenes.session_values import UNTITLED, Conditions, Configuration, Origin
@@ -154,7 +154,7 @@ def count_job(progress: Progress, trace: Trace) -> Counted:
 
 
 def profile_job(progress: Progress, path: Path, workload: Workload) -> Profile:
-    """Reads a profile, counts the launch and compares; gives a `gui.scenes.session_values.Profile`.
+    """Reads a profile, counts the launch and compares it with the profile's.
 
     The build is the one whose counters agree with more of the profile's. Raises TilescopeError.
     """

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from psygnal import Signal
 
+from core.atomic_files import replace_file
 from core.cancelling import cancelled_by
 from core.errors import Cancelled, TilescopeError
-from core.files import replace_file
 from core.gpu.benchmark_job import BenchmarkJob, Timing
 from core.gpu.benchmark_result import BenchmarkResult, DeviceReport, Readings, summarise
 from core.gpu.benchmark_run import run_benchmark

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from core.atomic_files import replace_file
+from core.dataclasses_as_json import plain, typed
 from core.errors import TilescopeError
-from core.files import replace_file
 from core.own_files.launch_texts import FileLaunch
 from core.own_files.sources_and_headers import read_plain
-from core.plain_data import plain, typed
 from gui.scenes.moment_links import Named, checksum
 from gui.scenes.session import Session
 from gui.scenes.session_values import MOST, Breakpoint, Configuration

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.devices.device_table import WARP
 from core.emulator.events import Ints
 from core.explain.bank_map import bank_map, explain_bank_map
 from core.explain.explanations import (
@@ -27,7 +28,6 @@ from gui.scenes.block_history import History, history_of
 from gui.scenes.counter_table import CounterRow
 from gui.scenes.grids import product_of
 from gui.scenes.names_and_numbers import block_name, element_name, grouped, plural
-from gui.scenes.session_values import WARP_SIZE
 from gui.scenes.weak_memo import last_for_each
 
 if TYPE_CHECKING:
@@ -81,8 +81,8 @@ def _requests(block: BlockTrace, loads: list[tuple[int, Ints]]) -> list[str]:
     rows: list[tuple[str, ...]] = []
     costs: list[int] = []
     for step, threads in loads:
-        for warp in np.unique(threads // WARP_SIZE).tolist():
-            lanes = (threads[threads // WARP_SIZE == warp] % WARP_SIZE).tolist()
+        for warp in np.unique(threads // WARP).tolist():
+            lanes = (threads[threads // WARP == warp] % WARP).tolist()
             phase = int(block.phase[step])
             costs.append(len(lanes))
             if len(rows) < MOST_ROWS:
@@ -172,7 +172,7 @@ def _in_all(block: BlockTrace, name: str, flat: int) -> tuple[int, int, int]:
 
 
 def _requests_of(loads: list[tuple[int, Ints]]) -> int:
-    return sum(len(np.unique(threads // WARP_SIZE)) for _, threads in loads)
+    return sum(len(np.unique(threads // WARP)) for _, threads in loads)
 
 
 def _needed(trace: Trace, history: History, array: Array, topic: Fetched) -> tuple[int, str]:

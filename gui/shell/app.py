@@ -114,7 +114,7 @@ def _opened(options: argparse.Namespace) -> int:
     from core.cli.app import READ_AHEAD
     from core.cli.named_launch import parse_settings
     from core.errors import TilescopeError
-    from core.gc_control import keep_pauses_short, leave_out
+    from core.garbage_collection import keep_pauses_short, leave_out
     from core.ladder import all_kernels
     from core.side_process.client import end_kept, prepare
     from gui.background import AfterFirstPaint

@@ -29,8 +29,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.atomic_files import replace_file
 from core.errors import TilescopeError
-from core.files import replace_file
 from core.gpu.benchmark_job import Timing
 from core.gpu.result_files import READ, read_results, write_results
 from core.gpu.sweep_plan import SIZE, FileKernel, make_plan

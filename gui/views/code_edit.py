@@ -28,8 +28,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QToolTip, QWidget
 
+from core.control_characters import visible
 from core.errors import TilescopeError
-from core.foreign_text import visible
 from core.own_files.sources_and_headers import (
     MOST_SOURCE,
     must_be_short_enough,

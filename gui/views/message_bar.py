@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QObject, QRectF, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QHideEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QPushButton, QToolButton, QWidget
 
-from core.foreign_text import visible
+from core.control_characters import visible
 from gui.looks.icons import set_icon
 from gui.looks.labels_and_layouts import named, side_by_side, styled_label
 from gui.looks.style_sheet import set_style

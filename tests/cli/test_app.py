@@ -12,7 +12,7 @@ import pytest
 
 from core.cli import app
 from core.cli.console import FAILED
-from core.foreign_text import visible
+from core.control_characters import visible
 
 ROOT_COMMANDS = ("trace", "bench", "devices")
 

@@ -9,7 +9,7 @@ import pytest
 from core.assembler import assembled_module
 from core.assembler.assembled_module import module_of
 from core.compiler.builds import compile_ptx, find_entry, plain_name
-from core.gc_control import uncollected
+from core.garbage_collection import uncollected
 from core.own_files.launch_texts import FileLaunch, file_workload
 from core.ptx.debug import variables
 from core.ptx.debug.variables import debug_info
@@ -115,7 +115,7 @@ def test_sections_are_found_where_they_begin_a_line():
 
 def test_nothing_is_collected_while_many_objects_are_made(monkeypatch):
     collected = []
-    monkeypatch.setattr("core.gc_control._MANY", 1000)
+    monkeypatch.setattr("core.garbage_collection._MANY", 1000)
     frozen = gc.get_freeze_count()
     watch = lambda phase, info: collected.append(info["generation"])  # noqa: E731
     gc.callbacks.append(watch)

@@ -108,7 +108,7 @@ def test_where_no_process_can_be_started_the_work_is_done_here(monkeypatch):
         raise BlockingIOError("no more processes")
 
     end_kept()
-    monkeypatch.setattr("core.side_process.child.subprocess.Popen", refused)
+    monkeypatch.setattr("core.side_process.connection.subprocess.Popen", refused)
     prepare()
     assert apart(process_id) == os.getpid()
 

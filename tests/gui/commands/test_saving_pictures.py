@@ -184,7 +184,7 @@ def test_what_cannot_be_written_is_said_with_what_to_do(window, qtbot, tmp_path,
     folder = tmp_path / "x.pdf"
     folder.mkdir()
     assert "a folder has that name" in failure(window, qtbot, folder)
-    monkeypatch.setattr("core.files.os.access", lambda *a: False)
+    monkeypatch.setattr("core.atomic_files.os.access", lambda *a: False)
     assert "may not be written to. Choose another folder." in failure(
         window, qtbot, tmp_path / "y.png"
     )

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.atomic_files import replace_file, replacing
 from core.errors import TilescopeError
-from core.files import replace_file, replacing
 from core.gpu.result_files import WRITTEN, load_recorded, write_results
 from core.ladder import load_ladder
 from core.own_files.sources_and_headers import read_source, write_source

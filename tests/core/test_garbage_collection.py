@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from core import gc_control
+from core import garbage_collection
 
 
 @pytest.fixture(autouse=True)
@@ -20,22 +20,22 @@ def collector():
 
 
 def test_what_stays_is_out_of_the_collectors_sight():
-    gc_control.keep_pauses_short()
+    garbage_collection.keep_pauses_short()
     assert gc.get_threshold()[2] > 10
     assert sys.getswitchinterval() < 0.001
     frozen = gc.get_freeze_count()
     assert frozen > 10 * len(gc.get_objects())
     kept = [[i] for i in range(1000)]
-    gc_control.leave_out()
+    garbage_collection.leave_out()
     assert gc.get_freeze_count() >= frozen + len(kept)
 
 
 def test_a_process_that_ends_leaves_its_garbage():
     frozen, before = gc.get_freeze_count(), gc.get_threshold()
-    with gc_control.seldom_collected(ends=False):
+    with garbage_collection.seldom_collected(ends=False):
         assert gc.get_threshold()[0] > before[0]
     assert gc.get_threshold() == before
     assert gc.get_freeze_count() == frozen
-    with gc_control.seldom_collected(ends=True):
+    with garbage_collection.seldom_collected(ends=True):
         kept = [[i] for i in range(1000)]
     assert gc.get_freeze_count() >= frozen + len(kept)

@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from core.side_process.message_frames import CALL, DONE, ConnectionLost, read_frame, write_frame
+from core.side_process.connection import CALL, DONE, ConnectionLost, read_frame, write_frame
 
 
 def test_frames_come_back_in_order():
