@@ -146,7 +146,7 @@ def _address_conversion(instruction: Instruction) -> Operation:
     return Operation(lambda a: a + move, ((source, wide),), (wide,))
 
 
-# Decodes what steers threads: branches, calls, barriers, and what the lanes of a warp exchange.
+# Decodes what steers threads: branches, calls, and the end of threads; and fences.
 
 
 def _branch(decoder: OperandDecoder, instruction: Instruction) -> Op:
@@ -427,7 +427,8 @@ def _compose(
 
 _CONVERSIONS = ("cvta", "isspacep")  # of addresses
 _Decode = Callable[[OperandDecoder, Instruction], Op]
-# What few kernels use is named as module.function of this package, and loaded when it is met.
+# What needs a machine's state is named as module.function of this package, and loaded when it is
+# met: those files import this one, and few kernels use most of them.
 _BY_KIND: dict[str, _Decode | str] = {
     "load": _load_or_store,
     "store": _load_or_store,

@@ -219,8 +219,7 @@ class MemoryUnit:
             return None
         block = lane // self.geometry.threads
         place = block if wanted < 0 else int(self.geometry.peers[block, wanted])
-        stride = self.shared.data.size // len(self.geometry.blocks)
-        return self.shared, place * stride + offset
+        return self.shared, place * self.image.shared_stride + offset
 
     def have_ended(self, places: Ints) -> Mask:
         """Whether bytes of shared memory are those of blocks that have ended.
@@ -229,9 +228,8 @@ class MemoryUnit:
         """
         assert self.alive is not None
         blocks = len(self.geometry.blocks)
-        stride = max(self.shared.data.size // blocks, 1)
         gone = ~np.logical_or.reduce(self.alive.reshape(blocks, -1), axis=1)
-        found: Mask = gone[np.clip(places // stride, 0, blocks - 1)]
+        found: Mask = gone[np.clip(places // self.image.shared_stride, 0, blocks - 1)]
         return found
 
     def global_bytes(self, address: int, nbytes: int) -> tuple[Region, int] | None:
