@@ -35,15 +35,118 @@ if TYPE_CHECKING:
     from gui.scenes.session import Session
 
 
-MOST_ROWS = 24  # requests that are listed one by one
-
-
 @dataclass(frozen=True)
 class Fetched:
     """How often the block has loaded one element of a global array so far."""
 
     array: str
     index: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """The selected warp's share of the step's access to "global" or "shared" memory.
+
+    Where the step makes none it is the latest one before it, as in the views.
+    """
+
+    space: str
+
+
+@dataclass(frozen=True)
+class OnPage:
+    """What a page without a clock shows, by its key; `make` explains it as it is."""
+
+    page: str
+    make: Callable[[], Explanation] = field(compare=False)
+
+
+Topic = Step | Place | Fetched | OnPage
+
+
+def topic_of_moment(session: Session, front: str = "") -> Topic:
+    """What is looked at: how often the selected element was loaded, or the step's access.
+
+    `front` is the memory whose view is in front, "global" or "shared"; empty where none is.
+    """
+    element, trace = session.element, session.trace
+    arrays = [array.name for array in trace.arrays] if trace is not None else []
+    if session.heat and element is not None and element[0] in arrays:
+        return Fetched(*element)
+    return topic_of_step(session, front)
+
+
+def topic_of_step(session: Session, front: str = "") -> Step:
+    """The space that the step's access goes to; else the one in front, else the last one's."""
+    block = session.block_trace
+    if block is None or not block.n_steps:
+        return Step(front or "global")
+    access = block.access(session.step)
+    if access is None and front:
+        return Step(front)
+    if access is None:
+        history = history_of(block)
+        last = [history.last_access(session.step, space) for space in ("global", "shared")]
+        access = max((a for a in last if a is not None), key=lambda a: a.step, default=None)
+    return Step("shared" if access is not None and access.space == "shared" else "global")
+
+
+def topic_of_row(row: CounterRow) -> Place:
+    """The total of a row of the counters view."""
+    way = next(way for way, access in WAYS.items() if access == row.access)
+    return Place(row.space, way, row.line, None if row.line is not None else row.place)
+
+
+def topic_of_line(session: Session, line: int, column: str) -> Place:
+    """The total of a source line: "sectors" or "wavefronts", of the first way in `WAYS`."""
+    space = "global" if column == "sectors" else "shared"
+    counts = session.counts.counters.by_line.get(line, {}) if session.counts is not None else {}
+    found = [w for w in WAYS if counts.get(f"{space}_{w}_requests", Count()).value]
+    return Place(space, found[0] if found else "ld", line)
+
+
+def explain(session: Session, topic: Topic) -> Explanation:
+    """The explanation of a topic as things stand now, and of which build the number is."""
+    if isinstance(topic, OnPage):
+        return topic.make()
+    found = _explain(session, topic)
+    if session.trace is None or not found.sections:
+        return found
+    return replace(found, sections=(*found.sections, build_of(session.trace.build)))
+
+
+def _explain(session: Session, topic: Step | Place | Fetched) -> Explanation:
+    block, shown = session.block_trace, session.counts
+    if session.trace is None or shown is None or block is None or not block.n_steps:
+        return Explanation("Nothing has been recorded yet.", ())
+    if isinstance(topic, Fetched):
+        if not session.fit_element((topic.array, topic.index)):
+            return Explanation("The launch that is shown now has no such element.", ())
+        return explain_fetches(session.trace, block, topic, session.step)
+    if isinstance(topic, Place):
+        counters, counts = shown.counters, shown.counters.totals
+        if topic.line is not None:
+            counts = counters.by_line.get(topic.line, {})
+        elif topic.array is not None:
+            counts = counters.by_array.get(topic.array, {})
+        return explain_total(counts, topic, block, session.step, session.warp)
+    access = history_of(block).last_access(session.step, topic.space)
+    if topic.space == "shared":
+        used = bank_map(block, session.step, session.thread, access)
+        if used is not None and used.is_asynchronous:
+            return explain_bank_map(used)
+    if access is None:
+        return Explanation(f"No access to {topic.space} memory yet.", ())
+    found = explain_access(access, session.warp)
+    when = "" if access.step == session.step else " (the last before this step)"
+    title = f"{found.title}, step {access.step}{when}"
+    return Explanation(title, found.sections, found.answer)
+
+
+# How often the block has loaded one element, and why so often.
+
+
+MOST_ROWS = 24  # requests that are listed one by one
 
 
 def explain_fetches(trace: Trace, block: BlockTrace, topic: Fetched, step: int) -> Explanation:
@@ -221,107 +324,10 @@ def _sharing(loads: list[tuple[int, Ints]]) -> Section:
     )
 
 
+# An explanation for a text browser.
+
+
 FOLDED, SPARED = 8, 2  # lines of a list that are shown, and that are not worth a fold
-
-
-@dataclass(frozen=True)
-class Step:
-    """The selected warp's share of the step's access to "global" or "shared" memory.
-
-    Where the step makes none it is the latest one before it, as in the views.
-    """
-
-    space: str
-
-
-@dataclass(frozen=True)
-class OnPage:
-    """What a page without a clock shows, by its key; `make` explains it as it is."""
-
-    page: str
-    make: Callable[[], Explanation] = field(compare=False)
-
-
-Topic = Step | Place | Fetched | OnPage
-
-
-def topic_of_moment(session: Session, front: str = "") -> Topic:
-    """What is looked at: how often the selected element was loaded, or the step's access.
-
-    `front` is the memory whose view is in front, "global" or "shared"; empty where none is.
-    """
-    element, trace = session.element, session.trace
-    arrays = [array.name for array in trace.arrays] if trace is not None else []
-    if session.heat and element is not None and element[0] in arrays:
-        return Fetched(*element)
-    return topic_of_step(session, front)
-
-
-def topic_of_step(session: Session, front: str = "") -> Step:
-    """The space that the step's access goes to; else the one in front, else the last one's."""
-    block = session.block_trace
-    if block is None or not block.n_steps:
-        return Step(front or "global")
-    access = block.access(session.step)
-    if access is None and front:
-        return Step(front)
-    if access is None:
-        history = history_of(block)
-        last = [history.last_access(session.step, space) for space in ("global", "shared")]
-        access = max((a for a in last if a is not None), key=lambda a: a.step, default=None)
-    return Step("shared" if access is not None and access.space == "shared" else "global")
-
-
-def topic_of_row(row: CounterRow) -> Place:
-    """The total of a row of the counters view."""
-    way = next(way for way, access in WAYS.items() if access == row.access)
-    return Place(row.space, way, row.line, None if row.line is not None else row.place)
-
-
-def topic_of_line(session: Session, line: int, column: str) -> Place:
-    """The total of a source line: "sectors" or "wavefronts", of the first way in `WAYS`."""
-    space = "global" if column == "sectors" else "shared"
-    counts = session.counts.counters.by_line.get(line, {}) if session.counts is not None else {}
-    found = [w for w in WAYS if counts.get(f"{space}_{w}_requests", Count()).value]
-    return Place(space, found[0] if found else "ld", line)
-
-
-def explain(session: Session, topic: Topic) -> Explanation:
-    """The explanation of a topic as things stand now, and of which build the number is."""
-    if isinstance(topic, OnPage):
-        return topic.make()
-    found = _explain(session, topic)
-    if session.trace is None or not found.sections:
-        return found
-    return replace(found, sections=(*found.sections, build_of(session.trace.build)))
-
-
-def _explain(session: Session, topic: Step | Place | Fetched) -> Explanation:
-    block, shown = session.block_trace, session.counts
-    if session.trace is None or shown is None or block is None or not block.n_steps:
-        return Explanation("Nothing has been recorded yet.", ())
-    if isinstance(topic, Fetched):
-        if not session.fit_element((topic.array, topic.index)):
-            return Explanation("The launch that is shown now has no such element.", ())
-        return explain_fetches(session.trace, block, topic, session.step)
-    if isinstance(topic, Place):
-        counters, counts = shown.counters, shown.counters.totals
-        if topic.line is not None:
-            counts = counters.by_line.get(topic.line, {})
-        elif topic.array is not None:
-            counts = counters.by_array.get(topic.array, {})
-        return explain_total(counts, topic, block, session.step, session.warp)
-    access = history_of(block).last_access(session.step, topic.space)
-    if topic.space == "shared":
-        used = bank_map(block, session.step, session.thread, access)
-        if used is not None and used.is_asynchronous:
-            return explain_bank_map(used)
-    if access is None:
-        return Explanation(f"No access to {topic.space} memory yet.", ())
-    found = explain_access(access, session.warp)
-    when = "" if access.step == session.step else " (the last before this step)"
-    title = f"{found.title}, step {access.step}{when}"
-    return Explanation(title, found.sections, found.answer)
 
 
 def as_html(explanation: Explanation, mono: str, unfolded: Collection[str] = ()) -> str:
