@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from core.rules import atomics, global_memory, shared_memory
+from tests.core.rules.test_atomics import LAUNCHES as ATOMICS
 from tests.core.rules.test_copied_sectors import LAUNCHES as COPIED
-from tests.core.rules.test_global_atomics import LAUNCHES as ATOMICS
 from tests.core.test_reference import KINDS, LAUNCHES, ROWS, has_atomics
 from tests.reference_set import FOLDER
 from tests.scattered_set import FOLDER as SCATTERED

@@ -14,6 +14,7 @@ from core.compiler.builds import Build
 from core.compiler.cubin import MachineAccess
 from core.errors import PtxSyntaxError
 from core.ptx.ast import Module, registers
+from core.ptx.dataflow import mentioned
 from core.ptx.parser import is_kept, kept, without_unreached
 
 LARGE = 1 << 18  # characters of PTX beyond which what the launched kernel never reaches is left out
@@ -96,13 +97,13 @@ def _without_unused_loads(module: Module) -> Module:
     rewriting = Rewriting(module)
     for function in module.functions.values():
         code = module.instructions[function.first_pc : function.end_pc]
-        mentioned = Counter[str]()
+        mentions = Counter[str]()
         for one in code:
-            mentioned.update(registers(*one.operands, *(() if one.guard is None else (one.guard,))))
+            mentions.update(mentioned(one))
         for one in code:
             is_of_memory = "param" not in one.modifiers or one.on_stack
             if one.opcode == "ld" and is_of_memory and not _KEPT & {*one.modifiers}:
                 results = [*registers(one.operands[0])]
-                if all(mentioned[name] == 1 for name in results):
+                if all(mentions[name] == 1 for name in results):
                     rewriting.replace(one.pc, (replace(one, silent=True),))
     return rewriting.module()

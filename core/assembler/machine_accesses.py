@@ -23,7 +23,7 @@ from core.compiler.cubin import ACCESSES, MachineAccess
 from core.ptx.ast import Address, Function, Immediate, Instruction, Module, Register, Symbol
 from core.ptx.dataflow import results
 from core.ptx.loops import back_edges
-from core.ptx.opcodes import opcode_of, space_of
+from core.ptx.opcodes import opcode_of, space_of, vector_length
 from core.ptx.types import PRED, TYPES
 
 if TYPE_CHECKING:
@@ -495,8 +495,9 @@ def is_counted(instruction: Instruction) -> bool:
 def _nbytes(instruction: Instruction) -> int:
     """Bytes a lane that the PTX instruction asks for."""
     kind = instruction.modifiers[-1]
-    many = next((int(m[1:]) for m in instruction.modifiers if m in ("v2", "v4", "v8")), 1)
-    return many * (TYPES[kind].nbytes if kind in TYPES else int(kind[1:]) // 8)
+    return vector_length(instruction) * (
+        TYPES[kind].nbytes if kind in TYPES else int(kind[1:]) // 8
+    )
 
 
 def _width(instruction: Instruction) -> int:

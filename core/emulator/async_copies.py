@@ -171,7 +171,6 @@ class Copies(MachinePart):
     def _too_late(self, lanes: Lanes, lane: int, place: int, nbytes: int) -> None:
         """A lane's copy goes to shared memory of a block that has ended."""
         shared = self.state.unit.shared
-        stride = max(shared.data.size // len(self.state.geometry.blocks), 1)
         self.state.fault(
             "remote_exit",
             lanes.pc,
@@ -179,7 +178,7 @@ class Copies(MachinePart):
             np.array([lane]),
             detail=f"begins a {operation_of(lanes.op.instruction)} to",
             region=shared,
-            address=np.array([shared.base + place % stride], np.int64),
+            address=np.array([shared.base + place % self.state.image.shared_stride], np.int64),
             width=nbytes,
         )
 

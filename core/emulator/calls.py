@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from core.emulator.barriers import Barriers
 from core.emulator.events import CallEvent, Mask, SaveEvent
-from core.emulator.host_calls import host_call
 from core.emulator.machine_state import Frame, Group, MachineState
 from core.emulator.program import Call, Op, ParameterAccess
 from core.emulator.scheduling import RunQueue
+from core.emulator.system_calls import system_call
 from core.ptx.arithmetic.operation import unsupported
 from core.ptx.ast import Function
 from core.ptx.types import PtxType
@@ -135,7 +135,7 @@ class Calls:
         """Enters a function, or executes it where it is the driver's; True as `call` says."""
         call: Call = op.payload
         if function.first_pc == function.end_pc:
-            goes_on = host_call(self.state, frame, group, op, function.name)
+            goes_on = system_call(self.state, frame, group, op, function.name)
             if goes_on:
                 self.set_results(frame, call, group.mask)
             else:

@@ -44,15 +44,17 @@ from core.ptx.ast import (
     Symbol,
     elements,
 )
-from core.ptx.opcodes import OPCODES, opcode_of, space_of, unknown_modifier, update_of
+from core.ptx.opcodes import (
+    OPCODES,
+    opcode_of,
+    space_of,
+    unknown_modifier,
+    update_of,
+    vector_length,
+)
 from core.ptx.types import PRED, TYPES, PtxType
 
 # Decodes loads, stores, atomics, accesses of parameters, and conversions of addresses.
-
-
-def _vector_length(instruction: Instruction) -> int:
-    """Elements of a `.v2`, `.v4` or `.v8` access."""
-    return next((int(m[1:]) for m in instruction.modifiers if m in ("v2", "v4", "v8")), 1)
 
 
 def _memory_type(instruction: Instruction) -> PtxType:
@@ -72,7 +74,7 @@ def _load_or_store(decoder: OperandDecoder, instruction: Instruction) -> Op:
     if not isinstance(address, Address):
         raise unsupported(instruction, "has no address")
     value = elements(instruction.operands[0 if is_load else 1])
-    if len(value) != _vector_length(instruction):
+    if len(value) != vector_length(instruction):
         raise unsupported(instruction, "has as many registers as the vector says elements")
     loaded, stored = (value, ()) if is_load else ((), value)
     readers = tuple(decoder.table.read(instruction, v, kind) for v in stored)
@@ -102,7 +104,7 @@ def _atomic(decoder: OperandDecoder, instruction: Instruction) -> Op:
     address, *operands = instruction.operands[1 if has_result else 0 :]
     if not isinstance(address, Address):
         raise unsupported(instruction, "has no address")
-    count = _vector_length(instruction)
+    count = vector_length(instruction)
     if count > 1:
         operands = operands[:1]  # a cache policy may follow
     elif any("cache_hint" in m for m in instruction.modifiers):
@@ -144,7 +146,7 @@ def _address_conversion(instruction: Instruction) -> Operation:
     return Operation(lambda a: a + move, ((source, wide),), (wide,))
 
 
-# Decodes what steers threads: branches, calls, barriers, and what the lanes of a warp exchange.
+# Decodes what steers threads: branches, calls, and the end of threads; and fences.
 
 
 def _branch(decoder: OperandDecoder, instruction: Instruction) -> Op:
@@ -425,7 +427,8 @@ def _compose(
 
 _CONVERSIONS = ("cvta", "isspacep")  # of addresses
 _Decode = Callable[[OperandDecoder, Instruction], Op]
-# What few kernels use is named as module.function of this package, and loaded when it is met.
+# What needs a machine's state is named as module.function of this package, and loaded when it is
+# met: those files import this one, and few kernels use most of them.
 _BY_KIND: dict[str, _Decode | str] = {
     "load": _load_or_store,
     "store": _load_or_store,

@@ -24,9 +24,6 @@ from core.emulator.program import MemoryAccess
 # into sectors and banks) holds for the others too.
 
 
-MOST_MISSES = 32  # of one instruction in a row, after which its patterns are no longer sought
-
-
 @dataclass(eq=False, slots=True)
 class Pattern:
     """One access that lay in one region, aligned. `address` as in `AccessEvent`.

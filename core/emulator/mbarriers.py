@@ -164,10 +164,7 @@ class MBarriers(MachinePart):
     ) -> None:
         """Tells of a fault of lanes at their mbarrier."""
         shared = self.state.unit.shared
-        first = int(lanes[0])
-        assert shared.lane_offset is not None
-        stride = shared.data.size // len(self.state.geometry.blocks)
-        offset = int(places[first]) * 8 % max(stride, 1)
+        offset = int(places[int(lanes[0])]) * 8 % self.state.image.shared_stride
         self.state.fault(
             kind,
             pc,

@@ -19,7 +19,6 @@ from core.emulator.address_spaces import (
     zeros,
 )
 from core.emulator.events import (
-    MOST_MISSES,
     AccessEvent,
     FaultEvent,
     Indices,
@@ -36,120 +35,12 @@ from core.ptx.arithmetic.floating import extremum2
 from core.ptx.arithmetic.formats_and_rounding import canonical, codec, flush, round_to, sum_to_odd
 from core.ptx.types import PtxType
 
-# What each atomic operation makes of the old value (PTX ISA, "atom" and "red").
-
-
 _NARROW = 1024  # a machine of so few lanes looks addresses up instead of comparing them
+MOST_MISSES = 32  # of one instruction in a row, after which its patterns are no longer sought
 _MOST_PATTERNS = 4096  # that are kept
 
 Values = tuple[NDArray[Any], ...]
 Update = Callable[..., Any]
-_Values = NDArray[Any]
-
-
-def _increment(old: _Values, limit: _Values) -> _Values:
-    return np.where(old >= limit, 0, old + 1).astype(old.dtype)
-
-
-def _decrement(old: _Values, limit: _Values) -> _Values:
-    return np.where((old == 0) | (old > limit), limit, old - 1).astype(old.dtype)
-
-
-_PLAIN: dict[str, Update] = {
-    "add": np.add,
-    "min": np.minimum,
-    "max": np.maximum,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-    "exch": lambda old, new: new,
-    "cas": lambda old, compare, new: np.where(old == compare, new, old),
-    "inc": _increment,
-    "dec": _decrement,
-}
-
-
-def update(operation: str, kind: PtxType, space: str) -> Update:
-    """The new value from the old one and the operands.
-
-    A float32 sum in global memory flushes subnormals to zero, in shared memory it does not.
-    """
-    if operation in ("add", "min", "max") and (kind.kind == "x" or kind.name == "f16"):
-        return _narrow(operation, kind)
-    if operation == "add" and kind.is_float:
-        if kind.bits == 32 and space != "shared":
-            return lambda old, value: flush(canonical(flush(old) + flush(value)))
-        return lambda old, value: canonical(old + value)
-    return _PLAIN[operation]
-
-
-def _narrow(operation: str, kind: PtxType) -> Update:
-    """Half precision: each element rounded once."""
-    form = codec(kind)
-    functions: dict[str, Update] = {
-        "add": sum_to_odd,
-        "min": partial(extremum2, smallest=True),
-        "max": partial(extremum2, smallest=False),
-    }
-    exact = functions[operation]
-
-    def function(old: _Values, value: _Values) -> _Values:
-        total = exact(form.decode(old), form.decode(value))
-        return form.encode(round_to(total, form.form, "rn"))
-
-    return function
-
-
-# Data between registers and the bytes of a region.
-
-
-def log2(size: int) -> int:
-    """Of a power of two."""
-    return size.bit_length() - 1
-
-
-def places_of(region: Region, address: Ints, access: MemoryAccess) -> Ints:
-    """The places of the first elements in the region's data, seen as elements of the type."""
-    index = address - region.base
-    if region.lane_offset is not None:
-        index = index + region.lane_offset
-    return index >> log2(access.type.dtype.itemsize)
-
-
-def gather(region: Region, first: Ints, access: MemoryAccess) -> Values:
-    """The values at these places, one array for each element of a vector."""
-    view = region.view(access.type.dtype)
-    if access.count == 1:
-        return (view.take(first),)
-    return tuple(view.take(first + i) for i in range(access.count))
-
-
-def scatter(
-    region: Region, first: Ints, access: MemoryAccess, values: Values, mask: Mask | None
-) -> None:
-    """Stores; where lanes meet, the last one wins (PTX leaves open which)."""
-    view = region.writable(access.type.dtype)
-    for i, value in enumerate(values):
-        place = first + i if i else first
-        if mask is not None and place.size > 1:
-            lanes = np.flatnonzero(mask)
-            view[place[lanes]] = value if value.size == 1 else value[lanes]
-        elif place.size == 1 and value.size > 1:
-            view[place] = value[-1:] if mask is None else value[np.flatnonzero(mask)[-1:]]
-        else:
-            view[place] = value
-
-
-def turns(places: Ints) -> Iterator[Indices]:
-    """Lanes in turns: no two of a turn share a place, and those that share one keep their order."""
-    order = np.argsort(places, kind="stable")
-    ordered = places[order]
-    first = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    rank = np.arange(len(order)) - np.repeat(first, np.diff(np.r_[first, len(order)]))
-    by_rank = np.argsort(rank, kind="stable")
-    ends = np.cumsum(np.bincount(rank))
-    for start, end in zip(np.r_[0, ends[:-1]], ends, strict=True):
-        yield order[by_rank[start:end]]
 
 
 class MemoryUnit:
@@ -219,8 +110,7 @@ class MemoryUnit:
             return None
         block = lane // self.geometry.threads
         place = block if wanted < 0 else int(self.geometry.peers[block, wanted])
-        stride = self.shared.data.size // len(self.geometry.blocks)
-        return self.shared, place * stride + offset
+        return self.shared, place * self.image.shared_stride + offset
 
     def have_ended(self, places: Ints) -> Mask:
         """Whether bytes of shared memory are those of blocks that have ended.
@@ -229,9 +119,8 @@ class MemoryUnit:
         """
         assert self.alive is not None
         blocks = len(self.geometry.blocks)
-        stride = max(self.shared.data.size // blocks, 1)
         gone = ~np.logical_or.reduce(self.alive.reshape(blocks, -1), axis=1)
-        found: Mask = gone[np.clip(places // stride, 0, blocks - 1)]
+        found: Mask = gone[np.clip(places // self.image.shared_stride, 0, blocks - 1)]
         return found
 
     def global_bytes(self, address: int, nbytes: int) -> tuple[Region, int] | None:
@@ -308,7 +197,7 @@ class MemoryUnit:
                 self._misses[pc] = 0
                 first = pattern.first
                 if shift:
-                    first = first + (shift >> log2(access.type.dtype.itemsize))
+                    first = first + (shift >> _log2(access.type.dtype.itemsize))
                 return self._access(
                     op, registers, mask, tick, address, pattern.region, first, pattern, shift
                 )
@@ -322,7 +211,7 @@ class MemoryUnit:
         if region is None or misaligned:
             return self._piecewise(op, registers, mask, tick, address, width)
         self._guess[pc] = region
-        first = places_of(region, address, access)
+        first = _places_of(region, address, access)
         pattern = self._new_pattern(key, pc, access, region, mask, address, first)
         return self._access(op, registers, mask, tick, address, region, first, pattern)
 
@@ -396,10 +285,10 @@ class MemoryUnit:
         access: MemoryAccess = op.payload
         operands: Values = ()
         if access.kind == "load":
-            values = gather(region, first, access)
+            values = _gather(region, first, access)
         elif access.kind == "store":
             values = tuple(read(registers) for read in access.values)
-            scatter(region, first, access, values, mask)
+            _scatter(region, first, access, values, mask)
             self.changes += 1
         else:
             operands = tuple(read(registers) for read in access.values)
@@ -459,7 +348,7 @@ class MemoryUnit:
         full = [np.broadcast_to(o, self.count) for o in operands]
         old = np.zeros(self.count, dtype)
         change = update(access.operation, access.type, region.space)
-        for turn in turns(places[lanes]):
+        for turn in _turns(places[lanes]):
             now = lanes[turn]
             before = view[places[now]]
             old[now] = before
@@ -488,7 +377,7 @@ class MemoryUnit:
             here = good & (owner == number)
             region = self._guess[op.instruction.pc] = self._map.regions[number]
             part = self._only_active(address, here)
-            first = places_of(region, part, access)
+            first = _places_of(region, part, access)
             values = self._access(op, registers, here, tick, part, region, first)
             for result, value in zip(results, values, strict=False):
                 np.copyto(result, value, where=here)
@@ -555,3 +444,111 @@ class MemoryUnit:
     def nearest(self, address: int) -> Region | None:
         """The region at an address, or else the closest one."""
         return self._map.nearest(address)
+
+
+# Data between registers and the bytes of a region.
+
+
+def _log2(size: int) -> int:
+    """Of a power of two."""
+    return size.bit_length() - 1
+
+
+def _places_of(region: Region, address: Ints, access: MemoryAccess) -> Ints:
+    """The places of the first elements in the region's data, seen as elements of the type."""
+    index = address - region.base
+    if region.lane_offset is not None:
+        index = index + region.lane_offset
+    return index >> _log2(access.type.dtype.itemsize)
+
+
+def _gather(region: Region, first: Ints, access: MemoryAccess) -> Values:
+    """The values at these places, one array for each element of a vector."""
+    view = region.view(access.type.dtype)
+    if access.count == 1:
+        return (view.take(first),)
+    return tuple(view.take(first + i) for i in range(access.count))
+
+
+def _scatter(
+    region: Region, first: Ints, access: MemoryAccess, values: Values, mask: Mask | None
+) -> None:
+    """Stores; where lanes meet, the last one wins (PTX leaves open which)."""
+    view = region.writable(access.type.dtype)
+    for i, value in enumerate(values):
+        place = first + i if i else first
+        if mask is not None and place.size > 1:
+            lanes = np.flatnonzero(mask)
+            view[place[lanes]] = value if value.size == 1 else value[lanes]
+        elif place.size == 1 and value.size > 1:
+            view[place] = value[-1:] if mask is None else value[np.flatnonzero(mask)[-1:]]
+        else:
+            view[place] = value
+
+
+def _turns(places: Ints) -> Iterator[Indices]:
+    """Lanes in turns: no two of a turn share a place, and those that share one keep their order."""
+    order = np.argsort(places, kind="stable")
+    ordered = places[order]
+    first = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    rank = np.arange(len(order)) - np.repeat(first, np.diff(np.r_[first, len(order)]))
+    by_rank = np.argsort(rank, kind="stable")
+    ends = np.cumsum(np.bincount(rank))
+    for start, end in zip(np.r_[0, ends[:-1]], ends, strict=True):
+        yield order[by_rank[start:end]]
+
+
+# What each atomic operation makes of the old value (PTX ISA, "atom" and "red").
+
+
+def _increment(old: NDArray[Any], limit: NDArray[Any]) -> NDArray[Any]:
+    return np.where(old >= limit, 0, old + 1).astype(old.dtype)
+
+
+def _decrement(old: NDArray[Any], limit: NDArray[Any]) -> NDArray[Any]:
+    return np.where((old == 0) | (old > limit), limit, old - 1).astype(old.dtype)
+
+
+_PLAIN: dict[str, Update] = {
+    "add": np.add,
+    "min": np.minimum,
+    "max": np.maximum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "exch": lambda old, new: new,
+    "cas": lambda old, compare, new: np.where(old == compare, new, old),
+    "inc": _increment,
+    "dec": _decrement,
+}
+
+
+def update(operation: str, kind: PtxType, space: str) -> Update:
+    """The new value from the old one and the operands.
+
+    A float32 sum in global memory flushes subnormals to zero, in shared memory it does not.
+    """
+    if operation in ("add", "min", "max") and (kind.kind == "x" or kind.name == "f16"):
+        return _narrow(operation, kind)
+    if operation == "add" and kind.is_float:
+        if kind.bits == 32 and space != "shared":
+            return lambda old, value: flush(canonical(flush(old) + flush(value)))
+        return lambda old, value: canonical(old + value)
+    return _PLAIN[operation]
+
+
+def _narrow(operation: str, kind: PtxType) -> Update:
+    """Half precision: each element rounded once."""
+    form = codec(kind)
+    functions: dict[str, Update] = {
+        "add": sum_to_odd,
+        "min": partial(extremum2, smallest=True),
+        "max": partial(extremum2, smallest=False),
+    }
+    exact = functions[operation]
+
+    def function(old: NDArray[Any], value: NDArray[Any]) -> NDArray[Any]:
+        total = exact(form.decode(old), form.decode(value))
+        return form.encode(round_to(total, form.form, "rn"))
+
+    return function

@@ -66,13 +66,8 @@ class Scope(Protocol):
         """What a word of the vocabulary says. Raises TilescopeError."""
 
 
-class Words(Protocol):
-    """Which words there are, for the check of an expression before it is used."""
-
-    def check(self, word: str, given: int, named: frozenset[str]) -> str:
-        """What is wrong with a call, as the end of a sentence; "" where nothing is."""
-
-
+CheckCall = Callable[[str, int, frozenset[str]], str]
+"""What is wrong with a call of a word, for so many values and these names; "" where nothing is."""
 _ARITHMETIC = {**ARITHMETIC, ast.Div: operator.truediv}
 _COMPARISON: Mapping[type[ast.AST], Callable[[Any, Any], bool]] = {
     **COMPARISON,
@@ -91,9 +86,9 @@ class Expression:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_tree", _parse(self.text))
 
-    def check(self, words: Words, names: frozenset[str]) -> None:
+    def check(self, check_call: CheckCall, names: frozenset[str]) -> None:
         """Raise LessonError for a word, a name or a number of arguments that there is not."""
-        _Check(self.text, words).expression(self._tree, names)
+        _Check(self.text, check_call).expression(self._tree, names)
 
     def value(self, scope: Scope) -> Value:
         """What it gives. Raises TilescopeError."""
@@ -235,8 +230,8 @@ def _check_depth(tree: ast.AST, text: str) -> None:
 class _Check:
     """Goes through an expression's parts before it is ever evaluated."""
 
-    def __init__(self, text: str, words: Words) -> None:
-        self._text, self._words = text, words
+    def __init__(self, text: str, check_call: CheckCall) -> None:
+        self._text, self._check_call = text, check_call
 
     def expression(self, node: ast.expr, names: frozenset[str]) -> None:
         match node:
@@ -295,7 +290,7 @@ class _Check:
             keys = [k.arg for k in named if k.arg is not None]
             if len(keys) < len(named):
                 raise LessonError(f"`{self._text}`: write out the arguments of {word}.")
-            wrong = self._words.check(word, len(given), frozenset(keys))
+            wrong = self._check_call(word, len(given), frozenset(keys))
         if wrong:
             raise LessonError(f"`{self._text}`: {word} {wrong}.")
 

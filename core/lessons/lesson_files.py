@@ -46,7 +46,7 @@ from core.lessons.lesson import (
 )
 from core.lessons.lesson_expressions import Expression, LessonError, Sentence, Value
 from core.lessons.step_links import MOST, parse_link
-from core.lessons.vocabulary import Words
+from core.lessons.vocabulary import check_of_calls
 from core.own_files.sources_and_headers import read_plain, read_source
 from core.trace.step_names import check_name
 from core.wording import listing
@@ -435,12 +435,12 @@ class _Reader:
         """Raise LessonError where an expression uses a word or a name that there is not."""
         defaults = self._ladder[step.link.rung].defaults
         names = {*defaults, *step.let, *(("vs",) if step.link.versus is not None else ())}
-        words, question = Words(step.link, self._ladder), step.question
+        check_call, question = check_of_calls(step.link, self._ladder), step.question
         if isinstance(question, Slider):
             known = frozenset(names | {question.name})
-            question.goal.check(words, known)
+            question.goal.check(check_call, known)
         for expression in _expressions_of(step):
-            expression.check(words, frozenset(names))
+            expression.check(check_call, frozenset(names))
 
 
 def _expressions_of(step: Step) -> Iterator[Expression]:

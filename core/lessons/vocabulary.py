@@ -29,7 +29,7 @@ from core.gpu.result_files import load_recorded
 from core.ladder import Ladder
 from core.launch import Launch, Workload
 from core.lessons.launch_cache import NOT_WHOLE, Recorder
-from core.lessons.lesson_expressions import Element, LessonError, Value
+from core.lessons.lesson_expressions import CheckCall, Element, LessonError, Value
 from core.lessons.step_links import Link, parse_link
 from core.models.ceilings import NAMES, Ceilings
 from core.models.ceilings import ceilings as all_ceilings
@@ -270,26 +270,24 @@ VOCABULARY: Mapping[str, Word] = MappingProxyType(_WORDS)
 """All words by name, in the order of the table."""
 
 
-class Words:
+def check_of_calls(link: Link, ladder: Ladder) -> CheckCall:
     """Which calls are good at a link: for the check of expressions when a lesson is read."""
+    parameters = {*ladder[link.rung].defaults}
+    if link.versus is not None:
+        parameters |= {*ladder[link.versus.rung].defaults}
 
-    def __init__(self, link: Link, ladder: Ladder) -> None:
-        self._parameters = {*ladder[link.rung].defaults}
-        if link.versus is not None:
-            self._parameters |= {*ladder[link.versus.rung].defaults}
-
-    def check(self, word: str, given: int, named: frozenset[str]) -> str:
-        """What is wrong with a call; "" where nothing is."""
+    def check_call(word: str, given: int, named: frozenset[str]) -> str:
         row = VOCABULARY.get(word)
         if row is None:
             return "is not a word of lessons; docs/lessons.md has all of them"
-        for name in sorted(named - set(row.names) - set(CHANGES) - self._parameters):
-            return f"takes no {name}: it takes {', '.join(row.names) or 'nothing'}, {_changes()}"
+        for name in sorted(named - set(row.names) - set(CHANGES) - parameters):
+            return (
+                f"takes no {name}: it takes {', '.join(row.names) or 'nothing'}, "
+                f"and {', '.join(CHANGES)} and parameters of the launch"
+            )
         return row.misfit(given, named)
 
-
-def _changes() -> str:
-    return f"and {', '.join(CHANGES)} and parameters of the launch"
+    return check_call
 
 
 # -- the access that the step makes ------------------------------------------------------------

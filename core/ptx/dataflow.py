@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from core.ptx.ast import Address, Instruction, Operand, Register, elements, registers
 from core.ptx.opcodes import has_result
@@ -24,6 +24,12 @@ def reads(instruction: Instruction, *, addresses: bool = True) -> frozenset[str]
     operands = (o for o in sources(instruction) if addresses or not isinstance(o, Address))
     guard = () if instruction.guard is None else (instruction.guard,)
     return frozenset(registers(*operands, *guard))
+
+
+def mentioned(instruction: Instruction) -> Iterator[str]:
+    """The registers among all its operands, written ones too, and its guard."""
+    guard = () if instruction.guard is None else (instruction.guard,)
+    return registers(*instruction.operands, *guard)
 
 
 def is_used(instruction: Instruction, own: Sequence[Instruction]) -> bool:

@@ -312,6 +312,11 @@ def space_of(instruction: Instruction) -> str:
     return next((name for name in names if name in SPACES), "")
 
 
+def vector_length(instruction: Instruction) -> int:
+    """Elements of a `.v2`, `.v4` or `.v8` access."""
+    return next((int(m[1:]) for m in instruction.modifiers if m in ("v2", "v4", "v8")), 1)
+
+
 def operation_of(instruction: Instruction) -> str:
     """What an asynchronous instruction, or a call of one, is called."""
     if "mma_async" in instruction.modifiers:

@@ -37,7 +37,7 @@ from core.ptx.types import TYPES, PtxType
 # Labels, whose names are local to the `{ … }` they stand in (PTX ISA, "Labels").
 
 
-class Labels:
+class _Labels:
     """The labels of a module. A name that is taken already gets a suffix: `L`, `L#1`, …"""
 
     def __init__(self) -> None:
@@ -185,22 +185,22 @@ def _in_parentheses(cursor: Cursor) -> str:
 # Declarations of PTX: the variables of a state space, and the parameters of a function.
 
 
-SPACES = {".global": "global", ".const": "const", ".shared": "shared", ".local": "local"}
+_SPACES = {".global": "global", ".const": "const", ".shared": "shared", ".local": "local"}
 _MOST_BYTES = 1 << 31  # of one variable, as nvcc has it
 
 
-def variables(cursor: Cursor, *, extern: bool) -> list[Variable]:
+def _variables(cursor: Cursor, *, extern: bool) -> list[Variable]:
     """`.space .align N .type name[dims] = {…}, …;`"""
-    space = SPACES[cursor.take().text]
+    space = _SPACES[cursor.take().text]
     align, kind, vector = _alignment_and_type(cursor)
     found = []
     while True:
-        found.append(variable(cursor, space, align, kind, vector, extern=extern))
+        found.append(_variable(cursor, space, align, kind, vector, extern=extern))
         if cursor.take().text == ";":
             return found
 
 
-def parameters(cursor: Cursor) -> tuple[Variable, ...]:
+def _parameters(cursor: Cursor) -> tuple[Variable, ...]:
     """`(.param .type name, …)`, the formal parameters or results of a function."""
     cursor.expect("(")
     found: list[Variable] = []
@@ -210,7 +210,7 @@ def parameters(cursor: Cursor) -> tuple[Variable, ...]:
             raise PtxSyntaxError(token.line, f"expected .param, found {token.text!r}.")
         align, kind, vector = _alignment_and_type(cursor)
         is_pointer = _skip_pointer_attributes(cursor)
-        one = variable(cursor, token.text[1:], align, kind, vector)
+        one = _variable(cursor, token.text[1:], align, kind, vector)
         found.append(replace(one, is_pointer=is_pointer))
         cursor.accept(",")
     return tuple(found)
@@ -243,7 +243,7 @@ def _skip_pointer_attributes(cursor: Cursor) -> bool:
     return is_pointer
 
 
-def variable(
+def _variable(
     cursor: Cursor, space: str, align: int, kind: PtxType, vector: int, *, extern: bool = False
 ) -> Variable:
     """`name[dims] = {…}`."""
@@ -283,7 +283,7 @@ _OTHER_SPECIALS = (
     "total_smem_size is_explicit_cluster cluster_ctarank cluster_nctarank aggr_smem_size "
     "current_graph_exec"
 )
-SPECIALS = frozenset(
+_SPECIALS = frozenset(
     [f"%{name}.{axis}" for name in _OF_THREE_AXES.split() for axis in "xyz"]
     + [f"%{name}" for name in _OTHER_SPECIALS.split()]
     + [f"%reserved_smem_offset_{n}" for n in ("begin", "end", "cap", "0", "1")]
@@ -291,7 +291,7 @@ SPECIALS = frozenset(
 )
 
 
-class Scope:
+class _Scope:
     """Names declared in a function; an inner `{ … }` may declare a name again.
 
     Every register of the function ends up in `registers` under a name of its own: `%tmp` declared
@@ -355,7 +355,7 @@ class Scope:
         return Register(name)
 
 
-def _parse_operand(cursor: Cursor, scope: Scope) -> Operand:
+def _parse_operand(cursor: Cursor, scope: _Scope) -> Operand:
     """The operand at the cursor, `p|q` pairs included."""
     operand = _single(cursor, scope)
     if cursor.accept("|"):
@@ -363,7 +363,7 @@ def _parse_operand(cursor: Cursor, scope: Scope) -> Operand:
     return operand
 
 
-def _single(cursor: Cursor, scope: Scope) -> Operand:
+def _single(cursor: Cursor, scope: _Scope) -> Operand:
     token = cursor.peek()
     if cursor.accept("["):
         return _address(cursor, scope)
@@ -378,7 +378,7 @@ def _single(cursor: Cursor, scope: Scope) -> Operand:
     return _named(cursor, scope)
 
 
-def _listed_operands(cursor: Cursor, scope: Scope, closing: str) -> tuple[Operand, ...]:
+def _listed_operands(cursor: Cursor, scope: _Scope, closing: str) -> tuple[Operand, ...]:
     elements: list[Operand] = []
     while not cursor.accept(closing):
         elements.append(_parse_operand(cursor, scope))
@@ -398,9 +398,9 @@ def _immediate(cursor: Cursor) -> Immediate:
     return Immediate(-value if negative else value)
 
 
-def _named(cursor: Cursor, scope: Scope) -> Operand:
+def _named(cursor: Cursor, scope: _Scope) -> Operand:
     token = cursor.take("word")
-    if token.text in SPECIALS:
+    if token.text in _SPECIALS:
         return Special(token.text)
     if token.text == "WARP_SZ":
         return Immediate(32)
@@ -409,7 +409,7 @@ def _named(cursor: Cursor, scope: Scope) -> Operand:
         return Register(name)
     if name in scope.vectors:
         return Vector(tuple(Register(element) for element in scope.vectors[name]))
-    if f"{token.text}.x" in SPECIALS:  # `mov.v4.u32 v, %tid`: the fourth element is 0
+    if f"{token.text}.x" in _SPECIALS:  # `mov.v4.u32 v, %tid`: the fourth element is 0
         axes = (Special(f"{token.text}.{axis}") for axis in "xyz")
         return Vector((*axes, Immediate(0)))
     part = _part(token, scope)
@@ -422,7 +422,7 @@ def _named(cursor: Cursor, scope: Scope) -> Operand:
     return Symbol(name, _offset(cursor))
 
 
-def _part(token: Token, scope: Scope) -> Operand | None:
+def _part(token: Token, scope: _Scope) -> Operand | None:
     """An element of a vector register (`v.x`, `v.r`), or a part of a register (`a.b0`, `a.h1`)."""
     base, _, part = token.text.rpartition(".")
     name = scope.resolve(base)
@@ -441,7 +441,7 @@ def _offset(cursor: Cursor) -> int:
     return total
 
 
-def _address(cursor: Cursor, scope: Scope) -> Address:
+def _address(cursor: Cursor, scope: _Scope) -> Address:
     token = cursor.peek()
     base: Register | Symbol | None = None
     if token.kind == "word":
@@ -470,7 +470,7 @@ _TUNING = (
 )
 _IGNORED_IN_FUNCTION = frozenset(_TUNING.split())
 _BLOCKS = (".maxntid", ".reqntid", ".reqnctapercluster")
-KEPT = 1 << 19  # characters of code up to which a module is kept for the next launch
+_KEPT = 1 << 19  # characters of code up to which a module is kept for the next launch
 _MOST_LINES = 1 << 31  # of a source file
 _MOST_REGISTERS = 1 << 17  # of one declaration
 
@@ -487,7 +487,7 @@ def parse(text: str, own_lines: bool = False) -> Module:
 def is_kept(text: str) -> bool:
     """Whether `kept` keeps the module of a text: its code is fifteen times as large as one."""
     debug = text.find(".section")  # megabytes of headers' variables, no part of the module
-    return (len(text) if debug < 0 else debug) <= KEPT
+    return (len(text) if debug < 0 else debug) <= _KEPT
 
 
 def kept(text: str, own_lines: bool = False) -> Module:
@@ -508,7 +508,7 @@ class _Parser:
         self.functions: dict[str, Function] = {}
         self.variables: dict[str, Variable] = {}
         self.instructions: list[Instruction] = []
-        self.labels = Labels()
+        self.labels = _Labels()
         self.files: dict[int, str] = {}
         self.position = SourcePosition(0, 0)
         self.own_file = 0  # the file that the function stands in
@@ -608,8 +608,8 @@ class _Parser:
         token = cursor.peek()
         if token.text in (".entry", ".func"):
             self._function()
-        elif token.text in SPACES:
-            for found in variables(cursor, extern=".extern" in linkage):
+        elif token.text in _SPACES:
+            for found in _variables(cursor, extern=".extern" in linkage):
                 self.variables[found.name] = found
         else:
             raise PtxSyntaxError(token.line, f"expected a directive, found {token.text!r}.")
@@ -619,9 +619,9 @@ class _Parser:
     def _function(self) -> None:
         cursor = self.cursor
         is_entry = cursor.take().text == ".entry"
-        returns = parameters(cursor) if not is_entry and cursor.peek().text == "(" else ()
+        returns = _parameters(cursor) if not is_entry and cursor.peek().text == "(" else ()
         name = cursor.take("word").text
-        arguments = parameters(cursor) if cursor.peek().text == "(" else ()
+        arguments = _parameters(cursor) if cursor.peek().text == "(" else ()
         blocks: dict[str, tuple[int, ...]] = {}
         while cursor.peek().text in (*_IGNORED_IN_FUNCTION, *_BLOCKS):
             directive = cursor.take()
@@ -631,7 +631,7 @@ class _Parser:
             while cursor.peek().text not in ("{", ";") and cursor.peek().line == directive.line:
                 cursor.take()
         first = len(self.instructions)
-        scope = Scope()
+        scope = _Scope()
         found: list[Variable] = []
         if not cursor.accept(";"):
             cursor.expect("{")
@@ -676,7 +676,7 @@ class _Parser:
                 Instruction(end, "ret", (), (), None, False, line, "}", self.position)
             )
 
-    def _body(self, function: str, scope: Scope, found: list[Variable]) -> None:
+    def _body(self, function: str, scope: _Scope, found: list[Variable]) -> None:
         """Statements up to the closing brace; braces inside open scopes of their own."""
         cursor = self.cursor
         depth = 1
@@ -724,7 +724,7 @@ class _Parser:
         else:
             self.labels.define(name, len(self.instructions))
 
-    def _directive_in_body(self, function: str, scope: Scope, found: list[Variable]) -> None:
+    def _directive_in_body(self, function: str, scope: _Scope, found: list[Variable]) -> None:
         cursor = self.cursor
         token = cursor.peek()
         if token.text == ".loc":
@@ -734,11 +734,11 @@ class _Parser:
         elif token.text == ".param":
             cursor.take()
             align, kind, vector = _alignment_and_type(cursor)
-            parameter = variable(cursor, "param", align, kind, vector)
+            parameter = _variable(cursor, "param", align, kind, vector)
             cursor.expect(";")
             found.append(scope.declare_variable(parameter))
-        elif token.text in SPACES:
-            for declared in variables(cursor, extern=False):
+        elif token.text in _SPACES:
+            for declared in _variables(cursor, extern=False):
                 if declared.space in ("global", "const"):  # one for all, as at module scope
                     one = scope.declare_variable(declared, f"{function}::")
                     self.variables[one.name] = one
@@ -751,7 +751,7 @@ class _Parser:
         else:
             raise UnsupportedPtx(token.line, cursor.rest_of_line(token.line))
 
-    def _registers(self, scope: Scope) -> None:
+    def _registers(self, scope: _Scope) -> None:
         """`.reg .f32 %f<13>, %x;`"""
         cursor = self.cursor
         cursor.take()
@@ -770,7 +770,7 @@ class _Parser:
             if cursor.take().text == ";":
                 return
 
-    def _instruction(self, scope: Scope) -> Instruction:
+    def _instruction(self, scope: _Scope) -> Instruction:
         cursor = self.cursor
         start = cursor.peek()
         guard, negated = None, False

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from core.assembler.wide_shared_loads import WideLoad, wide_loads
-from core.ptx.ast import Function, Immediate, Instruction, Module, registers
+from core.ptx.ast import Immediate, Instruction, Module, registers
+from core.ptx.dataflow import mentioned
 from core.ptx.opcodes import opcode_of, space_of
 from core.rules.shared_memory import Sharing
 
@@ -126,12 +127,5 @@ class IssueTable:
     def _result_is_used(self, instruction: Instruction) -> bool:
         names = set(registers(instruction.operands[0]))
         function = self.module.function_at(instruction.pc)
-        return bool(names & self._read_elsewhere(function, instruction.pc))
-
-    def _read_elsewhere(self, function: Function, pc: int) -> set[str]:
-        found: set[str] = set()
-        for other in self.module.instructions[function.first_pc : function.end_pc]:
-            if other.pc != pc:
-                guard = () if other.guard is None else (other.guard,)
-                found.update(registers(*other.operands, *guard))
-        return found
+        code = self.module.instructions[function.first_pc : function.end_pc]
+        return any(not names.isdisjoint(mentioned(o)) for o in code if o.pc != instruction.pc)

@@ -18,17 +18,14 @@ from gui.commands.recording import CONDITIONS, Recorder
 from gui.commands.window_base import Window
 from gui.jobs.opening_work import Opened, open_job
 from gui.scenes.launch_form import Kind, knob_rows, turned
+from gui.scenes.matching_steps import Measure, Pairs, largest_difference, next_difference
 from gui.scenes.moment_links import parse_link
 from gui.scenes.paired_sessions import (
     Comparison,
-    Measure,
     Naming,
-    Pairs,
     Preset,
     counterpart,
-    largest_difference,
     launch_text,
-    next_difference,
     with_parameters,
 )
 from gui.scenes.question_in_views import waits

@@ -154,7 +154,7 @@ def count_job(progress: Progress, trace: Trace) -> Counted:
 
 
 def profile_job(progress: Progress, path: Path, workload: Workload) -> Profile:
-    """Reads a profile, counts the launch and compares; gives a `gui.scenes.session_values.Profile`.
+    """Reads a profile, counts the launch and compares it with the profile's.
 
     The build is the one whose counters agree with more of the profile's. Raises TilescopeError.
     """

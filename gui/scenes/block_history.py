@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.devices.device_table import WARP
 from core.emulator.events import Ints
 from core.trace import Array, EventKind
 from core.trace.access import SharedArray
 from core.wording import listing
 from gui.scenes.names_and_numbers import elements_name, numbers_name
-from gui.scenes.session_values import WARP_SIZE
 from gui.scenes.weak_memo import last_for_each, once_for_each
 
 if TYPE_CHECKING:
@@ -692,7 +692,7 @@ def _itemsize(block: BlockTrace, name: str) -> int:
 def warps_of(block: BlockTrace, events: Iterable[TransferEvent]) -> tuple[int, ...]:
     """The warps that multiply, or whose lanes begin copies."""
     lanes = np.concatenate([e.lanes for e in events]) - block.lanes.start
-    return tuple(np.unique(lanes // WARP_SIZE).tolist())
+    return tuple(np.unique(lanes // WARP).tolist())
 
 
 def operations_words(block: BlockTrace, step: int, arrays: Iterable[Array]) -> str:

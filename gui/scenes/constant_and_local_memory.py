@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.devices.device_table import WARP
 from core.wording import listing
 from gui.scenes.names_and_numbers import plural, value_text, verb_of
-from gui.scenes.warp_lanes import LANES
 from gui.scenes.weak_memo import last_for_each, once_for_each
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def own_scene(trace: Trace, block: BlockTrace, step: int, warp: int) -> OwnScene
 def _scene(block: BlockTrace, places: Places, step: int, warp: int) -> OwnScene:
     access = block.access(step)
     assert access is not None
-    part, first = access.warp(warp), warp * LANES
+    part, first = access.warp(warp), warp * WARP
     active = np.asarray(part.active)
     names: dict[int, tuple[str, bool]] = {}
     lanes_of: dict[tuple[int, int], list[int]] = {}
@@ -88,7 +88,7 @@ def _scene(block: BlockTrace, places: Places, step: int, warp: int) -> OwnScene:
             names[offset] = _name(places, access, offset)
         own = lane if access.space == "local" else -1
         lanes_of.setdefault((offset, own), []).append(lane)
-    held = np.asarray(part.values).reshape(LANES, -1)
+    held = np.asarray(part.values).reshape(WARP, -1)
     words = tuple(
         OwnWord(names[offset][0], tuple(lanes), _value(held[lanes[0], 0].item(), names[offset][1]))
         for (offset, _), lanes in sorted(lanes_of.items())
@@ -101,7 +101,7 @@ def _scene(block: BlockTrace, places: Places, step: int, warp: int) -> OwnScene:
         step,
         warp,
         verb,
-        tuple(active[: min(LANES, present)].tolist()),
+        tuple(active[: min(WARP, present)].tolist()),
         words,
     )
 

@@ -15,6 +15,7 @@ import numpy as np
 from core.explain.explanations import Place
 from core.gpu.result_check import Check, check
 from core.rules.counters import SPACES, UNITS, WAYS, measures_of
+from core.rules.global_memory import SECTOR
 from core.wording import listing
 from gui.scenes.findings_list import fault_names
 from gui.scenes.names_and_numbers import capital, grouped, plural
@@ -185,7 +186,6 @@ def result_text(before: Outcome | None, after: Outcome | None) -> str:
 
 Grouping = Literal["total", "array"]
 Better = Literal["less", "more", ""]
-SECTOR = 32  # bytes
 LEAST_FACTOR = 1.095  # below it a difference is said in per cent
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from core.devices.device_table import WARP
 from core.emulator.events import Ints
 from core.trace import EventKind
 from core.wording import listing
@@ -45,7 +46,6 @@ from gui.scenes.names_and_numbers import (
     value_text,
     verb_of,
 )
-from gui.scenes.session_values import WARP_SIZE
 
 if TYPE_CHECKING:
     from core.emulator.events import TransferEvent
@@ -245,8 +245,8 @@ def matrix_scene(
     owns = tuple(_own(grid, history, thread) for grid in grids)
     results = (mine for grid, mine in zip(grids, owns, strict=True) if grid.result)
     own = next((mine for mine in results if len(mine)), EMPTY)
-    first = thread // WARP_SIZE * WARP_SIZE
-    who = range(first, first + WARP_SIZE) if warp_trail else range(thread, thread + 1)
+    first = thread // WARP * WARP
+    who = range(first, first + WARP) if warp_trail else range(thread, thread + 1)
     marks = tuple(
         _marks(block_trace, grid, grids, access, step, thread, own, who) for grid in grids
     )
@@ -324,9 +324,9 @@ def _marks(
     loaded = list(history.loaded_in_phase(phase).get(name, []))
     loaded += boxes_between(block_trace, grid.array, *history.bounds_of(phase))
     events = operations_at(block_trace, step) if access is None else []
-    warp, first = EMPTY, thread // WARP_SIZE * WARP_SIZE
-    if block_trace.n_threads > WARP_SIZE:
-        warp = _touched_by(block_trace, name, step, slice(first, first + WARP_SIZE))
+    warp, first = EMPTY, thread // WARP * WARP
+    if block_trace.n_threads > WARP:
+        warp = _touched_by(block_trace, name, step, slice(first, first + WARP))
     if events:
         lit, verb = copied(events, grid.array)
         through = multiplied(block_trace, step, grid.array)
@@ -361,7 +361,7 @@ def _product_of(
     if not products:
         return EMPTY
     flats, threads, _ = history.stored(name)
-    return np.unique(flats[np.isin(threads // WARP_SIZE, warps_of(block_trace, products))])
+    return np.unique(flats[np.isin(threads // WARP, warps_of(block_trace, products))])
 
 
 def _with_echoes(

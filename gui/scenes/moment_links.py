@@ -1,7 +1,7 @@
-"""A link to one moment: `tiled?n=4&tile=2&step=12`.
+"""A link to one moment: `tiled?n=4&tile=2&step=12`; and lists of such links, in files.
 
-A path in place of the rung leads to a kernel in a file (`gui.scenes.moment_links`). `vs` names what
-it is compared with, and `vs.` stands before its parameters; those left out are the first launch's:
+A path in place of the rung leads to a kernel in a file. `vs` names what it is compared with, and
+`vs.` stands before its parameters; those left out are the first launch's:
 `tiled?n=64&tile=8&vs=tiled&vs.tile=16`. `source` is an edited text, `check` a sum over the file's.
 """
 
@@ -23,7 +23,7 @@ from core.ladder.input_arrays import INPUTS
 from core.lessons.step_links import link_pairs
 from core.own_files.launch_texts import FileLaunch
 from core.own_files.sources_and_headers import read_plain
-from gui.scenes.question_in_views import LANES
+from core.rules.shared_memory import BANKS
 from gui.scenes.session import Session
 from gui.scenes.session_values import MOST, PAGE_KEYS, UNTITLED, Conditions, Configuration, Element
 from gui.scenes.step_views import VIEW_NAMES
@@ -508,8 +508,8 @@ def go_to(session: Session, moment: Moment) -> str:
             missing.append(f"block {moment.block} (the last is block={last})")
     if moment.line is not None:
         session.line = moment.line
-    if moment.bank is not None and moment.bank >= LANES:
-        missing.append(f"bank {moment.bank} (the last is bank={LANES - 1})")
+    if moment.bank is not None and moment.bank >= BANKS:
+        missing.append(f"bank {moment.bank} (the last is bank={BANKS - 1})")
     elif moment.bank is not None:
         session.bank = moment.bank
     if moment.sector is not None:

@@ -11,9 +11,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
-from core.cancelling import check
 from core.errors import ParameterError
 from core.wording import assignments
 from gui.scenes.edited_source import Versions
@@ -21,12 +18,12 @@ from gui.scenes.launch_form import stops
 from gui.scenes.matching_steps import Lockstep, course_of, same_place
 from gui.scenes.names_and_numbers import part_name, plural
 from gui.scenes.session import Session
-from gui.scenes.session_values import WARP_SIZE, Configuration, Element, Hover, exists
+from gui.scenes.session_values import Configuration, Element, Hover, exists
 from gui.scenes.transport_bar import step_label
 
 if TYPE_CHECKING:
     from core.ladder import Ladder, Rung
-    from core.trace import Access, BlockTrace, Trace
+    from core.trace import Trace
 
 
 # What to compare a launch with, where nobody has said.
@@ -86,82 +83,6 @@ def _neighbour(rung: Rung, ladder: Ladder) -> Rung:
     same = [o for o in others if (o.defaults.keys(), o.layout, o.group) == kind]
     after = [o for o in others if o.number > rung.number]
     return min(same or after or others, key=lambda o: (abs(o.number - rung.number), o.number))
-
-
-# Moments at which two launches' accesses cost something else.
-#
-# What the searches return is a step of A, or None where there is none.
-
-
-Measure = Literal["cost", "lanes"]
-
-
-@dataclass(frozen=True)
-class Cost:
-    """One warp's access: its memory, active lanes, and the sectors or wavefronts it moves."""
-
-    space: str
-    lanes: int
-    amount: int
-
-    def differs(self, other: Cost | None, measure: Measure) -> bool:
-        """Whether the other side's access moves another amount (or has other active lanes)."""
-        if other is None or self.space != other.space:
-            return measure == "cost"
-        if measure == "lanes":
-            return self.lanes != other.lanes
-        return self.amount != other.amount
-
-
-def _cost_of(access: Access | None, warp: int) -> Cost | None:
-    """One warp's share of an access; None without one, or where the block has no such warp."""
-    if access is None or access.space not in ("global", "shared"):
-        return None
-    if warp * WARP_SIZE >= len(access.active):
-        return None
-    share = access.warp(warp)
-    amount = share.wavefronts if access.space == "shared" else share.n_sectors
-    return Cost(access.space, int(np.count_nonzero(share.active)), amount)
-
-
-class Pairs:
-    """What one warp's accesses of a block A cost, and those of a block B at the same moments."""
-
-    def __init__(self, a: BlockTrace, b: BlockTrace, warp: int) -> None:
-        self.a, self.b, self.warp = a, b, warp
-        self._lock = Lockstep(course_of(a), course_of(b))
-
-    def at(self, step: int) -> tuple[Cost | None, Cost | None]:
-        """Both costs at a step of A."""
-        theirs = self.b.access(self._lock.counterpart(step))
-        return _cost_of(self.a.access(step), self.warp), _cost_of(theirs, self.warp)
-
-
-def next_difference(
-    pairs: Pairs, step: int, *, forward: bool = True, measure: Measure = "cost"
-) -> int | None:
-    """The nearest access after (or before) `step` that costs B something else."""
-    accesses = np.asarray(pairs.a.access_steps)
-    ahead = accesses[accesses > step] if forward else accesses[accesses < step][::-1]
-    for at in ahead.tolist():
-        check()
-        mine, theirs = pairs.at(at)
-        if mine is not None and mine.differs(theirs, measure):
-            return int(at)
-    return None
-
-
-def largest_difference(pairs: Pairs) -> int | None:
-    """The first of the accesses of one memory whose amounts differ by most."""
-    most, found = 1.0, None
-    for at in np.asarray(pairs.a.access_steps).tolist():
-        check()
-        mine, theirs = pairs.at(at)
-        if mine is not None and theirs is not None and mine.space == theirs.space:
-            low, high = sorted((mine.amount, theirs.amount))
-            if low and high / low > most:
-                most, found = high / low, int(at)
-    return found
 
 
 Opens = Literal["largest", "next", "lanes", "end"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.devices.device_table import WARP
 from core.trace import EventKind
 from gui.scenes.block_history import history_of
 from gui.scenes.findings_list import finding_rows
@@ -16,7 +17,6 @@ from gui.scenes.launch_differences import outcome
 from gui.scenes.matching_steps import Course, Lockstep, course_of
 from gui.scenes.matrices import heat_caption, matrix_scene
 from gui.scenes.ptx_pane import listing_of
-from gui.scenes.session_values import WARP_SIZE
 from gui.scenes.shared_arrays_and_banks import shared_scene
 from gui.scenes.transport_bar import timeline_of
 from gui.scenes.warp_lanes import warp_scene
@@ -67,14 +67,14 @@ def look_ahead(
         return
     step, thread = _place(record, at)
     for warp in range(record.n_warps):
-        record.variables(step, warp * WARP_SIZE)
+        record.variables(step, warp * WARP)
     record.variables(step, thread)
     record.active(step)
     _replay(record)
     history_of(record).read_all()
     _look_at_matrices(trace, record, step, thread, looks or Looks())
-    warp_scene(record, step, thread // WARP_SIZE)
-    shared_scene(trace, record, step, thread // WARP_SIZE)
+    warp_scene(record, step, thread // WARP)
+    shared_scene(trace, record, step, thread // WARP)
 
 
 def _place(record: BlockTrace, at: Standpoint | None) -> tuple[int, int]:

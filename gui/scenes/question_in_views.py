@@ -13,7 +13,9 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, Union
 
-LANES, SECTOR = 32, 32  # lanes of a warp, and banks; bytes
+from core.devices.device_table import WARP
+from core.rules.global_memory import SECTOR
+from core.rules.shared_memory import BANKS
 
 if TYPE_CHECKING:  # what it imports loads the emulator: only a lesson needs that
     from core.lessons.lesson import Target
@@ -203,11 +205,11 @@ def target_to_show(session: Session) -> Target | None:
 def _cells(session: Session, target: Target | None, block: BlockTrace) -> Cells:
     warp = session.warp
     if target == "lane":
-        count = min(LANES, block.n_threads - warp * LANES)
+        count = min(WARP, block.n_threads - warp * WARP)
         words = f"Click a lane of warp {warp}; Down selects the next, P answers"
-        return Cells(range(count), LANES, words)
+        return Cells(range(count), WARP, words)
     if target == "bank":
-        return Cells(range(LANES), LANES, "Click a bank; K: next, P: answer")
+        return Cells(range(BANKS), BANKS, "Click a bank; K: next, P: answer")
     if target == "thread":
         return _threads(block, warp)
     if target == "sector":
@@ -219,8 +221,8 @@ def _threads(block: BlockTrace, warp: int) -> Cells:
     """The block's threads as the block has them, or those of the warp where they are too many."""
     words = "Click a thread of the block; Down selects the next, P answers"
     if block.n_threads > MOST_THREADS:
-        last = min((warp + 1) * LANES, block.n_threads)
-        return Cells(range(warp * LANES, last), LANES, f"{words}. Here are those of warp {warp}")
+        last = min((warp + 1) * WARP, block.n_threads)
+        return Cells(range(warp * WARP, last), WARP, f"{words}. Here are those of warp {warp}")
     columns = int(block.threads[: block.n_threads, 0].max()) + 1
     return Cells(range(block.n_threads), columns, words)
 
@@ -252,7 +254,7 @@ def sector_of(session: Session, address: int) -> int | None:
 def most_of(session: Session, kind: str) -> int:
     """How many banks or sectors there are to select: sectors of the array accessed last."""
     if kind == "bank":
-        return LANES
+        return BANKS
     block = session.block_trace
     if block is None or not block.n_steps:
         return 0

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 import numpy as np
 from psygnal import Signal
 
+from core.devices.device_table import WARP
 from core.ladder.input_arrays import INPUTS, Inputs
 from core.ladder.rung import DEFAULT_SEED
 from core.rules.shared_memory import BANKS
@@ -43,7 +44,6 @@ from gui.scenes.session_values import (
     MOST,
     TEXT_SIZES,
     UNITS,
-    WARP_SIZE,
     Breakpoint,
     Configuration,
     Element,
@@ -570,21 +570,21 @@ class Session:
     @property
     def warp(self) -> int:
         """The selected thread's warp. Setting it keeps the lane where the warp has it."""
-        return self.thread // WARP_SIZE
+        return self.thread // WARP
 
     @warp.setter
     def warp(self, warp: int) -> None:
         last = self.block_trace.n_warps - 1 if self.block_trace is not None else 0
-        self.thread = min(max(warp, 0), last) * WARP_SIZE + self.lane
+        self.thread = min(max(warp, 0), last) * WARP + self.lane
 
     @property
     def lane(self) -> int:
         """The selected thread's lane, 0..31."""
-        return self.thread % WARP_SIZE
+        return self.thread % WARP
 
     @lane.setter
     def lane(self, lane: int) -> None:
-        self.thread = self.warp * WARP_SIZE + min(max(lane, 0), WARP_SIZE - 1)
+        self.thread = self.warp * WARP + min(max(lane, 0), WARP - 1)
 
     @property
     def current_line(self) -> int | None:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from core.own_files.launch_texts import FileLaunch
     from core.trace import Trace
 
-WARP_SIZE = 32
-
 Unit = Literal["access", "line", "barrier", "phase"]
 UNITS: tuple[Unit, ...] = ("access", "line", "barrier", "phase")
 PAGE_KEYS = ("step", "compare", "benchmark", "ceilings", "occupancy", "course")

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.devices.device_table import WARP
 from core.emulator.events import Ints
 from core.rules.shared_memory import BANKS, WORD
 from core.trace.access import SharedArray, owner_of
 from gui.scenes.block_history import accessed_name, all_elements, elements_a_lane, history_of
 from gui.scenes.illegal_and_masked_off import at_fault, faults_in_words
 from gui.scenes.names_and_numbers import capital, element_name, numbers_name, plural, verb_of
-from gui.scenes.warp_lanes import LANES
 from gui.scenes.weak_memo import last_for_each
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def _addresses(array: Array | SharedArray | None) -> range:
 
 def _banks(access: Access, warp: int, arrays: tuple[SharedArray, ...], live: bool) -> BankScene:
     part, array = access.warp(warp), access.array
-    wrong = at_fault(access, warp * LANES, LANES)
+    wrong = at_fault(access, warp * WARP, WARP)
     asked: dict[int, list[int]] = {}
     lanes = np.flatnonzero(part.active)
     for lane, first in zip(lanes.tolist(), part.addresses[lanes].tolist(), strict=True):
@@ -286,4 +286,4 @@ def _verdict(banks: BankScene) -> str:
 def lane_label(lanes: tuple[int, ...]) -> str:
     """The lanes of a word in few characters: `5`, `0–15`, `16 lanes`."""
     text = numbers_name(lanes)
-    return text if len(text) <= LANES // 4 else f"{len(lanes)} lanes"
+    return text if len(text) <= WARP // 4 else f"{len(lanes)} lanes"

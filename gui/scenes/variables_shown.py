@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+from core.devices.device_table import WARP
 from core.trace.variables import Value, Variable
 from core.wording import listing
 from gui.scenes.names_and_numbers import name_of_thread, variable_text
-from gui.scenes.session_values import WARP_SIZE
 
 if TYPE_CHECKING:
     from core.trace import BlockTrace
@@ -64,12 +64,12 @@ def _given(session: Session, warp_table: bool) -> Iterator[VariableRow]:
     block = session.block_trace
     if block is None or not block.n_steps:
         return
-    first = session.warp * WARP_SIZE
-    mates = block.threads[first : first + WARP_SIZE].tolist() if warp_table else []
+    first = session.warp * WARP
+    mates = block.threads[first : first + WARP].tolist() if warp_table else []
     for name, value in builtin_rows(session):
         mine = name == "threadIdx"
         lanes = tuple(f"({', '.join(map(str, mate))})" if mine else value for mate in mates)
-        padded = lanes + ("",) * (WARP_SIZE - len(lanes)) if lanes else ()
+        padded = lanes + ("",) * (WARP - len(lanes)) if lanes else ()
         kind = "uint3" if name.endswith("Idx") else "dim3"
         yield VariableRow(name, kind, value, False, padded, len(set(lanes)) == 1, given=True)
 
@@ -82,7 +82,7 @@ def variable_rows(session: Session, warp_table: bool = False) -> tuple[VariableR
     trace = session.block_trace
     if trace is None or not trace.n_steps:
         return ()
-    present = min(WARP_SIZE, trace.n_threads - session.warp * WARP_SIZE)
+    present = min(WARP, trace.n_threads - session.warp * WARP)
     table = trace.variable_table(session.step, session.warp) if warp_table else []
     lanes = {row.name: row.values[:present] for row in table}
     rows = []
@@ -99,7 +99,7 @@ def variable_rows(session: Session, warp_table: bool = False) -> tuple[VariableR
                 variable.type,
                 variable_text(variable.value, variable.type),
                 variable.changed,
-                across + ("",) * (WARP_SIZE - len(across)) if across else (),
+                across + ("",) * (WARP - len(across)) if across else (),
                 len(live) == 1,
             )
         )

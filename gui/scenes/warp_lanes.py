@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.devices.device_table import WARP
 from core.rules import global_memory
+from core.rules.global_memory import LINE, SECTOR
 from gui.scenes.block_history import all_elements, elements_a_lane, history_of, numbers_of
 from gui.scenes.illegal_and_masked_off import (
     at_fault,
@@ -28,9 +30,6 @@ from gui.scenes.weak_memo import last_for_each
 
 if TYPE_CHECKING:
     from core.trace import Access, Array, BlockTrace, SharedArray
-
-LANES = 32
-SECTOR, LINE = 32, 128  # bytes
 
 
 @dataclass(frozen=True)
@@ -143,11 +142,11 @@ def warp_scene(block_trace: BlockTrace, step: int, warp: int) -> WarpScene | Non
     access = history_of(block_trace).last_access(step, "global")
     if access is None or access.array is None:
         return None
-    part, first = access.warp(warp), warp * LANES
+    part, first = access.warp(warp), warp * WARP
     cell = int(access.array.dtype.itemsize)
     wide = elements_a_lane(part, cell)
-    threads = np.full((LANES, 3), -1, np.int32)
-    present = block_trace.threads[warp * LANES : (warp + 1) * LANES]
+    threads = np.full((WARP, 3), -1, np.int32)
+    present = block_trace.threads[warp * WARP : (warp + 1) * WARP]
     threads[: len(present)] = present
     live = access.step == step
     used = int(np.sum(part.bytes_used))
@@ -165,7 +164,7 @@ def warp_scene(block_trace: BlockTrace, step: int, warp: int) -> WarpScene | Non
         faulty=np.asarray(part.faulty),
         faults=tuple(
             fault_of_thread(access, first + lane) if part.faulty[lane] else ""
-            for lane in range(LANES)
+            for lane in range(WARP)
         ),
         names=tuple(
             faulty_name(access, first + lane)
@@ -211,9 +210,9 @@ def seen_at(scene: WarpScene, block_trace: BlockTrace, step: int) -> WarpScene:
 
 def without_faults(scene: WarpScene) -> WarpScene:
     """The scene with lanes at fault as if they took no part: a question is about them."""
-    none = np.zeros(LANES, bool)
+    none = np.zeros(WARP, bool)
     names = tuple("" if bad else n for n, bad in zip(scene.names, scene.faulty, strict=True))
-    return replace(scene, faulty=none, faults=("",) * LANES, names=names)
+    return replace(scene, faulty=none, faults=("",) * WARP, names=names)
 
 
 def _lane_name(array: Array | SharedArray, first: int, count: int) -> str:
@@ -223,7 +222,7 @@ def _lane_name(array: Array | SharedArray, first: int, count: int) -> str:
 def _caption(access: Access, warp: int, live: bool) -> str:
     """Faults first; then what is loaded, stored or updated, and what that costs."""
     lanes = int(np.count_nonzero(access.warp(warp).active))
-    wrong = at_fault(access, warp * LANES, LANES)
+    wrong = at_fault(access, warp * WARP, WARP)
     who = "" if lanes else f"Warp {warp}: "
     said = [f"{who}{faults_in_words(access, wrong, 'lane')}"] if wrong else []
     if lanes and access.array is not None:
@@ -244,7 +243,7 @@ def _cost(access: Access, warp: int, lanes: int) -> str:
     itemsize = array.dtype.itemsize
     name = elements_name(array, all_elements(part, itemsize))
     subject = f"Warp {warp} {verb_of(access.kind, 1)} {name}"
-    if lanes < LANES:
+    if lanes < WARP:
         subject = f"{plural(lanes, 'lane')} of warp {warp} {verb_of(access.kind, lanes)} {name}"
     sectors = plural(part.n_sectors, "sector")
     if len(np.unique(part.elements[part.active])) == 1 and lanes > 1:
@@ -298,7 +297,7 @@ def _touched(
 
 
 def _summaries(access: Access, n_warps: int) -> tuple[WarpSummary, ...]:
-    lanes = np.count_nonzero(access.active.reshape(n_warps, LANES), axis=1)
+    lanes = np.count_nonzero(access.active.reshape(n_warps, WARP), axis=1)
     sectors = access.warp_sectors
     ideal = global_memory.ideal_sectors(sectors, lanes, access.width)
     figures = np.stack([np.arange(n_warps), lanes, sectors, ideal], axis=1)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath
 
+from core.devices.device_table import WARP
 from gui.looks.theme import Theme
 from gui.scenes.constant_and_local_memory import AS_WRITTEN, OwnScene
 from gui.scenes.names_and_numbers import numbers_name
 from gui.scenes.session import Session
-from gui.scenes.warp_lanes import LANES
 from gui.views.drawing_tools import (
     CENTRE,
     LEFT,
@@ -67,11 +67,11 @@ class OwnMemoryPainter:
         self.small = theme.font("small")
         self.line = QFontMetricsF(self.small).height()
         top = box.top() + figures_height(theme) + 1.4 * self.line
-        wide = box.width() / LANES
+        wide = box.width() / WARP
         high = max(1.35 * self.line, min(wide, 2 * self.line))
         self.lanes = [
             QRectF(box.left() + i * wide, top, wide, high).adjusted(0.5, 0, -0.5, 0)
-            for i in range(LANES)
+            for i in range(WARP)
         ]
         number = QFontMetricsF(self.small).horizontalAdvance("00")
         self.every = 1 if self.lanes[0].width() > number else 4  # of lanes whose number is written

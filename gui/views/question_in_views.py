@@ -12,6 +12,7 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QRect, QRectF, QSiz
 from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPainterPath, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
+from core.devices.device_table import WARP
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.question_in_views import (
     ANSWER_FIRST,
@@ -22,7 +23,6 @@ from gui.scenes.question_in_views import (
     veil_words,
 )
 from gui.scenes.session import Session
-from gui.scenes.warp_lanes import LANES
 from gui.views.drawing_tools import CENTRE, LEFT, fill, frame, inset, pen, text
 
 FITS = (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.LayoutRequest, QEvent.Type.Show)
@@ -287,7 +287,7 @@ class PickPad(QWidget):
             return {}
         columns = min(shape.columns, count)
         digits = metrics.horizontalAdvance("000")
-        while shape.columns % LANES == 0 and columns > 8 and box.width() < columns * digits:
+        while shape.columns % WARP == 0 and columns > 8 and box.width() < columns * digits:
             columns //= 2  # so that every number has room
         rows = -(-count // columns)
         wide = box.width() / columns

@@ -20,6 +20,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
+from core.devices.device_table import WARP
 from core.emulator.events import Ints
 from core.explain.bank_map import CHUNK, LINE, BankMap, Piece, bank_map, verdict
 from core.rules.shared_memory import BANKS, WORD
@@ -46,7 +47,6 @@ from gui.scenes.shared_arrays_and_banks import (
     lane_label,
     shared_scene,
 )
-from gui.scenes.warp_lanes import LANES
 from gui.views.drawing_tools import (
     CENTRE,
     LEFT,
@@ -355,9 +355,9 @@ LEAST_BANK = 0.6  # of the theme's small type: words that would be smaller are l
 def _hovered_lane(session: Session) -> int | None:
     """The lane of the selected warp that the pointer rests on."""
     hover = session.hover
-    if hover is None or hover.thread is None or hover.thread // LANES != session.warp:
+    if hover is None or hover.thread is None or hover.thread // WARP != session.warp:
         return None
-    return hover.thread % LANES
+    return hover.thread % WARP
 
 
 class BankPainter:
@@ -906,7 +906,7 @@ class SharedView(PointedView):
             return None
         piece = _piece_at(self.map, self._pointed)
         known = piece is not None and piece.lane >= 0
-        thread = self.session.warp * LANES + piece.lane if known and piece else None
+        thread = self.session.warp * WARP + piece.lane if known and piece else None
         return Hover(thread=thread, bank=self._pointed // WORD % BANKS)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -959,7 +959,7 @@ class SharedView(PointedView):
         self, scene: SharedScene, g: SharedGeometry, lit: Lit
     ) -> Iterator[tuple[Pick, list[QRectF]]]:
         lanes = self._cells_of_lanes(scene, g) if lit.target in ("lane", "thread") else {}
-        first = self.session.warp * LANES if lit.target == "thread" else 0
+        first = self.session.warp * WARP if lit.target == "thread" else 0
         for pick in {*lit.right, *lit.given}:
             if isinstance(pick, int) and lit.by_writer:
                 yield pick, self._cells_stored_by(scene, g, pick)
@@ -1060,7 +1060,7 @@ class SharedView(PointedView):
             return True
         if hover.thread is None:
             return False
-        return session.pick("lane", hover.thread % LANES) or session.pick("thread", hover.thread)
+        return session.pick("lane", hover.thread % WARP) or session.pick("thread", hover.thread)
 
     def hover_at(self, point: QPointF) -> Hover | None:
         if self.by_bank.isChecked():
@@ -1075,7 +1075,7 @@ class SharedView(PointedView):
                 if flat >= grid.size:
                     return None
                 lanes = grid.lanes_of.get(flat, [])
-                thread = self.session.warp * LANES + lanes[0] if len(lanes) == 1 else None
+                thread = self.session.warp * WARP + lanes[0] if len(lanes) == 1 else None
                 return Hover(thread=thread, element=(grid.array.name, grid.array.index(flat)))
         whole, banks = geometry.banks.united(geometry.labels), scene.banks
         if not whole.contains(point):
@@ -1084,5 +1084,5 @@ class SharedView(PointedView):
         words = zip(banks.words[bank], geometry.words(banks, bank), strict=True) if banks else ()
         for word, box in words:
             if box.top() < point.y() <= box.bottom() and len(word.lanes) == 1:
-                return Hover(thread=self.session.warp * LANES + word.lanes[0], bank=bank)
+                return Hover(thread=self.session.warp * WARP + word.lanes[0], bank=bank)
         return Hover(bank=bank)

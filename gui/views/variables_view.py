@@ -6,10 +6,11 @@ from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QHeaderView
 
+from core.devices.device_table import WARP
 from gui.looks.labels_and_layouts import fill
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
-from gui.scenes.session_values import WARP_SIZE, Hover
+from gui.scenes.session_values import Hover
 from gui.scenes.variables_shown import VariableRow, table_rows, variables_caption
 from gui.views.drawing_tools import LEFT
 from gui.views.question_in_views import Veil
@@ -24,7 +25,7 @@ class VariableModel(RowModel[VariableRow]):
     """Name, type and value; or name, type and 32 lanes."""
 
     HEADS: tuple[str, ...] = ("Name", "Type", "Value")
-    ACROSS = (*HEADS[:2], *(f"lane {lane}" for lane in range(WARP_SIZE)))
+    ACROSS = (*HEADS[:2], *(f"lane {lane}" for lane in range(WARP)))
     RIGHT = frozenset(range(2, len(ACROSS)))
     SELECTABLE = False
 
@@ -51,7 +52,7 @@ class VariableModel(RowModel[VariableRow]):
                 last = self.index(place, self.columnCount() - 1)
                 self.dataChanged.emit(self.index(place, 0), last)
         if across and lane != lane_before:
-            self.headerDataChanged.emit(Qt.Orientation.Horizontal, 2, 1 + WARP_SIZE)
+            self.headerDataChanged.emit(Qt.Orientation.Horizontal, 2, 1 + WARP)
 
     def point(self, lane: int) -> None:
         before, self.pointed = self.pointed, lane
@@ -185,7 +186,7 @@ class VariablesView(SessionView):
             self._spans = places
             self.table.clearSpans()
             for place in places:
-                self.table.setSpan(place, 2, 1, WARP_SIZE)
+                self.table.setSpan(place, 2, 1, WARP)
 
     def _fit_names(self) -> None:
         """Names and types as wide as they need; QTableView would ask every cell for everything."""
@@ -216,8 +217,8 @@ class VariablesView(SessionView):
 
     def _light_pointed(self) -> None:
         thread = self.session.pointed_thread
-        mine = thread is not None and thread // WARP_SIZE == self.session.warp
-        lane = thread % WARP_SIZE if thread is not None and mine else -1
+        mine = thread is not None and thread // WARP == self.session.warp
+        lane = thread % WARP if thread is not None and mine else -1
         if lane != self.model.pointed:
             self.model.point(lane)
 
@@ -226,7 +227,7 @@ class VariablesView(SessionView):
             self.session.hover = None
         elif isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseMove:
             column = self.table.indexAt(event.position().toPoint()).column()
-            thread, block = self.session.warp * WARP_SIZE + column - 2, self.session.block_trace
+            thread, block = self.session.warp * WARP + column - 2, self.session.block_trace
             lane = self.model.across and column >= 2
             known = lane and block is not None and thread < block.n_threads
             self.session.hover = Hover(thread) if known else None

@@ -21,6 +21,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
+from core.devices.device_table import WARP
+from core.rules.global_memory import SECTOR
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.constant_and_local_memory import OwnScene, own_scene
 from gui.scenes.names_and_numbers import grouped, percent, thread_name, value_text
@@ -28,8 +30,6 @@ from gui.scenes.question_in_views import Lit, Pick, sector_of, veil_words
 from gui.scenes.session import Session
 from gui.scenes.session_values import Element, Hover
 from gui.scenes.warp_lanes import (
-    LANES,
-    SECTOR,
     LineStrip,
     WarpScene,
     access_shown,
@@ -126,7 +126,7 @@ def warp_geometry(scene: WarpScene, box: QRectF, theme: Theme) -> WarpGeometry:
     """
     small = QFontMetricsF(theme.font("small"))
     line, gap = small.height(), float(theme.spacing.gap)
-    lane = box.width() / LANES
+    lane = box.width() / WARP
     figures = QRectF(box.left(), box.top(), box.width(), figures_height(theme))
     bar = QRectF(box.left(), figures.bottom() + 5, box.width(), 7)
     bar_label, wide = QRectF(), small.horizontalAdvance(scene.use_text) + 6
@@ -137,7 +137,7 @@ def warp_geometry(scene: WarpScene, box: QRectF, theme: Theme) -> WarpGeometry:
     lane_height = max(1.35 * line, min(lane, 2 * line))
     lanes = [
         QRectF(box.left() + i * lane, groups.bottom(), lane, lane_height).adjusted(0.5, 0, -0.5, 0)
-        for i in range(LANES)
+        for i in range(WARP)
     ]
     top = lanes[0].bottom()
     overview_height = 3.6 * line + 2 + gap
@@ -510,7 +510,7 @@ class WarpPainter:
 
     def _lit_places(self, lit: Lit) -> Iterator[tuple[Pick, list[QRectF]]]:
         sectors = self._sectors() if lit.target == "sector" else {}
-        first = self.scene.warp * LANES if lit.target == "thread" else 0
+        first = self.scene.warp * WARP if lit.target == "thread" else 0
         for pick in {*lit.right, *lit.given}:
             if not isinstance(pick, int):
                 continue
@@ -661,7 +661,7 @@ class WarpPainter:
 
     def _draw_lanes(self, lit: set[int]) -> None:
         p, theme, scene, g = self.p, self.theme, self.scene, self.geometry
-        threads = self.session.block_trace.n_threads if self.session.block_trace else LANES
+        threads = self.session.block_trace.n_threads if self.session.block_trace else WARP
         area = QRectF(g.groups.topLeft(), g.lanes[-1].bottomRight()).adjusted(-4, -2, 4, 2)
         state = (
             scene.live,
@@ -722,7 +722,7 @@ class WarpPainter:
             xs = f"x = {x0}..{x1}" if last > first else f"x = {x0}"
             self._draw_group(p, span, (words, xs))
         for lane, rect in enumerate(g.lanes):
-            thread = scene.warp * LANES + lane
+            thread = scene.warp * WARP + lane
             if lane < len(scene.threads) and scene.active[lane]:
                 background = QColor(*colors[thread, :3].tolist())
                 if not scene.live:
@@ -757,7 +757,7 @@ class WarpPainter:
         hover = self.session.hover
         lane = self.session.lane
         if hover is not None and hover.thread is not None:
-            warp, other = divmod(hover.thread, LANES)
+            warp, other = divmod(hover.thread, WARP)
             lane = other if warp == scene.warp else lane
         if lane >= len(scene.threads) or g.readout.isEmpty():
             return
@@ -832,7 +832,7 @@ class WarpPainter:
         if hover is None:
             return set()
         if hover.thread is not None:
-            return {hover.thread % LANES} if hover.thread // LANES == scene.warp else set()
+            return {hover.thread % WARP} if hover.thread // WARP == scene.warp else set()
         if self.session.hides("warp.elements"):
             return set()
         if hover.element is not None:
@@ -1011,14 +1011,14 @@ class WarpView(PointedView):
             return sector is not None and session.pick("sector", sector)
         if hover.thread is None:
             return False
-        return session.pick("lane", hover.thread % LANES) or session.pick("thread", hover.thread)
+        return session.pick("lane", hover.thread % WARP) or session.pick("thread", hover.thread)
 
     def hover_at(self, point: QPointF) -> Hover | None:
         if self.own is not None:
             edge = current_theme().spacing.margin
-            lane = int((point.x() - edge) / max(self.width() - 2 * edge, 1) * LANES)
+            lane = int((point.x() - edge) / max(self.width() - 2 * edge, 1) * WARP)
             there = 0 <= lane < len(self.own.active)
-            return Hover(self.own.warp * LANES + lane) if there else None
+            return Hover(self.own.warp * WARP + lane) if there else None
         scene, geometry = self.scene, self.geometry_now()
         if scene is None or geometry is None:
             return None
@@ -1027,7 +1027,7 @@ class WarpView(PointedView):
             if geometry.names:
                 area = area.united(geometry.names[lane])
             if area.contains(point):
-                return Hover(scene.warp * LANES + lane, self._element_of(scene, lane))
+                return Hover(scene.warp * WARP + lane, self._element_of(scene, lane))
         for line, placed in zip(scene.lines, geometry.strip, strict=True):
             if placed.box.contains(point):
                 return self._hover_in_line(scene, line, placed, point)
@@ -1039,7 +1039,7 @@ class WarpView(PointedView):
         for cell, rect in placed.cells.items():
             if rect.contains(point):
                 lanes = line.lanes[cell]
-                thread = scene.warp * LANES + lanes[0] if len(lanes) == 1 else None
+                thread = scene.warp * WARP + lanes[0] if len(lanes) == 1 else None
                 element = self._element(scene, line.elements[cell])
                 sector = line.address + cell * scene.cell // SECTOR * SECTOR
                 return Hover(thread=thread, element=element, sector=sector)

@@ -190,7 +190,7 @@ def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     return s, (a - (s - t)) + (b - t)
 
 
-def to_odd(rounded: Array, error: Array) -> Array:
+def _to_odd(rounded: Array, error: Array) -> Array:
     """A float64 sum rounded to odd, given the nearest rounding and its error.
 
     Rounding to odd first makes a second rounding to fewer bits correct (Boldo and Melquiond, 2008).
@@ -214,7 +214,7 @@ def fma32(a: Array, b: Array, c: Array) -> Array:
     if np.abs(result).min() < _SMALLEST_NORMAL:
         between |= (np.abs(total) < _SMALLEST_NORMAL) & (total != 0)
     if between.any():
-        return to_odd(*_two_sum(product, c.astype(np.float64))).astype(np.float32)
+        return _to_odd(*_two_sum(product, c.astype(np.float64))).astype(np.float32)
     return result
 
 
@@ -242,7 +242,7 @@ def fma64(a: Array, b: Array, c: Array) -> Array:
     upper, upper_error = _two_sum(c, low)
     high, high_error = _two_sum(upper, product)
     tail, tail_error = _two_sum(high_error, upper_error)
-    exact = high + to_odd(tail, tail_error)
+    exact = high + _to_odd(tail, tail_error)
     plain = product + c
     if np.isinf(c).any():  # finite factors whose rounded product overflows do not matter then
         plain = np.where(np.isinf(c) & np.isfinite(a) & np.isfinite(b), c, plain)
@@ -312,17 +312,17 @@ def round_to(x: Array, form: Format, mode: str) -> Array:
     return np.where(finite, rounded, x)
 
 
-# -- exact operations on values of at most 24 bits, rounded to odd in float64 ---------------------
+# Exact operations on values of at most 24 bits, rounded to odd in float64.
 
 
 def sum_to_odd(a: Array, b: Array) -> Array:
     """a + b."""
-    return to_odd(*_two_sum(a, b))
+    return _to_odd(*_two_sum(a, b))
 
 
 def fma_to_odd(a: Array, b: Array, c: Array) -> Array:
     """a * b + c."""
-    return to_odd(*_two_sum(a * b, c))
+    return _to_odd(*_two_sum(a * b, c))
 
 
 def quotient_to_odd(a: Array, b: Array) -> Array:
@@ -339,7 +339,7 @@ def root_to_odd(a: Array) -> Array:
 
 def _odd(nearest: Array, error: Array) -> Array:
     """Rounded to odd; a result of infinities is exact."""
-    return to_odd(nearest, np.where(np.isnan(error), 0.0, error))
+    return _to_odd(nearest, np.where(np.isnan(error), 0.0, error))
 
 
 def zero_sign(result: Array, mode: str, *terms: Array) -> Array:
@@ -352,9 +352,6 @@ def zero_sign(result: Array, mode: str, *terms: Array) -> Array:
     return np.where((result == 0) & negative, -0.0, result)
 
 
-# -- values as bits -------------------------------------------------------------------------------
-
-
 def flush_below(x: Array, form: Format) -> Array:
     """Subnormals of `form` become zeros of the same sign."""
     return np.where(np.abs(x) < 2.0**form.bottom, np.copysign(0.0, x), x)
@@ -362,7 +359,7 @@ def flush_below(x: Array, form: Format) -> Array:
 
 def integer_to_odd(x: Array) -> Array:
     """Integers of up to 64 bits as float64, rounded to odd."""
-    return to_odd(*_nearest_integer(x))
+    return _to_odd(*_nearest_integer(x))
 
 
 def _nearest_integer(x: Array) -> tuple[Array, Array]:
@@ -399,7 +396,7 @@ def _fma_parts(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
     product, low = _two_product(a, b)
     upper, upper_error = _two_sum(c, low)
     high, high_error = _two_sum(upper, product)
-    tail = to_odd(*_two_sum(high_error, upper_error))
+    tail = _to_odd(*_two_sum(high_error, upper_error))
     return _two_sum(high, tail)
 
 

@@ -1,6 +1,6 @@
-"""Integer arithmetic (PTX ISA, "Integer Arithmetic Instructions").
+"""Integers: arithmetic, logic and shifts, carries, and fields of bits.
 
-Bits counted and found, fields of bits and bytes (PTX ISA, "Integer Arithmetic Instructions").
+PTX ISA, "Integer Arithmetic Instructions" and "Logic and Shift Instructions".
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from core.ptx.ast import Instruction, Register, immediate
 from core.ptx.types import PRED, TYPES, PtxType
 
 
-def wider(kind: PtxType) -> PtxType:
+def _wider(kind: PtxType) -> PtxType:
     """The type of twice the width: the result of `.wide`."""
     return TYPES[f"{kind.kind}{2 * kind.bits}"]
 
@@ -23,7 +23,7 @@ def wider(kind: PtxType) -> PtxType:
 def _high_product(a: Array, b: Array, kind: PtxType) -> Array:
     """The upper half of the exact product, as `mul.hi` gives it."""
     if kind.bits < 64:
-        big = wider(kind).dtype
+        big = _wider(kind).dtype
         return ((a.astype(big) * b.astype(big)) >> kind.bits).astype(kind.dtype)
     u, v = a.view(np.uint64), b.view(np.uint64)
     mask, half = np.uint64(0xFFFFFFFF), np.uint64(32)
@@ -36,17 +36,17 @@ def _high_product(a: Array, b: Array, kind: PtxType) -> Array:
     return np.asarray(high.view(kind.dtype))
 
 
-def product(instruction: Instruction, kind: PtxType) -> tuple[object, PtxType]:
+def _product(instruction: Instruction, kind: PtxType) -> tuple[object, PtxType]:
     """The function and result type of `mul`'s `.lo`, `.hi` or `.wide` form."""
     if "wide" in instruction.modifiers:
-        big = wider(kind)
+        big = _wider(kind)
         return (lambda a, b: a.astype(big.dtype) * b.astype(big.dtype)), big
     if "hi" in instruction.modifiers:
         return (lambda a, b: _high_product(a, b, kind)), kind
     return np.multiply, kind
 
 
-def saturated(value: Array) -> Array:
+def _saturated(value: Array) -> Array:
     """A 64-bit sum clamped to 32 bits, for `.sat.s32`."""
     limits = np.iinfo(np.int32)
     return np.clip(value, limits.min, limits.max).astype(np.int32)
@@ -62,7 +62,7 @@ def rem(instruction: Instruction) -> Operation:
     return same_type(instruction, function)
 
 
-def divide(a: Array, b: Array) -> Array:
+def _divide(a: Array, b: Array) -> Array:
     """Quotient rounded towards zero; all ones for a zero divisor, as the hardware gives."""
     safe = np.where(b == 0, 1, b).astype(b.dtype)
     quotient = np.floor_divide(a, safe)
@@ -75,7 +75,7 @@ def divide(a: Array, b: Array) -> Array:
 @opcode("div")
 def div(instruction: Instruction) -> Operation:
     """Quotient."""
-    return same_type(instruction, divide)
+    return same_type(instruction, _divide)
 
 
 @opcode("neg", "abs")
@@ -92,7 +92,7 @@ def add(instruction: Instruction) -> Operation:
     ufunc = np.subtract if instruction.opcode == "sub" else np.add
     if "sat" not in instruction.modifiers:
         return same_type(instruction, ufunc)
-    return same_type(instruction, lambda a, b: saturated(ufunc(a.astype("i8"), b.astype("i8"))))
+    return same_type(instruction, lambda a, b: _saturated(ufunc(a.astype("i8"), b.astype("i8"))))
 
 
 @opcode("mul24", "mad24")
@@ -111,7 +111,7 @@ def mul24(instruction: Instruction) -> Operation:
     if instruction.opcode == "mul24":
         return same_type(instruction, multiply)
     if "sat" in instruction.modifiers:
-        return same_type(instruction, lambda a, b, c: saturated(multiply(a, b) + c.astype("i8")))
+        return same_type(instruction, lambda a, b, c: _saturated(multiply(a, b) + c.astype("i8")))
     return same_type(instruction, lambda a, b, c: multiply(a, b) + c)
 
 
@@ -121,11 +121,11 @@ def mad(instruction: Instruction) -> Operation:
     if "cc" in instruction.modifiers:
         return multiply_with_carry(instruction)
     kind = type_of(instruction)
-    multiply, result = product(instruction, kind)
+    multiply, result = _product(instruction, kind)
     a, b, c = instruction.operands[1:4]
     if "sat" in instruction.modifiers:  # mad.hi.sat.s32 is the only form
         return same_type(
-            instruction, lambda x, y, z: saturated(_high_product(x, y, kind).astype("i8") + z)
+            instruction, lambda x, y, z: _saturated(_high_product(x, y, kind).astype("i8") + z)
         )
     return Operation(
         lambda x, y, z: multiply(x, y) + z,  # type: ignore[operator]
@@ -138,7 +138,7 @@ def mad(instruction: Instruction) -> Operation:
 def mul(instruction: Instruction) -> Operation:
     """Product: `.lo`, `.hi`, `.wide`."""
     kind = type_of(instruction)
-    multiply, result = product(instruction, kind)
+    multiply, result = _product(instruction, kind)
     a, b = instruction.operands[1:3]
     return Operation(multiply, ((a, kind), (b, kind)), (result,))  # type: ignore[arg-type]
 
@@ -290,77 +290,7 @@ def lop3(instruction: Instruction) -> Operation:
     return Operation(function, sources, (_B32,))
 
 
-# Extended-precision arithmetic: the condition code's carry bit (PTX ISA, "CC.CF").
-#
-# The bit is a register of its own, `CARRY`, that `.cc` instructions write and `addc`, `subc` and
-# `madc` read. After a subtraction it is set where there was no borrow, as in a + ~b + 1: seen on an
-# H200, and NVRTC's 128-bit division reads it so with `addc`.
-
-
-CARRY = "CC.CF"
-
-
-def uses_carry(instruction: Instruction) -> bool:
-    """Whether the instruction reads or writes the carry bit."""
-    return instruction.opcode in ("addc", "subc", "madc") or "cc" in instruction.modifiers
-
-
-def _add(a: Array, b: Array, carry: Array) -> tuple[Array, Array]:
-    """Unsigned a + b + carry, and the carry out."""
-    partial = a + b
-    total = partial + carry.astype(a.dtype)
-    return total, (partial < a) | (total < partial)
-
-
-def _subtract(a: Array, b: Array, carry: Array) -> tuple[Array, Array]:
-    """Unsigned a + ~b + carry, and the carry out."""
-    return _add(a, ~b, carry)
-
-
-def _operation(instruction: Instruction, function: Callable[..., tuple[Array, Array]]) -> Operation:
-    """Adds the carry as a last source and, for `.cc`, as a second result."""
-    kind = type_of(instruction)
-    unsigned = TYPES[f"u{kind.bits}"]
-    reads, writes = instruction.opcode[-1] == "c", "cc" in instruction.modifiers
-    flag = Register(CARRY)
-    none = np.array([instruction.opcode == "sub"])
-    values = tuple((operand, unsigned) for operand in instruction.operands[1:])
-    if len(values) != (3 if instruction.opcode.startswith("mad") else 2):
-        raise unsupported(instruction, "has the wrong number of operands")
-    sources = (*values, (flag, PRED)) if reads else values
-
-    def compute(*args: Array) -> Array | tuple[Array, Array]:
-        *operands, carry = args if reads else (*args, none)
-        result, out = function(*operands, carry)
-        return (result, out) if writes else result
-
-    results: tuple[PtxType, ...] = (unsigned, PRED) if writes else (unsigned,)
-    targets = (instruction.operands[0], flag) if writes else (instruction.operands[0],)
-    return Operation(compute, sources, results, targets)
-
-
-@opcode("addc", "subc")
-def add_with_carry(instruction: Instruction) -> Operation:
-    """`add.cc`, `addc`, `sub.cc`, `subc`."""
-    return _operation(instruction, _subtract if instruction.opcode[:3] == "sub" else _add)
-
-
-@opcode("madc")
-def multiply_with_carry(instruction: Instruction) -> Operation:
-    """`mad.lo.cc`, `mad.hi.cc`, `madc`."""
-    kind = type_of(instruction)
-    unsigned = TYPES[f"u{kind.bits}"]
-    if "hi" not in instruction.modifiers and "lo" not in instruction.modifiers:
-        raise unsupported(instruction, "has neither .lo nor .hi")
-    high = "hi" in instruction.modifiers
-
-    def function(a: Array, b: Array, c: Array, carry: Array) -> tuple[Array, Array]:
-        if high:
-            x, y = a.view(kind.dtype), b.view(kind.dtype)
-            return _add(_high_product(x, y, kind).view(unsigned.dtype), c, carry)
-        return _add(a * b, c, carry)
-
-    return _operation(instruction, function)
+# Bits counted and found, fields of bits and bytes.
 
 
 @opcode("popc", "clz", "brev", "bfind")
@@ -563,3 +493,76 @@ def permute_bytes(instruction: Instruction) -> Operation:
         return result
 
     return same_type(instruction, function, _U32)
+
+
+# Extended-precision arithmetic: the condition code's carry bit (PTX ISA, "CC.CF").
+#
+# The bit is a register of its own, `CARRY`, that `.cc` instructions write and `addc`, `subc` and
+# `madc` read. After a subtraction it is set where there was no borrow, as in a + ~b + 1: seen on an
+# H200, and NVRTC's 128-bit division reads it so with `addc`.
+
+
+CARRY = "CC.CF"
+
+
+def uses_carry(instruction: Instruction) -> bool:
+    """Whether the instruction reads or writes the carry bit."""
+    return instruction.opcode in ("addc", "subc", "madc") or "cc" in instruction.modifiers
+
+
+def _add(a: Array, b: Array, carry: Array) -> tuple[Array, Array]:
+    """Unsigned a + b + carry, and the carry out."""
+    partial = a + b
+    total = partial + carry.astype(a.dtype)
+    return total, (partial < a) | (total < partial)
+
+
+def _subtract(a: Array, b: Array, carry: Array) -> tuple[Array, Array]:
+    """Unsigned a + ~b + carry, and the carry out."""
+    return _add(a, ~b, carry)
+
+
+def _operation(instruction: Instruction, function: Callable[..., tuple[Array, Array]]) -> Operation:
+    """Adds the carry as a last source and, for `.cc`, as a second result."""
+    kind = type_of(instruction)
+    unsigned = TYPES[f"u{kind.bits}"]
+    reads, writes = instruction.opcode[-1] == "c", "cc" in instruction.modifiers
+    flag = Register(CARRY)
+    none = np.array([instruction.opcode == "sub"])
+    values = tuple((operand, unsigned) for operand in instruction.operands[1:])
+    if len(values) != (3 if instruction.opcode.startswith("mad") else 2):
+        raise unsupported(instruction, "has the wrong number of operands")
+    sources = (*values, (flag, PRED)) if reads else values
+
+    def compute(*args: Array) -> Array | tuple[Array, Array]:
+        *operands, carry = args if reads else (*args, none)
+        result, out = function(*operands, carry)
+        return (result, out) if writes else result
+
+    results: tuple[PtxType, ...] = (unsigned, PRED) if writes else (unsigned,)
+    targets = (instruction.operands[0], flag) if writes else (instruction.operands[0],)
+    return Operation(compute, sources, results, targets)
+
+
+@opcode("addc", "subc")
+def add_with_carry(instruction: Instruction) -> Operation:
+    """`add.cc`, `addc`, `sub.cc`, `subc`."""
+    return _operation(instruction, _subtract if instruction.opcode[:3] == "sub" else _add)
+
+
+@opcode("madc")
+def multiply_with_carry(instruction: Instruction) -> Operation:
+    """`mad.lo.cc`, `mad.hi.cc`, `madc`."""
+    kind = type_of(instruction)
+    unsigned = TYPES[f"u{kind.bits}"]
+    if "hi" not in instruction.modifiers and "lo" not in instruction.modifiers:
+        raise unsupported(instruction, "has neither .lo nor .hi")
+    high = "hi" in instruction.modifiers
+
+    def function(a: Array, b: Array, c: Array, carry: Array) -> tuple[Array, Array]:
+        if high:
+            x, y = a.view(kind.dtype), b.view(kind.dtype)
+            return _add(_high_product(x, y, kind).view(unsigned.dtype), c, carry)
+        return _add(a * b, c, carry)
+
+    return _operation(instruction, function)

@@ -10,8 +10,8 @@ import pytest
 
 from core.cancelling import cancelled_by
 from core.compiler.builds import compile_ptx
-from core.emulator.host_calls import BUFFER_BYTES
 from core.emulator.machine import Limits
+from core.emulator.system_calls import BUFFER_BYTES
 from core.errors import BudgetExceeded, Cancelled
 from core.ladder import load_ladder
 from core.recording.count_launch import count

@@ -11,7 +11,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from core.emulator.host_calls import formatted
+from core.emulator.system_calls import formatted
 from core.recording.trace_files import load_trace, save_trace
 from tests.core.emulator.machines import HEADER, run_ptx, trace_of
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from core.emulator.block_record import ChunkRecord
-from core.emulator.events import MOST_MISSES, Pattern
+from core.emulator.events import Pattern
+from core.emulator.memory_unit import MOST_MISSES
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
 from core.recording.count_launch import count
 from core.recording.record_launch import record

@@ -38,7 +38,7 @@ class Scope:
 def value(text, **names):
     scope = Scope(**names)
     expression = Expression(text)
-    expression.check(scope, frozenset(names))
+    expression.check(scope.check, frozenset(names))
     return expression.value(scope)
 
 

@@ -14,7 +14,7 @@ from core.lessons.lesson import TARGETS
 from core.lessons.lesson_expressions import Element, Expression, LessonError
 from core.lessons.lesson_files import lesson_ladder
 from core.lessons.step_links import parse_link
-from core.lessons.vocabulary import VOCABULARY, Situation, Words
+from core.lessons.vocabulary import VOCABULARY, Situation, check_of_calls
 
 LADDER = lesson_ladder(load_ladder()["tiled"].source_file.parent)
 RECORDER = Recorder(LADDER)
@@ -25,7 +25,7 @@ def value(link, text):
     parsed = parse_link(link, LADDER)
     here = Situation(parsed, RECORDER)
     expression = Expression(text)
-    expression.check(Words(parsed, LADDER), frozenset(here.names()))
+    expression.check(check_of_calls(parsed, LADDER), frozenset(here.names()))
     return expression.value(here)
 
 

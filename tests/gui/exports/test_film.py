@@ -15,7 +15,7 @@ from gui.exports.export_command import opened
 from gui.exports.film import Frame
 from gui.looks.theme import apply_theme, theme_names
 from gui.scenes.session import Session
-from tests.core.test_files import little_room
+from tests.core.test_atomic_files import little_room
 
 SIZE = (640, 360)
 NAMES = ("Matrices", "Memory", "Source")

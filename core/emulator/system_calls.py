@@ -1,4 +1,7 @@
-"""Functions that a kernel calls and that the driver supplies: printf, assert, malloc and free."""
+"""System calls, which the driver supplies to kernels: `printf`, `assert`, `malloc` and `free`.
+
+PTX Writer's Guide to Interoperability, "System Calls".
+"""
 
 from __future__ import annotations
 
@@ -157,7 +160,7 @@ _FULL = "… what is printed beyond 1 MB, CUDA's default buffer, is left out\n"
 
 
 @dataclass(frozen=True)
-class _HostCall:
+class _SystemCall:
     """A call: the state, the calling lanes, and the arguments by position."""
 
     state: MachineState
@@ -208,7 +211,7 @@ def string_at(state: MachineState, lane: int, address: int) -> str:
     return raw.split(b"\0")[0].decode("utf-8", errors="replace")
 
 
-def _print(call: _HostCall) -> bool:
+def _print(call: _SystemCall) -> bool:
     """`vprintf(format, arguments)`."""
     state, image = call.state, call.state.image
     if image.printed_bytes > BUFFER_BYTES:
@@ -240,14 +243,14 @@ def _print(call: _HostCall) -> bool:
     return True
 
 
-def _assertion(call: _HostCall) -> bool:
+def _assertion(call: _SystemCall) -> bool:
     """`__assertfail(message, file, line, function, size)`: the threads end here."""
     text = string_at(call.state, int(call.lanes[0]), int(call.argument(0)[call.lanes[0]]))
     call.state.report("assert", call.op.instruction.pc, call.group, text)
     return False
 
 
-def _allocate(call: _HostCall) -> bool:
+def _allocate(call: _SystemCall) -> bool:
     """`malloc(size)`: from a heap of CUDA's default size; 0 when it is full."""
     state, pc, depth = call.state, call.op.instruction.pc, call.group.depth
     sizes = call.argument(0).view(np.uint64)
@@ -266,7 +269,7 @@ def _allocate(call: _HostCall) -> bool:
     return True
 
 
-def _free(call: _HostCall) -> bool:
+def _free(call: _SystemCall) -> bool:
     """`free(pointer)`; a pointer that a lane may not free is a fault."""
     state, pc, depth = call.state, call.op.instruction.pc, call.group.depth
     pointers, heap = call.argument(0), state.image.heap
@@ -283,7 +286,7 @@ def _free(call: _HostCall) -> bool:
     return True
 
 
-_FUNCTIONS: dict[str, Callable[[_HostCall], bool]] = {
+_FUNCTIONS: dict[str, Callable[[_SystemCall], bool]] = {
     "vprintf": _print,
     "__assertfail": _assertion,
     "malloc": _allocate,
@@ -291,10 +294,10 @@ _FUNCTIONS: dict[str, Callable[[_HostCall], bool]] = {
 }
 
 
-def host_call(state: MachineState, frame: Frame, group: Group, op: Op, name: str) -> bool:
+def system_call(state: MachineState, frame: Frame, group: Group, op: Op, name: str) -> bool:
     """Executes the call; False if the threads end. Raises `UnsupportedPtx` for others."""
     function = _FUNCTIONS.get(name)
     if function is None:
         where = "name the file that defines it with --include"
         raise unsupported(op.instruction, f"calls {name}, which is not there: {where}")
-    return function(_HostCall(state, frame, group, op))
+    return function(_SystemCall(state, frame, group, op))
